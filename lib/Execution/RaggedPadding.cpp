@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rows behind the last group, tiles of scales that no group has and columns
-// behind the last one of a ragged reduction are nobody's (docs/Spec.md): a
+// Rows after the last group, tiles of scales that no group has and columns
+// after the last one of a ragged reduction are nobody's (docs/Spec.md): a
 // device need not write them, and what it finds there is not compared.
 //
 //===----------------------------------------------------------------------===//

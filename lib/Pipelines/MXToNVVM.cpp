@@ -62,9 +62,9 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 void mx::buildMXFusionPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   pm.addPass(createMXDefineArith());
-  // Who owns the buffer that a call returns is decided in host memory at run
-  // time, which there is none of among the device's; without calls it is known.
-  // It simplifies nothing: folding would compute functions of constants.
+  // Upstream decides at run time, in host memory, who owns a buffer that a call
+  // returns. Device memory has no place for that, so calls are inlined. The
+  // inliner must not simplify: folding would compute functions of constants.
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   // Before fusion, as on the CPU: what stands in operations of its own must not
   // become a sigmoid on one path only.

@@ -12,6 +12,7 @@ using namespace mx::target;
 
 namespace {
 
+/// In the order of the enumeration.
 constexpr MmaFamilyInfo kFamilies[] = {
     {MmaFamily::Wgmma, "wgmma.mma_async", kWarpGroupSize,
      MmaPlace::SharedMemory, MmaPlace::None, MmaPlace::Registers,
@@ -27,8 +28,6 @@ constexpr const char *kPlaces[] = {"none", "shared memory", "tensor memory",
 constexpr const char *kCompletions[] = {"commit", "wait group", "synchronous"};
 
 } // namespace
-
-Table<MmaFamilyInfo> mx::target::getMmaFamilies() { return kFamilies; }
 
 const MmaFamilyInfo &mx::target::getInfo(MmaFamily family) {
   return kFamilies[unsigned(family)];

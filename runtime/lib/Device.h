@@ -44,7 +44,7 @@ public:
 /// A module as it came, told apart by its first bytes.
 struct Image {
   enum Kind { Ptx, Cubin, Fatbin } kind = Ptx;
-  /// PTX: NUL-terminated behind its end.
+  /// PTX: NUL-terminated after its end.
   std::string bytes;
   std::string name;
   /// The .target of PTX, "" for binaries.

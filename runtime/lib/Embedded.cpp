@@ -27,7 +27,7 @@ struct FatbinHeader {
   uint32_t magic;
   uint16_t version;
   uint16_t headerBytes;
-  uint64_t bytes; ///< behind the header
+  uint64_t bytes; ///< after the header
 };
 
 struct FatbinEntry {
@@ -51,7 +51,7 @@ static_assert(sizeof(FatbinHeader) == 16 && sizeof(FatbinEntry) == 64, "");
 /// More than any module; what a damaged size asks for is not allocated.
 constexpr uint64_t kMaxBytes = 256u << 20;
 
-/// Reads a T; false behind the end.
+/// Reads a T; false past the end.
 template <typename T>
 bool readAt(std::string_view data, uint64_t offset, T &value) {
   if (offset > data.size() || sizeof(T) > data.size() - offset)
@@ -127,7 +127,7 @@ std::string Search::entry(const FatbinEntry &entry, std::string_view payload) {
   return "";
 }
 
-/// One fatbin, or several one behind the other with padding between.
+/// One fatbin, or several one after the other with padding between.
 std::string Search::fatbin(std::string_view data) {
   for (uint64_t begin = 0; begin < data.size();) {
     FatbinHeader header;

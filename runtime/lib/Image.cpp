@@ -52,7 +52,7 @@ bool mx::runtime::targetRunsOn(std::string_view text, int major, int minor) {
          (target.major == major && target.minor <= minor);
 }
 
-/// The text behind a directive, up to a blank or a comma; comments are
+/// The text after a directive, up to a blank or a comma; comments are
 /// skipped.
 static std::string findDirective(const std::string &ptx, const char *name) {
   size_t size = strlen(name);

@@ -235,7 +235,7 @@ func.func @accumulate(%x: !m, %w: !w, %acc: !y) -> !y {
   // expected-note @below {{this is 'mx.matmul'}}
   %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%acc : !y) accumulate -> !y
   %z0 = tensor.empty() : !y
-  // expected-error @below {{'linalg.generic' op expected to become part of a product before it or of a quantization after it, as elementwise operations on the GPU do; it cannot, since the product adds to what its outs holds: let this operation add that, as an input}}
+  // expected-error @below {{'linalg.generic' op expected to become part of a product before it or of a quantization after it, as elementwise operations on the GPU do; it cannot, since the product accumulates into its outs: let this operation add that tensor instead, as an input}}
   %z = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%y : !y) outs(%z0 : !y) {
   ^bb0(%in: f32, %old: f32):

@@ -208,7 +208,7 @@ TEST(DeviceMemory, FindsItsWay) {
   EXPECT_FALSE(m.translate(b, 1));
   EXPECT_FALSE(m.translate(a, ~0ull));
   EXPECT_EQ(m.describe(a + 100, 4).substr(0, 7), "4 bytes");
-  EXPECT_NE(m.describe(a + 100, 4).find("0 bytes behind the end of buffer 'a'"),
+  EXPECT_NE(m.describe(a + 100, 4).find("0 bytes past the end of buffer 'a'"),
             std::string::npos);
   EXPECT_EQ(m.bytesInUse(), 65636u);
   EXPECT_FALSE(m.free(a + 1));
@@ -232,7 +232,7 @@ TEST(DeviceMemory, MapsHostMemoryAtItsOwnAddress) {
   EXPECT_FALSE(m.translate(at(24), 1));
   EXPECT_EQ(m.find(at(23))->name, "h");
   EXPECT_FALSE(m.find(at(24)));
-  EXPECT_NE(m.describe(at(24), 4).find("0 bytes behind the end of buffer 'h'"),
+  EXPECT_NE(m.describe(at(24), 4).find("0 bytes past the end of buffer 'h'"),
             std::string::npos);
   EXPECT_FALSE(m.mapHost(host + 8, 4)) << "mapped twice";
   EXPECT_FALSE(m.mapHost(host, 9)) << "its end is mapped";

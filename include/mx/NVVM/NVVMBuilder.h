@@ -216,7 +216,7 @@ public:
   /// Raises an i32 in global memory to `value` (unsigned), whatever others do.
   void raiseGlobal(mlir::Value pointer, mlir::Value value);
   /// The number (i32) at a global address, which then becomes one more, or 0
-  /// behind `last`.
+  /// after `last`.
   mlir::Value drawFromCounter(mlir::Value counter, mlir::Value last);
 
   // Conversions.

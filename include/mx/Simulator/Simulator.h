@@ -91,8 +91,8 @@ public:
   /// offset 4096 of buffer 'A' (4096 bytes)".
   std::string describe(uint64_t address, uint64_t bytes) const;
 
-  /// All kernels have ended: the host has waited, or what it put behind them in
-  /// their stream does. Until then a launch may be `programmatic` behind them.
+  /// All kernels have ended: the host has waited, or what it put after them in
+  /// their stream does. Until then a launch may be `programmatic` after them.
   void settle();
   Overlap &overlap() { return *overlapping; }
   /// A launch begins.

@@ -37,8 +37,6 @@ struct MmaFamilyInfo {
   MmaCompletion completion;
 };
 
-/// All families, in the order of the enumeration.
-Table<MmaFamilyInfo> getMmaFamilies();
 const MmaFamilyInfo &getInfo(MmaFamily family);
 const char *getName(MmaPlace place);
 const char *getName(MmaCompletion completion);

@@ -49,9 +49,9 @@ struct Rates {
 
   //===--- Loads ----------------------------------------------------------===//
 
-  /// A slot's turn-around, from the release to the next full barrier: this, and
-  /// its bytes at the fill rate [loop: fp8 tiles of 10 to 48 KiB that lie in
-  /// L2 take 600, 669, 819, 884, 942 cycles].
+  /// A stage's turn-around, from the release to the next full barrier: this,
+  /// and its bytes at the fill rate [loop: fp8 tiles of 10 to 48 KiB that lie
+  /// in L2 take 600, 669, 819, 884, 942 cycles].
   unsigned loadLatency = 550;
   unsigned fillBytesPerClk = 128;
   /// More when the bytes come from HBM [loop: bf16 48 KiB 1430 against 942].
@@ -92,7 +92,7 @@ struct Rates {
   /// A kernel that waits for the one before it: about 2 us [CUDA: launch
   /// overhead of a few microseconds, partly hidden in a stream].
   unsigned nextKernel = 3700;
-  /// Asking for a unit of work at run time and telling all roles (assumed; it
+  /// Asking for a work tile at run time and telling all roles (assumed; it
   /// overlaps with the unit before, but for the hand-over).
   unsigned clcHandOver = 50;
 };

@@ -1,15 +1,14 @@
-//===- GroupSearch.cpp - Which group has a unit of work -------------------===//
+//===- GroupSearch.cpp - Which group has a work tile ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Groups are known on the device only, by their cumulative ends, or by their
-// sizes where each begins at a multiple of a stride. Each has whole tiles of
-// packed rows, in order. A warp looks at 32 groups at a time: the sums of their
-// tiles say which lane's group has the one that is looked for.
+// Groups are known only on the device, by their cumulative ends, or by their
+// sizes if each begins at a multiple of a stride. Each has whole tiles of
+// packed rows, in order. A warp looks at 32 groups at a time: prefix sums of
+// their tiles say which lane's group has the wanted tile.
 //
-// Ends are taken as they are but for two bounds, so that wrong ones lead to no
-// place outside of the tensors: none is beyond the last row, and none is before
-// the end of the group before.
+// Ends are clamped, so that wrong ones never lead outside the tensors: none is
+// beyond the last row, and none is before the end of the previous group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +41,7 @@ Type GroupSearch::getOffsetType() {
   return cast<MemRefType>(offsets.getType()).getElementType();
 }
 
-/// The number that the memory holds for a group that there is, bounded.
+/// The number in memory for an existing group, clamped.
 Value GroupSearch::loadNumber(Value known) {
   Type type = getOffsetType();
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
@@ -56,7 +55,7 @@ Value GroupSearch::loadNumber(Value known) {
       arith::MinUIOp::create(builder, loaded, rows).getResult());
 }
 
-/// The end of a group; 0 for number -1, and of the last one behind it.
+/// The end of a group; 0 for number -1, and of the last one after it.
 Value GroupSearch::loadOffset(Value group) {
   Value last = sub(count, builder.i32(1));
   Value known = arith::MinSIOp::create(builder, group, last);
@@ -87,7 +86,7 @@ Value GroupSearch::getTilesOf(Value begin, Value end) {
   return arith::DivUIOp::create(builder, rounded, builder.i32(tileRows));
 }
 
-/// The 32 groups from `first` on, one a lane.
+/// The 32 groups from `first` on, one per lane.
 GroupSearch::Groups GroupSearch::look(Value first) {
   Value lane = builder.laneId();
   Groups groups;
@@ -107,13 +106,13 @@ GroupSearch::Groups GroupSearch::look(Value first) {
   return groups;
 }
 
-/// Looks at 32 groups after the other until one has the unit. A lane's `left`
-/// is the number of the unit in its group, if it has it.
+/// Looks at 32 groups at a time until one has the work tile. A lane's `left` is
+/// the number of the tile within its group, if its group has it.
 FoundWorkTile GroupSearch::find(Value unit) {
   Type i32 = builder.getI32Type();
   Value zero = builder.i32(0);
-  // First group, units left; and behind the loop which lanes have the unit,
-  // and what the lane knows.
+  // First group and remaining work tiles; after the loop also which lanes have
+  // the work tile, and what the lane knows.
   auto loop = scf::WhileOp::create(
       builder, TypeRange{i32, i32, i32, i32, i32, i32}, ValueRange{zero, unit},
       [&](OpBuilder &nested, Location loc, ValueRange state) {
@@ -153,7 +152,7 @@ FoundWorkTile GroupSearch::find(Value unit) {
 
 Value GroupSearch::isGroup(Value group) { return isBelow(group, count); }
 
-/// Each lane adds the tiles of every 32nd group before.
+/// Each lane adds up the tiles of every 32nd preceding group.
 std::pair<Value, Value> GroupSearch::getPackedRange(Value group) {
   Type i32 = builder.getI32Type();
   auto loop = scf::WhileOp::create(

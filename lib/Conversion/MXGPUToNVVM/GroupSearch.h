@@ -1,9 +1,9 @@
-//===- GroupSearch.h - Which group has a unit of work -----------*- C++ -*-===//
+//===- GroupSearch.h - Which group has a work tile --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// By the cumulative ends of the groups, which only the device knows. All lanes
-// of a warp must take part.
+// Searches the cumulative ends of the groups, which only the device knows. All
+// lanes of a warp must take part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace mx::mxgpu {
 
-/// A unit in its group: all i32.
+/// A work tile in its group: all i32.
 struct FoundWorkTile {
   mlir::Value group, begin, end; ///< the group and its rows
   mlir::Value inGroup;           ///< number of the unit among the group's
@@ -23,15 +23,15 @@ struct FoundWorkTile {
 
 class GroupSearch {
 public:
-  /// Units are tiles of so many rows, or, where there are `columns` (i32) of
-  /// tiles, one of each of them. No group ends beyond `rows` (index).
-  /// With a `stride` (index) groups begin at multiples of it, and `offsets`
-  /// holds how many rows they have.
+  /// Work tiles have this many rows; with `columns` (i32) there is one for each
+  /// column of tiles. No group ends beyond `rows` (index). With a `stride`
+  /// (index) groups begin at multiples of it, and `offsets` holds their numbers
+  /// of rows.
   GroupSearch(NVVMBuilder &builder, mlir::Value offsets, mlir::Value rows,
               int64_t tileRows, mlir::Value columns = {},
               mlir::Value stride = {});
 
-  /// The group that has the unit of this number (i32).
+  /// The group that has the work tile of this number (i32).
   FoundWorkTile find(mlir::Value unit);
 
   /// Tiles of the rows from `begin` to `end`: all i32.
@@ -39,7 +39,7 @@ public:
 
   /// Whether there is a group of this number (i32).
   mlir::Value isGroup(mlir::Value group);
-  /// Where it begins and ends if each group is given whole tiles of rows: i32s.
+  /// Where it begins and ends if each group gets whole tiles of rows: i32s.
   std::pair<mlir::Value, mlir::Value> getPackedRange(mlir::Value group);
 
 private:

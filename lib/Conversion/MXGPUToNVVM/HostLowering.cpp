@@ -3,12 +3,12 @@
 //===----------------------------------------------------------------------===//
 //
 // The host side of kernels. Parameters are laid out as KernelLowering.cpp
-// takes them apart. A tensor map is passed by value: a pointer operand would
-// verify and launch garbage.
+// expects them. A tensor map is passed by value: a pointer operand would pass
+// the verifier and launch the kernel with garbage.
 //
 // Everything goes to the default stream, in order, and a function waits once,
-// before it returns: its caller finds results, and kernels that may begin early
-// can.
+// before it returns. Its caller then finds the results, and kernels that may
+// start early can do so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -189,8 +189,8 @@ struct LaunchLowering final : OpConversionPattern<LaunchOp> {
     Value threads = builder.i64(kernel.getNumThreads());
     Value bytes = builder.i32(*kernel.getSmemBytes());
     Value stream = getDefaultStream(builder);
-    // gpu.launch_func cannot say so. Only a kernel that waits by itself for
-    // those before it may begin while they run.
+    // gpu.launch_func has no flag for this. Only a kernel that waits for the
+    // previous ones by itself may start while they run.
     if (!kernel.getBody().getOps<WaitDependenciesOp>().empty())
       callRuntime(builder, "mxNextLaunchFlags", Type(),
                   {builder.i32(kLaunchProgrammatic)});
@@ -242,8 +242,8 @@ struct ConvertMXGPUHostToGPUPass final
     ConversionTarget target(*context);
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalOp<EncodeTensorMapOp, SmCountOp, RequireOp, LaunchOp>();
-    // All buffers are device memory, also those of a function that launches
-    // nothing: its callers bring and take such.
+    // All buffers are device memory, also in a function that launches nothing,
+    // since its callers pass and expect device memory.
     target.addIllegalOp<memref::AllocOp, memref::DeallocOp, memref::CopyOp,
                         gpu::MemsetOp>();
     RewritePatternSet patterns(context);
@@ -254,8 +254,8 @@ struct ConvertMXGPUHostToGPUPass final
                                       std::move(patterns))))
       return signalPassFailure();
     getOperation().walk(waitForQueued);
-    // Upstream's debug scopes take for granted that what was inlined is in an
-    // llvm.func, which only kernels are when they get theirs.
+    // Upstream's debug scopes assume that inlined code is in an llvm.func; when
+    // they are added, only kernels are.
     getOperation().walk<WalkOrder::PreOrder>([](Operation *op) {
       if (isa<gpu::GPUModuleOp>(op))
         return WalkResult::skip();
@@ -265,7 +265,7 @@ struct ConvertMXGPUHostToGPUPass final
     });
   }
 
-  /// Says what a pattern would fail on.
+  /// Reports what a pattern would fail on.
   LogicalResult verifySupport() {
     WalkResult result = getOperation().walk([](Operation *op) {
       return failed(verifySupport(op)) ? WalkResult::interrupt()

@@ -80,7 +80,8 @@ bool isOfTensorCore(RingType type) {
          type.getConsumer() == AsyncKind::Mma;
 }
 
-/// Whether asynchronous copies fill the stages, or answers that come like them.
+/// Whether asynchronous copies fill the stages, or answers that arrive like
+/// copies.
 bool isWrittenByCopies(RingType type) {
   return llvm::is_contained({AsyncKind::Tma, AsyncKind::Clc},
                             type.getProducer());
@@ -102,8 +103,8 @@ Value getTensorMemory(KernelOp kernel) {
   return TensorMemoryOp::create(builder, kernel.getLoc());
 }
 
-/// What one role does with the stages of one ring that have barriers, as its
-/// producer or as its consumer. All places take the stages in turn.
+/// How one role uses the stages of one ring with barriers, as its producer or
+/// as its consumer. All its acquires take the stages in turn.
 class RoleAndRing {
 public:
   RoleAndRing(RingOp ring, RoleOp role, bool isProducer)
@@ -144,9 +145,9 @@ private:
   void wait(ValueRange at) {
     Value awaited = at[0], parity = at[1];
     if (isProducer && type.getOverlap()) {
-      // The stage before must be released, the other one of two: in this round
-      // if this is stage 1, in the round before if it is stage 0. What it does
-      // not share was read before that of this stage was.
+      // The previous stage, the other one of two, must be released: in this
+      // round if this is stage 1, in the round before if it is stage 0. Its
+      // columns that are not shared were read before those of this stage.
       Value number = StageNumberOp::create(builder, awaited);
       awaited = OtherStageOp::create(builder, awaited);
       parity = arith::XOrIOp::create(builder, parity, number);
@@ -200,8 +201,8 @@ private:
     return next;
   }
 
-  /// Where each use of them stands: columns are cheap to compute, and a role
-  /// that holds accumulators has no registers for them.
+  /// At each use: columns are cheap to compute, and a role that holds
+  /// accumulators has no registers to keep them.
   void viewColumns(Operation *take, Value stage) {
     OpBuilder::InsertionGuard guard(builder);
     Value column = getTensorMemory(role->getParentOfType<KernelOp>());
@@ -292,7 +293,7 @@ private:
     }
   }
 
-  /// With nothing issued there is nothing to commit: arrive by hand.
+  /// If no MMA was issued, there is nothing to commit: arrive explicitly.
   void commitOrArrive(Value barrier, Value empty) {
     bool pair = type.isPair();
     if (!empty) {
@@ -372,13 +373,13 @@ private:
   bool isProducer;
   NVVMBuilder builder;
   Value first, end;
-  /// Of the last take: the views that it gives, and what its copies complete.
+  /// The views of the last acquired stage, and the barrier of its copies.
   SmallVector<Value> buffers;
   Value filled;
 };
 
-/// Arrivals that fill a stage: of the threads that do, or of each CTA of a
-/// pair, which announces its bytes.
+/// Arrivals that fill a stage: those of the threads that fill it, or one for
+/// each CTA of a pair, which announces its bytes.
 int64_t getFillingArrivals(RingType type) {
   if (type.getProducer() == AsyncKind::Threads)
     return getArrivals(type, type.getProducerThreads());
@@ -416,7 +417,7 @@ struct EmptyingArrivals {
   }
 };
 
-/// Slots in tensor memory for scales that stages take in turn.
+/// Buffers for scales in tensor memory, which stages use in turn.
 LogicalResult numberPlaces(CopyScalesOp copy) {
   NVVMBuilder builder(copy.getLoc(), copy.getContext());
   Block &body = getRole(copy).getBody().front();
@@ -442,7 +443,7 @@ struct LowerRingsPass final
         return signalPassFailure();
   }
 
-  /// A role that takes stages of a ring, as its producer or not.
+  /// A role that acquires stages of a ring, as its producer or consumer.
   using Side = std::tuple<RoleOp, RingOp, unsigned>;
 
   static LogicalResult lower(KernelOp kernel) {

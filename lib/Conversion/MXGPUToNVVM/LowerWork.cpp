@@ -1,13 +1,14 @@
-//===- LowerWork.cpp - A CTA's units of work ------------------------------===//
+//===- LowerWork.cpp - A CTA's work tiles ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The loops over units and over the reduction become those of scf. Every role
-// walks through the same units by itself: it knows them by a number of 32 bits
-// and computes the tile of each once. Places in the problem are 64 bits wide.
+// The loops over work tiles and over the reduction become loops of scf. Every
+// role visits the same work tiles by itself: it identifies them by a 32-bit
+// number and computes the coordinates of each once. Coordinates in the problem
+// have 64 bits.
 //
-// Stages of rings are still taken and given: what a unit's stage holds is read
-// and written here, by the address of its buffer.
+// Stages of rings are still acquired and released. This pass reads and writes
+// the contents of a work tile's stage by the address of its buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,14 +31,14 @@ namespace mx::mxgpu {
 
 namespace {
 
-/// What a role knows about the work before its first unit.
+/// What a role knows about the problem before its first work tile.
 struct Problem {
   TileSchedulerOp source;
   Tiles grid;
   Value tiles, units;
 };
 
-/// Tiles of packed rows that suffice for any groups.
+/// The number of tiles of packed rows that suffices for any groups.
 Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
                      int64_t tile) {
   Value whole = arith::DivUIOp::create(builder, rows, builder.index(tile));
@@ -62,7 +63,8 @@ Value toIndex(NVVMBuilder &builder, Value number) {
   return arith::IndexCastUIOp::create(builder, builder.getIndexType(), number);
 }
 
-/// Where part number `part` of the reduction begins, or the one before it ends.
+/// Where split number `part` of the reduction begins, and the one before it
+/// ends.
 Value getPartStart(NVVMBuilder &builder, TileSchedulerOp source, Value part) {
   Value step = builder.index(*source.getSplitStep());
   Value splits = builder.index(source.getNumSplits());
@@ -73,8 +75,9 @@ Value getPartStart(NVVMBuilder &builder, TileSchedulerOp source, Value part) {
   return builder.mul(before, step);
 }
 
-/// The arguments of the body that visits `stage_rows`. Parts of the reduction
-/// come one after the other, so that units at one time share rows of A and B.
+/// The arguments of the body for work tile `unit`. The tiles of one split come
+/// before those of the next, so that tiles that are computed at the same time
+/// share rows of A and B.
 SmallVector<Value> getUnit(NVVMBuilder &builder, const Problem &problem,
                            Value unit) {
   TileSchedulerOp source = problem.source;
@@ -97,8 +100,8 @@ SmallVector<Value> getUnit(NVVMBuilder &builder, const Problem &problem,
   return {slice, row, column, start, end};
 }
 
-/// A CTA's only unit, found where the source stands: for all roles at once, and
-/// by whole warps.
+/// A CTA's only work tile. It is found at the tile scheduler, for all roles at
+/// once and by whole warps.
 SingleWorkTile getSingleWorkTile(NVVMBuilder &builder, TileSchedulerOp source) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(source);
@@ -123,13 +126,13 @@ Value getAddress(NVVMBuilder &builder, Value buffer) {
       builder, LLVM::LLVMPointerType::get(builder.getContext(), 3), buffer);
 }
 
-/// A number of a unit, not the -1 by which there is none.
+/// Whether `number` is that of a work tile, and not -1, which means none.
 Value isNumber(NVVMBuilder &builder, Value number) {
   return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, number,
                                builder.i32(-1));
 }
 
-/// The loops of one kernel, and what it knows of its sources.
+/// The loops of one kernel, and what is known about its tile schedulers.
 class WorkLowering {
 public:
   explicit WorkLowering(KernelOp kernel)
@@ -182,9 +185,9 @@ private:
 
   KernelOp kernel;
   IRRewriter rewriter;
-  /// What a CTA does for each source that gives it a single unit.
+  /// The work tile of each scheduler that gives a CTA only one.
   DenseMap<Operation *, SingleWorkTile> units;
-  /// The first unit of each source whose units groups have.
+  /// The first work tile of each scheduler over groups.
   DenseMap<Operation *, GroupWorkTile> firstUnits;
 };
 
@@ -232,9 +235,9 @@ void WorkLowering::lower(ForEachWorkTileOp op) {
   rewriter.eraseOp(op);
 }
 
-/// A loop whose body visits a unit before it knows whether there is another
-/// one. `first` is what it knows of the first one, from which follow the
-/// arguments of the body of `op`.
+/// A loop whose body visits a work tile before it knows whether there is
+/// another one. `first` describes the first one; the arguments of the body of
+/// `op` follow from it.
 void WorkLowering::lowerToLoop(
     NVVMBuilder &builder, ForEachWorkTileOp op, ValueRange first,
     function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments) {
@@ -253,7 +256,7 @@ void WorkLowering::lowerToLoop(
   fillCondition(next, loop);
 }
 
-/// Whether there is another unit, and which, says the buffer of its stage.
+/// The buffer of the stage says whether there is another work tile, and which.
 void WorkLowering::fillCondition(NextWorkTileOp next, scf::WhileOp loop) {
   NVVMBuilder builder = at(next);
   auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
@@ -297,8 +300,8 @@ void WorkLowering::lowerSingle(NVVMBuilder &builder, ForEachWorkTileOp op,
                              unit.arguments);
 }
 
-/// A CTA, or a pair, visits the units of groups of which the ring tells, but
-/// knows of the first one, if there is one, before.
+/// A CTA, or a pair, gets its work tiles from the ring, except for the first
+/// one, if there is one, which it finds before the loop.
 void WorkLowering::lowerGroups(NVVMBuilder &builder, ForEachWorkTileOp op,
                                TileSchedulerOp source) {
   auto [known, isNew] = firstUnits.try_emplace(source);
@@ -318,8 +321,8 @@ void WorkLowering::lowerGroups(NVVMBuilder &builder, ForEachWorkTileOp op,
   });
 }
 
-/// A CTA begins with the unit of its own number; further ones are those of its
-/// numbers.
+/// A CTA begins with the work tile of its own number and takes the numbers of
+/// further ones from the atomic counter.
 void WorkLowering::lowerAtomicCounter(NVVMBuilder &builder,
                                       ForEachWorkTileOp op,
                                       const Problem &problem) {
@@ -327,8 +330,9 @@ void WorkLowering::lowerAtomicCounter(NVVMBuilder &builder,
               [&](auto unit) { return getUnit(builder, problem, unit[0]); });
 }
 
-/// CTA c, or pair c, visits units c, c + their number, ... Not scf.for, which
-/// compares with sign: the step after the last unit may be 2^31 or more.
+/// CTA c, or pair c, visits work tiles c, c + number of CTAs or pairs, ... This
+/// is not an scf.for, which compares signed: the number after the last work
+/// tile may be 2^31 or more.
 void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkTileOp op,
                                const Problem &problem) {
   Value first = getFirstUnit(builder, op);
@@ -351,10 +355,10 @@ void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkTileOp op,
                              arguments);
 }
 
-/// A CTA, or a pair, begins with the unit of its own number, and goes on with
-/// those of clusters that it was given in place of their launch. It asks
-/// nothing about an answer before it knows that there is one: that part of the
-/// loop only runs then.
+/// A CTA, or a pair, begins with the work tile of its own number and continues
+/// with those of clusters whose launch it has cancelled. It decodes an answer
+/// only after it knows that the answer contains one: that part of the loop only
+/// runs then.
 void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkTileOp op,
                             const Problem &problem) {
   bool pair = isInPair(op);
@@ -382,7 +386,7 @@ void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkTileOp op,
   fillCondition(next, loop);
 }
 
-/// What the role that hands out units writes into each stage.
+/// What the role that hands out work tiles writes into each stage.
 void WorkLowering::tellUnits(TileSchedulerOp source) {
   if (!source.getUnits())
     return;
@@ -405,7 +409,7 @@ void WorkLowering::tellUnits(TileSchedulerOp source) {
       builder.storeShared(getAddress(builder, buffer), unit);
       continue;
     }
-    // All lanes find the unit after the one of the loop, and one tells of it.
+    // All lanes find the next work tile, and one lane writes it.
     GroupWorkTile unit = findNextGroupWorkTile(
         builder, source, commit->getParentOfType<scf::WhileOp>());
     auto ifOp =
@@ -415,9 +419,9 @@ void WorkLowering::tellUnits(TileSchedulerOp source) {
   }
 }
 
-/// The number of a unit, or -1. All CTAs together draw as many numbers as there
-/// are units: those that each of them began without are drawn as the ones by
-/// which each of them ends. The counter then is 0 again.
+/// The number of a work tile, or -1. All CTAs together draw as many numbers as
+/// there are work tiles: each CTA starts without drawing one, and draws one
+/// more at its end. The counter is then reset to 0.
 Value WorkLowering::drawFromCounter(NVVMBuilder &builder,
                                     TileSchedulerOp source) {
   Value units = getNumUnits(builder, source);

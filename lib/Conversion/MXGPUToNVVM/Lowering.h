@@ -18,15 +18,15 @@
 
 namespace mx::mxgpu {
 
-/// The arguments of a loop's body, and whether there is a unit (i1), or null if
-/// there always is.
+/// The arguments of a loop's body, and whether there is a work tile (i1), or
+/// null if there always is one.
 struct SingleWorkTile {
   llvm::SmallVector<mlir::Value> arguments;
   mlir::Value exists;
 };
 
-/// A unit of a source that `groups` have: what a loop's body takes, and the
-/// unit's number or, if there is none, -1 (i32s).
+/// A work tile of a scheduler over `groups`: the arguments of the loop's body,
+/// and the number of the work tile or, if there is none, -1 (i32s).
 struct GroupWorkTile {
   llvm::SmallVector<mlir::Value> arguments;
   mlir::Value number;
@@ -42,8 +42,8 @@ struct GroupWorkTile {
 /// its number (i32).
 mlir::Type convertStageType(StageType type);
 
-/// Elements `first` to `first + count` of a vector as i32s, rounded from f32 on
-/// the way if that is where they come from.
+/// Elements `first` to `first + count` of a vector as i32s; if they are rounded
+/// from f32, the rounding is done on the way.
 llvm::SmallVector<mlir::Value> getWords(NVVMBuilder &builder,
                                         mlir::Value vector, int64_t first,
                                         int64_t count);
@@ -63,27 +63,27 @@ struct GroupTile {
 GroupTile findGroupTile(NVVMBuilder &builder, mlir::Value offsets,
                         mlir::Value rows, mlir::Value tile, int64_t tileRows);
 
-/// The first unit of a CTA or pair, and the one that it takes behind the one
-/// that its loop has; all lanes of a warp must take part.
+/// The first work tile of a CTA or pair, and the one after its loop's current
+/// one; all lanes of a warp must take part.
 GroupWorkTile findFirstGroupWorkTile(NVVMBuilder &builder,
                                      TileSchedulerOp source);
 GroupWorkTile findNextGroupWorkTile(NVVMBuilder &builder,
                                     TileSchedulerOp source,
                                     mlir::scf::WhileOp loop);
-/// By shared memory, of 32 bytes.
+/// Passed through 32 bytes of shared memory.
 void storeGroupWorkTile(NVVMBuilder &builder, const GroupWorkTile &unit,
                         mlir::Value address);
 GroupWorkTile loadGroupWorkTile(NVVMBuilder &builder, mlir::Value address);
 
-/// The number of a CTA, or of a pair, by which it begins with its units, and
-/// how many there are: i32s.
+/// The number of a CTA or pair, which is that of its first work tile, and the
+/// number of CTAs or pairs: i32s.
 mlir::Value getFirstUnit(NVVMBuilder &builder, mlir::Operation *op);
 mlir::Value getUnitStep(NVVMBuilder &builder, mlir::Operation *op);
 
 /// Tiles that cover `size` (index, below 2^63), as an i32.
 mlir::Value getTiles(NVVMBuilder &builder, mlir::Value size, int64_t tile);
 
-/// The number of units of a source (i32).
+/// The number of work tiles of a scheduler (i32).
 mlir::Value getNumUnits(NVVMBuilder &builder, TileSchedulerOp source);
 
 /// The global address of a byte of a memref with identity layout, and of an
@@ -99,25 +99,28 @@ llvm::SmallVector<mlir::Value> splitWords(NVVMBuilder &builder,
                                           mlir::Value vector);
 mlir::Value joinWords(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> words,
                       mlir::VectorType type);
-/// Vectors of elements of 4 or 6 bits, which LLVM does not know, become words.
+/// Vectors of 4-bit or 6-bit elements, which LLVM does not support, become
+/// words.
 void addNarrowVectorConversions(mlir::TypeConverter &converter);
 
-/// The types of the parameters that carry an argument of a kernel. Tensor maps
-/// are pointers there, which `byval` makes values of.
+/// The types of the parameters that represent an argument of a kernel. Tensor
+/// maps are pointers there, with `byval`.
 llvm::SmallVector<mlir::Type> getKernelParameterTypes(mlir::Type type);
-/// What the type of a memref leaves open, as kernels are given it.
+/// The dynamic sizes, strides and offset of a memref that are passed to
+/// kernels.
 llvm::SmallVector<mlir::Value> getDynamicNumbers(NVVMBuilder &builder,
                                                  mlir::Value memref);
-/// A memref from its pointer, which the offset comes on top of, and these
-/// numbers (index).
+/// A memref from its pointer, to which the offset is added, and these numbers
+/// (index).
 mlir::Value buildMemRef(NVVMBuilder &builder, mlir::MemRefType type,
                         mlir::Value pointer, mlir::ValueRange numbers);
 
-/// Whether mxgpu-allocate has been here: what it sets is used without asking.
+/// Whether mxgpu-allocate has run: the attributes that it sets are used without
+/// checks.
 bool isAllocated(KernelOp kernel);
 
-/// Fails at an operation of these kinds, which a pass before should have
-/// lowered. `order` goes on where the message says "before".
+/// Fails at an operation of these kinds, which an earlier pass should have
+/// lowered. `order` follows the word "before" in the message.
 template <typename... Ops>
 llvm::LogicalResult verifyLowered(KernelOp kernel, llvm::StringRef order) {
   mlir::WalkResult result = kernel.walk([&](mlir::Operation *op) {
@@ -129,7 +132,7 @@ llvm::LogicalResult verifyLowered(KernelOp kernel, llvm::StringRef order) {
   return llvm::failure(result.wasInterrupted());
 }
 
-/// Puts allocated roles, which follow each other, into branches on the warp.
+/// Puts allocated roles, which are adjacent, into branches on the warp number.
 void lowerRoles(KernelOp kernel);
 
 void populateGridPatterns(mlir::RewritePatternSet &patterns,

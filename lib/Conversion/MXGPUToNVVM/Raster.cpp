@@ -1,10 +1,11 @@
-//===- Raster.cpp - Which tile a unit of work is --------------------------===//
+//===- Raster.cpp - Which tile a work tile is -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Once for each unit and role, in 32 bits: there are fewer than 2^31 units. A
-// division of 32 bits takes about 20 instructions, a level of the Hilbert curve
-// about as many; nothing here stands in a loop over the reduction.
+// This runs once for each work tile and role, in 32 bits: there are fewer than
+// 2^31 work tiles. A 32-bit division takes about 20 instructions, and a level
+// of the Hilbert curve about as many; nothing here is inside a loop over the
+// reduction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,8 +63,8 @@ Tiles buildGroupM(const Arithmetic &a, int64_t group, Tiles grid, Value unit) {
 }
 
 /// Where a walk down the curve stands; see unittests/Target/Raster.cpp.
-/// `across` is kept behind `along`, and `isTurned` says that they have changed
-/// places.
+/// The direction of the walk is `along`; `isTurned` says that rows and columns
+/// have been swapped.
 struct Walk {
   Value unit;
   Value alongStart, alongDirection, along;
@@ -100,7 +101,7 @@ Walk choose(const Arithmetic &a, Value condition,
   return Walk::from(ifOp.getResults());
 }
 
-/// The part of a long rectangle: before or behind the middle of its length.
+/// The part of a long rectangle: before or after the middle of its length.
 Walk descendLong(const Arithmetic &a, Walk walk) {
   Value half = a.halve(walk.along);
   Value size = a.mul(half, walk.across);

@@ -1,4 +1,4 @@
-//===- Raster.h - Which tile a unit of work is ------------------*- C++ -*-===//
+//===- Raster.h - Which tile a work tile is ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -19,7 +19,7 @@ struct Tiles {
   mlir::Value rows, columns;
 };
 
-/// The tile that is visited as number `stage_rows` of a grid.
+/// The tile with number `unit` in the order of a grid.
 Tiles buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
                 mlir::Value unit);
 

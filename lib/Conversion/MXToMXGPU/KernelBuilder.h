@@ -18,7 +18,7 @@
 
 namespace mx::mxgpu {
 
-/// CTAs that a grid can have; kernels number units of work in 32 bits.
+/// CTAs that a grid can have; kernels number work tiles in 32 bits.
 inline constexpr int64_t kMaxUnits = target::kMaxGridX;
 
 /// Rows and columns that tiles of up to 256 can cover: coordinates of bulk
@@ -62,7 +62,7 @@ public:
   /// the function around it and `what` it does.
   KernelOp kernel(mlir::gpu::GPUModuleOp module, llvm::StringRef what,
                   mlir::TypeRange arguments, ScheduleAttr schedule = {});
-  /// Launches `kernel` with one CTA for each unit of work, but no more than
+  /// Launches `kernel` with one CTA for each work tile, but no more than
   /// the device runs at once where the kernel fills an SM.
   void launch(KernelOp kernel, mlir::Value grid, mlir::ValueRange arguments);
 

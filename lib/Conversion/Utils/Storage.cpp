@@ -215,8 +215,8 @@ void mx::addStorageConversions(TypeConverter &converter) {
 }
 
 void mx::populateStoragePatterns(const TypeConverter &converter,
-                                      RewritePatternSet &patterns,
-                                      ConversionTarget &target) {
+                                 RewritePatternSet &patterns,
+                                 ConversionTarget &target) {
   patterns.add<ConvertMemRefOp, ConvertDim, ConvertGlobal, ConvertGetGlobal>(
       converter, patterns.getContext());
   populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,

@@ -141,7 +141,7 @@ bool Order::isKnown(const Knowledge &known, const Clock &async, Epoch old,
 }
 
 /// A relaxed barrier of the cluster is still a barrier of the CTA's threads for
-/// the CTA's own memory: kernels read the address from tcgen05.alloc behind it.
+/// the CTA's own memory: kernels read the address from tcgen05.alloc after it.
 bool Order::isWithinCta(Warp &w, const Cta &cta, const Knowledge &known,
                         Epoch old, Epoch now) const {
   const Agent &a = agents[old.agent()];

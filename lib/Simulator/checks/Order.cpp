@@ -58,7 +58,7 @@ void Order::release(Warp &w, Knowledge &to) {
   to.asyncGlobal.join(o.known.asyncGlobal);
   to.maps.join(o.known.maps);
   to.executed.join(o.known.executed);
-  // What came with a fence before, and waits for one behind, waits on.
+  // What came with a fence before, and waits for one after, waits on.
   to.tensor.join(o.tensorReleased);
   to.tensor.join(o.tensorAcquired);
   to.fenced.join(o.known.fenced);
@@ -248,7 +248,7 @@ void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
                        const Knowledge &known, Cta &cta, uint32_t offset) {
   const BarrierOrder &b = barrier(cta, offset);
   // Formally a relaxed arrival at the cluster barrier publishes an mbarrier
-  // only behind fence.mbarrier_init; published kernels initialise one after it.
+  // only after fence.mbarrier_init; published kernels initialise one after it.
   if (!b.init || b.init.isAnonymous() ||
       known.isDone(b.init.agent(), b.init.step()))
     return;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A kernel that is launched programmatically may begin while those before it
-// run, and shares memory with them only behind its griddepcontrol.wait. Kernels
+// run, and shares memory with them only after its griddepcontrol.wait. Kernels
 // are simulated one after another; which global memory each touches is kept, so
 // that what it does too early is found all the same. In pages, of which every
 // allocation has its own.

@@ -42,7 +42,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
                            ? std::to_string(b.expectedWarps * 32) + " threads"
                            : std::string("all threads")),
                   mask);
-  // Arrivals are counted, not who arrives: behind a bar.arrive the same warp
+  // Arrivals are counted, not who arrives: after a bar.arrive the same warp
   // may come again to a barrier with a number of threads.
   if (warps && (b.lanes[w.index] & w.live) == w.live)
     b.lanes[w.index] = 0;

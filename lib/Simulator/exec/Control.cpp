@@ -159,7 +159,7 @@ static const Instr *waitForKernels(Warp &w, const Instr *i, uint32_t) {
 }
 
 /// Kernels run one after another, so there is nothing to wait for; the check of
-/// the order learns what comes behind the wait.
+/// the order learns what comes after the wait.
 static void decodeGridDepControl(Decoder &d) {
   bool waits = d.take("wait");
   if (!waits && !d.take("launch_dependents"))

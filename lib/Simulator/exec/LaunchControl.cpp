@@ -4,7 +4,7 @@
 // PTX ISA: clusterlaunchcontrol.try_cancel takes a cluster that has not started
 // away from the hardware's scheduler, so that the asking one does its work. The
 // answer of 16 bytes is opaque; here it is x, y, z of the first CTA, 32 bits
-// each, and 1 behind them when there was one.
+// each, and 1 after them when there was one.
 //===----------------------------------------------------------------------===//
 
 #include "BulkCopies.h"

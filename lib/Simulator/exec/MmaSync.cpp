@@ -289,7 +289,7 @@ struct Decoded {
   std::string_view d, a, b, c; ///< types
 };
 
-/// The modifiers behind mma.sync.aligned. The order of the types matters, of
+/// The modifiers after mma.sync.aligned. The order of the types matters, of
 /// the others it does not.
 bool takeModifiers(Decoder &d, Decoded &out) {
   int sparse = d.takeAny({"sp", "sp::ordered_metadata"});

@@ -78,7 +78,7 @@ private:
   unsigned lane;
 };
 
-/// Walks a format string; arguments lie behind one another, each aligned to
+/// Walks a format string; arguments lie one after another, each aligned to
 /// its size, as varargs do.
 class Formatter {
 public:
@@ -266,10 +266,10 @@ const Instr *assertFail(Warp &w, const Instr *i, uint32_t mask) {
   return good ? w.fail(i, FindingKind::Trap, first, mask) : nullptr;
 }
 
-/// The heap: blocks behind one another, each with a header, in the memory of a
+/// The heap: blocks one after another, each with a header, in the memory of a
 /// variable of the module. First fit; free neighbours become one on the way.
 struct BlockHeader {
-  uint64_t bytes = 0; ///< of the block behind it, a multiple of 16; 0: the rest
+  uint64_t bytes = 0; ///< of the block after it, a multiple of 16; 0: the rest
   uint64_t isUsed = 0;
 };
 constexpr uint64_t kUsed = 0x6d616c6c6f636564ull;

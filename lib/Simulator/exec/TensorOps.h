@@ -20,7 +20,7 @@ namespace mx::sim {
 /// finding.
 bool tensorViews(Warp &w, const Instr *i, unsigned group, CtaView out[2]);
 
-/// An operation of the tcgen05 pipe, in line behind those of the same warp.
+/// An operation of the tcgen05 pipe, in line after those of the same warp.
 template <class F>
 const Instr *issueToPipe(Warp &w, const Instr *i, unsigned lane, F &&run) {
   auto known = knowledgeAtIssue(w);

@@ -273,7 +273,7 @@ bool checkTypes(std::string_view d, const TypeRow &a, const TypeRow &b) {
          (d == "f16" && (a.type == ElementType::F16 || a.k == 32));
 }
 
-/// The operands behind scale-d: -1 or 1 for the signs, 0 or 1 for the
+/// The operands after scale-d: -1 or 1 for the signs, 0 or 1 for the
 /// transpositions.
 bool takeImmediates(Decoder &d, size_t k, const TypeRow &type, bool inRegisters,
                     unsigned &flags) {

@@ -450,7 +450,7 @@ LaunchFileResult LaunchFile::run() {
   } else {
     for (const JsonReader &step : json["launches"].elements()) {
       bool good = false;
-      // What is no kernel ends only behind those before it.
+      // What is no kernel ends only after those before it.
       if (!step.has("kernel"))
         memory.settle();
       if (step.has("memset")) {

@@ -86,7 +86,7 @@ void Decoder::planCalls(const Function &kernel) {
       hasIndirect = true;
     }
     if (g && state[g] == New) {
-      open(g); // this instruction is looked at again behind it
+      open(g); // this instruction is looked at again after it
       continue;
     }
     ++v.next;

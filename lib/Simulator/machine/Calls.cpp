@@ -71,7 +71,7 @@ Slot Decoder::localAddress(uint64_t offset, unsigned laneBytes) {
 
 namespace {
 
-/// Where arguments and results lie in a frame: one behind the other, aligned.
+/// Where arguments and results lie in a frame: one after the other, aligned.
 class FrameLayout {
 public:
   uint32_t place(uint64_t bytes, uint32_t align) {
@@ -196,7 +196,7 @@ void Decoder::leave() {
   emit(leaveRoutine);
 }
 
-/// The instruction behind the current one, when its predicate is false.
+/// The instruction after the current one, when its predicate is false.
 void Decoder::skipUnlessGuard() {
   if (guard == kNoSlot)
     return;
@@ -207,7 +207,7 @@ void Decoder::skipUnlessGuard() {
 
 void Decoder::ret() {
   if (frame->caller) {
-    // A jump behind the last instruction of the inlined function.
+    // A jump after the last instruction of the inlined function.
     branch(guard, false, frame->function->body.size());
     return;
   }
@@ -364,7 +364,7 @@ void Decoder::callRoutineAt(const Function *target, const Operand *pointer,
     program.extra.resize(functionTable + module.numFunctions, kNoSlot);
   }
 
-  // The lanes meet behind the call. An activation of the same call may be
+  // The lanes meet after the call. An activation of the same call may be
   // waiting there already: then they meet at the second place.
   //     call; meet; bra end; meet; end: results
   uint32_t header = program.extra.size();

@@ -138,7 +138,7 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
       for (Warp &w : cta->warps) {
         for (Group &g : w.groups) {
           const InstrInfo &info = program.infoOf(g.pc);
-          // After a barrier the position is already behind it.
+          // After a barrier the position is already after it.
           const InstrInfo &at = g.wait == Wait::NamedBarrier ||
                                         g.wait == Wait::PairAlloc ||
                                         g.wait == Wait::Poll

@@ -234,8 +234,8 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
     return s + ", offset " + std::to_string(address - begin) + " of " + name +
            " of " + size;
   if (address >= end)
-    return s + ", " + std::to_string(bestDistance) +
-           " bytes behind the end of " + name + " of " + size;
+    return s + ", " + std::to_string(bestDistance) + " bytes past the end of " +
+           name + " of " + size;
   return s + ", " + std::to_string(bestDistance) + " bytes before " + name +
          " of " + size;
 }

@@ -14,7 +14,7 @@ namespace mx::sim {
 const Instr *branchAlways(Warp &w, const Instr *i, uint32_t mask);
 /// a: predicate, imm: target, aux: where the ways meet.
 const Instr *branchIf(Warp &w, const Instr *i, uint32_t mask);
-/// a: index, imm: first of b branchAlways in a table behind it.
+/// a: index, imm: first of b branchAlways in a table after it.
 const Instr *branchIndexed(Warp &w, const Instr *i, uint32_t mask);
 const Instr *exitThread(Warp &w, const Instr *i, uint32_t mask);
 const Instr *trapThread(Warp &w, const Instr *i, uint32_t mask);

@@ -276,7 +276,7 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
       if (!v.isExtern)
         return special(Special::SharedAddress, width, at + op.value);
       place(v);
-      // Dynamic shared memory begins behind the static: patched at the end.
+      // Dynamic shared memory begins after the static: patched at the end.
       auto key = int64_t((uint64_t(1) << 40) + uint64_t(op.value));
       size_t before = program.specials.size();
       Slot s = special(Special::SharedAddress, width, key);

@@ -188,7 +188,7 @@ Token Lexer::number(Token token) {
   if (at < text.size() && text[at] == 'U')
     ++at;
   if (at < text.size() && isWord(text[at])) {
-    // "2d", "128B" and the like appear only behind a dot.
+    // "2d", "128B" and the like appear only after a dot.
     while (at < text.size() && isWord(text[at]))
       ++at;
     return finish(Tok::Bad);

@@ -1,7 +1,7 @@
 //===- Operations.cpp - clocks of asynchronous operations -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a warp gives to an engine begins behind what the same warp gave to it
+// What a warp gives to an engine begins after what the same warp gave to it
 // before: the PTX ISA orders nothing between warps. Copies overlap, as an
 // engine takes the next one on while the last bytes of this one are under way;
 // the tensor pipe works at one operation at a time.

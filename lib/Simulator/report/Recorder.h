@@ -5,7 +5,7 @@
 // for each group of lanes (Lamport, "Time, clocks, and the ordering of
 // events"): an instruction is one step, who waits goes on at the step at which
 // what it waits for was complete, and an asynchronous operation has a nominal
-// duration behind those that its warp gave to the same engine before. The
+// duration after those that its warp gave to the same engine before. The
 // clocks do not depend on the order in which the simulator happens to execute
 // things.
 //===----------------------------------------------------------------------===//
@@ -47,7 +47,7 @@ public:
   // For the interpreter: around each instruction of a warp.
   void resume(Warp &w);
   void begin(Warp &w, const Instr *i);
-  /// The group goes on behind `i`, or nowhere for now.
+  /// The group goes on after `i`, or nowhere for now.
   void next(Warp &w, const Instr *i);
   void stop(Warp &w, const Instr *i);
   void exited(Warp &w);

@@ -654,7 +654,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
 !b = memref<4x512x256xf8E4M3FN>
 !bs = memref<4x4x2x32x4x4xf8E8M0FNU>
 func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x256xf8E4M3FN>, %s: memref<6x2x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected a tile with 128 columns of each of 2 parts, or a multiple, found 128 columns}}
+  // expected-error @below {{'mx.grouped_matmul' op expected a tile with a multiple of 128 columns for each of 2 B matrices, found 128 columns}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x256xf8E4M3FN>, memref<6x2x32x4x4xf8E8M0FNU>) num_b = 2
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} epilogue {
@@ -672,7 +672,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
 !b = memref<4x384x256xf8E4M3FN>
 !bs = memref<4x3x2x32x4x4xf8E8M0FNU>
 func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memref<300x128xf8E4M3FN>, %s: memref<6x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected a tile with 128 columns of each of 3 parts, or a multiple, found 192 columns}}
+  // expected-error @below {{'mx.grouped_matmul' op expected a tile with a multiple of 128 columns for each of 3 B matrices, found 192 columns}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x128xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>) num_b = 3
       {mxgpu.schedule = #mxgpu.schedule<tile = [256, 192, 128], cta_pair, stages = 2>} epilogue {

@@ -91,7 +91,7 @@
 // CHECK:               %[[S:.*]], %[[FROM_A:.*]], %[[FROM_B:.*]], %[[FROM_SA:.*]], %[[FROM_SB:.*]] = mxgpu.consumer_wait %[[IN]]
 // CHECK-DAG:           %[[SFA:.*]] = mxgpu.copy_scales %[[FROM_SA]] : {{.*}} -> !mxgpu.scales<128>
 // CHECK-DAG:           %[[SFB:.*]] = mxgpu.copy_scales %[[FROM_SB]] : {{.*}} -> !mxgpu.scales<256>
-// CHECK:               mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %[[FROM_A]], %[[FROM_B]] scales(%[[SFA]], %[[SFB]] : {{.*}}) into %[[D]] accumulate(%[[MORE]]) :
+// CHECK:               mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %[[FROM_A]], %[[FROM_B]] scales(%[[SFA]], %[[SFB]] : {{.*}}) into %[[D]] accumulate(%[[MORE]]) :
 // CHECK-NEXT:          mxgpu.consumer_release %[[S]]
 // CHECK-NEXT:        }
 // CHECK-NEXT:        mxgpu.producer_commit %[[STAGE]] empty(%[[NONE]])

@@ -12,7 +12,7 @@
 // CHECK-SAME:    %[[R:[a-z]*]]: memref<?x?xbf16>, %[[K:[a-z0-9_]*]]: index, %[[ALPHA:[a-z0-9_]*]]: f32
 // CHECK:         mxgpu.role @epilogue warps(4) {
 // CHECK:           mxgpu.for_each_work_tile
-// CHECK:             %[[T:.*]] = mxgpu.thread_id
+// CHECK:             %[[T:.*]] = mxgpu.fragment_row 0 of !fragment
 // CHECK:             %[[OWN:.*]] = arith.addi %{{.*}}, %[[T]]
 // CHECK:             %[[IN:.*]] = arith.cmpi ult, %[[OWN]], %[[ROWS:.*]] :
 // CHECK:             %[[LAST:.*]] = arith.subi %[[ROWS]],

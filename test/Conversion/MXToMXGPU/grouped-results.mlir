@@ -21,9 +21,9 @@
 // CHECK:           %[[WORD:.*]] = scf.for %[[PLACE:.*]] = %c0 to %c64 step %c32 iter_args(
 // CHECK:             %[[GATE_COLUMN:.*]] = mxgpu.epilogue_column %[[STAGE]], %[[PLACE]] of 2
 // CHECK:             %[[GATE_SUMS:.*]] = mxgpu.load_accumulator %[[D]] column(%[[GATE_COLUMN]])
-// CHECK-NEXT:        %[[GATE:.*]] = mxgpu.to_rows %[[GATE_SUMS]]
 // CHECK:             %[[UP_COLUMN:.*]] = mxgpu.epilogue_column %[[STAGE]], %[[PLACE]] b 1 of 2
 // CHECK:             %[[UP_SUMS:.*]] = mxgpu.load_accumulator %[[D]] column(%[[UP_COLUMN]])
+// CHECK-NEXT:        %[[GATE:.*]] = mxgpu.to_rows %[[GATE_SUMS]]
 // CHECK-NEXT:        %[[UP:.*]] = mxgpu.to_rows %[[UP_SUMS]]
 // CHECK:             %[[H:.*]] = arith.mulf %[[GATE]], %[[UP]]
 // CHECK:             %[[Q:.*]], %[[F:.*]] = mxgpu.quantize_block %[[H]] scale_rounding = ceil

@@ -11,10 +11,10 @@ def UnrollFragmentsPass
     : Pass<"mxgpu-unroll-fragments", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Unroll the loops over the columns that a thread holds";
   let description = [{
-    The loops over a tile's columns run a few times. Without them columns are
-    constants, and so are the stages that staged rows take. The way of tiles at
-    the edge of a matrix is long as it is, and stays a loop, unless it takes
-    columns of a fragment: registers have no addresses.
+    The loops over a tile's columns have few iterations. Once they are unrolled,
+    columns are constants, and so are the stages that staged rows use. The path
+    for tiles at the edge of a matrix is long enough already and stays a loop,
+    unless it uses columns of a fragment: registers have no addresses.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
@@ -30,9 +30,10 @@ def LowerCoordinatesPass
 }
 
 def LowerMathPass : Pass<"mxgpu-lower-math", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Give arithmetic the instructions that the target has for it";
+  let summary = "Use the target's instructions for arithmetic";
   let description = [{
-    Where upstream's lowering does not take them. The results are the same.
+    Covers the instructions that upstream's lowering does not use. The results
+    are the same.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -40,13 +41,14 @@ def LowerMathPass : Pass<"mxgpu-lower-math", "::mlir::gpu::GPUModuleOp"> {
 }
 
 def LowerWorkPass : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turn the loops over units of work and over K into loops of scf";
+  let summary = "Turn the loops over work tiles and over K into loops of scf";
   let description = [{
-    `mxgpu.for_each_work_tile` becomes `scf.while`, in whose body the unit's tile is
-    computed from its number, or straight code where a CTA has one unit;
-    `mxgpu.for_each_k` becomes `scf.for`. `mxgpu.tile_scheduler` and
-    `mxgpu.next_work_tile` are gone: the buffer of a unit's stage is read, and
-    written by the role that hands out units, by its address.
+    `mxgpu.for_each_work_tile` becomes `scf.while`, whose body computes the
+    coordinates of a work tile from its number, or straight-line code if a CTA
+    has only one. `mxgpu.for_each_k` becomes `scf.for`. `mxgpu.tile_scheduler`
+    and `mxgpu.next_work_tile` are removed: roles read the buffer of a work
+    tile's stage by its address, and the role that hands out work tiles writes
+    it the same way.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -55,18 +57,19 @@ def LowerWorkPass : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
 }
 
 def LowerRingsPass : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turn takes and gives of stages into waits and arrivals";
+  let summary = "Turn acquires and releases of stages into waits and arrivals";
   let description = [{
-    Each stage has a barrier whose phase completes when it is full, and one for
-    when it is empty. A role's loops carry the stage that it takes next and the
-    parity that it waits for there; a producer begins with the phase before the
-    first, which is complete from the start, so that all stages begin empty
-    (PTX ISA, mbarrier.test_wait). Arrivals, expected bytes, fences and elections
-    follow from who fills and empties the ring; at its end a role waits for
-    what it started. Rings for bulk stores have groups of copies in place of
-    barriers.
+    Each stage has a barrier whose phase completes when the stage is full, and
+    another one for when it is empty. A role's loops carry the next stage and
+    the parity to wait for. A producer starts with the phase before the first,
+    which counts as complete, so all stages start empty (PTX ISA,
+    mbarrier.test_wait). Arrivals, expected bytes, fences and elections follow
+    from who fills and empties the ring. At its end a role waits for the
+    operations that it started. Rings for bulk stores use groups of copies
+    instead of barriers.
 
-    Wants allocated kernels, whose loops are those of scf (`mxgpu-lower-work`).
+    Requires allocated kernels whose loops are those of scf
+    (`mxgpu-lower-work`).
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -75,11 +78,11 @@ def LowerRingsPass : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
 
 def SimplifyBarriersPass
     : Pass<"mxgpu-simplify-barriers", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Remove fences and waits that say nothing new, and merge arrivals";
+  let summary = "Remove redundant fences and waits, and merge arrivals";
   let description = [{
-    Of two fences of one kind, or two waits for one phase, with nothing between
-    them that touches memory the second one goes. Two arrivals at one barrier
-    become one that counts for both.
+    If there is no memory access between two fences of the same kind, or two
+    waits for the same phase, the second one is removed. Two arrivals at the
+    same barrier become one that counts for both.
   }];
 }
 
@@ -87,7 +90,7 @@ def LowerKernelsPass : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn kernels into functions with set-up, roles and tear-down";
   let description = [{
     Each `mxgpu.kernel` becomes an `llvm.func`: set-up of barriers and tensor
-    memory, a chain of branches on the warp for the roles, tear-down.
+    memory, a chain of branches on the warp number for the roles, tear-down.
 
     Kernel parameters: a tensor map is a `byval` array of 128 bytes, a memref
     is its pointer followed by an i64 for each dynamic size, an index is i64.
@@ -100,11 +103,11 @@ def LowerKernelsPass : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> {
 
 def ConvertMXGPUToNVVMPass
     : Pass<"convert-mxgpu-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Lower operations of mxgpu, one by one, to NVVM";
+  let summary = "Lower mxgpu operations to NVVM, one by one";
   let description = [{
-    The last step of kernels: `mxgpu-lower-kernels` has made functions of them.
-    Control flow stays in `scf`, arithmetic in `arith`, vectors in `vector`, for
-    upstream's conversions.
+    The last step for kernels, after `mxgpu-lower-kernels` has turned them into
+    functions. Control flow stays in `scf`, arithmetic in `arith`, vectors in
+    `vector`, for upstream's conversions.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -116,16 +119,15 @@ def ConvertMXGPUHostToGPUPass
     : Pass<"convert-mxgpu-host-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Lower launches and tensor maps to gpu.launch_func and the runtime";
   let description = [{
-    `mxgpu.launch` becomes `gpu.launch_func`, with the block size and the
-    shared memory of the kernel and the kernel's parameters as
-    `convert-mxgpu-to-nvvm` lays them out; tensor maps, which are passed by
-    value, are encoded by the runtime's `mxTensorMapEncodeTiled`. Runs before
-    `convert-mxgpu-to-nvvm`.
+    `mxgpu.launch` becomes `gpu.launch_func`, with the block size and the shared
+    memory of the kernel and the kernel's parameters as `convert-mxgpu-to-nvvm`
+    lays them out; tensor maps, which are passed by value, are encoded by the
+    runtime's `mxTensorMapEncodeTiled`. It runs before `convert-mxgpu-to-nvvm`.
 
     Launches, allocations and copies go to the default stream, which a function
     waits for once, before it returns. A kernel with `mxgpu.wait_dependencies`
     is launched programmatically (`mxNextLaunchFlags` of the runtime): it may
-    begin while the one before it still runs.
+    start while the previous kernel is still running.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",

@@ -12,17 +12,17 @@ def ConvertMXGPUHostToPlanPass
   let summary = "Lower functions that launch kernels to launch plans";
   let description = [{
     Functions become plans of the `mxplan` dialect: a memref becomes its buffer
-    and an index for each size, stride and offset that its type leaves open, views
-    become arithmetic on those, and `mxgpu.launch` passes the kernel's parameters.
-    All memrefs are device memory. Control flow of `scf` and calls stay. A
-    `memref.load` reads a number from the device, and an index outside of the
-    array is an error at run time; so is a `cf.assert` that does not hold.
+    and an index for each dynamic size, stride and offset, views become
+    arithmetic on those, and `mxgpu.launch` passes the kernel's parameters. All
+    memrefs are device memory. Control flow of `scf` and calls stay. A
+    `memref.load` reads a number from the device. An index outside the array is
+    an error at run time, and so is a `cf.assert` that does not hold.
 
-    What callers see of each function that has a body is written down before it
-    is lost: `mxplan.arguments` and `mxplan.results`, with the names and types that
-    `mx-describe-entries` left.
+    The interface of each function that has a body is recorded in
+    `mxplan.arguments` and `mxplan.results`, with the names and types from
+    `mx-describe-entries`.
 
-    Deallocations are left out: a plan knows when memory was last used.
+    Deallocations are dropped: a plan knows the last use of memory.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",

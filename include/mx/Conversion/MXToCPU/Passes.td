@@ -11,21 +11,21 @@ def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
   let summary = "Lower bufferized mx operations to loops";
   let description = [{
     Lowers mx operations on memrefs to `scf`, `arith`, `vector` and `memref`:
-    the reference path. Quantization works on the bits of f32 numbers, so that
-    neither a flush-to-zero mode nor the host's lack of narrow types can change
-    a result; elements and scales are decoded through constant 256-entry tables;
-    `mx.matmul` adds exact f64 products in ascending order of k and rounds
-    once. What depends on the number format alone becomes a private function
-    `@__mx_...`.
+    the reference path. Quantization works on the bits of f32 values, so the
+    result depends neither on a flush-to-zero mode nor on the host's support for
+    narrow types; elements and scales are decoded through constant 256-entry
+    tables; `mx.matmul` adds exact f64 products in ascending order of k and
+    rounds once. Code that depends only on the number format becomes a private
+    function `@__mx_...`.
 
     Elements narrower than a byte get a storage type, in function signatures
     too: `f4E2M1FN` becomes `i8` with two elements, the lower one in the low
     nibble, and half as many in the last dimension; `f6E3M2FN` and `f6E2M3FN`
     become one `i8` each.
 
-    Sizes that are not static are compared at run time. Where they do not fit
-    together the program prints `LOCATION: error: OPERATION: expected ..., found
-    ...` to the standard error stream and calls `exit(2)`.
+    Dynamic sizes are compared at run time. If they do not match, the program
+    prints `LOCATION: error: OPERATION: expected ..., found ...` to the standard
+    error stream and calls `exit(2)`.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
@@ -35,13 +35,14 @@ def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
 }
 
 def CheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
-  let summary = "End the program where an access is outside of an array";
+  let summary = "End the program if an access is outside an array";
   let description = [{
-    Asks before loads, stores, slices and operations of linalg on arrays, at run
-    time, whether the elements are there (MLIR's RuntimeVerifiableOpInterface).
-    Where they are not, and where a `cf.assert` does not hold, the program prints
-    one line with the location to the standard error stream and calls `exit(2)`.
-    Runs before operations become loops, whose indices need no question.
+    Checks at run time, before loads, stores, slices and linalg operations on
+    arrays, that the accesses are in bounds (MLIR's
+    RuntimeVerifiableOpInterface). If they are not, or if a `cf.assert` does not
+    hold, the program prints one line with the location to the standard error
+    stream and calls `exit(2)`. It runs before operations become loops, whose
+    indices need no checks.
   }];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
@@ -50,13 +51,13 @@ def CheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
 }
 
 def CheckAllocations : Pass<"mx-check-allocations", "::mlir::ModuleOp"> {
-  let summary = "End the program where there is no memory for an array";
+  let summary = "End the program if there is no memory for an array";
   let description = [{
     `memref.alloc` of an array whose size does not fit into an address space, or
     for which `malloc` has no memory, prints `LOCATION: error: expected memory
     for an array of 1048576x1048576xf32, found less` to the standard error
-    stream and calls `exit(2)`. An array whose static extents alone are too large
-    is an error of the pass.
+    stream and calls `exit(2)`. If the static extents alone are already too
+    large, the pass reports an error.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::LLVM::LLVMDialect",
@@ -79,21 +80,21 @@ def ExpandHalfConversions
 }
 
 def ExpandHostArith : Pass<"mx-expand-host-arith", "::mlir::ModuleOp"> {
-  let summary = "Expand what a host computes otherwise than a GPU";
+  let summary = "Expand operations that a host computes differently from a GPU";
   let description = [{
     Rewrites minima and maxima of `arith` as comparisons, `math.fma` of f16 and
-    bf16 in f64, with one rounding, and `arith.select` of f16 and bf16 as one of
-    bits. What LLVM makes of them on a host has another zero, two roundings,
-    calls a function that nobody has, or loses subnormal numbers.
+    bf16 in f64, with one rounding, and `arith.select` of f16 and bf16 as a
+    select of their bits. LLVM's code for a host would return the other zero,
+    round twice, call a missing function, or lose subnormals.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }
 
 def ExpandStridedCopies : Pass<"mx-expand-strided-copies"> {
-  let summary = "Turn copies between arrays that are not contiguous into loops";
+  let summary = "Turn copies of non-contiguous arrays into loops";
   let description = [{
-    Rewrites `memref.copy` where an array does not have the identity layout. Its
+    Rewrites `memref.copy` if an array does not have the identity layout. Its
     LLVM lowering would call a function of MLIR's runner library.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
@@ -105,16 +106,16 @@ def RequestEntryWrappers : Pass<"mx-request-entry-wrappers", "::mlir::ModuleOp">
   let description = [{
     Sets `llvm.emit_c_interface` on public `func.func` definitions, so that the
     function `f` can be called as `_mlir_ciface_f` with pointers to memref
-    descriptors. Declarations are left alone: they name functions of others.
+    descriptors. Declarations are not changed: they refer to external functions.
   }];
 }
 
 def VerifyLowered : Pass<"mx-verify-lowered", "::mlir::ModuleOp"> {
   let summary = "Fail if an operation outside the LLVM dialect is left";
   let description = [{
-    The dialect conversions of a pipeline are partial and leave silently what
-    they do not know. This pass ends such a pipeline: every operation that is
-    not of the LLVM dialect is an error at its location.
+    The dialect conversions of a pipeline are partial and silently skip
+    operations that they do not know. This pass ends such a pipeline: every
+    operation that is not in the LLVM dialect is an error at its location.
   }];
 }
 

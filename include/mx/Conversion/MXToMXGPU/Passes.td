@@ -15,17 +15,17 @@ def SelectSchedulePass
     : Pass<"mx-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose how each matmul and quantizer runs";
   let description = [{
-    Gives each `mx.quantize` along rows and each `mx.dequantize` without
-    `mxgpu.quantize_schedule` one, from a table (docs/Quantize.md).
+    Gives each `mx.quantize` along rows and each `mx.dequantize` that has no
+    `mxgpu.quantize_schedule` one from a table (docs/Quantize.md).
 
-    Gives each `mx.matmul` without `mxgpu.schedule` one: of all legal schedules
-    the one that an analytic model of the chip finds fastest for the shape
-    (docs/ScheduleModel.md; sizes that are not known count as 8192). A schedule
-    that is there is kept, with as many stages as fit into shared memory if it
-    names none.
+    Gives each `mx.matmul` that has no `mxgpu.schedule` the legal schedule that
+    an analytic model of the chip finds fastest for its shape
+    (docs/ScheduleModel.md; dynamic sizes count as 8192). An existing schedule
+    is kept; if it does not give the number of stages, it gets as many as fit
+    into shared memory.
 
     `explain`, or `--mx-explain` in mx-opt and mx-run, prints the candidates
-    with their modelled terms, why the second lost and the memory map.
+    with their modelled terms, why the second one lost, and the memory map.
   }];
   let options = [
     MX_ChipOption,
@@ -37,11 +37,11 @@ def SelectSchedulePass
 
 def ConvertMXToMXGPUPass
     : Pass<"convert-mx-to-mxgpu", "::mlir::ModuleOp"> {
-  let summary = "Replace mx operations on memrefs by kernels and launches";
+  let summary = "Replace mx operations on memrefs with kernels and launches";
   let description = [{
     Memrefs are device memory. Each operation becomes a launch of a kernel in
-    the module's `gpu.module`, preceded by checks of what its verifier could
-    not see in dynamic shapes.
+    the module's `gpu.module`, preceded by checks of dynamic shapes that its
+    verifier could not do.
 
     Supported: `mx.quantize`, `mx.dequantize` and `mx.relayout` (docs/Quantize.md
     has the table); on chips with tcgen05, `mx.matmul` of all operands with
@@ -62,12 +62,13 @@ def ConvertMXToMXGPUPass
 }
 
 def StoreAsBytesPass : Pass<"mx-store-as-bytes", "::mlir::ModuleOp"> {
-  let summary = "Give device arrays of f4 and f6 elements their bytes";
+  let summary = "Store device arrays of f4 and f6 elements as bytes";
   let description = [{
     Memrefs of `f4E2M1FN` become `i8` with two elements, the lower one in the
     low nibble, and half as many in the last dimension; those of `f6E3M2FN` and
-    `f6E2M3FN` become one `i8` each, in function signatures too: the bytes of
-    `convert-mx-to-cpu`. Runs when no operation is left that looks at elements.
+    `f6E2M3FN` become one `i8` each, in function signatures too: the same bytes
+    as in `convert-mx-to-cpu`. It runs when no operation is left that accesses
+    elements.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect",

@@ -3,9 +3,10 @@
 //===----------------------------------------------------------------------===//
 //
 // The one place that says what a stage of each ring of a matmul holds, and
-// which rule forbids a schedule for given operands. Kernels are built of these
-// rings; the choice of schedules filters by their layout, which is the one that
-// mxgpu-allocate computes of the finished kernel, and --mx-explain draws it.
+// which rule forbids a schedule for given operands. Kernels are built from
+// these rings. The choice of schedules filters by their layout, which is the
+// same that mxgpu-allocate computes for the finished kernel and that
+// --mx-explain draws.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@
 
 namespace mx::mxgpu {
 
-/// What a schedule depends on of a product.
+/// The properties of a matmul that a schedule depends on.
 struct MatmulProblem {
   target::ProductForm product{};
   /// Elements of the operands, of their scales and of the result.
@@ -27,16 +28,16 @@ struct MatmulProblem {
   bool accumulate = false;
   /// Whether an epilogue region computes the elements of the result.
   bool hasEpilogue = false;
-  /// Sums that it is given of as many columns of B, and whether what it makes
-  /// of them is quantized.
+  /// The number of accumulators that it gets, one for each matrix of B, and
+  /// whether its result is quantized.
   int64_t numB = 1;
   bool isQuantized = false;
-  /// Whether rows are added to others of the result.
+  /// Whether rows are added to indexed rows of the result.
   bool isScattered = false;
-  /// What groups divide.
+  /// The dimension that groups divide.
   RaggedKind ragged = RaggedKind::None;
-  /// Elements, or ShapedType::kDynamic; of all groups together. The columns
-  /// are those of all parts.
+  /// Elements, or ShapedType::kDynamic, of all groups together. The columns are
+  /// those of all B matrices.
   int64_t m = mlir::ShapedType::kDynamic;
   int64_t n = mlir::ShapedType::kDynamic;
   int64_t k = mlir::ShapedType::kDynamic;
@@ -57,10 +58,10 @@ struct MatmulBuffers {
   /// From the loads to the tensor core, fields "a", "b", "sfa", "sfb", and from
   /// there to the epilogue, field "d".
   RingType inputs, accumulators;
-  /// Rows on their way to bulk stores, field "c", and units of work that a warp
+  /// Rows on their way to bulk stores, field "c", and work tiles that a warp
   /// tells the others of, field "unit"; null where there are none.
   RingType staging, units;
-  /// In tensor memory.
+  /// Scales in tensor memory.
   ScalesType aScales, bScales;
   /// What multiplies the inputs of a stage.
   MmaAttrInterface mma;
@@ -86,8 +87,9 @@ struct ScheduleBudget : MemoryLayout {
 inline constexpr int64_t kEpilogueWarps = 4;
 
 /// Answers of cluster launch control, of 16 bytes (PTX ISA,
-/// clusterlaunchcontrol.try_cancel), or units of groups. Two, so that the loads
-/// can go on to the next unit while the epilogue of the last one runs.
+/// clusterlaunchcontrol.try_cancel), or work tiles of groups. There are two, so
+/// that the loads can go on to the next work tile while the epilogue of the
+/// last one runs.
 inline constexpr int64_t kUnitSlots = 2, kUnitBytes = 16,
                          kGroupWorkTileBytes = 32;
 
@@ -123,7 +125,7 @@ std::optional<ScheduleError> checkSchedule(const MatmulProblem &problem,
                                            const ScheduleFields &fields,
                                            const target::TargetInfo &target);
 
-/// Fills in what is open: the stages.
+/// Fills in the number of stages if it is not given.
 void completeSchedule(const MatmulProblem &problem, ScheduleFields &fields,
                       const target::TargetInfo &target);
 
@@ -134,7 +136,7 @@ std::string explainDirectStores(const MatmulProblem &problem);
 /// `fields` with direct stores.
 ScheduleFields withDirectStores(ScheduleFields fields);
 
-/// Whether bulk copies can surely write the rows of the result.
+/// Whether bulk copies can certainly write the rows of the result.
 bool canStoreByTma(const MatmulProblem &problem);
 
 } // namespace mx::mxgpu

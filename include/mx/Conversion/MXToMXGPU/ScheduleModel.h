@@ -17,9 +17,9 @@
 
 namespace mx::mxgpu {
 
-/// What a schedule is modelled to take, in cycles of the SM clock.
+/// The modelled cost of a schedule, in cycles of the SM clock.
 struct ModelledCost {
-  // One unit of work in one CTA (or pair): each pipe as if it were alone.
+  // One work tile in one CTA (or pair): each pipe as if it were alone.
   int64_t mma = 0;      ///< products
   int64_t port = 0;     ///< shared-memory reads of the products
   int64_t fill = 0;     ///< bytes into shared memory
@@ -29,7 +29,7 @@ struct ModelledCost {
   int64_t exposed = 0;  ///< of it, what the next unit waits for
   // The whole problem.
   int64_t units = 0, waves = 0;
-  int64_t kSteps = 0; ///< slots filled, in all units together
+  int64_t kSteps = 0; ///< stages filled, in all units together
   int64_t period = 0; ///< from one unit to the next
   int64_t l2 = 0, hbm = 0;
   int64_t ends = 0; ///< set-up, first load and last epilogue
@@ -41,7 +41,7 @@ struct ModelledCost {
   /// What bounds the loop: "products", "shared memory", "fill", "ring",
   /// "epilogue", "L2" or "HBM".
   llvm::StringRef getPipe() const;
-  /// The same, or "latency" where the ends take longer than the loop.
+  /// The same, or "latency" if the ends take longer than the loop.
   llvm::StringRef getLimit() const {
     return ends + sum > getLoop() ? "latency" : getPipe();
   }
@@ -64,8 +64,9 @@ struct Candidate {
   ModelledCost cost;
 };
 
-/// Every legal schedule worth considering for `problem`, best first: of those
-/// that the model cannot tell from the fastest, the one of fewest `kSteps`.
+/// Every legal schedule worth considering for `problem`, best first; of those
+/// that the model cannot distinguish from the fastest, the one with the fewest
+/// `kSteps` comes first.
 std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
                                      const target::TargetInfo &target);
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Both dialects quantize, and neither knows the other: what both say stands
-// here. Each has an attribute of its own for it.
+// Both dialects quantize, and neither depends on the other, so the enumeration
+// that they share is here. Each dialect has its own attribute for it.
 //
 //===----------------------------------------------------------------------===//
 

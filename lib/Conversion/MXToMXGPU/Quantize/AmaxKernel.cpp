@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The tensor is one long row. A unit of work is a piece of it, of which a
+// The tensor is one long row. A work tile is a piece of it, of which a
 // thread loads all that it takes before it looks at the first; a warp raises
 // the result once a unit.
 //

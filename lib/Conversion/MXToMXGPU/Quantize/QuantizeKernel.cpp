@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A unit of work is a tile of the input. Adjacent threads hold adjacent pieces
+// A work tile is a tile of the input. Adjacent threads hold adjacent pieces
 // of a row, and each thread pieces of several rows, all of which it loads
 // before it uses the first: nothing but registers stands between the memories.
 // Rows and columns outside the tensor are read as zeros, and so are rows that a

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A unit of work is a tile of the input. One thread loads it by bulk copies, as
+// A work tile is a tile of the input. One thread loads it by bulk copies, as
 // a whole or some rows at a time. For each axis there is a role that reads it,
 // by rows or by columns, and leaves elements and scales in shared memory, from
 // which bulk copies store them. What lies outside the tensor is read as zeros,
@@ -66,8 +66,8 @@ RingType QuantizeTileBuilder::getInputRing() {
                  schedule.getThreads());
 }
 
-/// A ring for what an axis gives unit by unit, or else tile by tile; null if
-/// there is none of it.
+/// A ring for the outputs of an axis, which come stage by stage or else tile by
+/// tile; null if there are none.
 Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;

@@ -19,7 +19,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 /// A scale of a square, or 0 for a line of it that the input does not have:
-/// what is behind the last row of a layout's tile is 0.
+/// what is after the last row of a layout's tile is 0.
 Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
   Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
                                        body.add(getInputRow(tile), row), rows);

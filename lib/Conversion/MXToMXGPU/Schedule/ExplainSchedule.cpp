@@ -22,7 +22,7 @@ static std::string getSize(int64_t size) {
   return ShapedType::isDynamic(size) ? "?" : std::to_string(size);
 }
 
-/// What tells a schedule from the others of the table, in few columns.
+/// What distinguishes a schedule from the others in the table, in few columns.
 static std::string getShortForm(const ScheduleFields &fields) {
   std::string text = llvm::formatv("{0}x{1}x{2}", fields.tile[0],
                                    fields.tile[1], fields.tile[2]);
@@ -58,21 +58,22 @@ struct Term {
 } // namespace
 
 static constexpr Term kTerms[] = {
-    {"products", "cycles of the tensor core per unit", &ModelledCost::mma},
-    {"steps", "waits and scale copies between products per unit",
+    {"products", "cycles of the tensor core per work tile", &ModelledCost::mma},
+    {"steps", "waits and scale copies between products per work tile",
      &ModelledCost::steps},
-    {"port", "shared-memory reads of the products per unit",
+    {"port", "shared-memory reads of the products per work tile",
      &ModelledCost::port},
-    {"fill", "bytes into shared memory per unit", &ModelledCost::fill},
-    {"ring", "latency of loads over the stages per unit", &ModelledCost::ring},
-    {"store", "cycles of the epilogue per unit", &ModelledCost::epilogue},
-    {"exposed", "part of the epilogue that the next unit waits for",
+    {"fill", "bytes into shared memory per work tile", &ModelledCost::fill},
+    {"ring", "latency of loads over the stages per work tile",
+     &ModelledCost::ring},
+    {"store", "cycles of the epilogue per work tile", &ModelledCost::epilogue},
+    {"exposed", "part of the epilogue that the next work tile waits for",
      &ModelledCost::exposed},
     {"waves", "units one after another", &ModelledCost::waves},
     {"L2", "bytes from L2 in cycles of the chip", &ModelledCost::l2},
     {"HBM", "bytes of memory in cycles of the chip", &ModelledCost::hbm},
     {"ends", "set-up, first load and last epilogue", &ModelledCost::ends},
-    {"sum", "adding up the parts of the reduction", &ModelledCost::sum},
+    {"sum", "adding up the splits of the reduction", &ModelledCost::sum},
     {"total", "all together", &ModelledCost::total},
 };
 
@@ -137,12 +138,12 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
     return;
   }
   if (sum > loop) {
-    os << "adding up the parts of the reduction: " << loser.sum << " against "
+    os << "adding up the splits of the reduction: " << loser.sum << " against "
        << winner.sum << '\n';
     return;
   }
   StringRef pipe = loser.getPipe();
-  // A pipe that is as fast in both: what stands between the units then.
+  // The pipe is as fast in both, so the time between work tiles differs.
   if (getPipe(loser, pipe) <= getPipe(winner, pipe))
     pipe = "epilogue";
   os << pipe << ": " << getPipe(loser, pipe) << " against "
@@ -201,7 +202,8 @@ static void printMap(raw_ostream &os, const Memory &memory, int64_t available) {
   printRule(available);
 }
 
-/// Says where `num_b` cannot have bulk stores, and gives them direct ones.
+/// Reports results that bulk stores cannot write, and uses direct stores for
+/// them.
 static void printStores(raw_ostream &os, const MatmulProblem &problem,
                         ScheduleFields &fields) {
   bool isAsked = fields.epilogue == Epilogue::TmaStore;
@@ -257,9 +259,10 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
                      std::max<int64_t>(chosen.cost.total, 1);
   os << "  modelled: " << chosen.cost.total << " cycles, "
      << llvm::formatv("{0}.{1}", permille / 10, permille % 10)
-     << " % of the tensor cores' rate; " << chosen.cost.units << " units in "
-     << chosen.cost.waves << (chosen.cost.waves == 1 ? " wave" : " waves")
-     << ", limited by " << chosen.cost.getLimit() << "\n\n";
+     << " % of the tensor cores' rate; " << chosen.cost.units
+     << " work tiles in " << chosen.cost.waves
+     << (chosen.cost.waves == 1 ? " wave" : " waves") << ", limited by "
+     << chosen.cost.getLimit() << "\n\n";
   if (isGiven) {
     os << "as written:\n";
     printTable(os, chosen);

@@ -27,8 +27,8 @@ struct BufferTypes {
   int64_t tileM = fields.tile[0], tileN = fields.tile[1],
           tileK = fields.tile[2];
 
-  /// Rows of a swizzle's span, which is at most 128 bytes; panel after panel
-  /// where the reduction is longer.
+  /// Rows as long as the swizzle's span, at most 128 bytes; several panels if
+  /// the reduction is longer.
   BufferType getOperand(int64_t rows, Type type,
                         const target::OperandForm &form) const {
     int64_t bits = target::getInfo(form.mapType).smemBits;
@@ -41,14 +41,14 @@ struct BufferTypes {
                            getSwizzle(elements * bits / 8), form.padded);
   }
 
-  /// The swizzle as long as a row, none for rows that have no such.
+  /// The swizzle that is as long as a row, or none if there is no such swizzle.
   static mxgpu::Swizzle getSwizzle(int64_t bytes) {
     return symbolizeSwizzle(static_cast<uint32_t>(bytes))
         .value_or(mxgpu::Swizzle::None);
   }
 
-  /// Whole tiles of scales, of which each is two rows of 256 bytes: the longest
-  /// that a box can have.
+  /// Whole scale tiles, each as two rows of 256 bytes, the longest that a box
+  /// can have.
   BufferType getScales(int64_t rows) const {
     return BufferType::get(context, Space::Smem,
                            {ceilDiv(rows, kScaleTileRows), getScaleTiles(), 2,
@@ -99,7 +99,7 @@ struct BufferTypes {
                    scope, fields.overlap);
   }
 
-  /// Parts of a split reduction are stored as they are summed.
+  /// The sums of a split reduction are stored as f32.
   RingType getStaging() const {
     Type out = fields.splitK > 1 ? Float32Type::get(context) : problem.out;
     int64_t bits = out.getIntOrFloatBitWidth();
@@ -118,7 +118,7 @@ struct BufferTypes {
                                problem.product.blockSize);
   }
 
-  /// A warp of its own tells the others of their units of work.
+  /// A dedicated warp passes the work tiles to the other roles.
   RingType getUnits() const {
     bool isGrouped = problem.ragged != RaggedKind::None;
     if (!isGrouped && fields.tileLoop != TileLoop::Clc)
@@ -178,7 +178,8 @@ ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers,
       buffers(buffers) {
   tmemAllocated = target::tmemAllocationColumns(
       target, static_cast<unsigned>(tmem.getUsed()));
-  // The epilogue, the loads, the tensor core, and who asks for units.
+  // The epilogue, the loads, the tensor core, and the role that requests work
+  // tiles.
   threads = (kEpilogueWarps + 2 + (buffers.units ? 1 : 0)) * target::kWarpSize;
 }
 

@@ -7,7 +7,7 @@
 // before the first is used, and as many CTAs as registers allow; narrower
 // results need more instructions and gain by more, smaller CTAs. Through shared
 // memory as many CTAs as that and registers let in, one tile each; where
-// threads compute a tile, a slot is filled while another one is quantized.
+// threads compute a tile, a stage is filled while another one is quantized.
 //
 //===----------------------------------------------------------------------===//
 

@@ -58,7 +58,7 @@ std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOpInterface op) {
     problem.n = n * problem.numB;
   problem.k = either(getLast(aType, 1), getLast(bType, 1));
   problem.ragged = op.getRaggedOrNone();
-  // Groups that have matrices are modelled as full.
+  // Groups with a matrix each are modelled as full.
   if (int64_t groups = aType.getDimSize(0); op.isMasked())
     problem.m =
         ShapedType::isDynamic(groups) || ShapedType::isDynamic(problem.m)
@@ -116,7 +116,7 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
   int64_t used = one.smem.getUsed(), available = target.smemPerCta;
   if (used > available)
     return 0;
-  // What follows may be aligned more than the stages are.
+  // What follows the stages may need a larger alignment.
   trial.stages = std::min<int64_t>(
       kMaxStages,
       1 + llvm::divideCeil(available - used, *one.rings.front().stride));
@@ -148,8 +148,9 @@ static ScheduleError overflow(const Memory &memory, int64_t limit,
   return error;
 }
 
-/// Scales of B come in tiles of 128 columns, of which a tile may begin at half:
-/// narrower tiles than that only work alone. Of unknown sizes, the launch asks.
+/// Scales of B come in tiles of 128 columns, and a tile may begin in the middle
+/// of one. Tiles narrower than 64 columns therefore only work if there is a
+/// single one. Dynamic sizes are checked at the launch.
 static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
                                                  int64_t tileN) {
   if (tileN % 64 == 0 || ShapedType::isDynamic(problem.n) || problem.n <= tileN)
@@ -161,7 +162,7 @@ static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
       {}};
 }
 
-/// No part of the reduction may be empty. Of an unknown one, some are.
+/// No split of a static reduction may be empty. Splits of a dynamic one may be.
 static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
                                                const ScheduleFields &fields) {
   if (ShapedType::isDynamic(problem.k))
@@ -176,7 +177,7 @@ static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
       {}};
 }
 
-/// Which units there are, and how many, is found on the device.
+/// With groups, the work tiles and their number are known only on the device.
 static std::optional<ScheduleError> checkGroups(const MatmulProblem &problem,
                                                 const ScheduleFields &fields) {
   if (problem.ragged == RaggedKind::None)
@@ -194,7 +195,7 @@ static std::optional<ScheduleError> checkGroups(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-/// Parts have whole tiles of scales, and so has a quantized result.
+/// Each B matrix has whole scale tiles, and so has a quantized result.
 static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
                                                const ScheduleFields &fields) {
   if (problem.numB == 1 && !problem.isQuantized)
@@ -202,22 +203,23 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
   int64_t columns = fields.tile[1] / problem.numB;
   int64_t unit = problem.isQuantized ? kQuantizedColumns : kScaleTileRows;
   if (columns % unit)
-    return ScheduleError{llvm::formatv("expected a tile with {0} columns of "
-                                       "each of {1} parts, or a multiple, "
+    return ScheduleError{llvm::formatv("expected a tile with a multiple of {0} "
+                                       "columns for each of {1} B matrices, "
                                        "found {2} columns",
                                        unit, problem.numB, fields.tile[1]),
                          {}};
   if (problem.numB % (fields.ctaPair ? 2 : 1) && problem.numB > 1)
     return ScheduleError{llvm::formatv("expected a CTA pair to share an even "
-                                       "number of parts, found {0}",
+                                       "number of B matrices, found {0}",
                                        problem.numB),
                          {}};
   if (fields.overlap > columns)
-    return ScheduleError{llvm::formatv("expected accumulators to overlap by at "
-                                       "most the {0} columns of a part, found "
-                                       "{1}",
-                                       columns, fields.overlap),
-                         {}};
+    return ScheduleError{
+        llvm::formatv("expected accumulators to overlap by at "
+                      "most the {0} columns of a B matrix, found "
+                      "{1}",
+                      columns, fields.overlap),
+        {}};
   return std::nullopt;
 }
 
@@ -228,7 +230,7 @@ checkRegisters(const ScheduleFields &fields) {
   ArrayRef<int64_t> registers = fields.registers;
   if (registers.empty())
     return std::nullopt;
-  // Threads are launched with the mean, of which there are less than 256.
+  // Threads are launched with the mean of both, which must be below 256.
   constexpr int64_t kSum =
       2 * (target::kSetMaxNRegMax - target::kSetMaxNRegStep);
   if (registers[0] >= kEpilogue && registers[1] >= kOther &&
@@ -266,7 +268,7 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
     return error;
   ScheduleFields chosen = fields;
   chosen.stages = std::max<int64_t>(fields.stages, 1);
-  // The copies of a step are done when its slot is released.
+  // The copies of a step are done when its stage is released.
   if (fields.stages && fields.scaleStages > fields.stages)
     return ScheduleError{
         llvm::formatv("expected at most as many scale stages as stages ({0}), "

@@ -89,8 +89,8 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   if (fields.tileLoop == TileLoop::Clc)
     cost.period += rates.clcHandOver;
 
-  // The chip. Every tile draws its operands from L2; what L2 has lost, and the
-  // result, pass through HBM.
+  // The chip. Every tile loads its operands from L2; what L2 has evicted, and
+  // the result, go through HBM.
   int64_t cache = rates.l2Bytes / 2;
   int64_t outBytes = ceilDiv(grid.m * grid.n * problem.getOutBits(), 8);
   int64_t partBytes = isSplit ? grid.m * grid.n * 4 * fields.splitK : 0;
@@ -108,7 +108,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
               rates.loadLatency + rates.missLatency + stageFill +
               rates.mmaLatency + latency + cost.epilogue;
   if (isSplit) {
-    // The parts are read back from where they are, and the result written.
+    // The splits are read back, and the result is written.
     int64_t bytes = partBytes + outBytes * (problem.accumulate ? 2 : 1);
     cost.sum = rates.nextKernel + ceilDiv(bytes, partBytes > cache
                                                      ? rates.hbmBytesPerClk

@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mx;
 
-/// True if the two relayouts speak of the same groups.
+/// True if the two relayouts have the same groups.
 static bool haveSameGroups(RelayoutOp a, RelayoutOp b) {
   return a.getRagged() == b.getRagged() && a.getOffsets() == b.getOffsets();
 }

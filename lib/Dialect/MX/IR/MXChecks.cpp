@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Shapes, layouts, blocks, groups and epilogues: what several operations
-// demand in the same words.
+// Shapes, layouts, blocks, groups and epilogues: checks that several operations
+// share.
 //
 //===----------------------------------------------------------------------===//
 

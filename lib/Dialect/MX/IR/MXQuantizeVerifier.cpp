@@ -30,7 +30,7 @@ static LogicalResult verifyAxes(QuantizeOp op) {
          << axes << "]";
 }
 
-/// What is quantized, or a region is given.
+/// The type that is quantized, or that a region gets.
 static bool isNumber(Type type) {
   return isa<Float32Type, BFloat16Type, Float16Type>(type);
 }
@@ -136,8 +136,7 @@ static LogicalResult verifyPrologue(QuantizeOp op, size_t &numValues) {
   return success();
 }
 
-/// What lies side by side: several values of one type, whose columns no groups
-/// divide.
+/// Concatenated values: several of one type, whose columns no groups divide.
 static LogicalResult verifyConcat(QuantizeOp op, size_t numValues) {
   // quantize C32
   if (numValues < 2)

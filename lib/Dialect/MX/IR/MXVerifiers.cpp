@@ -277,23 +277,24 @@ LogicalResult MatmulOp::verify() {
   return verifyEpilogue(*this, getEpilogue(), out.elementType(), true);
 }
 
-/// What forms of the result go with: C15 to C18.
+/// The constraints on the forms of the result: C15 to C18.
 static LogicalResult verifyResultForm(GroupedMatmulOp op) {
   bool isQuantized = op.getResultScales() != nullptr;
   Named out{op.getOuts()[0], "outs"};
   // grouped_matmul C15
   if (auto parts = static_cast<int64_t>(op.getNumB()); parts < 1)
-    return op.emitOpError("expected at least 1 part, found ") << parts;
+    return op.emitOpError("expected num_b of at least 1, found ") << parts;
   if (op.getNumB() > 1 && op.getEpilogue().empty())
-    return op.emitOpError("expected an epilogue that makes one number of ")
-           << op.getNumB() << " parts, found none";
+    return op.emitOpError("expected an epilogue that combines the "
+                          "accumulators of num_b = ")
+           << op.getNumB() << ", found none";
   bool hasForm = op.getNumB() > 1 || isQuantized || op.getScatter();
   if (hasForm && op.getRagged() != RaggedKind::Rows)
-    return op.emitOpError("expected parts, scatter and quantized outs with "
-                          "ragged = rows only, found them with reduction");
+    return op.emitOpError("expected num_b, scatter and quantized outs only "
+                          "with ragged = rows, found reduction");
   if (hasForm && op.getAccumulate())
-    return op.emitOpError("expected accumulate without parts, scatter and "
-                          "quantized outs, found it with them");
+    return op.emitOpError("expected no accumulate with num_b, scatter or "
+                          "quantized outs, found it");
   // grouped_matmul C16
   if (!isQuantized &&
       !isa<Float32Type, BFloat16Type, Float16Type>(out.elementType()))
@@ -309,8 +310,8 @@ static LogicalResult verifyResultForm(GroupedMatmulOp op) {
     return success();
   // grouped_matmul C17
   if (isQuantized || op.getNumB() > 1)
-    return op.emitOpError("expected scatter with one out and one part, found ")
-           << op.getOuts().size() << " outs and " << op.getNumB() << " parts";
+    return op.emitOpError("expected scatter with one out and num_b = 1, found ")
+           << op.getOuts().size() << " outs and num_b = " << op.getNumB();
   if (!out.elementType().isF32())
     return errorAt(op, out)
            << "expected outs of f32 with scatter, found " << out.elementType();

@@ -109,7 +109,7 @@ private:
 } // namespace
 
 /// Towards zero, saturated; NaN is 0. Only what fits is converted, everything
-/// else is replaced by 0 first and the limits are selected behind.
+/// else is replaced by 0 first and the limits are selected after.
 Value Definition::toInteger(Value x, bool isSigned) {
   if (isHalf(x.getType()))
     x = make<arith::ExtFOp>(withElements(x.getType(), builder.getF32Type()), x);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The result of a product is in registers when it is complete. What one
-// operation makes of it, it can make there: the result itself is neither
-// written nor read.
+// When the result of a matmul is complete, it is in registers. A single user of
+// it can be computed there, so that the result itself is neither written nor
+// read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,8 @@ namespace mx {
 } // namespace mx
 
 namespace {
-/// A tensor that has one of equal parts of a product's columns, or all.
+/// A tensor with all columns of a matmul, or one of several slices of equal
+/// width.
 struct Part {
   Value tensor;
   int64_t number;
@@ -47,8 +48,8 @@ struct Use {
 };
 } // namespace
 
-/// The number of the part of the columns that a slice takes, or none. Slices
-/// have all rows.
+/// The number of the slice among slices of its width, or none. Slices have all
+/// rows.
 static std::optional<int64_t> getPart(tensor::ExtractSliceOp slice) {
   auto type = slice.getSourceType();
   if (type.getRank() != 2 || slice.getType().getRank() != 2 ||
@@ -78,16 +79,16 @@ static Use getUse(MatmulOpInterface product) {
   if (product->getNumResults() != 1)
     return fail("the product's result is quantized, or no tensor", product);
   if (product.readsOuts())
-    return fail("the product adds to what its outs holds: let this operation "
-                "add that, as an input",
+    return fail("the product accumulates into its outs: let this operation add "
+                "that tensor instead, as an input",
                 product);
   Value result = product->getResult(0);
   for (Operation *user : result.getUsers()) {
     auto slice = dyn_cast<tensor::ExtractSliceOp>(user);
     std::optional<int64_t> number = slice ? getPart(slice) : std::nullopt;
     if (slice && !number)
-      return fail("a slice of the product is not one of equal parts of its "
-                  "columns, with all rows",
+      return fail("a slice of the product does not have all rows and an equal "
+                  "share of the columns",
                   slice);
     if (slice) {
       use.parts.push_back({slice, *number});
@@ -107,7 +108,7 @@ static Use getUse(MatmulOpInterface product) {
   if (!use.user)
     return use;
   if (isUsedWhole && !use.parts.empty())
-    return fail("the product is used as a whole and in parts", product);
+    return fail("the product is used both as a whole and in slices", product);
   auto type = cast<RankedTensorType>(result.getType());
   if (isUsedWhole) {
     use.parts.push_back({result, 0});
@@ -116,14 +117,14 @@ static Use getUse(MatmulOpInterface product) {
     return use;
   }
   if (product.getNumB() > 1)
-    return fail("the product has parts already", product);
-  // All parts, of one width.
+    return fail("the product already has num_b greater than 1", product);
+  // All slices, of the same width.
   use.numSums = type.getDimSize(1) / use.width;
   llvm::SmallDenseSet<int64_t> numbers;
   for (const Part &part : use.parts) {
     if (cast<RankedTensorType>(part.tensor.getType()).getDimSize(1) !=
         use.width)
-      return fail("slices of the product are not of one width", product);
+      return fail("slices of the product differ in width", product);
     numbers.insert(part.number);
   }
   if (int64_t(numbers.size()) != use.numSums)
@@ -131,13 +132,13 @@ static Use getUse(MatmulOpInterface product) {
   return use;
 }
 
-/// Whether a result can have a form that only groups of rows have.
+/// Whether the groups divide rows: some forms of results exist only then.
 static bool isOfRows(MatmulOpInterface product) {
   return product.getRaggedOrNone() == RaggedKind::Rows && !product.isMasked();
 }
 
-/// Attributes that others have put there, a schedule for instance, speak of the
-/// product as it is: tiles that suit it need not suit parts.
+/// Attributes that others have added, such as a schedule, describe the matmul
+/// as it is: its tiles need not fit a matmul with num_b.
 static bool hasAttributes(MatmulOpInterface product) {
   return !product->getDiscardableAttrs().empty();
 }
@@ -150,7 +151,8 @@ static bool readsPartsAsInputs(Use &use) {
   });
 }
 
-/// Writes the epilogue of a new product: begins with the parts of the old one.
+/// Writes the epilogue of a new matmul, starting with the slices of the old
+/// one.
 static FusedRegionBuilder beginEpilogue(IRRewriter &rewriter, Use &use) {
   FusedRegionBuilder builder(rewriter, use.user, use.numSums);
   for (const Part &part : use.parts)
@@ -158,7 +160,8 @@ static FusedRegionBuilder beginEpilogue(IRRewriter &rewriter, Use &use) {
   return builder;
 }
 
-/// What a new product has of the old one: all but destinations and epilogue.
+/// What a new matmul takes from the old one: all except destinations and
+/// epilogue.
 namespace {
 struct ResultForm {
   SmallVector<Value> outs;
@@ -211,11 +214,12 @@ static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
   if (op->getNumResults() != 1)
     return {"it has " + std::to_string(op->getNumResults()) + " results"};
   if (op.getNumLoops() != 2)
-    return {"its result is no matrix"};
+    return {"its result is not a matrix"};
   if (!readsPartsAsInputs(use))
     return {"the product's result is its outs"};
   if (use.numSums > 1 && !isOfRows(use.product))
-    return {"parts of the columns are together only in products of ragged rows",
+    return {"slices of the columns are combined only in products with ragged "
+            "rows",
             use.product};
   if (use.numSums > 1 && hasAttributes(use.product))
     return {"the product has attributes of its own, such as a schedule",
@@ -223,7 +227,7 @@ static Obstacle findEpilogueObstacle(Use &use, linalg::LinalgOp op) {
   if (!isa<Float32Type, BFloat16Type, Float16Type>(
           getElementTypeOrSelf(op->getResult(0))))
     return {"its result is neither of f32 nor of bf16 or f16"};
-  // What is read along the columns alone is not an element of the product.
+  // A value that is read by column only is not an element of the matmul.
   for (OpOperand *input : op.getDpsInputOperands())
     for (const Part &part : use.parts)
       if (input->get() == part.tensor &&

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A quantizer runs at the speed of memory, so that reading its input once
-// instead of twice, or not storing it at all, is what can be won. Six steps,
-// repeated as long as one applies:
+// A quantizer is bound by memory, so the gain is in reading its input once
+// instead of twice, or in not storing it at all. Six steps are repeated as long
+// as one applies:
 //
 // - a quantization gives the largest magnitude of its input too;
 // - two quantizations of the same along different axes become one;
@@ -65,8 +65,9 @@ static bool haveSamePrologue(QuantizeOp a, QuantizeOp b) {
              OperationEquivalence::IgnoreLocations);
 }
 
-/// Whether what `op` uses, its regions included, and what is not before `place`
-/// yet, reads or writes memory, or calls: that cannot be moved there.
+/// Whether an operation that `op` or its regions use, and that does not yet
+/// come before `place`, accesses memory or calls a function: it cannot be moved
+/// there.
 static bool needsEffectsAfter(Operation *place, Operation *op,
                               DominanceInfo &dominance) {
   BackwardSliceOptions options;
@@ -79,8 +80,8 @@ static bool needsEffectsAfter(Operation *place, Operation *op,
          !llvm::all_of(slice, isMemoryEffectFree);
 }
 
-/// Where one operation can stand for two of a block: before the first, if what
-/// the second uses can be moved there; null if not.
+/// Where one operation can replace two of a block: before the first, if what
+/// the second uses can be moved there; otherwise null.
 static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
                                   Operation *second) {
   DominanceInfo dominance(first->getParentOp());
@@ -105,8 +106,8 @@ static void appendAmaxOuts(IRRewriter &rewriter, QuantizeOp op,
         rewriter, op.getLoc(), ArrayRef<int64_t>{}, rewriter.getF32Type()));
 }
 
-/// Gives the users of `op` the results of `merged` that have its destinations,
-/// and the magnitudes of values from `firstValue` on.
+/// Replaces the results of `op` by those of `merged` with the same
+/// destinations, and by the magnitudes of values from `firstValue` on.
 static void replaceByDestinations(IRRewriter &rewriter, QuantizeOp op,
                                   QuantizeOp merged,
                                   ArrayRef<unsigned> destinations,
@@ -133,7 +134,7 @@ static bool mergeAxes(IRRewriter &rewriter, QuantizeOp first,
     return false;
   SmallVector<Value> outs;
   SmallVector<unsigned> destinations[2];
-  // Each has one axis, and so one destination for each value.
+  // Each has one axis, so one destination for each value.
   QuantizeOp both[] = {first, second};
   for (unsigned value = 0; value < first.getNumValues(); ++value)
     for (auto [i, op] : llvm::enumerate(both)) {
@@ -256,8 +257,7 @@ static bool mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
 // A quantization and what computes its input
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` reads a tensor's elements as the numbers that they are, and not
-/// with scales.
+/// Whether `op` reads a tensor's elements as plain numbers, without scales.
 static bool readsNumbersOf(QuantizeOp op, Value tensor) {
   return llvm::any_of(op.getSources(), [&](const QuantizeSource &source) {
     return source.tensor == tensor && !source.scales;
@@ -294,7 +294,7 @@ Obstacle mx::findPrologueObstacle(linalg::LinalgOp prologue, QuantizeOp op) {
     return found;
   if (Obstacle found = findOtherUse(op, prologue))
     return found;
-  // Gathered rows have other numbers.
+  // Gathered rows have different row numbers.
   if (op.getGather() && usesPlaces(prologue))
     return {"it depends on rows or columns, which a gather renumbers", op};
   if (!op.getNumResults())
@@ -325,8 +325,8 @@ static bool fuseDequantize(IRRewriter &rewriter, QuantizeOp op, Value input) {
   return true;
 }
 
-/// The tensors that were put side by side in one with nothing else in it, from
-/// the left to the right; empty if they were not.
+/// The tensors, from left to right, that were concatenated to one that has
+/// nothing else in it; empty if there are none.
 static SmallVector<Value> getInsertedColumns(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t last = type.getRank() - 1, end = type.getDimSize(last);
@@ -399,7 +399,7 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input) {
   };
   if (parts.size() < 2 || !llvm::all_of(parts, isAlike))
     return false;
-  // Of one width, into which blocks fit.
+  // All of one width, which is a multiple of the block.
   int64_t columns =
       cast<RankedTensorType>(parts[0].getType()).getShape().back();
   if (ShapedType::isDynamic(columns) || columns % op.getBlockSize() != 0)

@@ -20,7 +20,7 @@ using namespace mx;
 // What can be fused
 //===----------------------------------------------------------------------===//
 
-/// How the prologue gets at an operand of an elementwise operation.
+/// How the prologue reads an operand of an elementwise operation.
 namespace {
 enum class Access {
   Number,  ///< not a tensor
@@ -30,8 +30,8 @@ enum class Access {
 };
 } // namespace
 
-/// Reads along rows only: the column is the last index or none, as a kernel
-/// that holds consecutive columns of a row wants it.
+/// Only reads along rows: the column is the last index or none, as a kernel
+/// that holds consecutive columns of a row needs it.
 static bool isReadAlongRows(AffineMap map) {
   int64_t previous =
       int64_t(map.getNumDims()) - 3; // batches have no number in a region
@@ -57,7 +57,7 @@ static Access getAccess(linalg::LinalgOp op, OpOperand *operand) {
   return isReadAlongRows(map) ? Access::Extract : Access::None;
 }
 
-/// Operations that a prologue may hold.
+/// Operations that a prologue may contain.
 static bool isInlinable(Operation &op, unsigned numLoops) {
   if (auto index = dyn_cast<linalg::IndexOp>(op))
     return index.getDim() + 2 >= numLoops;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Writes the prologue of a quantization from the bodies of what computes its
-// inputs: elementwise operations, dequantizations, other prologues; and the
-// epilogue of a product from those of what its result is used for.
+// Builds the prologue of a quantization from the bodies of the operations that
+// compute its inputs: elementwise operations, dequantizations, other prologues.
+// Builds the epilogue of a matmul from the bodies of the users of its result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 
 namespace mx {
 
-/// Whether what an element becomes depends on its row or column.
+/// Whether the result for an element depends on its row or column.
 bool usesPlaces(mlir::linalg::LinalgOp op);
 
 /// Whether a region may be given what `op` computes, or can compute it of that
@@ -42,7 +42,7 @@ public:
   void inlineProduct(MatmulOpInterface product, mlir::Value tensor,
                      int64_t part, int64_t width);
 
-  /// What `op` yields, or its input.
+  /// The values that `op` yields, or its input.
   llvm::SmallVector<mlir::Value> inlinePrologue(QuantizeOp op);
 
   /// The elements of these tensors, as inputs or as they are computed.
@@ -52,7 +52,7 @@ public:
   void inlineElementwise(mlir::linalg::LinalgOp op);
   void inlineDequantize(DequantizeOp op);
 
-  /// What stands for the element of a tensor.
+  /// The value of an element of a tensor.
   mlir::Value getElement(mlir::Value tensor);
 
   /// Ends an epilogue, which yields `value`, and moves it into a region.
@@ -61,7 +61,7 @@ public:
   /// Rounds or widens a number to a type.
   mlir::Value convert(mlir::Value number, mlir::Type type);
 
-  /// Replaces `alike` by a quantization of `values` before `place`.
+  /// Replaces `alike` with a quantization of `values` before `place`.
   QuantizeOp finish(QuantizeOp alike, llvm::ArrayRef<int64_t> axes,
                     llvm::ArrayRef<mlir::Value> outs, bool hasAmax,
                     llvm::ArrayRef<mlir::Value> values);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The conditions of both fusions, as words: passes ask whether there is an
-// obstacle, messages say which.
+// The conditions of both fusions, as text: passes only need to know whether
+// there is an obstacle, and messages say which.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 
 namespace mx {
 
-/// Words that follow "since", and the operation that they speak of, if it is
+/// Text that follows "since", and the operation that it is about, if that is
 /// another one.
 struct Obstacle {
   std::string why;

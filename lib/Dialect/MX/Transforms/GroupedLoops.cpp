@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A loop over g that multiplies slices of tensors and inserts the result into
-// what it carries is one product of ragged groups if the slices are what group
-// g has: rows from the end of the group before to its own, or matrix g.
+// A loop over g that multiplies slices of tensors and inserts the result into a
+// loop-carried tensor is a grouped matmul if the slices belong to group g: rows
+// from the end of the previous group to its own end, or matrix g.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What operations on tensors multiply, whatever they are called: one product,
-// or one for each group of a ragged dimension.
+// Recognises matmuls in operations on tensors, whatever they are called: a
+// single one, or one for each group of a ragged dimension.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,10 +30,10 @@ struct MatmulMatch {
   Operand a, b;
   /// Whether b is the first operand of the operation.
   bool isSwapped = false;
-  /// What the product becomes; the operation that has it is replaced.
+  /// The result of the matmul; the operation that defines it is replaced.
   mlir::Value result;
-  /// The destination, which is added to with `accumulate`, and else only has
-  /// the result's shape.
+  /// The destination: with `accumulate` the result is added to it, otherwise it
+  /// only gives the shape.
   mlir::Value out;
   bool accumulate = false;
   /// Groups of rows, or of the reduction, and their ends.
@@ -41,7 +41,7 @@ struct MatmulMatch {
   mlir::Value offsets;
 };
 
-/// Why there is none.
+/// Why there is no matmul.
 using Reason = std::string;
 
 /// The product that `op` computes. A null result says why there is none; an
@@ -51,10 +51,10 @@ std::optional<MatmulMatch> matchMatmul(mlir::linalg::LinalgOp op, Reason &why);
 /// The product that a loop over groups computes.
 std::optional<MatmulMatch> matchGroupedLoop(mlir::scf::ForOp loop, Reason &why);
 
-/// The zeros that a value is known to be filled with: whether it is.
+/// Whether a value is known to be filled with zeros.
 bool isZeros(mlir::Value tensor);
 
-/// Rows of a matrix by a list of their numbers.
+/// Rows of a matrix, selected by a list of indices.
 struct GatheredRows {
   mlir::Value matrix, numbers;
 };

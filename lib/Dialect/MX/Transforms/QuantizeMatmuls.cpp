@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Loops over groups first, then what is left. Operands are quantized where they
-// are multiplied, along what is summed over; that one of them is quantized
-// twice is for other passes to see.
+// Loops over groups come first, then the remaining matmuls. Operands are
+// quantized where they are multiplied, along the reduction. If an operand is
+// quantized twice, other passes merge that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -69,7 +69,7 @@ struct Recipes {
 
 } // namespace
 
-/// What names an operation that is left as it is.
+/// Reports an operation that is left as it is.
 static constexpr llvm::StringLiteral kNoRecipe = "none";
 static constexpr llvm::StringLiteral kRecipeAttr = "mx.recipe";
 

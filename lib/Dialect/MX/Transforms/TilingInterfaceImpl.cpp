@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Every mx operation is a loop nest in which a dimension of an operand walks
-// along one loop, divided by a constant: 1 for elements, the block size for
+// Every mx operation is a loop nest in which each dimension of an operand
+// follows one loop, divided by a constant: 1 for elements, the block size for
 // scales, 128 rows or 4 blocks for tiles of scales. One model over that
-// description serves all operations. Tiles that would cut a block, or a tile
-// of scales, are refused.
+// description serves all operations. Tiles that would cut a block, or a tile of
+// scales, are refused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ struct OperandMap {
 struct LoopNest {
   SmallVector<StringRef> names; ///< of the loops, for messages
   SmallVector<OperandMap> operands;
-  /// Loops that stay whole, with the reason.
+  /// Loops that cannot be tiled, with the reason.
   SmallVector<std::pair<int64_t, StringRef>> whole;
   int64_t reduction = DimMap::kWhole;
   /// Rows and columns that share a scale.
@@ -583,8 +583,8 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
     return success();
   }
 
-  /// The loops that write a tile of a result; what the result does not tell is
-  /// taken whole.
+  /// The loops that write a tile of a result; loops that the result does not
+  /// determine are not tiled.
   LogicalResult getIterationDomainTileFromResultTile(
       Operation *op, OpBuilder &builder, unsigned number,
       ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes,

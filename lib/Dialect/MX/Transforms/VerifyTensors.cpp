@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Once tensors are buffers, what was written is hard to tell from what it has
-// become. Operations on tensors that no later pass can lower are therefore
-// named while they are what they were.
+// After bufferization, errors would refer to operations that no longer look as
+// they were written. Operations on tensors that no later pass can lower are
+// therefore reported before.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ static bool hasTensors(Operation *op) {
 // On all paths
 //===----------------------------------------------------------------------===//
 
-/// Refuses what nothing makes buffers or loops of.
+/// Refuses operations that neither bufferize nor become loops.
 static LogicalResult verifyLowering(Operation *op) {
   if (isa<linalg::LinalgDialect>(op->getDialect()) && hasTensors(op) &&
       !isa<linalg::LinalgOp>(op))
@@ -67,7 +67,7 @@ static MatmulOpInterface getProduct(Value tensor) {
   return tensor.getDefiningOp<MatmulOpInterface>();
 }
 
-/// What keeps an operation from its neighbours; none if it has no neighbour.
+/// What prevents fusion with a neighbour; none if there is no neighbour.
 static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
   for (Value operand : op->getOperands())
     if (MatmulOpInterface product = getProduct(operand))
@@ -97,7 +97,7 @@ static LogicalResult refuseElementwise(linalg::LinalgOp op) {
   return diag;
 }
 
-/// Fills and reductions are left to those who make kernels of them.
+/// Fills and reductions are left to the passes that build kernels for them.
 static LogicalResult verifyLinalg(linalg::LinalgOp op) {
   if (isa<linalg::FillOp>(op))
     return success();
@@ -110,7 +110,7 @@ static LogicalResult verifyLinalg(linalg::LinalgOp op) {
   return success();
 }
 
-/// A number of 8, 16, 32 or 64 bits that lies in bytes of its own.
+/// A number of 8, 16, 32 or 64 bits that occupies whole bytes.
 static bool isReadable(Type type) {
   if (type.isIndex() || type.isInteger(1))
     return true;
@@ -119,7 +119,7 @@ static bool isReadable(Type type) {
          !(isa<FloatType>(type) && bits == 8);
 }
 
-/// Device memory is the kernels', and no kernel does these.
+/// Only kernels access device memory, and there are no kernels for these.
 static LogicalResult verifyOnDevice(Operation *op, bool hostReads) {
   auto refuse = [&](StringRef why) -> LogicalResult {
     return op->emitOpError("expected tensors to stay in device memory, ")

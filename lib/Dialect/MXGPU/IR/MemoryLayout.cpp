@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// The full and the empty barrier of a slot.
+/// The full and the empty barrier of a stage.
 static constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
 static constexpr llvm::StringLiteral kBarriersOf = "barriers of ";
 
@@ -50,7 +50,7 @@ static int64_t getAlignment(BufferType buffer) {
 }
 
 /// Slots one after the other, each with all its fields and barriers: what a
-/// slot needs lies at constant distances from its start.
+/// stage needs lies at constant distances from its start.
 RingPlace MemoryLayout::placeSlots(const RingRequest &ring) {
   RingPlace place;
   int64_t alignment = target::kMBarrierBytes;

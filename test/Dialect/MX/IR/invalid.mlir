@@ -27,7 +27,7 @@ func.func private @scale_layout_c4(tensor<2x128x4xf8E8M0FNU, #mx.scale_layout<sf
 func.func private @scale_layout_c5(tensor<128x4xf32, #mx.scale_layout<sf_128x4>>)
 
 // -----
-// expected-error @below {{expected one of [linear, sf_128x4] for physical arrangement of the scales of a tensor, got: swizzled}}
+// expected-error @below {{expected one of [linear, sf_128x4] for physical layout of the scales of a tensor, got: swizzled}}
 func.func private @scale_layout_syntax(tensor<128x4xf8E8M0FNU, #mx.scale_layout<swizzled>>)
 
 // -----
@@ -1365,28 +1365,28 @@ func.func @grouped_matmul_c14(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E
 
 // -----
 func.func @grouped_matmul_c15(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected at least 1 part, found 0}}
+  // expected-error @below {{'mx.grouped_matmul' op expected num_b of at least 1, found 0}}
   %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 0 -> tensor<300x24xf32>
   return
 }
 
 // -----
 func.func @grouped_matmul_c15_negative(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected at least 1 part, found -2}}
+  // expected-error @below {{'mx.grouped_matmul' op expected num_b of at least 1, found -2}}
   %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = -2 -> tensor<300x24xf32>
   return
 }
 
 // -----
 func.func @grouped_matmul_c15_epilogue(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected an epilogue that makes one number of 2 parts, found none}}
+  // expected-error @below {{'mx.grouped_matmul' op expected an epilogue that combines the accumulators of num_b = 2, found none}}
   %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 -> tensor<300x24xf32>
   return
 }
 
 // -----
 func.func @grouped_matmul_c15_accumulate(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected accumulate without parts, scatter and quantized outs, found it with them}}
+  // expected-error @below {{'mx.grouped_matmul' op expected no accumulate with num_b, scatter or quantized outs, found it}}
   %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 accumulate -> tensor<300x24xf32> epilogue {
   ^bb0(%x: f32, %y: f32, %row: index, %col: index):
     mx.yield %x : f32
@@ -1396,7 +1396,7 @@ func.func @grouped_matmul_c15_accumulate(%a: tensor<300x64xf8E4M3FN>, %sa: tenso
 
 // -----
 func.func @grouped_matmul_c15_reduction(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E8M0FNU>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>, %to: tensor<64xi32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected parts, scatter and quantized outs with ragged = rows only, found them with reduction}}
+  // expected-error @below {{'mx.grouped_matmul' op expected num_b, scatter and quantized outs only with ragged = rows, found reduction}}
   %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b, %sb : tensor<64x896xf8E4M3FN>, tensor<64x28xf8E8M0FNU>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<64xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
   return
 }
@@ -1434,7 +1434,7 @@ func.func @grouped_matmul_c17_rows(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x
 
 // -----
 func.func @grouped_matmul_c17_parts(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x24xf32>, %to: tensor<300xi32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected scatter with one out and one part, found 1 outs and 2 parts}}
+  // expected-error @below {{'mx.grouped_matmul' op expected scatter with one out and num_b = 1, found 1 outs and num_b = 2}}
   %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) scatter(%to : tensor<300xi32>) outs(%o0 : tensor<300x24xf32>) num_b = 2 -> tensor<300x24xf32> epilogue {
   ^bb0(%x: f32, %y: f32, %row: index, %col: index):
     mx.yield %x : f32

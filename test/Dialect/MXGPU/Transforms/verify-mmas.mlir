@@ -124,6 +124,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         // expected-note @below {{given back here}}
@@ -162,6 +163,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %one = mxgpu.mma_wait %new pending(1) : !sums
@@ -208,6 +210,7 @@ gpu.module @kernels {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
         %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
+        // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
         %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
         %one = mxgpu.mma_wait %s1 pending(1) : !sums
@@ -253,6 +256,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
+        // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
         %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
@@ -296,6 +300,7 @@ gpu.module @kernels {
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         %before = mxgpu.mma_wait %old pending(0) : !sums
+        // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
         %new = mxgpu.mma #wgmma %a, %b into %before : !a, !b, !sums -> !sums
         // expected-note @below {{given back here}}
@@ -334,6 +339,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %maybe = scf.if %yes -> !sums {
@@ -380,6 +386,7 @@ gpu.module @kernels {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage : !input
+        // kernel C21
         // expected-error @below {{'mxgpu.mma' op expected to use the stage before it is given back}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %done = mxgpu.mma_wait %new pending(0) : !sums
@@ -419,6 +426,7 @@ gpu.module @kernels {
         // expected-note @below {{this computes them}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %done = mxgpu.mma_wait %new pending(0) : !sums
+        // kernel C50
         // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
         "use"(%new) : (!sums) -> ()
         mxgpu.consumer_release %stage : !input
@@ -457,6 +465,7 @@ gpu.module @kernels {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // expected-note @below {{this computes them}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        // kernel C50
         // expected-error @below {{'mxgpu.to_rows' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
         %rows:2 = mxgpu.to_rows %new : !sums -> vector<32xf32>, vector<32xf32>
         %done = mxgpu.mma_wait %new pending(0) : !sums
@@ -504,6 +513,7 @@ gpu.module @kernels {
         // expected-note @below {{this computes them}}
         %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
         %one = mxgpu.mma_wait %s1 pending(1) : !sums
+        // kernel C50
         // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
         "use"(%one) : (!sums) -> ()
         mxgpu.consumer_release %stage0 : !input
@@ -548,6 +558,7 @@ gpu.module @kernels {
         mxgpu.consumer_release %stage : !input
         mxgpu.yield %new : !sums
       }
+      // kernel C50
       // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
       "use"(%sums) : (!sums) -> ()
     }
@@ -581,6 +592,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // kernel C50
         // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
         "use"(%old) : (!sums) -> ()
         // expected-note @below {{this computes them}}
@@ -625,6 +637,7 @@ gpu.module @kernels {
         // expected-note @below {{this computes them}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %maybe = scf.if %yes -> !sums {
+          // kernel C50
           // expected-error @below {{'scf.yield' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
           scf.yield %new : !sums
         } else {
@@ -679,6 +692,7 @@ gpu.module @kernels {
         mxgpu.consumer_release %stage1 : !input
         mxgpu.yield %s0 : !sums
       }
+      // kernel C50
       // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
       "use"(%sums) : (!sums) -> ()
     }

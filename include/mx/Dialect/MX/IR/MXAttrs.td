@@ -22,10 +22,10 @@ class MX_Attr<string name, string attrMnemonic, list<Trait> traits = []>
 
 def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let summary = "where each scale of a tensor lies in memory";
+  let summary = "layout of the scales of a tensor in memory";
   let description = [{
-    A scale tensor keeps its logical shape, `[batch...] x rows x blocks`, and
-    says in its encoding where scale `(r, c)` lies:
+    A scale tensor keeps its logical shape, `[batch...] x rows x blocks`; its
+    encoding says where scale `(r, c)` lies:
 
     - `linear`: row-major; the same as no encoding;
     - `sf_128x4`: tiles of 128 rows by 4 blocks, 512 bytes each, blocks fastest,
@@ -34,21 +34,22 @@ def MX_ScaleLayoutAttr : MX_Attr<"ScaleLayout", "scale_layout",
       of tile `(r / 128) * ceil(blocks / 4) + c / 4`.
 
     With `ragged` the tensor is divided into `groups` groups whose sizes are
-    known on the device only:
+    known only on the device:
 
     - `rows`: group g owns rows `offsets[g-1] .. offsets[g]`; its scales start
-      at tile row `offsets[g-1] / 128 + g`, so that no tile holds rows of two
-      groups; there are `rows / 128 + groups` tile rows;
+      at tile row `offsets[g-1] / 128 + g`, so no tile has rows of two groups;
+      there are `rows / 128 + groups` tile rows;
     - `reduction`: group g owns blocks of the reduction dimension that start at
-      `p[g] / 32`, `p[g] = sum of roundup(n[i], 128) for i < g`; the blocks
+      `p[g] / 32`, `p[g] = sum of roundup(n[i], 128) for i < g`; the last
       dimension of the type is the capacity `roundup(T + 127 * groups, 128)`
-      divided by the block size, and otherwise nothing is special.
+      divided by the block size; the layout is otherwise the same.
 
-    Materialized, that is after `mx-materialize-layouts`, a tensor in layout
-    `sf_128x4` has the physical shape `[batch...] x tile rows x tile columns x
-    32 x 4 x 4` and no encoding. Every operation takes both forms.
+    Once materialized by `mx-materialize-layouts`, a tensor in layout `sf_128x4`
+    has the physical shape `[batch...] x tile rows x tile columns x 32 x 4 x 4`
+    and no encoding. Every operation accepts both forms.
 
-    Example: `#mx.scale_layout<sf_128x4>`,
+    Example:
+    `#mx.scale_layout<sf_128x4>`,
     `#mx.scale_layout<sf_128x4, ragged = rows, groups = 8>`.
   }];
   let parameters = (ins
@@ -67,12 +68,12 @@ def MX_RaggedAttr : MX_Attr<"Ragged", "ragged",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "physical layout of elements whose reduction dimension is ragged";
   let description = [{
-    The last dimension of the tensor holds the reduction slices of `groups`
+    The last dimension of the tensor holds the reduction segments of `groups`
     groups. Group g starts at `p[g] = sum of roundup(n[i], align) for i < g`;
-    the type's last dimension is the capacity `T + (align - 1) * groups`
-    rounded up to `align`, where T is the sum of the group sizes. What lies
-    between the end of a group and the start of the next is zero. The layout
-    changes no shape: materialized, the encoding is just dropped.
+    the type's last dimension is the capacity `T + (align - 1) * groups` rounded
+    up to `align`, where T is the sum of the group sizes. Elements between the
+    end of a group and the start of the next are zero. The layout does not
+    change the shape: materializing only drops the encoding.
 
     Example: `#mx.ragged<groups = 8, align = 128>`.
   }];

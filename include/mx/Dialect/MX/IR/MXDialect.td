@@ -10,19 +10,19 @@ include "mlir/IR/DialectBase.td"
 def MX_Dialect : Dialect {
   let name = "mx";
   let cppNamespace = "::mx";
-  let summary = "Block-scaled (OCP Microscaling) quantization and matrix products on tensors";
+  let summary = "Block-scaled (OCP Microscaling) quantization and matmuls on tensors";
   let description = [{
     The `mx` dialect says **what** is computed with block-scaled numbers: how a
-    tensor is quantized, which scale belongs to which block, and what a product
-    of two quantized tensors means, bit for bit. It names no hardware.
+    tensor is quantized, which scale belongs to which block, and what a matmul
+    of two quantized tensors means, bit for bit. It does not mention hardware.
 
     Element types are MLIR's own (`f8E4M3FN`, `f8E5M2`, `f6E3M2FN`, `f6E2M3FN`,
     `f4E2M1FN`, `i8` for MXINT8), scales are `f8E8M0FNU`, or `f8E4M3FN` for
     NVFP4. Where a scale lies in memory is part of its tensor's type: see
     `#mx.scale_layout`.
 
-    Operations are destination-style: they take tensors (and give results) or,
-    after bufferization, memrefs.
+    Operations are in destination-passing style: they take tensors and return
+    results or, after bufferization, take memrefs.
   }];
   let useDefaultAttributePrinterParser = 1;
   let usePropertiesForAttributes = 1;

@@ -15,7 +15,7 @@ class MX_I32Enum<string name, string summary, list<I32EnumAttrCase> cases>
 }
 
 def MX_ScaleLayoutKind : MX_I32Enum<"ScaleLayoutKind",
-    "physical arrangement of the scales of a tensor", [
+    "physical layout of the scales of a tensor", [
       I32EnumAttrCase<"Linear", 0, "linear">,
       I32EnumAttrCase<"Sf128x4", 1, "sf_128x4">]>;
 

@@ -13,33 +13,34 @@ class MX_Getter<string type, string name, string what>
 def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
   let cppNamespace = "::mx";
   let description = [{
-    A block-scaled matrix product, of one matrix or of ragged groups:
-    `mx.matmul` and `mx.grouped_matmul`.
+    A block-scaled matmul, of one matrix or of ragged groups: `mx.matmul` and
+    `mx.grouped_matmul`.
   }];
   let methods = [
     MX_Getter<"::mlir::Value", "getA", "The left operand's elements.">,
     MX_Getter<"::mlir::Value", "getAScales", "Their scales.">,
     MX_Getter<"::mlir::Value", "getB", "The right operand's elements.">,
     MX_Getter<"::mlir::Value", "getBScales", "Their scales.">,
-    MX_Getter<"::mlir::Value", "getAlpha", "The sums' factor (f32), or null.">,
-    MX_Getter<"::mlir::Value", "getResultTensor", "What is written.">,
+    MX_Getter<"::mlir::Value", "getAlpha",
+              "The factor of the accumulators (f32), or null.">,
+    MX_Getter<"::mlir::Value", "getResultTensor", "The destination.">,
     MX_Getter<"::mlir::Value", "getGroupOffsets",
               "Cumulative ends of groups, or null.">,
     MX_Getter<"::mx::RaggedKind", "getRaggedOrNone",
-              "What the groups divide; `none` without groups.">,
+              "The dimension that the groups divide; `none` without groups.">,
     MX_Getter<"int64_t", "getBlockSize", "Elements that share a scale.">,
-    MX_Getter<"bool", "getAccumulate", "Whether the product is added.">,
-    MX_Getter<"bool", "readsOuts", "Whether what `outs` holds is added to.">,
+    MX_Getter<"bool", "getAccumulate", "Whether the result is added to `outs`.">,
+    MX_Getter<"bool", "readsOuts", "Whether the contents of `outs` are read.">,
     MX_Getter<"::mlir::Value", "getScatterRows",
               "The row of the result that each row is added to, or null.">,
     MX_Getter<"bool", "isMasked",
-              "Whether groups of rows are matrices, of which they have the "
-              "first rows.">,
-    MX_Getter<"int64_t", "getNumB", "Sums that the epilogue is given.">,
+              "Whether each group is the first rows of a matrix of its own.">,
+    MX_Getter<"int64_t", "getNumB",
+              "Number of accumulators that the epilogue gets.">,
     MX_Getter<"::mlir::Value", "getResultScales",
-              "Scales of a result that is quantized, or null.">,
+              "Scales of a quantized result, or null.">,
     MX_Getter<"::mx::ScaleRounding", "getResultScaleRounding",
-              "How those are rounded.">,
+              "How these scales are rounded.">,
     MX_Getter<"::mlir::Block *", "getEpilogueBlock",
               "The block of the epilogue, or null.">
   ];

@@ -1,4 +1,4 @@
-//===- MXMatmulOps.td - Products ---------------------------*- tablegen -*-===//
+//===- MXMatmulOps.td - Matmuls ----------------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
@@ -9,16 +9,16 @@ include "mx/Dialect/MX/IR/MXBase.td"
 
 def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     RecursiveMemoryEffects, MX_MatmulOpInterface]> {
-  let summary = "block-scaled matrix product with the second operand transposed";
+  let summary = "block-scaled matmul with the second operand transposed";
   let description = [{
     `C[m, n] = sum over k of (A[m, k] * SA[m, k / block]) * (B[n, k] * SB[n, k / block])`
     with exact products and f32 accumulation. Both operands are K-major:
     A is `[b...] x M x K`, B is `[b...] x N x K`, `outs` is `[b...] x M x N`.
 
     `alpha` multiplies the sum (tensor scales of NVFP4). With `accumulate` the
-    product is then added to `outs`; without it `outs` gives the shape only and
-    is not read. The optional `epilogue` region maps the f32 accumulator
-    and its row and column in the matrix to the stored element; without it the
+    result is then added to `outs`; without it `outs` only gives the shape and
+    is not read. The optional `epilogue` region maps the f32 accumulator and its
+    row and column in the matrix to the stored element; without it the
     accumulator is rounded to the element type of `outs`.
 
     Example:
@@ -73,46 +73,47 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
 
 def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegments,
     RecursiveMemoryEffects, MX_MatmulOpInterface]> {
-  let summary = "block-scaled matrix products over ragged groups";
+  let summary = "block-scaled matmuls over ragged groups";
   let description = [{
     `offsets` holds the cumulative ends of the G groups, on the device.
 
     - `ragged = rows`: group g owns rows `offsets[g-1] .. offsets[g]` of A and
       C and its own `B[g]`: `C[m, n] = sum_k A[m, k] * B[g, n, k]`.
       A is `T x K`, B is `G x N x K`, `outs` is `T x N`.
-    - `ragged = reduction`: group g owns a slice of K and its own
-      `C[g, m, n] = sum over k in group g of A[m, k] * B[n, k]`.
-      A is `M x cap`, B is `N x cap`, `outs` is `G x M x N`; the slice of
-      group g starts at `p[g] = sum of roundup(n[i], 128) for i < g`, and
+    - `ragged = reduction`: group g owns a segment of K and its own
+      `C[g, m, n] = sum over k in group g of A[m, k] * B[n, k]`. A is `M x cap`,
+      B is `N x cap`, `outs` is `G x M x N`; the segment of group g starts at
+      `p[g] = sum of roundup(n[i], 128) for i < g`, and
       `cap = roundup(T + 127 * G, 128)`.
 
-    A group without rows writes nothing; a group without reduction elements
-    writes zeros (through the epilogue), or leaves the accumulated value. Rows
-    that belong to no group are unspecified.
+    A group without rows writes nothing. A group without reduction elements
+    writes zeros (through the epilogue), or with `accumulate` leaves `outs` as
+    it is. Rows that belong to no group are unspecified.
 
-    Scales, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`; row
-    and column count within the rows of A and a matrix of B (`rows`) or within
-    `outs[g]` (`reduction`).
+    Scales, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`. The
+    row and column that a region gets are a row of A and a column of the group's
+    matrix (`rows`), or those within `outs[g]` (`reduction`).
 
-    With `masked` groups of rows have fixed places: A is `G x M x K`, `outs`
-    `G x M x N`, with scales of so many matrices, and `offsets` holds how many of
-    the M rows each group has, as a decoder fills them. The rows behind belong
-    to no group; more than M count as M. Row and column count within a matrix.
+    With `masked` each group has a fixed capacity, as in a decoder: A is
+    `G x M x K`, `outs` is `G x M x N`, scales are those of a batch of G
+    matrices, and `offsets` holds how many of the M rows each group uses. The
+    remaining rows belong to no group; numbers above M count as M. The row and
+    column that a region gets are those within a matrix.
 
     Groups of rows may have results of other forms:
 
-    - With `num_b = V` each matrix of B is V matrices one below the other,
-      `G x V*N x K`, and the epilogue, which there must be, is given the V sums
-      of row n of each part: gate and up projection become one product.
-    - With two `outs`, elements and `f8E8M0FNU` scales, what the epilogue yields
-      (f32, bf16 or f16; without one, the f32 sum) is quantized along its rows
-      as `mx.quantize ragged = rows` does it, by `scale_rounding`. All bytes
-      that the scale layout defines are written.
-    - With `scatter`, row m of the product is added to row `scatter[m]` of
+    - With `num_b = V` each matrix of B consists of V stacked matrices,
+      `G x V*N x K`, and the epilogue, which is required, gets V accumulators,
+      one for row n of each of them: gate and up projection become one matmul.
+    - With two `outs`, elements and `f8E8M0FNU` scales, the result of the
+      epilogue (f32, bf16 or f16; without an epilogue, the f32 accumulator) is
+      quantized along its rows as by `mx.quantize ragged = rows`, with
+      `scale_rounding`. All bytes that the scale layout defines are written.
+    - With `scatter`, row m of the result is added to row `scatter[m]` of
       `outs`, which is f32 and may have any number of rows: the sum over the
-      experts of a token. Rows whose number is negative or not below the rows of
-      `outs` are left out. The order of additions to one element is
-      unspecified, so that sums of three and more may differ in their last bits.
+      experts of a token. Rows whose index is negative or out of range for
+      `outs` are skipped. The order of additions to one element is unspecified,
+      so sums of three or more may differ in their last bits.
 
     Examples:
 
@@ -190,16 +191,16 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
 }
 
 def MX_CombineOp : MX_StructuredOp<"combine"> {
-  let summary = "add rows to the rows that a list names";
+  let summary = "add rows to indexed rows of another tensor";
   let description = [{
     `outs[rows[p], :] += input[p, :]` for each row p of a group, or without
-    `offsets` for each row: a token is the sum of what its experts say. Rows
-    whose number is negative or not below the rows of `outs` are left out. The
+    `offsets` for each row: a token is the sum of its experts' results. Rows
+    whose index is negative or out of range for `outs` are skipped. The
     additions are f32; their order is that of p on the CPU, and unspecified on a
     GPU.
 
-    `mx-fuse-epilogues` makes it the `scatter` of the product that computes the
-    input.
+    `mx-fuse-epilogues` turns it into the `scatter` of the matmul that computes
+    the input.
 
     Example:
 
@@ -226,7 +227,7 @@ def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
   let summary = "terminate an epilogue or a prologue";
   let description = [{
     An epilogue yields the element to store, of the element type of `outs`; a
-    prologue yields one or more numbers to quantize.
+    prologue yields one or more values to quantize.
 
     Example:
 

@@ -15,10 +15,10 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     elements along an axis, gives each block a power-of-two (or, for NVFP4,
     E4M3) scale, and rounds `x / scale` to the element type.
 
-    `axes` names the axis of the blocks: 1 for the last dimension, 0 for the
-    one before. Each axis has two destinations: elements and scales, both with
-    the quantized axis innermost, so that axis 0 is written transposed. With
-    both axes the input is read once.
+    `axes` names the axis of the blocks: 1 for the last dimension, 0 for the one
+    before. Each axis has two destinations: elements and scales, both with the
+    quantized axis innermost, so that axis 0 is written transposed. With both
+    axes the input is read once.
 
     | axes | outs for an input `[b...] x R x C` |
     |---|---|
@@ -35,71 +35,73 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     - `even`: `floor` of a rounded to the element's mantissa.
 
     Elements are `round_to_nearest_even(x * 2^(127 - byte))`, saturated; NaN
-    becomes the type's NaN, or its largest value where it has none, and 0 in
-    MXINT8: its block's scale says that it was NaN. Slack of the layout is
-    written as 0.
+    becomes the type's NaN, or its largest value if the type has none, and 0 in
+    MXINT8: the NaN scale of its block records that it was NaN. Padding of the
+    layout is written as 0.
 
     NVFP4 (`f4E2M1FN` with `f8E4M3FN` scales, block 16) takes the per-tensor
     encode factor as `global_scale`.
 
     With a `seed` elements are rounded stochastically instead: to one of the two
-    neighbours, with a probability that makes the expected element the exact
-    quotient. The random number of an element is the first word that
-    Philox-4x32-10 gives for the key `seed` (low word first) and, as counter,
-    the element's linear index in the input (low word first): both orientations
-    draw the same one. Of a significand of 24 bits that loses d bits, the d low
-    bits of the word are added to it before they are cut off; where d is above
-    32, the last d - 32 bits are cut off first, and the word is added to what
-    remains. Saturation, NaN and the sign of zero are those of the other mode,
-    and so are the scales.
+    neighbours, with probabilities that make the expected value the exact
+    quotient. The random number of an element is the first word of
+    Philox-4x32-10 for the key `seed` (low word first) and the element's linear
+    index in the input (low word first) as counter: both orientations use the
+    same one. If a 24-bit significand loses d bits, the d low bits of the word
+    are added to it before truncation; if d is above 32, the last d - 32 bits
+    are dropped first, and the word is added to the rest. Saturation, NaN, the
+    sign of zero and the scales are the same as without a seed.
 
-    With `gather`, row i of what is quantized is row `gather[i]` of every input,
-    or a row of zeros where that is -1: tokens in the order of their experts,
-    with padding between groups, without a copy. The gathered rows are the rows
-    of all that follows (of `ragged`, the prologue, the random numbers). The
-    input has rank 2.
+    With `gather`, row i of the quantized matrix is row `gather[i]` of every
+    input, or a row of zeros if the index is -1. This puts tokens in the order
+    of their experts, with padding between groups, without a copy. Everything
+    else (`ragged`, the prologue, the random numbers) refers to the gathered
+    rows. The input has rank 2.
 
-    With `square` a scale is that of `block_size` rows by `block_size` columns,
-    fewer at the edges, so that both orientations have the same scales, and the
-    elements of one are those of the other transposed, as weights want it. The
-    scales have their usual shapes: each is written once for every line of its
-    square.
+    With `square` a scale belongs to `block_size` rows by `block_size` columns,
+    fewer at the edges. Both orientations then have the same scales, and the
+    elements of one are those of the other transposed, which is useful for
+    weights. The scale tensors have their usual shapes: each scale is written
+    once for every line of its square.
 
-    With `amax` there is one more destination for each value, a number behind
-    all elements and scales: the largest magnitude of what is quantized of that
-    value, as `mx.amax` defines it. Rows of zeros of a gather count as such, and
-    rows of no group do not. What the destination held does not: the next
-    factor, of NVFP4 or of delayed scaling, needs no other read.
+    With `amax` there is one more destination for each value, a scalar that
+    follows all elements and scales: the largest magnitude of the quantized
+    values, as `mx.amax` defines it. It includes the zero rows of a gather but
+    not rows of no group, and ignores the previous contents of the destination.
+    The next factor, for NVFP4 or delayed scaling, then needs no additional
+    read.
 
-    The optional `prologue` region computes what is quantized, so that it need
-    not be stored: its arguments are the elements of all inputs, which have one
-    shape, then the row and the column (within the last two dimensions of the
-    input, also for axis 0). It yields one value or several, each quantized on
-    its own; the type of a value, f32, bf16 or f16, is that of the tensor it
-    stands for, whose rounding is kept. `outs` are, for each value in turn, the
-    elements and scales of each axis, then with `amax` a number of each. The region sees existing elements only:
-    slack is 0 and not what the region makes of 0.
+    The optional `prologue` region computes the values to quantize, so that they
+    need not be stored. Its arguments are the elements of all inputs, which have
+    the same shape, then the row and the column (within the last two dimensions
+    of the input, also for axis 0). It yields one or more values, each quantized
+    separately. The type of a value, f32, bf16 or f16, is that of the tensor
+    that it replaces, whose rounding is kept. `outs` lists, for each value in
+    turn, the elements and scales of each axis, and then, with `amax`, a scalar
+    for each value. The region is evaluated for existing elements only: padding
+    is 0, not the region's result for 0.
 
-    With `concat` the values of a prologue, two or more of one type, lie side by
-    side: what is quantized is the one tensor that `tensor.concat` along the
-    last dimension would give, `R x V*C` for V values and inputs `R x C`. That
-    is what `outs`, the random numbers, `global_scale` and `amax` belong to. The
-    two gradients of a SwiGLU become the matrix that the next product takes.
+    With `concat` the values of a prologue, two or more of one type, are
+    concatenated: the quantized tensor is the one that `tensor.concat` along the
+    last dimension would give, `R x V*C` for V values and inputs `R x C`.
+    `outs`, the random numbers, `global_scale` and `amax` refer to that tensor.
+    For example, the two gradients of a SwiGLU become the operand of the next
+    matmul.
 
     With a prologue, inputs may be quantized already: tensors of elements, each
-    of which has the next one of `input_scales`, those of blocks along the last
-    dimension (`f8E8M0FNU` of 32 elements, or `f8E4M3FN` of 16 of `f4E2M1FN`),
-    in any layout without groups. What the region is given of such an input is
-    what `mx.dequantize` gives, in the type that its argument has: f32, bf16 or
-    f16. So a tensor is quantized to another format, or along another axis,
-    without numbers in memory.
+    with the next one of `input_scales`, for blocks along the last dimension
+    (`f8E8M0FNU` for 32 elements, or `f8E4M3FN` for 16 elements of `f4E2M1FN`),
+    in any layout without groups. The region gets the value that `mx.dequantize`
+    would give, in the type of its argument: f32, bf16 or f16. This requantizes
+    a tensor to another format, or along another axis, without storing the
+    dequantized values.
 
-    `ragged` says which dimension of the *input* the groups divide, and goes
-    with `offsets`, the cumulative ends of the groups, known on the device
-    only: `rows` for the one before the last, `reduction` for the last. The
-    destinations of axis 1 have that same kind; those of axis 0, being
-    transposed, the other one: a `T x N` input whose rows are ragged is written
-    by `axes = [1, 0]` with ragged rows and, transposed, with a ragged
+    `ragged` says which dimension of the *input* the groups divide: `rows` for
+    the one before the last, `reduction` for the last. It requires `offsets`,
+    the cumulative ends of the groups, which are known only on the device. The
+    destinations of axis 1 have the same kind; those of axis 0 are transposed
+    and have the other kind. So `axes = [1, 0]` writes a `T x N` input with
+    ragged rows once with ragged rows and, transposed, once with a ragged
     reduction. With G groups and an input `T x N` (`N x T`):
 
     | kind | elements | scales |
@@ -263,10 +265,9 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
 def MX_AmaxOp : MX_StructuredOp<"amax", []> {
   let summary = "largest magnitude of a tensor";
   let description = [{
-    The largest |x|, as f32; NaN (0x7FFFFFFF) if there is one among them, and 0
-    for a tensor without elements. The
-    factors of NVFP4 are made from it: `mx.quantize` takes
-    `global_scale = 448 * 6 / amax`.
+    The largest |x|, as f32; NaN (0x7FFFFFFF) if any element is NaN, and 0 for a
+    tensor without elements. The factor of NVFP4 is computed from it:
+    `mx.quantize` takes `global_scale = 448 * 6 / amax`.
 
     Example:
 
@@ -291,12 +292,12 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
     to the result type; NaN becomes the result type's canonical NaN.
 
     For NVFP4 the optional `global_scale` is the tensor's *decode* factor, the
-    reciprocal of what `mx.quantize` took, and is one more exact factor before
+    reciprocal of the factor for `mx.quantize`. It is multiplied exactly, before
     the rounding.
 
     With `ragged` and `offsets` the elements and scales have the ragged layout
     (see `mx.quantize`) and the result is contiguous: a ragged reduction
-    `N x cap` becomes `N x T`. What belongs to no group is unspecified.
+    `N x cap` becomes `N x T`. Elements that belong to no group are unspecified.
 
     Example:
 
@@ -328,7 +329,7 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
 def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
   let summary = "write the same scales in another physical layout";
   let description = [{
-    The logical scales do not change; slack of the destination's layout is
+    The logical scales do not change; padding of the destination's layout is
     written as 0.
 
     With `ragged = rows` and `offsets` one side is linear and the other is

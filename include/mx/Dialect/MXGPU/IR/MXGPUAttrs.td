@@ -18,9 +18,9 @@ def MXGPU_RasterAttr : AttrDef<MXGPU_Dialect, "Raster"> {
   let mnemonic = "raster";
   let summary = "order in which tiles are visited";
   let description = [{
-    - `linear`: row by row of tiles;
-    - `group_m(n)`: column by column within bands of n rows of tiles, so that
-      tiles under way at one time share rows of A and of B;
+    - `linear`: row by row;
+    - `group_m(n)`: column by column within bands of n tile rows, so that tiles
+      that are computed at the same time share rows of A and of B;
     - `hilbert`: along a Hilbert curve, for grids of any size.
 
     Example: `#mxgpu.raster<group_m(8)>`.
@@ -38,28 +38,28 @@ def MXGPU_RasterAttr : AttrDef<MXGPU_Dialect, "Raster"> {
 
 def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
   let mnemonic = "schedule";
-  let summary = "every choice that a matmul kernel is built by";
+  let summary = "all choices that define a matmul kernel";
   let description = [{
-    Set by `mx-select-schedule`, or by hand as the attribute `mxgpu.schedule`
-    of an `mx.matmul`; copied to the kernel. Parts may stand in any order; what
-    is left out has the default that is given here.
+    Set by `mx-select-schedule`, or by hand as the attribute `mxgpu.schedule` of
+    an `mx.matmul`; copied to the kernel. Fields may be given in any order;
+    fields that are left out have the default below.
 
-    | part | default | meaning |
+    | field | default | meaning |
     |---|---|---|
-    | `tile = [m, n, k]` | required | rows, columns and reduction elements of a unit of work: 128 rows, or 256 of a CTA pair; 64, 128, 192 or 256 columns, or a smaller multiple of 16 (32 of a pair) that covers the matrix; 128 or 256 elements |
+    | `tile = [m, n, k]` | required | rows, columns and reduction elements of a work tile: 128 rows, or 256 for a CTA pair; 64, 128, 192 or 256 columns, or a smaller multiple of 16 (32 for a pair) that covers all columns; 128 or 256 elements |
     | `cta_pair` | off | two CTAs share a tile (`cta_group::2`): each holds half of its rows of A and half of B |
     | `stages = n` | as many as fit | stages of the ring between the loads and the tensor core |
     | `accumulators = n` | 1 | stages of the ring between the tensor core and the epilogue |
-    | `overlap = n` | 0 | columns that two accumulators of 256 share, 64 or 128: drained first |
-    | `scale_stages = n` | 1 | places for a tile's scales in tensor memory, used in turn |
-    | `split_k = n` | 1 | parts of the reduction, summed in a fixed order afterwards |
-    | `tile_loop = ...` | `static` | `static`: CTA i takes units i, i + CTAs, ...; `clc`: cluster launch control |
+    | `overlap = n` | 0 | columns that two accumulators of 256 share, 64 or 128: they are read first |
+    | `scale_stages = n` | 1 | buffers for a tile's scales in tensor memory, used in turn |
+    | `split_k = n` | 1 | splits of the reduction, summed in a fixed order afterwards |
+    | `tile_loop = ...` | `static` | `static`: CTA i takes work tiles i, i + CTAs, ...; `clc`: cluster launch control |
     | `raster = ...` | `linear` | `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
     | `staging = n` | 2 | buffers of each epilogue warp for `tma_store` |
-    | `registers = [e, o]` | none | registers a thread of the epilogue and of the other roles, by `setmaxnreg` |
+    | `registers = [e, o]` | none | registers per thread of the epilogue and of the other roles, by `setmaxnreg` |
     | `l2 = [a, b]` | `[none, none]` | what the L2 cache keeps of A and of B: `none`, `evict_first`, `evict_last` |
-    | `pdl` | off | programmatic dependent launch: set up while the kernel before still runs |
+    | `pdl` | off | programmatic dependent launch: set-up runs while the previous kernel is still running |
 
     Example: `#mxgpu.schedule<tile = [256, 256, 128], cta_pair, stages = 5,
     accumulators = 2, overlap = 64, raster = group_m(8), epilogue =
@@ -81,8 +81,8 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     "::mx::mxgpu::CacheHint":$l2A,
     "::mx::mxgpu::CacheHint":$l2B,
     "bool":$pdl);
-  // Written by hand, as struct(...) has no flags without a value (cta_pair, pdl)
-  // and no part that stands for two parameters (l2).
+  // Written by hand: struct(...) has no flags without a value (cta_pair, pdl)
+  // and no field that sets two parameters (l2).
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [
@@ -94,29 +94,29 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     int64_t getTileK() const { return getTile()[2]; }
     /// CTAs that share a tile.
     int64_t getCtas() const { return getCtaPair() ? 2 : 1; }
-    /// The parts, to change some and build another schedule.
+    /// All fields, to change some of them and build another schedule.
     ::mx::mxgpu::ScheduleFields getFields() const;
   }];
 }
 
 def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
   let mnemonic = "quantize_schedule";
-  let summary = "every choice that a quantizer's kernel is built by";
+  let summary = "all choices that define a quantizer's kernel";
   let description = [{
     Set by `mx-select-schedule`, or by hand as the attribute
     `mxgpu.quantize_schedule` of an `mx.quantize` or `mx.dequantize`; copied to
     the kernel.
 
-    | part | default | meaning |
+    | field | default | meaning |
     |---|---|---|
-    | `tile = [m, n]` | required | rows and columns of the input that a CTA takes at a time, multiples of 128 |
+    | `tile = [m, n]` | required | rows and columns of the input that a CTA processes at a time, multiples of 128 |
     | `threads = n` | required | threads of a CTA that quantize, whole warps for each axis |
-    | `vector = n` | 16 | consecutive elements that a thread holds: 8 or 16, or 32, where it holds whole blocks |
-    | `stage_rows = n` | those of the tile | rows of the tile that a stage of that ring has |
+    | `vector = n` | 16 | consecutive elements that a thread holds: 8, 16, or 32 if it holds whole blocks |
+    | `stage_rows = n` | all rows of the tile | rows of the tile in a stage of the ring |
     | `stages = n` | 1 | stages of the ring between loads and threads, for kernels that load through shared memory |
     | `raster = ...` | `linear` | order of the tiles: `linear`, `columns`, `group_m(n)` or `hilbert` |
-    | `ctas = n` | 1 | CTAs that share an SM: bounds the registers of a thread |
-    | `atomic_counter` | `false` | whether there are only as many CTAs as fit, which draw numbers for further tiles, instead of a CTA for each tile |
+    | `ctas = n` | 1 | CTAs that share an SM: limits the registers of a thread |
+    | `atomic_counter` | `false` | launches only as many CTAs as fit, which get further tile numbers from an atomic counter, instead of a CTA for each tile |
 
     Example: `#mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector
     = 16, ctas = 2>`.
@@ -144,7 +144,7 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
                $ctas, custom<Raster>($raster), $atomic_counter) `>`
   }];
   let extraClassDeclaration = [{
-    /// Rows that a slot of the ring has.
+    /// Rows in a stage of the ring.
     int64_t getRowsPerStage() const { return getStageRows() ? getStageRows() : getTile()[0]; }
   }];
   let genVerifyDecl = 1;

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What `mxgpu-lower-rings` makes of the takes and gives of stages. Loops carry
-// a stage and the parity of the phase that is waited for next; what NVVM can
-// say without a ring (fences, elections, groups of bulk stores) is NVVM.
+// The operations that `mxgpu-lower-rings` creates for acquires and releases of
+// stages. Loops carry a stage and the parity of the phase to wait for next.
+// Whatever NVVM can express without a ring (fences, elections, groups of bulk
+// stores) is NVVM.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,16 +15,17 @@
 include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 
 //===----------------------------------------------------------------------===//
-// Stages and what lies in them
+// Stages and their contents
 //===----------------------------------------------------------------------===//
 
 def MXGPU_GetStageOp : MXGPU_Op<"get_stage", [
     Pure, MXGPU_NamesResult,
     TypesMatchWith<"stage belongs to the ring", "ring", "stage",
                    "::mx::mxgpu::StageType::get($_self.getContext(), ::llvm::cast<::mx::mxgpu::RingType>($_self))">]> {
-  let summary = "a stage of a ring by its number";
+  let summary = "the stage of a ring with a given number";
   let description = [{
-    The number of stages stands for the end, which follows the last one.
+    A number equal to the number of stages stands for the end, after the last
+    stage.
 
     Example:
 
@@ -40,9 +42,9 @@ def MXGPU_GetStageOp : MXGPU_Op<"get_stage", [
 
 def MXGPU_OtherStageOp : MXGPU_Op<"other_stage", [
     Pure, MXGPU_NamesResult, SameOperandsAndResultType]> {
-  let summary = "the other one of two stages";
+  let summary = "the other of two stages";
   let description = [{
-    Accumulators that overlap wait for each other so.
+    Used where overlapping accumulators wait for each other.
   }];
   let arguments = (ins MXGPU_StageType:$stage);
   let results = (outs MXGPU_StageType:$other);
@@ -51,7 +53,7 @@ def MXGPU_OtherStageOp : MXGPU_Op<"other_stage", [
 }
 
 def MXGPU_StageNumberOp : MXGPU_Op<"stage_number", [Pure]> {
-  let summary = "the number (i32) of a stage in tensor memory, or for stores";
+  let summary = "the number (i32) of a stage in tensor memory or of a ring for stores";
   let arguments = (ins MXGPU_StageType:$stage);
   let results = (outs I32:$number);
   let assemblyFormat = "$stage attr-dict `:` type($stage)";
@@ -61,9 +63,9 @@ def MXGPU_StageNumberOp : MXGPU_Op<"stage_number", [Pure]> {
 def MXGPU_AdvanceOp : MXGPU_Op<"advance", [
     Pure, MXGPU_NamesResult,
     AllTypesMatch<["stage", "first", "end", "next_stage"]>]> {
-  let summary = "the stage that follows, and the parity to wait for there";
+  let summary = "the next stage, and the parity to wait for there";
   let description = [{
-    `first` follows the last stage, and the parity then changes (CUTLASS,
+    After the last stage comes `first`, and the parity flips (CUTLASS,
     PipelineState). `first` and `end` are values, so that a role keeps them in
     registers.
 
@@ -84,11 +86,12 @@ def MXGPU_AdvanceOp : MXGPU_Op<"advance", [
 
 def MXGPU_NextStageOp : MXGPU_Op<"next_stage", [
     Pure, MXGPU_NamesResult, SameOperandsAndResultType]> {
-  let summary = "the stage that follows, of a ring without barriers";
+  let summary = "the next stage of a ring without barriers";
   let description = [{
-    Stage 0 follows the last one. As many steps as there are stages lead back:
-    a chain of them folds, and a loop with such a number of steps ends at the
-    stage with which it began.
+    After the last stage comes stage 0. As many steps as there are stages lead
+    back to the start: a region or a loop with a multiple of that many steps ends
+    at the stage with which it began. Steps on the way stay: folded to its first
+    name, a stage would keep its addresses in registers until it comes back.
   }];
   let arguments = (ins MXGPU_StageType:$stage);
   let results = (outs MXGPU_StageType:$next);
@@ -102,9 +105,9 @@ def MXGPU_StageBuffersOp : MXGPU_Op<"stage_buffers", [
     DeclareOpInterfaceMethods<InferTypeOpInterface, ["inferReturnTypes"]>]> {
   let summary = "views of the buffers of a stage";
   let description = [{
-    `tensor_memory` is the first column of the kernel's, where the ring lies
-    there; `warp` is the number of the warp in its role, where stages are a
-    warp's own.
+    `tensor_memory` is the first column of the kernel's tensor memory, given if
+    the ring is in tensor memory; `warp` is the number of the warp in its role,
+    given if each warp has its own stages.
 
     Example:
 
@@ -146,8 +149,8 @@ def MXGPU_StageBarriersOp : MXGPU_Op<"stage_barriers", [
     Pure, MXGPU_NamesResult]> {
   let summary = "the barriers of a stage";
   let description = [{
-    A phase of the first one completes when the stage is full, one of the second
-    when it is empty (PTX ISA, mbarrier).
+    A phase of the first barrier completes when the stage is full, a phase of
+    the second when it is empty (PTX ISA, mbarrier).
 
     Example:
 
@@ -164,7 +167,7 @@ def MXGPU_StageBarriersOp : MXGPU_Op<"stage_barriers", [
 }
 
 def MXGPU_LeaderBarrierOp : MXGPU_Op<"leader_barrier", [Pure]> {
-  let summary = "the barrier at the same place in the leading CTA of the pair";
+  let summary = "the corresponding barrier in the leading CTA of the pair";
   let arguments = (ins MXGPU_LocalBarrier:$barrier);
   let results = (outs MXGPU_PairBarrier:$leader);
   let assemblyFormat = "$barrier attr-dict";
@@ -173,12 +176,12 @@ def MXGPU_LeaderBarrierOp : MXGPU_Op<"leader_barrier", [Pure]> {
 def MXGPU_InitBarriersOp : MXGPU_Op<"init_barriers", [
     HasParent<"KernelOp">,
     MemoryEffects<[MemWrite<MXGPU_Barriers>]>]> {
-  let summary = "set how many arrivals complete the phases of a ring's barriers";
+  let summary = "set the arrival counts of a ring's barriers";
   let description = [{
-    Done once for a CTA, before any of its threads waits or arrives: the lowering
-    of kernels puts it into the set-up. `full` and `empty` are arrivals at the two
-    barriers of each stage; where the CTAs of a pair have different ones,
-    `other_empty` are those of the CTA that does not lead.
+    Done once per CTA, before any of its threads waits or arrives: the lowering
+    of kernels moves it to the set-up. `full` and `empty` are the numbers of
+    arrivals at the two barriers of each stage. If the CTAs of a pair have
+    different numbers, `other_empty` is that of the CTA that is not the leader.
 
     Example:
 
@@ -205,11 +208,11 @@ class MXGPU_BarrierOp<string mnemonic, list<Trait> traits = []>
         MemRead<MXGPU_TensorMemory>, MemWrite<MXGPU_TensorMemory>]>]>;
 
 def MXGPU_WaitOp : MXGPU_BarrierOp<"wait"> {
-  let summary = "wait until the phase of a parity has completed";
+  let summary = "wait until the phase with a given parity has completed";
   let description = [{
-    A parity (i32) of 1 is that of the phase before the first, which is complete
-    from the start. With `pair` what both CTAs of a pair did before they arrived
-    is visible (PTX ISA, mbarrier.try_wait).
+    A parity (i32) of 1 stands for the phase before the first, which counts as
+    complete. With `pair`, what both CTAs of a pair did before they arrived is
+    visible afterwards (PTX ISA, mbarrier.try_wait).
 
     Example:
 
@@ -224,8 +227,9 @@ def MXGPU_WaitOp : MXGPU_BarrierOp<"wait"> {
 def MXGPU_ArriveOp : MXGPU_BarrierOp<"arrive"> {
   let summary = "arrive at a barrier";
   let description = [{
-    `count` times, which is 1 by default. With `expect` the phase also waits for
-    so many bytes of asynchronous copies (PTX ISA, mbarrier.arrive.expect_tx).
+    It arrives `count` times, by default once. With `expect` the phase also
+    waits for that many bytes of asynchronous copies (PTX ISA,
+    mbarrier.arrive.expect_tx).
 
     Examples:
 
@@ -245,25 +249,27 @@ def MXGPU_ArriveOp : MXGPU_BarrierOp<"arrive"> {
 }
 
 def MXGPU_ArriveBothOp : MXGPU_BarrierOp<"arrive_both"> {
-  let summary = "arrive at the barriers at one place in both CTAs of a pair";
+  let summary = "arrive at the corresponding barriers of both CTAs of a pair";
   let arguments = (ins MXGPU_LocalBarrier:$barrier);
   let assemblyFormat = "$barrier attr-dict";
 }
 
 def MXGPU_CommitOp : MXGPU_BarrierOp<"commit"> {
-  let summary = "arrive when the tensor core has done what this thread started";
+  let summary = "arrive when the MMAs and copies that this thread started have completed";
   let description = [{
-    With `pair` at the barriers of both CTAs (PTX ISA, tcgen05.commit).
+    With `pair` it arrives at the barriers of both CTAs (PTX ISA,
+    tcgen05.commit).
   }];
   let arguments = (ins MXGPU_LocalBarrier:$barrier, UnitAttr:$pair);
   let assemblyFormat = "$barrier (`pair` $pair^)? attr-dict";
 }
 
 def MXGPU_RequestUnitOp : MXGPU_BarrierOp<"request_unit"> {
-  let summary = "ask cluster launch control for a unit of work";
+  let summary = "ask cluster launch control for a work tile";
   let description = [{
-    The answer comes to `buffer`, and to `barrier`, which expects its bytes; with
-    `pair` to both CTAs (PTX ISA, clusterlaunchcontrol.try_cancel).
+    The answer is written to `buffer` and completes on `barrier`, which expects
+    its bytes; with `pair` in both CTAs (PTX ISA,
+    clusterlaunchcontrol.try_cancel).
   }];
   let arguments = (ins MXGPU_BufferType:$buffer, MXGPU_LocalBarrier:$barrier,
                        UnitAttr:$pair);

@@ -22,14 +22,14 @@ include "mx/Dialect/MXGPU/IR/MXGPUTypes.td"
 class MXGPU_Op<string opMnemonic, list<Trait> traits = []>
     : Op<MXGPU_Dialect, opMnemonic, traits>;
 
-/// What operations read and write besides memory that memrefs describe. A take
-/// or give of a stage changes hands of what the ring's buffers hold: nothing
-/// moves across it.
+/// Resources that operations read and write besides the memory of memrefs.
+/// Acquiring or releasing a stage transfers ownership of the ring's buffers, so
+/// nothing moves across it.
 def MXGPU_SharedMemory : Resource<"::mx::mxgpu::SharedMemory">;
 def MXGPU_TensorMemory : Resource<"::mx::mxgpu::TensorMemory">;
 def MXGPU_Barriers : Resource<"::mx::mxgpu::Barriers">;
 
-/// Operations that give their results, or their bodies' arguments, names that
+/// Operations that name their results, or the arguments of their bodies, to
 /// make a printed kernel readable.
 def MXGPU_NamesResult
     : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;

@@ -10,13 +10,13 @@ include "mlir/IR/DialectBase.td"
 def MXGPU_Dialect : Dialect {
   let name = "mxgpu";
   let cppNamespace = "::mx::mxgpu";
-  let summary = "One warp-specialized GPU kernel as drawn on a whiteboard";
+  let summary = "Warp-specialized GPU kernels, as you would draw them on a whiteboard";
   let description = [{
     The `mxgpu` dialect says **how** one kernel runs: which roles its warps
-    play, which rings of buffers join the roles, how work is divided, and what
-    each role does with a slot of a ring. Barriers, parities, expected byte
-    counts, fences and addresses do not appear: they follow from the rings'
-    types and are made by the lowering.
+    have, which rings of buffers connect the roles, how work is divided, and
+    what each role does with a stage of a ring. Barriers, parities, expected
+    byte counts, fences and addresses do not appear: they follow from the rings'
+    types, and the lowering creates them.
 
     A kernel is a symbol in a `gpu.module`; the host part is
     `mxgpu.encode_tensor_map` and `mxgpu.launch`.

@@ -21,7 +21,7 @@ def MXGPU_Swizzle : MXGPU_I32Enum<"Swizzle",
       I32EnumAttrCase<"Sw64", 64, "sw64">,
       I32EnumAttrCase<"Sw128", 128, "sw128">]>;
 
-def MXGPU_Space : MXGPU_I32Enum<"Space", "memory of a ring's field", [
+def MXGPU_Space : MXGPU_I32Enum<"Space", "memory of a ring's buffer", [
       I32EnumAttrCase<"Smem", 0, "smem">,
       I32EnumAttrCase<"Tmem", 1, "tmem">]>;
 
@@ -42,7 +42,7 @@ def MXGPU_Scope : MXGPU_I32Enum<"Scope", "CTAs that share a ring's stages", [
       I32EnumAttrCase<"Warp", 2, "warp">]>;
 
 def MXGPU_TileLoop : MXGPU_I32Enum<"TileLoop",
-    "how a CTA comes by its next unit of work", [
+    "how a CTA gets its next work tile", [
       I32EnumAttrCase<"Static", 0, "static">,
       I32EnumAttrCase<"Clc", 1, "clc">]>;
 def MXGPU_TileLoopAttr : EnumAttr<MXGPU_Dialect, MXGPU_TileLoop, "tile_loop">;
@@ -59,7 +59,7 @@ def MXGPU_Epilogue : MXGPU_I32Enum<"Epilogue", "how results reach memory", [
       I32EnumAttrCase<"TmaStore", 1, "tma_store">]>;
 
 def MXGPU_ReduceKind : MXGPU_I32Enum<"ReduceKind",
-    "how two numbers become one", [
+    "how two values are combined", [
       I32EnumAttrCase<"Add", 0, "add">,
       I32EnumAttrCase<"Maximum", 1, "maximum">,
       I32EnumAttrCase<"Minimum", 2, "minimum">]>;

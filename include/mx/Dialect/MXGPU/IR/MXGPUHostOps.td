@@ -14,11 +14,11 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 def MXGPU_EncodeTensorMapOp : MXGPU_Op<"encode_tensor_map", [Pure]> {
   let summary = "describe a tensor in device memory to the copy engine";
   let description = [{
-    Dimensions and strides are those of the memref, whose elements are adjacent
-    in the last dimension; bytes (i8) stand for the elements of 4 or 6 bits that
-    they hold without gaps. A tensor without elements gives a map that no kernel
-    uses. `l2_promotion` is how much the L2 cache fetches at a time, b256 by
-    default.
+    Dimensions and strides are those of the memref, whose elements are
+    contiguous in the last dimension. Elements of 4 or 6 bits are given as the
+    bytes (i8) that they are packed into. A tensor without elements gives a map
+    that no kernel uses. `l2_promotion` is how much the L2 cache fetches at a
+    time, b256 by default.
 
     Example:
 
@@ -44,13 +44,13 @@ def MXGPU_SmCountOp : MXGPU_Op<"sm_count", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
-// Not cf.assert: that ends the program, with a message of fixed text. A library
-// reports what it found to its caller, and the caller goes on.
+// Not cf.assert: that ends the program, with a fixed message. A library reports
+// an error with values to its caller, which may continue.
 def MXGPU_RequireOp : MXGPU_Op<"require", [MemoryEffects<[MemWrite]>]> {
   let summary = "report an error at run time unless a condition holds";
   let description = [{
-    `message` is a printf format; each `%lld` in it shows one of `values`.
-    After an error the runtime launches no kernel, until it is cleared;
+    `message` is a printf format; each `%lld` in it shows one of `values`. After
+    an error the runtime launches no kernels until the error is cleared;
     `mxGetLastError` returns the message with its location.
 
     Example:
@@ -71,8 +71,8 @@ def MXGPU_LaunchOp : MXGPU_Op<"launch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "launch a kernel on a grid of CTAs";
   let description = [{
-    An empty grid launches nothing. Block size and shared memory are the
-    kernel's own.
+    An empty grid launches nothing. The block size and shared memory are those
+    of the kernel.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Index:$grid,
                        Variadic<AnyType>:$args);

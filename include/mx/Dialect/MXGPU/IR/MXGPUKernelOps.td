@@ -16,16 +16,16 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     HasParent<"::mlir::gpu::GPUModuleOp">, MXGPU_NamesBlockArguments]> {
   let summary = "one warp-specialized kernel";
   let description = [{
-    Holds the rings, the work source and the roles of a kernel. Set-up (barrier
-    initialization and its fence, allocation of tensor memory) and tear-down
-    belong to the kernel and do not appear in its body. With `cluster(2)` its
-    CTAs come in pairs, of which the one with rank 0 leads. `min_ctas(n)` asks
-    for registers so few that an SM holds n CTAs at a time.
+    Contains the rings, the tile scheduler and the roles of a kernel. Set-up
+    (barrier initialization and its fence, allocation of tensor memory) and
+    tear-down are implied and do not appear in its body. With `cluster(2)` its
+    CTAs come in pairs, whose leader is the CTA with rank 0. `min_ctas(n)`
+    limits the registers so that an SM can hold n CTAs at a time.
 
     `mxgpu-allocate` adds the bytes of shared memory; the columns of tensor
-    memory with the place in shared memory that holds their address and the warp
-    that allocates them; and, where roles divide the registers, how many each
-    thread is launched with.
+    memory, with the shared-memory offset of their address and the warp that
+    allocates them; and, if roles have different numbers of registers, how many
+    each thread is launched with.
 
     Example:
 
@@ -35,9 +35,9 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
     mxgpu.kernel @divided() registers(104) smem(0) { ... }
     ```
 
-    Arguments are tensor maps (passed by value), memrefs with strides
-    (passed as a pointer and what their type leaves open: sizes, strides and
-    offset), indices, integers and floats.
+    Arguments are tensor maps (passed by value), memrefs with strides (passed as
+    a pointer and their dynamic sizes, strides and offset), indices, integers
+    and floats.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
@@ -77,14 +77,14 @@ def MXGPU_KernelOp : MXGPU_Op<"kernel", [
 
 def MXGPU_RoleOp : MXGPU_Op<"role", [
     SingleBlock, NoTerminator, NoRegionArguments, HasParent<"KernelOp">]> {
-  let summary = "what some of the kernel's warps do";
+  let summary = "the program of some of the kernel's warps";
   let description = [{
-    `warps` warps execute the body; with `elected`, one thread of the (single)
-    warp does; with `on_leader`, those of a pair's leading CTA do. Each thread
-    of the role has `registers` registers (PTX ISA, setmaxnreg): the same for
-    all roles that share a warpgroup. `mxgpu-allocate` sets `first_warp` and, where
-    the role's threads wait for each other, the number of the named `barrier`
-    that they use.
+    `warps` warps execute the body; with `elected`, only one thread of the
+    (single) warp; with `on_leader`, only the warps of a pair's leading CTA.
+    Each thread of the role has `registers` registers (PTX ISA, setmaxnreg): the
+    same for all roles that share a warpgroup. `mxgpu-allocate` sets
+    `first_warp` and, if the role's threads wait for each other, the number of
+    the named `barrier` that they use.
 
     Example:
 
@@ -109,8 +109,8 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Whether the role's warps wait for each other: they share slots that they
-    /// fill for bulk stores, which no barrier in memory guards.
+    /// Whether the role's warps wait for each other: they share stages that
+    /// they fill for bulk stores, which no barrier in memory guards.
     bool needsBarrier();
   }];
 }
@@ -121,45 +121,46 @@ def MXGPU_RoleOp : MXGPU_Op<"role", [
 
 def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
     Pure, AttrSizedOperandSegments, MXGPU_NamesResult]> {
-  let summary = "divide a problem into units of work, and share them out";
+  let summary = "divide a problem into work tiles and assign them to CTAs";
   let description = [{
     The problem has `rows` x `columns` outputs and reduces over `reduction`
-    elements; a unit is a tile of `tile` outputs with the whole reduction. Units
-    are numbered in the order of `raster`.
+    elements; a work tile is a tile of `tile` outputs with the whole reduction.
+    Work tiles are numbered in the order of `raster`.
 
-    - `static`: CTA i takes units i, i + number of CTAs, and so on;
-    - `clc`: cluster launch control. There is a CTA for each unit, but those
-      that run take the units of those that have not begun. The answers to the
-      requests are the stages of a ring;
-    - `atomic_counter`: CTA i begins with unit i, and draws the numbers of further units
-      from a counter in memory, which is 0 before the launch and again behind it.
-      They come by a ring too;
-    - `groups`: as `static`, where groups have the units. A warp of each CTA
-      finds the next one, which comes by a ring to all roles;
-    - `single`: there is a CTA for each unit, which takes that alone.
+    - `static`: CTA i takes work tiles i, i + number of CTAs, and so on;
+    - `clc`: cluster launch control. The grid has a CTA for each work tile, but
+      running CTAs take over the tiles of CTAs that have not been launched. The
+      answers to the requests are the stages of a ring;
+    - `atomic_counter`: CTA i begins with work tile i and takes the numbers of
+      further tiles from a counter in memory, which is 0 before and after the
+      launch. They are also passed through a ring;
+    - `groups`: like `static`, but the work tiles belong to groups. A warp of
+      each CTA finds the next one and passes it to all roles through a ring;
+    - `single`: there is a CTA for each work tile, which computes only that one.
 
-    With `split(n step k)` a unit has one of n parts of the reduction. Parts
-    begin at multiples of `k` elements and differ in length by `k` at most; some
-    are empty when there are fewer steps than parts.
+    With `split(n step k)` a work tile has one of n splits of the reduction.
+    Splits begin at multiples of `k` elements and differ in length by at most
+    `k`; some are empty if there are fewer steps than splits.
 
     With `ragged(offsets)` rows belong to groups, which end at these offsets.
-    Each group is given whole tiles of packed rows, in the order of the groups;
-    `rows` / `tile[0]` tiles and one for each group suffice for any offsets. A
-    unit's slice is its group, its row a packed row (by `groups`, its start), and
-    its start and end are the rows of the tensor that it holds. Units behind the last group are not
-    visited. Offsets that decrease or exceed `rows` count as the nearest that do
-    not.
+    Each group gets whole tiles of packed rows, in the order of the groups;
+    `rows` / `tile[0]` tiles plus one for each group suffice for any offsets.
+    For a work tile, `group` is its group, `row` is a packed row (with `groups`,
+    its start), and its start and end are the rows of the tensor that it covers.
+    Work tiles after the last group are not visited. Offsets that decrease or
+    exceed `rows` are clamped.
 
-    With `stride`, by `groups` only, the groups' rows begin at multiples of it,
-    and `offsets` holds how many rows each has: no more than `stride` count.
+    With `stride` (`groups` only) the rows of group g begin at row `g * stride`,
+    and `offsets` holds the number of rows of each group, of which at most
+    `stride` count.
 
-    With `over_reduction`, by `groups` only, groups divide the reduction, and
-    each has `rows` x `columns` outputs of its own. A unit's slice
-    is its group; its start and end are where the group's part of the reduction
-    lies in the layout `#mx.ragged`, up to the next multiple of 128.
+    With `over_reduction` (`groups` only) groups divide the reduction, and each
+    has `rows` x `columns` outputs of its own. A work tile's start and end are
+    those of its group's segment of the reduction in the layout `#mx.ragged`, up
+    to the next multiple of 128.
 
-    Units of one group come one after the other, in the order of `raster` by
-    `groups`.
+    Work tiles of one group have consecutive numbers, with `groups` in the order
+    of `raster`.
 
     Example:
 
@@ -217,7 +218,7 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Number of parts of the reduction.
+    /// Number of splits of the reduction.
     int64_t getNumSplits() { return getSplits().value_or(1); }
   }];
 }
@@ -226,14 +227,14 @@ def MXGPU_ForEachWorkTileOp : MXGPU_Op<"for_each_work_tile", [
     SingleBlock, NoTerminator, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<LoopLikeOpInterface>,
     MXGPU_NamesBlockArguments]> {
-  let summary = "visit this CTA's units of work";
+  let summary = "visit this CTA's work tiles";
   let description = [{
-    The body's arguments are the unit: its slice (the part of a split reduction,
-    or the expert of a grouped product), first row, first column, start and end
-    of the reduction; the last four in elements.
+    The body's arguments describe the work tile: its group (the number of the
+    split of a split reduction, or the expert of a grouped matmul), first row,
+    first column, and start and end of the reduction; the last four in elements.
 
-    Where units come by a ring, each role visits at least one unit, its own, and
-    says by `next_work_tile` where the next one stands.
+    If work tiles come through a ring, each role visits at least one, the CTA's
+    own, and uses `next_work_tile` to say where the next one is stored.
   }];
   let arguments = (ins MXGPU_TileSchedulerType:$work);
   let regions = (region SizedRegion<1>:$body);
@@ -250,13 +251,13 @@ def MXGPU_ForEachWorkTileOp : MXGPU_Op<"for_each_work_tile", [
 }
 
 def MXGPU_NextWorkTileOp : MXGPU_Op<"next_work_tile"> {
-  let summary = "go on with the unit of work in a buffer";
+  let summary = "continue with the work tile in a buffer";
   let description = [{
-    The buffer holds the answer of cluster launch control, or a number drawn from a counter, or a unit
-    of a group: the number of a unit, or that there is none, and then the loop
-    ends. Such an answer of
-    cluster launch control does not say that all units are done; whatever is
-    left is launched.
+    The buffer holds the answer of cluster launch control, a number from an
+    atomic counter, or a work tile of a group: either the number of a work tile,
+    or that there is none, and then the loop ends. If cluster launch control
+    answers that there is none, not all work tiles need be done: the remaining
+    ones are launched as usual.
 
     Example:
 
@@ -266,7 +267,8 @@ def MXGPU_NextWorkTileOp : MXGPU_Op<"next_work_tile"> {
     mxgpu.consumer_release %stage : !units_stage
     ```
   }];
-  // Declares no effects: what the loop does next is none that MLIR knows.
+  // Declares no effects, so MLIR assumes any: no resource stands for what the
+  // loop does next.
   let arguments = (ins MXGPU_BufferType:$buffer);
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
   let hasVerifier = 1;
@@ -279,10 +281,10 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     MXGPU_NamesBlockArguments]> {
   let summary = "visit the tiles of a reduction";
   let description = [{
-    The body's arguments are the first reduction element of the tile, the
-    number of elements that are left in it (at most `step`), and whether it is
-    the first tile. Values that the loop carries follow: they begin as
-    `iter_args` and are what the body yields afterwards.
+    The body's arguments are the first reduction element of the tile, the number
+    of elements in it (at most `step`), and whether it is the first tile.
+    Loop-carried values follow: they start as `iter_args` and become what the
+    body yields.
 
     Examples:
 
@@ -311,7 +313,7 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
 
 def MXGPU_YieldOp : MXGPU_Op<"yield", [
     Pure, Terminator, ReturnLike, HasParent<"ForEachKOp">]> {
-  let summary = "end an iteration of a loop with the values that it carries";
+  let summary = "end an iteration of a loop and pass on its loop-carried values";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins)>];
@@ -336,23 +338,23 @@ def MXGPU_ThreadIdOp : MXGPU_Op<"thread_id", [Pure, MXGPU_NamesResult]> {
 //===----------------------------------------------------------------------===//
 
 def MXGPU_WaitDependenciesOp : MXGPU_Op<"wait_dependencies"> {
-  let summary = "wait for the kernels that this one was launched behind";
+  let summary = "wait for the kernels that were launched before this one";
   let description = [{
-    The kernel is launched programmatically: its set-up runs while they still
-    do. They have ended, and what they wrote is there, when this is done (PTX
-    ISA, griddepcontrol.wait), so neither a role nor an access to memory may
-    stand before it.
+    The kernel uses programmatic dependent launch: its set-up runs while the
+    previous kernels are still running. After this operation they have ended and
+    their writes are visible (PTX ISA, griddepcontrol.wait). Neither a role nor
+    a memory access may come before it.
   }];
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 
 def MXGPU_LaunchDependentsOp : MXGPU_Op<"launch_dependents"> {
-  let summary = "let kernels that are launched behind this one begin";
+  let summary = "let kernels that are launched after this one start";
   let description = [{
-    They begin when all CTAs have said so or ended (PTX ISA,
-    griddepcontrol.launch_dependents). It promises nothing about memory: they
-    wait for the end of this kernel before they use any.
+    They start when all CTAs have executed this or ended (PTX ISA,
+    griddepcontrol.launch_dependents). It does not order memory accesses: the
+    dependent kernels wait for the end of this kernel before they access memory.
   }];
   let assemblyFormat = "attr-dict";
   let hasVerifier = 1;

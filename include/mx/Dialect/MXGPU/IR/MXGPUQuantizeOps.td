@@ -12,12 +12,12 @@ include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
 //===----------------------------------------------------------------------===//
 
 def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
-  let summary = "read consecutive elements of a row, zeros outside the tensor";
+  let summary = "read consecutive elements of a row, or zeros outside the tensor";
   let description = [{
-    The elements lie all inside or all outside, and start at a multiple of 16
-    bytes or of their own size; rows may lie apart. Elements of 4 and 6 bits come from a matrix of
-    bytes (i8), the former in pairs. With `in_bounds` they are known to lie
-    inside, and nothing is compared.
+    The elements are either all inside or all outside, and start at a multiple
+    of 16 bytes or of their total size; rows may be strided. Elements of 4 and 6
+    bits are read from a matrix of bytes (i8), 4-bit elements in pairs. With
+    `in_bounds` they are known to be inside, and nothing is compared.
   }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Index:$row, Index:$column, UnitAttr:$in_bounds);
@@ -31,15 +31,14 @@ def MXGPU_LoadBlockOp : MXGPU_Op<"load_block"> {
 
 def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
     Pure, AttrSizedOperandSegments]> {
-  let summary = "give a block of elements one scale and round them";
+  let summary = "compute the scale of a block and round its elements";
   let description = [{
-    The semantics of `mx.quantize` on one block along a row, held in the
-    registers of a thread or, with `lanes(n)`, of n adjacent lanes of a warp,
-    each of which has the next elements, or the next row of a square, and gets
-    the scale. `encode` is the
-    factor of the tensor that NVFP4 takes; `seed` rounds stochastically, and
-    comes with the linear index in the tensor of the first element that the
-    thread holds.
+    The semantics of `mx.quantize` for one block along a row. The block is in
+    the registers of one thread or, with `lanes(n)`, of n adjacent lanes of a
+    warp: each lane has the next elements, or the next row of a square, and all
+    get the scale. `encode` is NVFP4's factor of the tensor. `seed` selects
+    stochastic rounding and comes with the linear index in the tensor of the
+    thread's first element.
 
     Example: blocks of 32 that two lanes share.
 
@@ -72,18 +71,17 @@ def MXGPU_QuantizeBlockOp : MXGPU_Op<"quantize_block", [
 
 def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
     Pure, AttrSizedOperandSegments]> {
-  let summary = "quantize blocks that stand side by side in columns";
+  let summary = "quantize blocks that are columns";
   let description = [{
-    The semantics of `mx.quantize` along axis 0 on the rows of some columns held
-    in a thread's registers: each column is a block, and a row of `elements`,
-    which are transposed thereby. `scales` has one of each. `encode` is the
-    factor of the tensor that NVFP4 takes. With `rows(n)` the blocks end before
-    row n, a signed number: other rows hold zeros, and their elements are 0 even
-    where a scale is NaN.
-    With `lanes(n)` n adjacent lanes of a warp have the columns of a square,
-    which have one scale. `seed` rounds stochastically, and comes with the
-    linear index in the tensor of the first element and the distance to the
-    one in the next row.
+    The semantics of `mx.quantize` along axis 0 for some columns in a thread's
+    registers. Each column of the input is a block and becomes a row of
+    `elements`, which are thereby transposed; `scales` has one scale for each.
+    `encode` is NVFP4's factor of the tensor. With `rows(n)` the blocks end
+    before row n, a signed number: later rows hold zeros, and their elements are
+    0 even if a scale is NaN. With `lanes(n)`, n adjacent lanes of a warp have
+    the columns of a square, which share one scale. `seed` selects stochastic
+    rounding and comes with the linear index in the tensor of the first element
+    and the distance to the element in the next row.
 
     Example:
 
@@ -110,12 +108,12 @@ def MXGPU_QuantizeColumnsOp : MXGPU_Op<"quantize_columns", [
 }
 
 def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
-  let summary = "the largest magnitude that a thread holds";
+  let summary = "the largest magnitude of a thread's elements";
   let description = [{
-    That of all elements of the vectors, as `mx.amax` defines it. With
-    `as_integers` it is found as quantizers to NVFP4 find that of a block, and
-    without as the others do: where a vector is quantized too, it is the same
-    instructions.
+    The largest magnitude of all elements of the vectors, as `mx.amax` defines
+    it. With `as_integers` it is computed in the same way as quantizers to NVFP4
+    compute that of a block; without it, as other quantizers do. If a vector is
+    also quantized, the instructions are then shared.
 
     Example:
 
@@ -133,10 +131,10 @@ def MXGPU_ThreadAmaxOp : MXGPU_Op<"thread_amax", [Pure]> {
 }
 
 def MXGPU_LoadRelaxedOp : MXGPU_Op<"load_relaxed"> {
-  let summary = "what a number that warps raise was at some time";
+  let summary = "an earlier value of a number that warps increase";
   let description = [{
-    It was at least this: numbers only rise. Read long before it is needed,
-    nobody waits for it.
+    The current value is at least this one, since the number only increases. It
+    is read long before it is needed, so nobody waits for it.
 
     Example:
 
@@ -153,13 +151,13 @@ def MXGPU_LoadRelaxedOp : MXGPU_Op<"load_relaxed"> {
 // this target. Magnitudes are compared as the unsigned integers that their bits
 // are, NaN the largest, once for a warp and at the scope of the device.
 def MXGPU_AtomicMaxOp : MXGPU_Op<"atomic_max"> {
-  let summary = "raise a number to the largest one that a warp holds";
+  let summary = "update a number with the maximum over a warp";
   let description = [{
-    `dest` becomes the largest of what it is and of the `value` of each lane of
-    a warp, all of which take part. These are results of
-    `mxgpu.thread_amax`, NaN among them the largest. Other warps raise it
-    at the same time; one that has no more than what is `known` of it, a result
-    of `mxgpu.load_relaxed`, does not write.
+    `dest` becomes the maximum of its value and of the `value` of each lane of a
+    warp, all of which take part. These are results of `mxgpu.thread_amax`; NaN
+    counts as the largest. Other warps may update `dest` at the same time. A
+    warp whose maximum does not exceed `known`, a result of
+    `mxgpu.load_relaxed`, does not write.
 
     Example:
 
@@ -174,11 +172,11 @@ def MXGPU_AtomicMaxOp : MXGPU_Op<"atomic_max"> {
 }
 
 def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
-  let summary = "write consecutive elements of a row unless they are outside";
+  let summary = "write consecutive elements of a row if they are inside the tensor";
   let description = [{
-    The elements lie all inside or all outside, and start at a multiple of 16
-    bytes or of their own size. Elements of 4 and 6 bits go to a matrix of bytes
-    (i8), the former in pairs.
+    The elements are either all inside or all outside, and start at a multiple
+    of 16 bytes or of their total size. Elements of 4 and 6 bits are written to
+    a matrix of bytes (i8), 4-bit elements in pairs.
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$value,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
@@ -191,9 +189,9 @@ def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
 }
 
 def MXGPU_LoadScaleOp : MXGPU_Op<"load_scale"> {
-  let summary = "read the scale of a block, 0 outside";
+  let summary = "read the scale of a block, or 0 outside the tensor";
   let description = [{
-    The scale at `row` and `block` of a matrix of scales, or of tiles of them,
+    The scale at `row` and `block` of a matrix of scales, or of scale tiles,
     `tiles of rows x tiles of blocks x 32 x 4 x 4`. Nothing writes them while
     the kernel runs.
 
@@ -217,9 +215,8 @@ def MXGPU_LoadScaleOp : MXGPU_Op<"load_scale"> {
 def MXGPU_DequantizeBlockOp : MXGPU_Op<"dequantize_block", [Pure]> {
   let summary = "multiply elements by the scale of their block";
   let description = [{
-    The semantics of `mx.dequantize` on elements of one block: the exact product
-    with the scale, and with `decode`, the factor of the tensor that NVFP4 takes,
-    rounded once.
+    The semantics of `mx.dequantize` for elements of one block: the exact
+    product with the scale, and with NVFP4's factor `decode`, rounded once.
 
     Example:
 
@@ -239,15 +236,16 @@ def MXGPU_DequantizeBlockOp : MXGPU_Op<"dequantize_block", [Pure]> {
 }
 
 def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
-  let summary = "write the scales that the lanes of a warp hold";
+  let summary = "write the scales of the lanes of a warp";
   let description = [{
     Groups of `lanes` adjacent lanes hold one scale each, at `row` and `block`
     of `rows x blocks` scales; four adjacent groups hold those of a row whose
     first block is a multiple of 4.
 
-    `dest` is a matrix of the scales, or holds tiles of them, `tiles of rows x
-    tiles of blocks x 32 x 4 x 4`, where these four are adjacent bytes. Of tiles
-    that have a scale, all bytes are written, 0 behind the last row and block.
+    `dest` is a matrix of scales, or scale tiles,
+    `tiles of rows x tiles of blocks x 32 x 4 x 4`, in which these four are
+    adjacent bytes. All bytes of a tile that has a scale are written: 0 after
+    the last row and block.
 
     Example:
 
@@ -273,15 +271,15 @@ def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
 //===----------------------------------------------------------------------===//
 
 // Not gpu.subgroup_reduce: that leaves the order of a sum to its lowering, and
-// upstream's adds neighbours first. Here lanes that are 16 apart are added first,
-// then 8, and so on: the results of reductions are promised to the bit.
+// upstream's adds neighbours first. Here lanes that are 16 apart are added
+// first, then 8, and so on: results of reductions are specified to the bit.
 def MXGPU_ReduceLanesOp : MXGPU_Op<"reduce_lanes", [
     Pure, SameOperandsAndResultType]> {
-  let summary = "the sum, or the like, of what the lanes of a warp hold";
+  let summary = "the sum, maximum or minimum over the lanes of a warp";
   let description = [{
-    All lanes of a warp take part, and all are given the same result, of an
-    order that never changes. `maximum` and `minimum` are those of
-    `arith.maximumf` and `arith.minimumf`: NaN if there is one.
+    All lanes of a warp take part, and all get the same result; the order of the
+    additions is fixed. `maximum` and `minimum` are `arith.maximumf` and
+    `arith.minimumf`: NaN if any value is NaN.
 
     Example:
 

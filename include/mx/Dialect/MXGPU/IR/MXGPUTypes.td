@@ -16,12 +16,12 @@ def MXGPU_TensorMapType : MXGPU_Type<"TensorMap", "tensor_map"> {
   let summary = "a tensor in global memory and the box that one copy moves";
   let description = [{
     `box` is the shape of the box, outermost dimension first; `swizzle` is the
-    permutation that the copy applies to shared memory. Reads outside the
-    tensor give zeros.
+    permutation that the copy applies in shared memory. Reads outside the tensor
+    return zeros.
 
-    Elements of 4 and 6 bits lie in global memory without gaps. With `padded`
-    the copy spreads each 16 of them over 16 bytes of shared memory, as the
-    tensor core reads them beside 8-bit operands (PTX ISA, cp.async.bulk.tensor:
+    Elements of 4 and 6 bits are contiguous in global memory. With `padded` the
+    copy spreads every 16 of them over 16 bytes of shared memory, as the tensor
+    core reads them beside 8-bit operands (PTX ISA, cp.async.bulk.tensor:
     b4x16_p64, b6x16_p32); such boxes are 128 elements wide.
 
     Examples: `!mxgpu.tensor_map<128x128xf8E4M3FN, sw128>`,
@@ -50,14 +50,14 @@ def MXGPU_TensorMapType : MXGPU_Type<"TensorMap", "tensor_map"> {
 def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
   let summary = "a buffer in shared or tensor memory";
   let description = [{
-    Shape, element type and memory of a buffer; values of this type are views of
+    Shape, element type and memory of a buffer. Values of this type are views of
     the buffers of a ring's stage. In a ring's type it is written without the
-    dialect's prefix. `padded` is that of a tensor map: an element takes a byte
-    on average.
+    dialect's prefix. `padded` means the same as for a tensor map: an element
+    takes a byte on average.
 
-    Operands of the tensor core are `rows x elements`, or `panels x rows x
-    elements` where the rows are longer than the swizzle: panel i holds the i-th
-    part of each row.
+    Operands of the tensor core are `rows x elements`, or
+    `panels x rows x elements` if the rows are longer than the swizzle: panel i
+    holds the i-th segment of each row.
 
     Example: `smem<128x128xf8E4M3FN, sw128>`, `smem<2x128x128xf8E4M3FN, sw128>`,
     `smem<128x256xf4E2M1FN, sw128>`, `smem<128x128xf4E2M1FN, sw128, padded>`,
@@ -82,8 +82,8 @@ def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
   let extraClassDeclaration = [{
     /// Bytes of memory that the buffer takes.
     int64_t getSizeInBytes() const;
-    /// Bytes by which a copy that fills it completes a barrier: those of the
-    /// elements, without what `padded` puts between them.
+    /// Bytes that a copy which fills it counts at a barrier: those of the
+    /// elements, without the gaps of `padded`.
     int64_t getTransactionBytes() const;
     static ::mlir::FailureOr<BufferType> parseBody(::mlir::AsmParser &parser);
     void printBody(::mlir::AsmPrinter &printer) const;
@@ -93,27 +93,31 @@ def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
 def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
   let summary = "stages that one role fills and another empties";
   let description = [{
-    A ring of `stages`. A stage holds named buffers. `producer` and
-    `consumer` say who fills and empties them, and thereby which barriers,
-    arrivals, byte counts and fences the lowering makes:
+    A ring of `stages`. A stage holds named buffers. `producer` and `consumer`
+    say who fills and empties them. This determines the barriers, arrivals, byte
+    counts and fences that the lowering creates:
 
     - `tma`: bulk tensor copies; a stage is full when its bytes have arrived;
-    - `mma`: the tensor core; a stage is full or empty when all MMAs issued
-      before have completed;
-    - `threads(n)`: n threads of a role, or of several that consume each stage;
-      one lane of each warp arrives, between threads and threads every thread;
+    - `mma`: the tensor core; a stage is full or empty when all previously
+      issued MMAs have completed;
+    - `threads(n)`: n threads of a role, or of several roles that all consume
+      each stage; one lane of each warp arrives, or every thread if both sides
+      are threads;
     - `tma_store`: bulk stores; a stage is empty when they have read it;
-    - `clc`: cluster launch control, which answers with a unit of work;
-    - `atomic_counter`: a thread that draws units of work from a counter;
-    - `roles`: every role that visits the units.
+    - `clc`: cluster launch control, which answers with a work tile;
+    - `atomic_counter`: a thread that takes the numbers of work tiles from an
+      atomic counter;
+    - `groups`: a warp that finds the work tiles of ragged groups;
+    - `roles`: every role that visits the work tiles.
 
-    `scope` says who shares a stage. The stages of a CTA `pair` lie at the same
-    place in both CTAs: both fill them, the leader's tensor core empties both.
-    Those of a `warp` are its own, and no other sees them.
+    `scope` says who shares a stage. The stages of a CTA `pair` are at the same
+    address in both CTAs: both fill them, and the leader's tensor core empties
+    both. With `warp`, each warp has its own stages, which no other warp
+    accesses.
 
-    Two stages in tensor memory can share their `overlap` columns, the last ones
-    of the first stage and the first ones of the second. A stage is then released
-    when these have been read, and the rest is read after that.
+    Two stages in tensor memory can share `overlap` columns: the last ones of
+    the first stage are the first ones of the second. A stage is then released
+    when these columns have been read; the rest is read after that.
 
     Example: `!mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sfa:
     smem<512xf8E8M0FNU>), producer = tma, consumer = mma, scope = pair>`.
@@ -128,18 +132,19 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Position of a field, or -1.
+    /// Index of a buffer, or -1.
     int64_t getFieldIndex(::llvm::StringRef name) const;
-    /// The memory in which the stages lie, all fields of them.
+    /// The memory of the stages, which is the same for all buffers.
     ::mx::mxgpu::Space getSpace() const { return getBuffers()[0].getSpace(); }
-    /// Bytes in shared memory of one stage.
+    /// Bytes of shared memory that one stage takes.
     int64_t getStageBytes() const;
-    /// Whether threads fill the stages for bulk stores, which no barrier in
-    /// memory guards: who starts the stores knows when they have read.
+    /// Whether threads fill the stages for bulk stores. No barrier in memory
+    /// guards them: the thread that starts the stores knows when they have
+    /// read.
     bool isStaging() const { return getConsumer() == AsyncKind::TmaStore; }
     /// Whether the stages are those of a CTA pair.
     bool isPair() const { return getScope() == Scope::Pair; }
-    /// Bytes by which copies that fill a stage complete its barrier.
+    /// Bytes that the copies which fill a stage count at its barrier.
     int64_t getTransactionBytes() const;
   }];
 }
@@ -147,9 +152,8 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
 def MXGPU_StageType : MXGPU_Type<"Stage", "stage"> {
   let summary = "one stage of a ring";
   let description = [{
-    What `producer_acquire` and `consumer_wait` give is a linear token, the
-    right to fill or empty the stage: it is committed, or released, exactly
-    once.
+    The result of `producer_acquire` or `consumer_wait`: a linear token, the
+    right to fill or empty the stage. It is committed or released exactly once.
   }];
   let parameters = (ins "::mx::mxgpu::RingType":$ring);
   let assemblyFormat = "`<` qualified($ring) `>`";
@@ -158,7 +162,7 @@ def MXGPU_StageType : MXGPU_Type<"Stage", "stage"> {
 def MXGPU_BarrierType : MXGPU_Type<"Barrier", "barrier"> {
   let summary = "a barrier in shared memory (PTX ISA, mbarrier)";
   let description = [{
-    One of this CTA, or with `pair` one of the leading CTA of the pair.
+    It belongs to this CTA, or with `pair` to the leading CTA of the pair.
 
     Examples: `!mxgpu.barrier`, `!mxgpu.barrier<pair>`.
   }];
@@ -176,14 +180,14 @@ def MXGPU_LocalBarrier : MXGPU_BarrierOf<"Cta", "a barrier of this CTA">;
 def MXGPU_PairBarrier : MXGPU_BarrierOf<"Pair", "a barrier of the leading CTA">;
 
 def MXGPU_TileSchedulerType : MXGPU_Type<"TileScheduler", "tile_scheduler"> {
-  let summary = "where a kernel's units of work come from";
+  let summary = "the source of a kernel's work tiles";
 }
 
 def MXGPU_ScalesType : MXGPU_Type<"Scales", "scales"> {
   let summary = "scale factors of a tile in tensor memory";
   let description = [{
-    Scales of `rows` rows, as `mxgpu.mma` reads them: `tiles` times 4 of each
-    row, f8E8M0FNU unless the type is given.
+    Scales of `rows` rows, as `mxgpu.mma` reads them: 4 * `tiles` for each row,
+    f8E8M0FNU unless another type is given.
 
     Example: `!mxgpu.scales<128>`, `!mxgpu.scales<256x2>`,
     `!mxgpu.scales<128x4, f8E4M3FN>`.

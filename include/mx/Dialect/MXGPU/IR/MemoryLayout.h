@@ -48,7 +48,7 @@ private:
   int64_t used = 0;
 };
 
-/// A ring to be placed. Its slots are there `copies` times: once for each warp
+/// A ring to be placed. Its stages are there `copies` times: once for each warp
 /// that uses them if they are a warp's own.
 struct RingRequest {
   llvm::StringRef name;
@@ -56,15 +56,16 @@ struct RingRequest {
   int64_t copies = 1;
 };
 
-/// Scales of one field of a slot, in as many places.
+/// Scales of one field of a stage, in as many places.
 struct ScalesRequest {
   llvm::StringRef field;
   ScalesType type;
   int64_t slots = 1;
 };
 
-/// The attributes of mxgpu.ring: offsets of the fields of its first slot, bytes
-/// where the barriers of that lie, if it has any, and bytes to the next slot.
+/// The attributes of mxgpu.ring: offsets of the fields of its first stage,
+/// bytes where the barriers of that lie, if it has any, and bytes to the next
+/// stage.
 struct RingPlace {
   llvm::SmallVector<int64_t> offsets;
   std::optional<int64_t> barriers, stride;

@@ -11,25 +11,25 @@ def VerifyPipelinesPass
     : Pass<"mxgpu-verify-pipelines", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Prove that the rings of a kernel neither deadlock nor race";
   let description = [{
-    Roles are structured loops over one work source, so that each ring is a
-    marked graph with fixed tokens per iteration. The pass checks that
+    Roles are structured loops over one tile scheduler, so each ring is a marked
+    graph with a fixed number of tokens per iteration. The pass checks that
 
-    - each ring has one role that produces and one that consumes;
-    - both visit it in the same nest of loops, so that they take the same
+    - each ring has one producer role and one consumer role;
+    - both use it in the same nest of loops, so that they acquire the same
       number of stages;
-    - each stage is given back exactly once, in the iteration and block that
-      took it, and in the order in which stages were taken;
-    - operations of mxgpu take stages and buffers, and have them from where they
-      were taken: no other value stands for them;
-    - a produced stage is filled before it is committed: each field of a `tma`
-      ring by one load that always runs, an accumulator by an MMA; where loops
-      without iterations could run none, `producer_commit` and
-      `load_accumulator` say so by `empty`;
+    - each stage is handed back exactly once, in the iteration and block that
+      acquired it, and in the order in which stages were acquired;
+    - operations of mxgpu use stages and buffers directly as they were acquired,
+      and not through other values;
+    - a produced stage is filled before it is committed: each buffer of a `tma`
+      ring by one load that always runs, an accumulator by an MMA; if loops may
+      have no iterations, so that no MMA runs, `producer_commit` and
+      `load_accumulator` have the operand `empty`;
     - all threads of a warp reach `load_accumulator` together;
-    - no role waits, directly or through others, for something that it does
+    - no role waits, directly or through other roles, for something that it does
       itself only later.
 
-    What it cannot model is an error. It changes nothing.
+    Kernels that it cannot model are an error. It changes nothing.
   }];
 }
 
@@ -38,11 +38,11 @@ def AllocatePass : Pass<"mxgpu-allocate", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     Gives each ring its bytes of shared memory, columns of tensor memory and
     barriers, each `copy_scales` its columns, and each role its first warp and,
-    where its threads wait for each other, a named barrier; sets the kernel's
-    `smem_bytes` and `tmem_columns`, the warp that allocates these, and the
-    registers of a thread at launch. Limits are those of the
-    chip of the enclosing `gpu.module`. When something does not fit, the error
-    lists who takes how much.
+    if its threads wait for each other, a named barrier. It sets the kernel's
+    `smem_bytes` and `tmem_columns`, the warp that allocates the columns, and
+    the registers of a thread at launch. Limits are those of the chip of the
+    enclosing `gpu.module`. If something does not fit, the error lists how much
+    each part takes.
   }];
 }
 

@@ -23,11 +23,11 @@ def MXPlan_Dialect : Dialect {
     `index`, other numbers are `arith` and `math` on integers of up to 64 bits,
     f16, bf16, f32 and f64, control flow is `scf.if`, `scf.index_switch`,
     `scf.for`, `scf.while` and `func.call`, and checks are `mxgpu.require`. The
-    dialect adds what upstream has no words for: device
-    memory without a shape, launches with the parameters that the kernel takes,
-    and numbers that are read from the device.
+    dialect adds what upstream lacks: device memory without a shape, launches
+    with the parameters that the kernel takes, and numbers that are read from
+    the device.
 
-    A function that can be called from outside says what its callers see in
+    A function that can be called from outside describes its interface in
     `mxplan.arguments` and `mxplan.results`. `mx-translate --mx-to-manifest`
     writes such functions as a manifest, which the runtime executes.
 
@@ -70,9 +70,9 @@ def MXPlan_ValueAttr : AttrDef<MXPlan_Dialect, "Value"> {
   let mnemonic = "value";
   let summary = "an argument or result of a plan as callers see it";
   let description = [{
-    `type` is what it is in the plan, a memref or a number: a memref is a buffer
-    followed by an `index` for each extent that its type leaves open. `source` is
-    what it was in the program.
+    `type` is its type in the plan, a memref or a scalar: a memref is a buffer
+    followed by an `index` for each dynamic extent. `source` is its type in the
+    program.
 
     Example: `#mxplan.value<"x", memref<?x256xi8>, tensor<?x256xf8E4M3FN>>`
   }];
@@ -89,12 +89,12 @@ class MXPlan_Op<string opMnemonic, list<Trait> traits = []>
     : Op<MXPlan_Dialect, opMnemonic, traits>;
 
 def MXPlan_AllocOp : MXPlan_Op<"alloc"> {
-  let summary = "take memory for an intermediate result";
+  let summary = "allocate memory for an intermediate result";
   let description = [{
-    The memory is there until no value can show it any more: there is nothing to
-    free. It is a part of the caller's workspace where its size follows from the
-    arguments, and is taken on the way where only the run knows it. Each execution in a loop gives memory that none of the values that the
-    loop carries shows.
+    The memory lives until no value refers to it; there is no operation to free
+    it. If its size follows from the arguments, it is part of the caller's
+    workspace; otherwise it is allocated during the run. In a loop, each
+    execution returns memory that none of the loop-carried values refers to.
   }];
   let arguments = (ins Index:$bytes);
   let results = (outs Res<MXPlan_Buffer, "", [MemAlloc]>:$buffer);
@@ -118,7 +118,7 @@ def MXPlan_FillOp : MXPlan_Op<"fill"> {
 
 def MXPlan_CopyOp : MXPlan_Op<"copy"> {
   let summary = "copy the first bytes of a buffer to another one";
-  let description = "Nothing happens where both are the same memory.";
+  let description = "Nothing happens if both are the same memory.";
   let arguments = (ins Arg<MXPlan_Buffer, "", [MemRead]>:$source,
                        Arg<MXPlan_Buffer, "", [MemWrite]>:$target,
                        Index:$bytes);
@@ -128,9 +128,9 @@ def MXPlan_CopyOp : MXPlan_Op<"copy"> {
 def MXPlan_ReadOp : MXPlan_Op<"read"> {
   let summary = "wait for the device and read a number from its memory";
   let description = [{
-    Everything before is done on the device when the number is read; `offset` is
-    in bytes. What was launched before cannot be refused any more by what is
-    found wrong after it.
+    Everything before this operation has completed on the device when the number
+    is read; `offset` is in bytes. Errors that are found afterwards can no
+    longer prevent the launches before it.
   }];
   let arguments = (ins Arg<MXPlan_Buffer, "", [MemRead]>:$buffer, Index:$offset);
   let results = (outs AnyTypeOf<[AnySignlessInteger, Index, AnyFloat]>:$result);
@@ -143,9 +143,9 @@ def MXPlan_EncodeTensorMapOp : MXPlan_Op<"encode_tensor_map", [
   let summary = "describe a tensor in a buffer to the copy engine";
   let description = [{
     The arguments are those of the driver's `cuTensorMapEncodeTiled`: the tensor
-    begins `offset` bytes into the buffer, `dims` are innermost first and in
-    elements, `strides` are in bytes and begin with that of dimension 1. Type, box
-    and swizzle are those of the result's type.
+    begins `offset` bytes into the buffer; `dims` are in elements, innermost
+    first; `strides` are in bytes, starting with dimension 1. The element type,
+    box and swizzle come from the result's type.
   }];
   let arguments = (ins MXPlan_Buffer:$buffer, Index:$offset,
     Variadic<Index>:$dims, Variadic<Index>:$strides,
@@ -164,9 +164,9 @@ def MXPlan_LaunchOp : MXPlan_Op<"launch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "launch a kernel with its parameters";
   let description = [{
-    An empty grid launches nothing. The parameters are those that carry the
-    arguments of the kernel: of a memref its buffer and, as i64, each size, stride
-    and offset that its type leaves open; of an index an i64.
+    An empty grid launches nothing. The parameters represent the arguments of
+    the kernel: a memref is its buffer followed by an i64 for each dynamic size,
+    stride and offset; an index is an i64.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Index:$grid,
                        Variadic<AnyType>:$args);

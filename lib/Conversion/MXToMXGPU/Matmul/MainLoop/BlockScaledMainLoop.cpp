@@ -93,8 +93,8 @@ void BlockScaledMainLoop::buildMma() {
       !ShapedType::isDynamic(multiple) && multiple % schedule.getTileK() == 0;
   MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
                 stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
-                accumulator.getBuffer("d"), /*a_row=*/Value(), bOffset, accumulate,
-                isWhole ? Value() : Value(step.getExtent()));
+                accumulator.getBuffer("d"), /*a_row=*/Value(), bOffset,
+                accumulate, isWhole ? Value() : Value(step.getExtent()));
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);
   ProducerCommitOp::create(body, accumulator.getStage(), empty);

@@ -108,11 +108,13 @@ verifyDimension(function_ref<InFlightDiagnostic()> emitError,
   int64_t step = 1;
   for (const FragmentDigit &digit : digits) {
     int64_t found = digit.rows + digit.columns;
+    // fragment_layout C5
     if (found != step)
       return emitError() << "expected a digit with a step of " << step << ' '
                          << name << ", so that each is held once, found "
                          << found;
     bool isLast = &digit == &digits.back();
+    // fragment_layout C6
     if (!isLast && !llvm::isPowerOf2_64(digit.size))
       return emitError() << "expected digits of a power of two values below "
                             "the highest of "
@@ -129,18 +131,22 @@ FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   for (auto [digits, most, name] :
        {std::tuple(threads, int64_t(target::kMaxThreadsPerCta), "threads"),
         std::tuple(values, kMaxValues, "values")}) {
+    // fragment_layout C4
     if (digits.size() > kMaxDigits)
       return emitError() << "expected at most " << kMaxDigits << " digits of "
                          << name << ", found " << digits.size();
     int64_t count = 1;
     for (const FragmentDigit &digit : digits) {
+      // fragment_layout C1
       if (digit.size < 1)
         return emitError() << "expected digits of " << name
                            << " of at least 1 value, found " << digit.size;
+      // fragment_layout C2
       if (int64_t step = digit.rows + digit.columns; step < 1)
         return emitError() << "expected digits of " << name
                            << " with a step of at least 1, found " << step;
       count = digit.size > most ? most + 1 : count * digit.size;
+      // fragment_layout C3
       if (count > most)
         return emitError() << "expected at most " << most << ' ' << name
                            << ", found more";
@@ -281,11 +287,13 @@ void FragmentType::print(AsmPrinter &printer) const {
 LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> shape, Type element,
                                    FragmentLayoutAttr layout) {
+  // fragment C1
   if (!element.isIntOrFloat())
     return emitError() << "expected elements of an integer or float type, "
                           "found "
                        << element;
   auto [rows, columns] = layout.getShape();
+  // fragment C2
   if (shape != ArrayRef<int64_t>{rows, columns})
     return emitError() << "expected the " << rows << "x" << columns
                        << " elements of its layout, found a shape of " << shape;
