@@ -1,38 +1,41 @@
 #!/usr/bin/env python3
-"""Compare docs/Spec.md with the verifiers and their negative tests.
+"""Compare the pages of constraints with the verifiers and their negative tests.
 
-Each constraint `C<n>` of a section `## <name>` needs the comment
-`// <name> C<n>` beside its check in lib/Dialect/MX/IR and a function
-`@<name>_c<n>` (or `@<name>_c<n>_<what>`) in test/Dialect/MX/IR/invalid.mlir
-that expects an error; neither may name a constraint that the specification
-lacks. Exits 1 and lists what is missing or too much.
+PAGES lists them: docs/Spec.md is that of mx, docs/KernelSpec.md that of mxgpu.
+Each constraint `C<n>` of a section headed `<name>` needs the comment
+`// <name> C<n>` beside its check, and a case that expects an error:
+
+- of mx in a function `@<name>_c<n>` (or `@<name>_c<n>_<what>`);
+- of mxgpu below a line `// <name> C<n>`.
+
+Neither may name a constraint that the page lacks. Exits 1 and lists what is
+missing or too much.
 """
 
 import argparse
+import dataclasses
 import pathlib
 import re
 import sys
+from collections.abc import Callable
 
 
 def spec_constraints(text):
-    found, section = set(), None
+    """Constraints by section: headings of several words begin none."""
+    found, section = [], None
     for line in text.splitlines():
-        if line.startswith("## "):
-            section = line[3:].strip()
+        if match := re.fullmatch(r"#{2,3} (\w+)", line):
+            section = match[1]
         elif match := re.match(r"\| C(\d+) \|", line):
-            found.add((section, int(match[1])))
+            found.append((section, int(match[1])))
     return found
 
 
-def checks(sources):
-    return {
-        (name, int(number))
-        for source in sources
-        for name, number in re.findall(r"// (\w+) C(\d+)\b", source)
-    }
+def checks(text):
+    return {(name, int(number)) for name, number in re.findall(r"// (\w+) C(\d+)\b", text)}
 
 
-def tests(text):
+def functions(text):
     """Constraints with a case that expects an error; cases are split."""
     found = set()
     for case in re.split(r"^// -----$", text, flags=re.M):
@@ -43,28 +46,60 @@ def tests(text):
     return found
 
 
+def comments(text):
+    """Constraints whose number stands above an error that is expected."""
+    lines = re.findall(r"^ *// (\w+) C(\d+)\n *// expected-error", text, flags=re.M)
+    return {(name, int(number)) for name, number in lines}
+
+
+@dataclasses.dataclass
+class Page:
+    spec: str
+    sources: tuple[str, ...]
+    tests: str
+    tested: Callable[[str], set]  # the constraints that a file tests
+
+
+PAGES = [
+    Page("docs/Spec.md", ("lib/Dialect/MX/IR/*.cpp",), "test/Dialect/MX/IR/invalid.mlir", functions),
+    Page("docs/KernelSpec.md", ("lib/Dialect/MXGPU/**/*.cpp", "lib/Dialect/MXGPU/**/*.h"),
+         "test/Dialect/MXGPU/**/*.mlir", comments),
+]
+
+
+def check(page, root):
+    """The number of constraints, and what is wrong with them."""
+    def collect(read, *patterns):
+        paths = [path for pattern in patterns for path in sorted(root.glob(pattern))]
+        return set().union(*(read(path.read_text()) for path in paths))
+
+    listed = spec_constraints((root / page.spec).read_text())
+    spec = set(listed)
+    problems = [f"{n} C{i}: twice in {page.spec}" for n, i in sorted(spec) if listed.count((n, i)) > 1]
+    for what, there in (("check", collect(checks, *page.sources)),
+                        ("negative test", collect(page.tested, page.tests))):
+        problems += [f"{n} C{i}: no {what}" for n, i in sorted(spec - there)]
+        problems += [f"{n} C{i}: {what} without specification" for n, i in sorted(there - spec)]
+    if not spec:
+        problems.append(f"{page.spec}: expected constraints, found none")
+    return len(spec), problems
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path("."))
     root = parser.parse_args().root
     try:
-        spec = spec_constraints((root / "docs/Spec.md").read_text())
-        code = checks(p.read_text() for p in sorted((root / "lib/Dialect/MX/IR").glob("*.cpp")))
-        negative = tests((root / "test/Dialect/MX/IR/invalid.mlir").read_text())
+        results = [(page, *check(page, root)) for page in PAGES]
     except OSError as error:
         sys.exit(f"error: {error}")
-    problems = []
-    for what, there in (("check", code), ("negative test", negative)):
-        problems += [f"{n} C{i}: no {what}" for n, i in sorted(spec - there)]
-        problems += [f"{n} C{i}: {what} without specification" for n, i in sorted(there - spec)]
-    if not spec:
-        problems.append("docs/Spec.md: expected constraints, found none")
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    if not problems:
-        print(f"{len(spec)} constraints specified, checked and tested")
-    return 1 if problems else 0
+    for page, count, problems in results:
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        if not problems:
+            print(f"{page.spec}: {count} constraints specified, checked and tested")
+    return 1 if any(problems for _, _, problems in results) else 0
 
 
 if __name__ == "__main__":

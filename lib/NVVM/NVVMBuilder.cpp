@@ -46,6 +46,9 @@ Value NVVMBuilder::both(Value a, Value b) {
 }
 
 Value NVVMBuilder::toI32(Value value) {
+  if (auto wide = value.getDefiningOp<arith::IndexCastUIOp>();
+      wide && wide.getIn().getType().isInteger(32))
+    return wide.getIn();
   if (value.getType().isIndex())
     return arith::IndexCastOp::create(*this, getI32Type(), value);
   if (value.getType().isInteger(64))

@@ -78,6 +78,8 @@ struct StoreSharedLowering final : OpConversionPattern<StoreSharedOp> {
         arith::AndIOp::create(builder, builder.threadId(), builder.i32(31));
     Value row =
         addLaneDigits(builder, lane, layout, &FragmentDigit::rows, rowBytes);
+    if (!row) // its lanes share each of the warp's rows
+      row = builder.i32(0);
     Value column = addLaneDigits(builder, lane, layout, &FragmentDigit::columns,
                                  elementBytes);
     // The rows as they are computed, which words of halves begin with.

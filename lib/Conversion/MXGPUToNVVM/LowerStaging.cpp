@@ -124,6 +124,8 @@ private:
         expandRows(rows);
         continue;
       }
+      if (auto store = dyn_cast<TmaStoreOp>(copy))
+        narrowCoords(store);
       if (waits) {
         builder.fenceAsyncShared();
         syncSharers();
@@ -135,6 +137,14 @@ private:
           builder.commitStores();
       });
     }
+  }
+
+  /// A copy takes the low 32 bits of each coordinate. All threads come by here:
+  /// copies in several branches would each keep all bits alive until then.
+  void narrowCoords(TmaStoreOp store) {
+    for (OpOperand &coord : store.getCoordsMutable())
+      coord.set(arith::IndexCastUIOp::create(builder, builder.getIndexType(),
+                                             builder.toI32(coord.get())));
   }
 
   /// Moves the copy here, where one thread starts it if its condition holds.

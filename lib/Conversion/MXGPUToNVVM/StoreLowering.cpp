@@ -18,10 +18,13 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-/// `value` as a value plus a constant.
-static std::pair<Value, int64_t> splitConstant(Value value) {
-  auto add = value.getDefiningOp<arith::AddIOp>();
+/// `value` (index) as a value plus a constant.
+static std::pair<Value, int64_t> splitConstant(NVVMBuilder &builder,
+                                               Value value) {
   APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return {builder.index(0), constant.getSExtValue()};
+  auto add = value.getDefiningOp<arith::AddIOp>();
   if (add && matchPattern(add.getRhs(), m_ConstantInt(&constant)))
     return {add.getLhs(), constant.getSExtValue()};
   if (add && matchPattern(add.getLhs(), m_ConstantInt(&constant)))
@@ -138,7 +141,7 @@ private:
     // Reductions have vectors of 16 bytes at most.
     int64_t bytes = getBytes(op);
     int64_t step = (op.getAdd() ? 16 : *op.getAlignment()) / bytes;
-    auto [column, offset] = splitConstant(adaptor.getColumn());
+    auto [column, offset] = splitConstant(builder, adaptor.getColumn());
     Value address = getGlobalAddress(builder, op.getDest(), adaptor.getRow(),
                                      column, bytes);
     Value condition = adaptor.getPresent();

@@ -31,13 +31,18 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   // CHECK-NEXT:        %[[NEXT:.*]] = mxgpu.next_stage %[[STAGE]]
   // CHECK-NEXT:        %[[ROWS:.*]] = mxgpu.from_rows
   // CHECK-NEXT:        mxgpu.store_shared %[[ROWS]], %[[C]]
+  // A copy takes 32 bits of each coordinate. They are cut off outside its branch.
+  // CHECK-NEXT:        %[[ROW32:.*]] = arith.index_cast %{{.*}} : index to i32
+  // CHECK-NEXT:        %[[ROW:.*]] = arith.index_castui %[[ROW32]] : i32 to index
+  // CHECK-NEXT:        %[[COLUMN32:.*]] = arith.index_cast %{{.*}} : index to i32
+  // CHECK-NEXT:        %[[COLUMN:.*]] = arith.index_castui %[[COLUMN32]] : i32 to index
   // What threads have written is there for the copy engine before the copy begins.
   // CHECK-NEXT:        nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
   // CHECK-NEXT:        nvvm.bar.warp.sync
   // CHECK-NEXT:        %[[ELECTED:.*]] = nvvm.elect.sync
   // CHECK-NEXT:        scf.if %[[ELECTED]] {
   // CHECK-NEXT:          scf.if %[[SOME]] {
-  // CHECK-NEXT:            mxgpu.tma_store %[[C]] to %{{.*}} : !smem, !map
+  // CHECK-NEXT:            mxgpu.tma_store %[[C]] to %{{.*}}[%[[ROW]], %[[COLUMN]]] : !smem, !map
   // CHECK-NEXT:          }
   // CHECK-NEXT:          nvvm.cp.async.bulk.commit.group
   // CHECK-NEXT:        }
@@ -121,6 +126,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-NEXT:      llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c128_i32)
 // CHECK-NEXT:      %[[Q:.*]], %[[S:.*]] = mxgpu.stage_buffers
 // CHECK:           mxgpu.store_scale %{{.*}}, %[[S]]
+// CHECK-NEXT:      arith.index_cast
+// CHECK-NEXT:      arith.index_castui
 // CHECK-NEXT:      nvvm.fence.proxy
 // CHECK-NEXT:      llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%c2_i32, %c128_i32)
 // CHECK-NEXT:      scf.if %[[IS_FIRST]] {

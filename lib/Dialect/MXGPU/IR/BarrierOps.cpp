@@ -61,6 +61,7 @@ void TensorMemoryOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 LogicalResult
 BarrierType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                     Scope scope) {
+  // barrier C1
   if (scope == Scope::Warp)
     return emitError() << "expected a barrier of a cta or a pair, found one of "
                           "a warp";
@@ -71,6 +72,7 @@ BarrierType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 static LogicalResult verifyRing(Operation *op, Value ring) {
   if (ring.getDefiningOp<RingOp>())
     return success();
+  // shared C4
   return op->emitOpError("expected a ring made in the kernel");
 }
 
@@ -82,6 +84,7 @@ LogicalResult AdvanceOp::verify() {
   int64_t stages = getStage().getType().getRing().getStages();
   if (isStage(getFirst(), 0) && isStage(getEnd(), stages))
     return success();
+  // advance C1
   return emitOpError("expected stages 0 and ")
          << stages << " by mxgpu.get_stage as first and end";
 }
@@ -90,6 +93,7 @@ LogicalResult GetStageOp::verify() {
   if (failed(verifyRing(*this, getRing())))
     return failure();
   int64_t stages = getRing().getType().getStages();
+  // get_stage C1
   if (static_cast<int64_t>(getNumber()) > stages)
     return emitOpError("expected a number up to ")
            << stages << ", that of the end, found " << getNumber();
@@ -103,6 +107,7 @@ static LogicalResult verifyOfRing(Operation *op, TypedValue<RingType> ring,
     return failure();
   if (stage.getType().getRing() == ring.getType())
     return success();
+  // shared C5
   return op->emitOpError("expected a stage of the ring, found ")
          << stage.getType();
 }
@@ -112,10 +117,12 @@ LogicalResult StageBuffersOp::verify() {
   if (failed(verifyOfRing(*this, getRing(), getStage())))
     return failure();
   bool isTmem = ring.getSpace() == Space::Tmem;
+  // stage_buffers C1
   if (static_cast<bool>(getTensorMemory()) != isTmem)
     return emitOpError(isTmem ? "expected the first column of tensor memory"
                               : "expected no column of tensor memory");
   bool isWarp = ring.getScope() == Scope::Warp;
+  // stage_buffers C2
   if (static_cast<bool>(getWarp()) != isWarp)
     return emitOpError(isWarp ? "expected the number of the warp"
                               : "expected no number of a warp");
@@ -136,6 +143,7 @@ LogicalResult StageBuffersOp::inferReturnTypes(MLIRContext *context,
 }
 
 LogicalResult StageBarriersOp::verify() {
+  // stage_barriers C1
   if (getRing().getType().isStaging())
     return emitOpError("expected a ring with barriers, found one for bulk "
                        "stores");
@@ -143,10 +151,12 @@ LogicalResult StageBarriersOp::verify() {
 }
 
 LogicalResult BufferAddressOp::verify() {
+  // buffer_address C1
   if (getBuffer().getType().getSpace() != Space::Smem)
     return emitOpError("expected a buffer in shared memory, found ")
            << getBuffer().getType();
   auto pointer = dyn_cast<LLVM::LLVMPointerType>(getPointer().getType());
+  // buffer_address C2
   if (!pointer || pointer.getAddressSpace() != 3)
     return emitOpError("expected an address of type '!llvm.ptr<3>', found ")
            << getPointer().getType();
@@ -154,9 +164,11 @@ LogicalResult BufferAddressOp::verify() {
 }
 
 LogicalResult InitBarriersOp::verify() {
+  // init_barriers C1
   if (!getRing().getDefiningOp<RingOp>() || getRing().getType().isStaging())
     return emitOpError("expected a ring with barriers, made in the kernel");
   auto kernel = (*this)->getParentOfType<KernelOp>();
+  // init_barriers C2
   if (getOtherEmpty() && kernel && !kernel.isPair())
     return emitOpError("expected a kernel with cluster(2) around counts of "
                        "another CTA");
@@ -167,6 +179,7 @@ LogicalResult OtherStageOp::verify() {
   int64_t stages = getStage().getType().getRing().getStages();
   if (stages == 2)
     return success();
+  // other_stage C1
   return emitOpError("expected a ring of 2 stages, found ") << stages;
 }
 
@@ -175,12 +188,14 @@ LogicalResult StageNumberOp::verify() {
   RingType ring = getStage().getType().getRing();
   if (ring.getSpace() == Space::Tmem || ring.isStaging())
     return success();
+  // stage_number C1
   return emitOpError("expected a stage in tensor memory or for bulk stores, "
                      "found ")
          << getStage().getType();
 }
 
 LogicalResult ArriveOp::verify() {
+  // arrive C1
   if (getBytes() && getCount() != 1)
     return emitOpError("expected one arrival with the bytes that it expects, "
                        "found ")
@@ -208,9 +223,7 @@ static std::pair<Value, int64_t> stepBack(Value stage, int64_t limit,
 }
 
 OpFoldResult NextStageOp::fold(FoldAdaptor) {
-  int64_t stages = getStage().getType().getRing().getStages();
-  auto [start, steps] = stepBack(getStage(), stages - 1);
-  return steps + 1 == stages ? start : Value();
+  return getStage().getType().getRing().getStages() == 1 ? getStage() : Value();
 }
 
 namespace {
@@ -227,6 +240,28 @@ struct StepFromConstant final : OpRewritePattern<NextStageOp> {
     int64_t stages = known.getRing().getType().getStages();
     rewriter.replaceOpWithNewOp<GetStageOp>(op, op.getType(), known.getRing(),
                                             (known.getNumber() + 1) % stages);
+    return success();
+  }
+};
+
+/// A region whose steps together take all stages, or several times all, ends at
+/// the one with which it began. The steps themselves stay where they are: the
+/// same stage by another name, between them, would keep its addresses in
+/// registers.
+struct StepsOverAllStages final : OpRewritePattern<NextStageOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(NextStageOp op,
+                                PatternRewriter &rewriter) const override {
+    auto [start, steps] =
+        stepBack(op.getNext(), std::numeric_limits<int64_t>::max());
+    auto isAtEnd = [](OpOperand &use) {
+      return use.getOwner()->hasTrait<OpTrait::IsTerminator>();
+    };
+    if (steps % op.getType().getRing().getStages() ||
+        llvm::none_of(op.getNext().getUses(), isAtEnd))
+      return failure();
+    rewriter.replaceUsesWithIf(op.getNext(), start, isAtEnd);
     return success();
   }
 };
@@ -263,5 +298,6 @@ struct LoopOverAllStages final : OpRewritePattern<NextStageOp> {
 
 void NextStageOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
-  patterns.add<StepFromConstant, LoopOverAllStages>(context);
+  patterns.add<StepFromConstant, StepsOverAllStages, LoopOverAllStages>(
+      context);
 }

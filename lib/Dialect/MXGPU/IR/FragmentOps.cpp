@@ -20,18 +20,19 @@ using namespace mx::mxgpu;
 //===----------------------------------------------------------------------===//
 
 LogicalResult EpilogueColumnOp::verify() {
-  if (getStage().getDefiningOp<ProducerAcquireOp>())
+  if (getStage().getDefiningOp<ProducerAcquireOp>()) // epilogue_column C1
     return emitOpError("expected a stage of ")
            << ConsumerWaitOp::getOperationName();
   BufferType buffer = getStage().getType().getRing().getBuffers().front();
-  if (buffer.getSpace() != Space::Tmem)
+  if (buffer.getSpace() != Space::Tmem) // epilogue_column C2
     return emitOpError("expected a stage in tensor memory, found ") << buffer;
   int64_t columns = buffer.getShape()[1], parts = getNumB();
+  // epilogue_column C3
   if (parts < 1 || columns % parts || getB() < 0 || getB() >= parts)
     return emitOpError("expected a part of equal parts of ")
            << columns << " columns, found b " << getB() << " of " << parts;
   int64_t overlap = getStage().getType().getRing().getOverlap();
-  if (overlap > getWidth())
+  if (overlap > getWidth()) // epilogue_column C4
     return emitOpError("expected the shared columns to lie in one part of ")
            << getWidth() << ", found " << overlap;
   return success();
@@ -58,10 +59,11 @@ bool EpilogueColumnOp::isShared() {
 }
 
 LogicalResult mxgpu::verifyBlock(Operation *op, Type type) {
-  if (failed(verifyVectorSize(op, type)))
+  if (failed(verifyVectorSize(op, type))) // shared C10
     return failure();
   auto vector = cast<VectorType>(type);
   Type element = vector.getElementType();
+  // shared C11
   if (vector.getRank() != 1 || vector.isScalable() || !element.isIntOrFloat() ||
       element.getIntOrFloatBitWidth() % 8)
     return op->emitOpError("expected a vector of one dimension with elements "
@@ -73,10 +75,10 @@ LogicalResult mxgpu::verifyBlock(Operation *op, Type type) {
 /// A matrix whose elements are those of a value in registers.
 static LogicalResult verifyMatrix(Operation *op, MemRefType type,
                                   Type elementType) {
-  if (type.getRank() != 2 || !type.getLayout().isIdentity())
+  if (type.getRank() != 2 || !type.getLayout().isIdentity()) // shared C13
     return op->emitOpError("expected a matrix with identity layout, found ")
            << type;
-  if (type.getElementType() != elementType)
+  if (type.getElementType() != elementType) // shared C14
     return op->emitOpError("expected a matrix of ")
            << elementType << ", found " << type.getElementType();
   return success();
@@ -86,24 +88,24 @@ LogicalResult LoadAccumulatorOp::verify() {
   if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())))
     return failure();
   BufferType buffer = getBuffer().getType();
-  if (buffer.getSpace() != Space::Tmem)
+  if (buffer.getSpace() != Space::Tmem) // load_accumulator C1
     return emitOpError("expected a buffer in tensor memory, found ") << buffer;
   FragmentType type = getType();
-  if (type.getElementType() != buffer.getElementType())
+  if (type.getElementType() != buffer.getElementType()) // load_accumulator C2
     return emitOpError("expected elements of ")
            << buffer.getElementType() << ", found " << type.getElementType();
   // PTX ISA, tcgen05.ld: .x1 to .x128.
   int64_t columns = type.getColumns();
-  if (!llvm::isPowerOf2_64(columns) || columns > 128)
+  if (!llvm::isPowerOf2_64(columns) || columns > 128) // load_accumulator C3
     return emitOpError("expected a power of two up to 128 of columns, found ")
            << columns;
-  if (buffer.getShape()[1] % columns)
+  if (buffer.getShape()[1] % columns) // load_accumulator C4
     return emitOpError("expected a divisor of ")
            << buffer.getShape()[1] << " columns, found " << columns;
   FragmentDigits digits = FragmentLayoutAttr::getRowPerThread(columns);
   auto layout =
       FragmentLayoutAttr::get(getContext(), digits.threads, digits.values);
-  if (type.getLayout() != layout)
+  if (type.getLayout() != layout) // load_accumulator C5
     return emitOpError("expected the layout of tcgen05.ld.32x32b, ")
            << layout << ", found " << type.getLayout();
   return success();
@@ -115,17 +117,18 @@ LogicalResult StoreFragmentOp::verify() {
       failed(verifyMatrix(*this, cast<MemRefType>(getDest().getType()),
                           type.getElementType())))
     return failure();
-  if (getAdd() && !type.getElementType().isF32())
+  if (getAdd() && !type.getElementType().isF32()) // store_fragment C1
     return emitOpError("expected elements of f32 to add, found ") << type;
   std::optional<int64_t> alignment = getAlignment();
   if (!alignment)
     return success();
+  // store_fragment C2
   if (*alignment < 4 || *alignment > 32 || !llvm::isPowerOf2_64(*alignment))
     return emitOpError("expected an alignment of 4, 8, 16 or 32 bytes, found ")
            << *alignment;
   int64_t bytes =
       type.getNumElements() * type.getElementType().getIntOrFloatBitWidth() / 8;
-  if (bytes % *alignment)
+  if (bytes % *alignment) // store_fragment C3
     return emitOpError("expected a multiple of ")
            << *alignment << " bytes, found " << bytes;
   return success();
@@ -140,10 +143,11 @@ LogicalResult TmaStoreOp::verify() {
     return failure();
   BufferType buffer = getBuffer().getType();
   TensorMapType map = getMap().getType();
-  if (getCoords().size() != map.getBox().size())
+  if (getCoords().size() != map.getBox().size()) // tma_store C1
     return emitOpError("expected ")
            << map.getBox().size() << " coordinates, found "
            << getCoords().size();
+  // tma_store C2
   if (map.getElementType() != buffer.getElementType() ||
       map.getSwizzle() != buffer.getSwizzle())
     return emitOpError("expected a map with the type and swizzle of ")
@@ -166,14 +170,14 @@ LogicalResult TmaStoreOp::verify() {
       shape.front() = rows;
     }
   }
-  if (box != ArrayRef(shape))
+  if (box != ArrayRef(shape)) // tma_store C3
     return emitOpError("expected a box of ")
            << ArrayRef(shape) << " or parts of it, found " << map;
-  if (part < 0 || part >= parts)
+  if (part < 0 || part >= parts) // tma_store C4
     return emitOpError("expected a part from 0 to ")
            << parts - 1 << ", found " << part;
   // PTX ISA, cp.reduce.async.bulk.tensor: what .add takes of these.
-  if (getAdd() && !map.getElementType().isF32())
+  if (getAdd() && !map.getElementType().isF32()) // tma_store C5
     return emitOpError("expected to add elements of f32, found ")
            << map.getElementType();
   return success();
@@ -185,7 +189,7 @@ LogicalResult TmaStoreOp::verify() {
 
 /// A vector of one dimension that fills 32-bit words.
 static LogicalResult verifyWords(Operation *op, Type type) {
-  if (failed(verifyVectorSize(op, type)))
+  if (failed(verifyVectorSize(op, type))) // shared C10
     return failure();
   auto vector = cast<VectorType>(type);
   Type element = vector.getElementType();
@@ -193,6 +197,7 @@ static LogicalResult verifyWords(Operation *op, Type type) {
   int64_t bits = isPadded                 ? 8
                  : element.isIntOrFloat() ? element.getIntOrFloatBitWidth()
                                           : 0;
+  // shared C12
   if (vector.getRank() != 1 || vector.isScalable() || bits == 0 ||
       vector.getNumElements() * bits % 32)
     return op->emitOpError("expected a vector of one dimension whose elements "
@@ -213,27 +218,29 @@ LogicalResult LoadBlockOp::verify() {
   if (failed(verifyWords(*this, getType())))
     return failure();
   auto source = cast<MemRefType>(getSource().getType());
-  if (source.getRank() != 2 || !source.isLastDimUnitStride())
+  if (source.getRank() != 2 || !source.isLastDimUnitStride()) // load_block C1
     return emitOpError("expected a matrix whose rows are contiguous, found ")
            << source;
   Type stored = getStoredType(getType());
-  if (source.getElementType() != stored)
+  if (source.getElementType() != stored) // load_block C2
     return emitOpError("expected a matrix of ")
            << stored << ", found " << source.getElementType();
   return success();
 }
 
 LogicalResult ThreadAmaxOp::verify() {
-  if (getValues().empty())
+  if (getValues().empty()) // thread_amax C1
     return emitOpError("expected a vector or more, found none");
   for (Value value : getValues()) {
     auto type = cast<VectorType>(value.getType());
-    if (failed(verifyVectorSize(*this, type)))
+    if (failed(verifyVectorSize(*this, type))) // shared C10
       return failure();
+    // thread_amax C2
     if (!isa<BFloat16Type, Float16Type, Float32Type>(type.getElementType()) ||
         type.getElementType() != getElementTypeOrSelf(getValues()[0]))
       return emitOpError("expected vectors of one of bf16, f16 and f32, found ")
              << type;
+    // thread_amax C3
     if (type.isScalable() ||
         type.getNumElements() * type.getElementTypeBitWidth() % 32)
       return emitOpError("expected vectors whose elements fill words of 32 "
@@ -259,6 +266,7 @@ LogicalResult mxgpu::verifyNarrow(Operation *op, Type element, bool nvfp4) {
       element.isInteger(8);
   if (isE2M1 || (isOther && !nvfp4))
     return success();
+  // shared C15
   return op->emitOpError("expected elements of ")
          << (nvfp4 ? "f4E2M1FN"
                    : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8")
@@ -271,33 +279,36 @@ LogicalResult QuantizeBlockOp::verify() {
     return failure();
   auto input = cast<VectorType>(getInput().getType());
   auto elements = cast<VectorType>(getElements().getType());
+  // quantize_block C1
   if (!isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
     return emitOpError("expected elements of bf16, f16 or f32, found ")
            << input.getElementType();
   bool nvfp4 = isa<Float8E4M3FNType>(getScale().getType());
+  // quantize_block C2
   if (!nvfp4 && !isa<Float8E8M0FNUType>(getScale().getType()))
     return emitOpError("expected a scale of f8E8M0FNU or f8E4M3FN, found ")
            << getScale().getType();
   int64_t lanes = getLanes(), block = nvfp4 ? 16 : 32;
   int64_t size = input.getNumElements() * lanes;
   bool isSquare = lanes == block && input.getNumElements() == block;
+  // quantize_block C3
   if (lanes < 1 || lanes > target::kWarpSize || (size != block && !isSquare))
     return emitOpError("expected lanes that share a block of ")
            << block << " elements or a square of " << block << " rows, found "
            << lanes << " with " << input.getNumElements() << " each";
   if (failed(verifyNarrow(*this, elements.getElementType(), nvfp4)))
     return failure();
-  if (elements.getShape() != input.getShape())
+  if (elements.getShape() != input.getShape()) // quantize_block C4
     return emitOpError("expected ")
            << input.getNumElements() << " results, found " << elements;
-  if (bool(getEncode()) != nvfp4)
+  if (bool(getEncode()) != nvfp4) // quantize_block C5
     return emitOpError("expected encode with scales of f8E4M3FN, and only "
                        "then, found scales of ")
            << getScale().getType();
-  if (bool(getSeed()) != bool(getFirst()))
+  if (bool(getSeed()) != bool(getFirst())) // quantize_block C6
     return emitOpError("expected a seed and the number of the first element, "
                        "or neither");
-  if (nvfp4 && getScaleRounding() != ScaleRounding::Ceil)
+  if (nvfp4 && getScaleRounding() != ScaleRounding::Ceil) // quantize_block C7
     return emitOpError("expected scale_rounding=ceil with scales of f8E4M3FN, "
                        "found ")
            << stringifyScaleRounding(getScaleRounding());
@@ -311,20 +322,23 @@ LogicalResult DequantizeBlockOp::verify() {
   auto input = cast<VectorType>(getInput().getType());
   auto result = cast<VectorType>(getType());
   bool nvfp4 = isa<Float8E4M3FNType>(getScale().getType());
+  // dequantize_block C1
   if (!nvfp4 && !isa<Float8E8M0FNUType>(getScale().getType()))
     return emitOpError("expected a scale of f8E8M0FNU or f8E4M3FN, found ")
            << getScale().getType();
   if (failed(verifyNarrow(*this, input.getElementType(), nvfp4)))
     return failure();
+  // dequantize_block C2
   if (int64_t block = nvfp4 ? 16 : 32; input.getNumElements() > block)
     return emitOpError("expected at most ")
            << block << " elements, a block, found " << input.getNumElements();
+  // dequantize_block C3
   if (result.getShape() != input.getShape() ||
       !isa<BFloat16Type, Float16Type, Float32Type>(result.getElementType()))
     return emitOpError("expected ")
            << input.getNumElements() << " results of bf16, f16 or f32, found "
            << result;
-  if (getDecode() && !nvfp4)
+  if (getDecode() && !nvfp4) // dequantize_block C4
     return emitOpError("expected decode with scales of f8E4M3FN only, found "
                        "scales of ")
            << getScale().getType();
@@ -335,14 +349,16 @@ LogicalResult DequantizeBlockOp::verify() {
 static LogicalResult verifyScales(Operation *op, MemRefType type, Type scale) {
   bool isTiles = type.getRank() == 5 &&
                  type.getShape().drop_front(2) == ArrayRef<int64_t>{32, 4, 4};
+  // shared C16
   if (!type.getLayout().isIdentity() || (!isTiles && type.getRank() != 2))
     return op->emitOpError(
                "expected a matrix or tiles of shape ...x32x4x4, found ")
            << type;
+  // shared C17
   if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(type.getElementType()))
     return op->emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
            << type.getElementType();
-  if (scale != type.getElementType())
+  if (scale != type.getElementType()) // shared C18
     return op->emitOpError("expected a scale of ")
            << type.getElementType() << ", found " << scale;
   return success();
@@ -359,7 +375,7 @@ LogicalResult StoreScalesOp::verify() {
     return failure();
   // Four groups lie in a warp.
   int64_t lanes = getLanes();
-  if (lanes < 1 || lanes > 8 || !llvm::isPowerOf2_64(lanes))
+  if (lanes < 1 || lanes > 8 || !llvm::isPowerOf2_64(lanes)) // store_scales C1
     return emitOpError("expected groups of 1, 2, 4 or 8 lanes, found ")
            << lanes;
   return success();

@@ -18,12 +18,14 @@ using namespace mx::mxgpu;
 template <typename CoordinateOp>
 static LogicalResult verifyCoordinate(CoordinateOp op, int64_t count,
                                       StringRef what) {
+  // shared C25
   if (int64_t number = op.getNumber(); number < 0 || number >= count)
     return op.emitOpError("expected the number of a ")
            << what << " below " << count << ", found " << number;
   FragmentLayoutAttr layout = cast<FragmentType>(op.getFragment()).getLayout();
   RoleOp role = getRole(op);
   int64_t threads = role ? role.getWarps() * target::kWarpSize : 0;
+  // shared C26
   if (role && threads != layout.getNumThreads())
     return op.emitOpError("expected a role of the ")
            << layout.getNumThreads()
@@ -56,11 +58,13 @@ static LogicalResult verifyRows(Operation *op, FragmentType fragment,
                                 TypeRange rows) {
   size_t count = fragment.getLayout().getRowOffsets().size();
   VectorType expected = fragment.getRowType();
+  // shared C10
   if (failed(verifyVectorSize(op, expected)))
     return failure();
   if (rows.size() == count &&
       llvm::all_of(rows, [&](Type row) { return row == expected; }))
     return success();
+  // shared C27
   return op->emitOpError("expected ")
          << count << (count == 1 ? " row of " : " rows of ") << expected
          << ", found " << rows;
@@ -94,11 +98,13 @@ LogicalResult FromRowsOp::verify() {
 LogicalResult ExtractColumnsOp::verify() {
   FragmentType from = getFragment().getType(), type = getType();
   FragmentLayoutAttr layout = from.getLayout().withColumns(type.getColumns());
+  // extract_columns C1
   if (type.getElementType() != from.getElementType() ||
       from.getColumns() % type.getColumns() || type.getLayout() != layout)
     return emitOpError("expected part of the columns of ")
            << from << " in its layout, found " << type;
   IntegerAttr column;
+  // extract_columns C2
   if (matchPattern(getColumn(), m_Constant(&column)) &&
       (column.getInt() < 0 || column.getInt() % type.getColumns() ||
        column.getInt() >= from.getColumns()))

@@ -92,12 +92,15 @@ LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
       llvm::find_if(kCarried, [&](const CarriedAttribute &carried) {
         return attribute.getName() == carried.name;
       });
+  // carried_attributes C1
   if (known == std::end(kCarried))
     return op->emitOpError("has unknown attribute ") << attribute.getName();
+  // carried_attributes C2
   if (!llvm::is_contained(known->carriers, op->getName().getStringRef()))
     return op->emitOpError("expected ")
            << known->name << " only on " << known->carriers[0] << " and "
            << known->carriers[1];
+  // carried_attributes C3
   if (!known->isOfType(attribute.getValue()))
     return op->emitOpError("expected ")
            << known->name << " to be " << known->type << ", found "

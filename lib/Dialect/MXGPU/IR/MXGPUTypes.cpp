@@ -90,35 +90,43 @@ static constexpr int64_t kMaxBytes = int64_t(1) << 30;
 static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type elementType,
                                  mxgpu::Swizzle swizzle, bool padded) {
+  // shared C28
   if (shape.empty())
     return emitError() << "expected at least 1 dimension, found none";
+  // shared C29
   for (int64_t size : shape)
     if (size < 1)
       return emitError() << "expected dimensions of at least 1, found " << size;
   bool isPackable =
       isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(elementType);
+  // shared C30
   if (padded && !isPackable)
     return emitError() << "expected elements of 4 or 6 bits with padded, found "
                        << elementType;
+  // shared C31
   if (!elementType.isIntOrFloat() ||
       (elementType.getIntOrFloatBitWidth() % 8 && !isPackable))
     return emitError() << "expected elements of whole bytes, found "
                        << elementType;
   // Far beyond any memory on a chip, and sums of such sizes do not overflow.
   int64_t bits = getStoredBitsOf(elementType, padded);
+  // shared C32
   for (int64_t size : shape)
     if (llvm::MulOverflow(bits, size, bits) || bits > 8 * kMaxBytes)
       return emitError() << "expected at most " << kMaxBytes
                          << " bytes, found more";
   int64_t rowBits = shape.back() * getStoredBitsOf(elementType, padded);
+  // shared C33
   if (rowBits % 8)
     return emitError() << "expected rows of whole bytes, found " << shape.back()
                        << " elements of " << elementType;
+  // shared C34
   if (padded && shape.back() % 16)
     return emitError() << "expected padded rows of a multiple of 16 elements, "
                           "found "
                        << shape.back();
   int64_t rowBytes = rowBits / 8;
+  // shared C35
   if (swizzle != mxgpu::Swizzle::None &&
       rowBytes > static_cast<int64_t>(swizzle))
     return emitError() << "expected rows of at most "
@@ -153,18 +161,22 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (failed(verifyShape(emitError, box, elementType, swizzle, padded)))
     return failure();
   // Limits of the driver's cuTensorMapEncodeTiled.
+  // tensor_map C1
   if (box.size() > target::kTensorMapMaxRank)
     return emitError() << "expected a box of at most "
                        << target::kTensorMapMaxRank << " dimensions, found "
                        << box.size();
+  // tensor_map C2
   for (int64_t size : box)
     if (size > target::kTensorMapMaxBox)
       return emitError() << "expected box dimensions of at most "
                          << target::kTensorMapMaxBox << ", found " << size;
   // 6-bit elements are never dense in shared memory, and the padded types move
   // whole rows.
+  // tensor_map C3
   if (elementType.getIntOrFloatBitWidth() == 6 && !padded)
     return emitError() << "expected 6-bit elements to be padded";
+  // tensor_map C4
   if (padded && box.back() != target::kTensorMapPaddedBox)
     return emitError() << "expected padded box rows of "
                        << target::kTensorMapPaddedBox << " elements, found "
@@ -174,6 +186,7 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected no swizzle or sw128 with padded, found "
                        << stringifySwizzle(swizzle);
   int64_t rowBytes = box.back() * getStoredBitsOf(elementType, padded) / 8;
+  // tensor_map C5
   if (rowBytes % 16)
     return emitError() << "expected box rows of a multiple of 16 bytes, found "
                        << rowBytes;
@@ -245,12 +258,15 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     return failure();
   if (space == Space::Smem)
     return success();
+  // buffer C1
   if (swizzle != mxgpu::Swizzle::None)
     return emitError() << "expected no swizzle in tensor memory, found "
                        << stringifySwizzle(swizzle);
+  // buffer C2
   if (!elementType.isF32())
     return emitError() << "expected f32 in tensor memory, found "
                        << elementType;
+  // buffer C3
   if (shape.size() != 2 || shape[0] != target::kTmemLanes)
     return emitError() << "expected " << target::kTmemLanes
                        << " lanes and a number of columns in tensor memory, "
@@ -435,6 +451,7 @@ static LogicalResult verifyOverlap(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t overlap) {
   if (!overlap)
     return success();
+  // ring C8
   if (stages != 2 || buffers.size() != 1 ||
       buffers[0].getSpace() != Space::Tmem)
     return emitError() << "expected an overlap only of 2 stages of one buffer "
@@ -442,6 +459,7 @@ static LogicalResult verifyOverlap(function_ref<InFlightDiagnostic()> emitError,
                        << stages << " stages of " << buffers.size()
                        << " buffers";
   int64_t columns = buffers[0].getShape()[1];
+  // ring C9
   if (overlap < 1 || overlap > columns / 2)
     return emitError() << "expected an overlap of 1 to " << columns / 2
                        << " columns, found " << overlap;
@@ -454,32 +472,39 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t producerThreads, AsyncKind consumer,
                                int64_t consumerThreads, Scope scope,
                                int64_t overlap) {
+  // ring C1
   if (stages < 1 || stages > kMaxStages)
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;
+  // ring C2
   if (buffers.empty())
     return emitError() << "expected at least 1 buffer in a stage, found none";
   llvm::SmallDenseSet<StringAttr> seen;
+  // ring C3
   for (StringAttr name : names)
     if (!seen.insert(name).second)
       return emitError() << "expected different names, found " << name
                          << " twice";
+  // ring C4
   for (int64_t threads : {producerThreads, consumerThreads})
     if (threads < 1 || threads > target::kMaxThreadsPerCta)
       return emitError() << "expected 1 to " << target::kMaxThreadsPerCta
                          << " threads, found " << threads;
   for (BufferType buffer : buffers) {
+    // ring C5
     if (!canFill(producer, buffer.getSpace(), scope))
       return emitError() << "expected a producer that can write "
                          << stringifySpace(buffer.getSpace())
                          << " with scope = " << stringifyScope(scope)
                          << ", found " << stringifyAsyncKind(producer);
+    // ring C6
     if (!canEmpty(consumer, buffer.getSpace(), producer, scope))
       return emitError() << "expected a consumer that can read "
                          << stringifySpace(buffer.getSpace()) << " filled by "
                          << stringifyAsyncKind(producer) << ", found "
                          << stringifyAsyncKind(consumer);
   }
+  // ring C7
   if (int64_t bytes = getUnitBytes(producer);
       bytes && (buffers.size() != 1 || buffers[0].getSizeInBytes() != bytes))
     return emitError() << "expected 1 buffer of " << bytes
@@ -553,12 +578,15 @@ void ScalesType::print(AsmPrinter &printer) const {
 LogicalResult ScalesType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t rows, int64_t tiles,
                                  Type elementType) {
+  // scales C1
   if (rows < 1 || rows % target::kScaleRowsPerGroup || rows > kMaxBytes)
     return emitError() << "expected a multiple of "
                        << target::kScaleRowsPerGroup << " rows, found " << rows;
+  // scales C2
   if (tiles < 1 || tiles > kMaxStages)
     return emitError() << "expected 1 to " << kMaxStages << " tiles, found "
                        << tiles;
+  // scales C3
   if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(elementType))
     return emitError() << "expected scales of f8E8M0FNU or f8E4M3FN, found "
                        << elementType;

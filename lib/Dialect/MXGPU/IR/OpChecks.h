@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What the verifiers of operations on stages and their buffers have in common.
+// Numbers beside checks, here and in all of mxgpu, are those of
+// docs/KernelSpec.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +21,7 @@ template <typename TakeOp>
 llvm::LogicalResult verifyTakenBy(mlir::Operation *op, mlir::Value stage) {
   if (stage.getDefiningOp<TakeOp>())
     return mlir::success();
+  // shared C1
   return op->emitOpError("expected a stage of ") << TakeOp::getOperationName();
 }
 
@@ -34,6 +37,7 @@ llvm::LogicalResult verifyBufferOf(mlir::Operation *op, mlir::Value buffer) {
   if (!mlir::isa_and_present<ProducerAcquireOp, ConsumerWaitOp>(take) ||
       mlir::isa<TakeOp>(take))
     return mlir::success();
+  // shared C2
   return op->emitOpError("expected a buffer of ")
          << TakeOp::getOperationName() << ", found one of " << take->getName();
 }

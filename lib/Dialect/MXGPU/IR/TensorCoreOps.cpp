@@ -50,6 +50,7 @@ LogicalResult mxgpu::verifyStaged(Operation *op, Value buffer) {
   RingType ring = findRing(buffer);
   if (!ring || ring.getConsumer() == AsyncKind::TmaStore)
     return success();
+  // shared C3
   return op->emitOpError("expected a ring with consumer tma_store, found ")
          << stringifyAsyncKind(ring.getConsumer());
 }
@@ -69,44 +70,54 @@ LogicalResult TmaLoadOp::verify() {
   BufferType buffer = getBuffer().getType();
   auto stage = dyn_cast<StageType>(getStage().getType());
   RingType ring = stage ? stage.getRing() : RingType();
+  // tma_load C1
   if (buffer.getSpace() != Space::Smem)
     return emitOpError("expected a buffer in shared memory, found ") << buffer;
   auto acquire = getBuffer().getDefiningOp<ProducerAcquireOp>();
+  // tma_load C2
   if (stage && (!acquire || acquire.getStage() != getStage()))
     return emitOpError("expected a buffer of the stage that it fills");
   TensorMapType map = getMap().getType();
+  // tma_load C3
   if (getCoords().size() > map.getBox().size())
     return emitOpError("expected at most ")
            << map.getBox().size() << " coordinates, found "
            << getCoords().size();
+  // tma_load C4
   if (ring && ring.getProducer() != AsyncKind::Tma)
     return emitOpError("expected a ring with producer tma, found ")
            << stringifyAsyncKind(ring.getProducer());
+  // tma_load C5
   if (map.getSwizzle() != buffer.getSwizzle())
     return emitOpError("expected a map with swizzle ")
            << stringifySwizzle(buffer.getSwizzle()) << ", found "
            << stringifySwizzle(map.getSwizzle());
   // The bytes that a ring waits for follow from its own elements.
+  // tma_load C6
   if (map.getElementType() != buffer.getElementType() ||
       map.getPadded() != buffer.getPadded())
     return emitOpError("expected a map of the elements of ")
            << buffer << ", found " << map;
   int64_t found = map.getSizeInBytes(), expected = buffer.getSizeInBytes();
+  // tma_load C7
   if (!getBox() && found != expected)
     return emitOpError("expected a box of ")
            << expected << " bytes, found " << found;
+  // tma_load C8
   if (getBox() && expected % found)
     return emitOpError("expected a box of which a number fills ")
            << expected << " bytes, found " << found;
   // After mxgpu-lower-rings the barrier says so.
   auto barrier = dyn_cast<BarrierType>(getStage().getType());
   bool ofPair = barrier ? barrier.getScope() == Scope::Pair : isInPair(*this);
+  // tma_load C9
   if (getMulticast() &&
       (!ofPair || !getBox() || (ring && !getBox().getDefiningOp<CtaRankOp>()) ||
        getNumBoxes() != 2))
     return emitOpError("expected a multicast of 2 parts to a pair, this CTA's "
                        "being its mxgpu.cta_rank");
   IntegerAttr part;
+  // tma_load C10
   if (getBox() && matchPattern(getBox(), m_Constant(&part)) &&
       (part.getInt() < 0 || part.getInt() >= getNumBoxes()))
     return emitOpError("expected a part from 0 to ")
@@ -118,17 +129,20 @@ LogicalResult EncodeTensorMapOp::verify() {
   auto source = cast<MemRefType>(getSource().getType());
   SmallVector<int64_t> strides;
   int64_t offset;
+  // encode_tensor_map C1
   if (failed(source.getStridesAndOffset(strides, offset)) ||
       (!strides.empty() && strides.back() != 1) || source.getMemorySpace())
     return emitOpError("expected a memref of adjacent elements in the default "
                        "memory space, found ")
            << source;
+  // encode_tensor_map C2
   if (source.getRank() != static_cast<int64_t>(getType().getBox().size()))
     return emitOpError("expected a box of rank ")
            << source.getRank() << ", found rank " << getType().getBox().size();
   Type element = getType().getElementType();
   bool isPacked = element.getIntOrFloatBitWidth() < 8 &&
                   source.getElementType().isInteger(8);
+  // encode_tensor_map C3
   if (source.getElementType() != element && !isPacked)
     return emitOpError("expected a map of ")
            << source.getElementType() << ", found " << element;
@@ -144,11 +158,13 @@ LogicalResult CopyScalesOp::verify() {
     return failure();
   BufferType buffer = getBuffer().getType();
   int64_t bytes = getType().getRows() * 4 * getType().getTiles();
+  // copy_scales C1
   if (buffer.getSpace() != Space::Smem || buffer.getSizeInBytes() != bytes)
     return emitOpError("expected ")
            << bytes << " bytes of scales in shared memory, found "
            << buffer.getSizeInBytes() << " in "
            << stringifySpace(buffer.getSpace());
+  // copy_scales C2
   if (getScaleFormat(buffer.getElementType()) &&
       buffer.getElementType() != getType().getElementType())
     return emitOpError("expected scales of ")
@@ -156,10 +172,12 @@ LogicalResult CopyScalesOp::verify() {
            << getType().getElementType();
   RingType ring = findRing(getBuffer());
   int64_t stages = ring ? ring.getStages() : kMaxStages;
+  // copy_scales C3
   if (int64_t slots = getStages(); slots < 1 || slots > stages)
     return emitOpError("expected 1 to ")
            << stages << " stages, as many as the ring has at most, found "
            << slots;
+  // copy_scales C4
   if (IntegerAttr column = getColumnAttr();
       column && (column.getInt() < 0 || column.getInt() % 4))
     return emitOpError("expected a column that is a multiple of 4, found ")
@@ -197,6 +215,7 @@ static LogicalResult verifyPlaces(MmaOp op,
                                   const target::MmaFamilyInfo &family) {
   using target::MmaPlace;
   bool hasScales = static_cast<bool>(op.getAScales());
+  // mma C1
   if (hasScales != (family.scales != MmaPlace::None))
     return op.emitOpError("expected ")
            << (hasScales ? "no scales" : "scales of a and b") << " for "
@@ -204,11 +223,13 @@ static LogicalResult verifyPlaces(MmaOp op,
   MmaPlace found = isa<FragmentType>(op.getD().getType())
                        ? MmaPlace::Registers
                        : MmaPlace::TensorMemory;
+  // mma C2
   if (found != family.accumulator)
     return op.emitOpError("expected sums in ")
            << target::getName(family.accumulator) << " for " << family.name
            << ", found " << op.getD().getType();
   bool givesSums = static_cast<bool>(op.getSums());
+  // mma C3
   if (givesSums != (found == MmaPlace::Registers) ||
       (givesSums && op.getSums().getType() != op.getD().getType()))
     return op.emitOpError("expected a result like the sums that it is given "
@@ -227,6 +248,7 @@ LogicalResult MmaOp::verify() {
   for (auto [scales, operand, name] : {std::tuple(getAScales(), getA(), "a"),
                                        std::tuple(getBScales(), getB(), "b")}) {
     auto copy = scales ? scales.getDefiningOp<CopyScalesOp>() : CopyScalesOp();
+    // mma C4
     if (scales &&
         (!copy || (findRing(operand) && copy.getBuffer().getDefiningOp() !=
                                             operand.getDefiningOp())))
@@ -240,14 +262,17 @@ LogicalResult MmaOp::verify() {
       continue;
     size_t rank = buffer.getShape().size();
     bool hasPanels = rank == 3 && space == Space::Smem;
+    // mma C5
     if (buffer.getSpace() != space || (rank != 2 && !hasPanels))
       return emitOpError("expected ")
              << name << " to be a matrix in " << stringifySpace(space)
              << ", found " << buffer;
   }
+  // mma C6
   if (getReduction() != getOperandReduction(b))
     return emitOpError("expected a and b with the same reduction, found ")
            << getReduction() << " and " << getOperandReduction(b);
+  // mma C7
   if (int64_t k = getKind().getMmaShape().k; getReduction() % k)
     return emitOpError("expected a reduction of a multiple of ")
            << k << " elements, found " << getReduction();
@@ -260,6 +285,7 @@ LogicalResult MmaOp::verify() {
 LogicalResult MmaWaitOp::verify() {
   // PTX ISA, wgmma.wait_group: N.
   constexpr int64_t kMost = 7;
+  // mma_wait C1
   if (int64_t pending = getPending(); pending < 0 || pending > kMost)
     return emitOpError("expected 0 to ")
            << kMost << " pending, found " << pending;

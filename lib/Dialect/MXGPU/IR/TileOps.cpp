@@ -38,11 +38,14 @@ SmallVector<int64_t, 2> mx::mxgpu::getFragmentShape(VectorType type) {
 /// neither crosses a chunk of the swizzle.
 static LogicalResult verifyFragment(Operation *op, BufferType buffer,
                                     VectorType type) {
+  // shared C10
   if (failed(verifyVectorSize(op, type)))
     return failure();
+  // shared C19
   if (type.isScalable() || type.getRank() > 2)
     return op->emitOpError("expected a fragment of 1 or 2 dimensions, found ")
            << type;
+  // shared C20
   if (buffer.getSpace() != Space::Smem || buffer.getShape().size() < 2 ||
       buffer.getShape().size() > 3 || buffer.getPadded())
     return op->emitOpError("expected a matrix in shared memory, or panels of "
@@ -51,12 +54,14 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
   Type element = type.getElementType();
   int64_t bits = getStoredBits(element);
   bool isNarrow = element.getIntOrFloatBitWidth() < 8;
+  // shared C21
   if (isNarrow ? !buffer.getElementType().isInteger(8)
                : element != buffer.getElementType())
     return op->emitOpError("expected a fragment of ")
            << buffer.getElementType() << ", found " << element;
   int64_t rowBytes = buffer.getShape().back() *
                      buffer.getElementType().getIntOrFloatBitWidth() / 8;
+  // shared C22
   if (buffer.getSwizzle() != mxgpu::Swizzle::None &&
       rowBytes != static_cast<int64_t>(buffer.getSwizzle()))
     return op->emitOpError("expected rows as long as their swizzle says, "
@@ -64,10 +69,12 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
            << buffer;
   SmallVector<int64_t, 2> shape = getFragmentShape(type);
   int64_t bytes = shape[1] * bits / 8;
+  // shared C23
   if (shape[1] * bits % 8 || (bytes != 4 && bytes != 8 && bytes % kChunkBytes))
     return op->emitOpError("expected rows of 4, 8 or a multiple of ")
            << kChunkBytes << " bytes, found " << type;
   SmallVector<int64_t, 2> matrix = getMatrixShape(buffer);
+  // shared C24
   if (matrix[0] % shape[0] || rowBytes % bytes)
     return op->emitOpError("expected a fragment that divides ")
            << buffer << ", found " << type;
@@ -86,10 +93,12 @@ static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer,
                                     FragmentType type) {
   FragmentLayoutAttr layout = type.getLayout();
   int64_t rows = layout.getWarpRows();
+  // store_shared C3
   if (!rows)
     return op.emitOpError("expected a fragment of which each warp holds "
                           "adjacent rows, found ")
            << type;
+  // store_shared C4
   if (buffer.getShape() != ArrayRef<int64_t>{rows, type.getColumns()} ||
       buffer.getElementType() != type.getElementType())
     return op.emitOpError("expected a buffer of the ")
@@ -99,10 +108,12 @@ static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer,
   int64_t rowBytes = buffer.getSizeInBytes() / rows;
   for (const FragmentRun &run : layout.getRuns()) {
     int64_t bytes = run.size * bits / 8;
+    // store_shared C5
     if (bits % 8 || (bytes != 4 && bytes != 8 && bytes % kChunkBytes))
       return op.emitOpError("expected runs of 4, 8 or a multiple of ")
              << kChunkBytes << " bytes in a thread's rows, found " << type;
   }
+  // store_shared C6
   if (rowBytes % kChunkBytes || !llvm::isPowerOf2_64(rowBytes) ||
       (buffer.getSwizzle() != mxgpu::Swizzle::None &&
        rowBytes != static_cast<int64_t>(buffer.getSwizzle())))
@@ -118,12 +129,14 @@ LogicalResult StoreSharedOp::verify() {
   BufferType buffer = getBuffer().getType();
   RingType ring = findRing(getBuffer());
   auto fragment = dyn_cast<FragmentType>(getValue().getType());
+  // store_shared C1
   if (getCoords().size() != (fragment ? 0 : 2))
     return emitOpError("expected ")
            << (fragment ? "no coordinates of a fragment"
                         : "a row and a column where a vector goes")
            << ", found " << getCoords().size();
   Scope scope = fragment ? Scope::Warp : Scope::Cta;
+  // store_shared C2
   if (ring && ring.getScope() != scope)
     return emitOpError("expected a ring with scope = ")
            << stringifyScope(scope) << ", found " << ring;
@@ -137,6 +150,7 @@ LogicalResult StoreScaleOp::verify() {
     return failure();
   BufferType buffer = getBuffer().getType();
   ArrayRef<int64_t> shape = buffer.getShape();
+  // store_scale C1
   if (buffer.getSpace() != Space::Smem || shape.back() != kScaleTileBytes ||
       (shape.size() != 1 && shape.size() != 3) ||
       buffer.getSwizzle() != mxgpu::Swizzle::None ||
@@ -154,16 +168,19 @@ LogicalResult BulkStoreOp::verify() {
     return failure();
   BufferType buffer = getBuffer().getType();
   auto dest = cast<MemRefType>(getDest().getType());
+  // bulk_store C1
   if (!dest.getLayout().isIdentity() || dest.getElementTypeBitWidth() % 8)
     return emitOpError("expected an array of whole bytes with identity layout, "
                        "found ")
            << dest;
+  // bulk_store C2
   if (getCoords().size() > static_cast<size_t>(dest.getRank()))
     return emitOpError("expected at most ")
            << dest.getRank() << " coordinates, found " << getCoords().size();
   int64_t parts = 1;
   if (std::optional<int64_t> part = getTile()) {
     parts = ShapedType::getNumElements(buffer.getShape().drop_back());
+    // bulk_store C3
     if (*part < 0 || *part >= parts)
       return emitOpError("expected a part below ")
              << parts << ", found " << *part;
@@ -172,6 +189,7 @@ LogicalResult BulkStoreOp::verify() {
   int64_t bytes = dest.getElementTypeBitWidth() / 8;
   for (int64_t size : dest.getShape().drop_front(getCoords().size()))
     bytes *= ShapedType::isDynamic(size) ? 0 : size;
+  // bulk_store C4
   if (bytes != buffer.getSizeInBytes() / parts || bytes % kChunkBytes)
     return emitOpError("expected coordinates that leave as many bytes as ")
            << (parts == 1 ? "" : "a part of ") << buffer
@@ -185,11 +203,13 @@ LogicalResult StoreRowsOp::verify() {
   if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())))
     return failure();
   BufferType buffer = getBuffer().getType();
+  // store_rows C1
   if (RingType ring = findRing(getBuffer());
       ring && ring.getScope() != Scope::Cta)
     return emitOpError("expected a ring with scope = cta, found ") << ring;
   if (failed(verifyStaged(*this, getBuffer())))
     return failure();
+  // store_rows C2
   if (buffer.getShape().size() != 2 || buffer.getPadded())
     return emitOpError("expected a matrix in shared memory, found ") << buffer;
   int64_t chunk =
@@ -198,6 +218,7 @@ LogicalResult StoreRowsOp::verify() {
                             VectorType::get(chunk, buffer.getElementType()))))
     return failure();
   auto dest = cast<MemRefType>(getDest().getType());
+  // store_rows C3
   if (dest.getRank() != 2 || !dest.getLayout().isIdentity() ||
       dest.getElementType() != buffer.getElementType())
     return emitOpError("expected a matrix of ")
@@ -210,14 +231,17 @@ LogicalResult QuantizeColumnsOp::verify() {
   auto input = cast<VectorType>(getInput().getType());
   auto elements = cast<VectorType>(getElements().getType());
   auto scales = cast<VectorType>(getScales().getType());
+  // shared C10
   for (VectorType type : {input, elements, scales})
     if (failed(verifyVectorSize(*this, type)))
       return failure();
   bool nvfp4 = isa<Float8E4M3FNType>(scales.getElementType());
   int64_t block = nvfp4 ? 16 : 32;
+  // quantize_columns C1
   if (!nvfp4 && !isa<Float8E8M0FNUType>(scales.getElementType()))
     return emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
            << scales;
+  // quantize_columns C2
   if (input.getRank() != 2 || input.getDimSize(0) != block ||
       !isa<BFloat16Type, Float16Type, Float32Type>(input.getElementType()))
     return emitOpError("expected ")
@@ -225,24 +249,30 @@ LogicalResult QuantizeColumnsOp::verify() {
            << input;
   int64_t columns = input.getDimSize(1);
   // The words of QuantizeMath.
+  // quantize_columns C3
   if (columns * input.getElementTypeBitWidth() != 32)
     return emitOpError("expected columns whose rows are words of 32 bits, "
                        "found ")
            << input;
   if (failed(verifyNarrow(*this, elements.getElementType(), nvfp4)))
     return failure();
+  // quantize_columns C4
   if (elements.getShape() != ArrayRef<int64_t>{columns, block})
     return emitOpError("expected ") << columns << " rows of " << block
                                     << " elements, found " << elements;
+  // quantize_columns C5
   if (scales.getShape() != ArrayRef<int64_t>{columns})
     return emitOpError("expected ") << columns << " scales, found " << scales;
+  // quantize_columns C6
   if (bool(getEncode()) != nvfp4)
     return emitOpError("expected encode with scales of f8E4M3FN, and only "
                        "then, found ")
            << scales;
+  // quantize_columns C7
   if (int64_t lanes = getLanes(); lanes != 1 && lanes * columns != block)
     return emitOpError("expected 1 lane or those of a square, ")
            << block / columns << ", found " << lanes;
+  // quantize_columns C8
   if (bool(getSeed()) != bool(getFirst()) ||
       bool(getSeed()) != bool(getStride()))
     return emitOpError("expected a seed, the number of the first element and "

@@ -106,6 +106,7 @@ private:
     if (state == State::Done)
       return success();
     if (state == State::OnPath) {
+      // kernel C25
       InFlightDiagnostic diag = event.op->emitOpError(
           "expected not to wait for itself through other roles, found a "
           "deadlock");

@@ -45,6 +45,7 @@ LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
   Value column = drain ? drain.getPlace() : load.getColumn();
   // PTX ISA, tcgen05.ld: all threads of a warp execute it together, with one
   // address.
+  // kernel C46
   if (!isUniform(column) || (load.getEmpty() && !isUniform(load.getEmpty())))
     return load.emitOpError("expected the threads of a role to agree on ")
            << (isUniform(column) ? "`empty`" : "the column")
@@ -57,11 +58,13 @@ LogicalResult mx::mxgpu::verifyColumns(LoadAccumulatorOp load) {
   int64_t count = getCount(load), overlap = 0;
   if (drain)
     overlap = drain.getStage().getType().getRing().getOverlap();
+  // kernel C47
   if (range->first < 0 || range->last > columns - count)
     return load.emitOpError("expected columns 0 to ")
            << columns - 1 << ", found columns " << range->first << " to "
            << range->last + count - 1;
   // Shared columns and the rest do not adjoin in the order of places.
+  // kernel C48
   for (int64_t place = range->first; place <= range->last; place += range->step)
     if (place < overlap && place + count > overlap)
       return load.emitOpError("expected places that are all shared or none, "

@@ -31,6 +31,7 @@ static LogicalResult verifyLoaded(RingOp ring, Port producer) {
     auto load = dyn_cast<TmaLoadOp>(user);
     if (!load)
       continue;
+    // kernel C34
     if (load->getBlock() != producer.take->getBlock())
       return load.emitOpError(
           "expected to be in the block that takes the stage");
@@ -38,6 +39,7 @@ static LogicalResult verifyLoaded(RingOp ring, Port producer) {
     if (load.getMulticast()) {
       // The other CTA's role, which is the same, loads the other part.
       auto &parts = loaded[getIndex(load.getBuffer())];
+      // kernel C35
       if (!parts.empty())
         return load.emitOpError("expected one load of each field, found a "
                                 "second of \"")
@@ -45,21 +47,25 @@ static LogicalResult verifyLoaded(RingOp ring, Port producer) {
       parts.assign(load.getNumBoxes(), true);
       continue;
     }
+    // kernel C36
     if (load.getBox() && !matchPattern(load.getBox(), m_ConstantInt(&part)))
       return load.emitOpError("expected a constant part, found another");
     auto &parts = loaded[getIndex(load.getBuffer())];
     if (parts.empty())
       parts.resize(load.getNumBoxes());
+    // kernel C37
     if (static_cast<int64_t>(parts.size()) != load.getNumBoxes())
       return load.emitOpError("expected boxes of one size in \"")
              << getBufferName(load.getBuffer()) << "\", found "
              << load.getMap().getType();
+    // kernel C35
     if (parts[part.getSExtValue()])
       return load.emitOpError("expected one load of each field, found a "
                               "second of \"")
              << getBufferName(load.getBuffer()) << '"';
     parts[part.getSExtValue()] = true;
   }
+  // kernel C38
   for (auto [name, parts] : llvm::zip_equal(ring.getType().getNames(), loaded))
     if (parts.empty() || llvm::is_contained(parts, false))
       return producer.give->emitOpError("expected a load into ")
@@ -70,6 +76,7 @@ static LogicalResult verifyLoaded(RingOp ring, Port producer) {
 
 /// Threads write something into each field.
 static LogicalResult verifyWritten(RingOp ring, Port producer) {
+  // kernel C39
   for (StringAttr name : ring.getType().getNames())
     if (llvm::none_of(producer.take->getUsers(), [&](Operation *user) {
           auto store = dyn_cast<StoreSharedOp>(user);
@@ -92,6 +99,7 @@ static LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
       auto mma = dyn_cast<MmaOp>(user);
       if (!mma || getBufferName(mma.getD()) != name)
         continue;
+      // kernel C40
       for (Operation *parent = mma->getParentOp();
            parent != block->getParentOp(); parent = parent->getParentOp())
         if (!isLoop(parent))
@@ -101,10 +109,12 @@ static LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
       if (!found || mma->getBlock() == block)
         found = mma;
     }
+    // kernel C41
     if (!found)
       return publish.emitOpError("expected an mma into field ")
              << name << " before it, found none";
     if (found->getBlock() != block && !publish.getEmpty()) {
+      // kernel C42
       InFlightDiagnostic diag = publish.emitOpError(
           "expected `empty` to say when no mma has run, found none");
       diag.attachNote(found.getLoc()) << "this is in a loop";
@@ -115,6 +125,7 @@ static LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
     auto load = dyn_cast<LoadAccumulatorOp>(user);
     if (!load)
       continue;
+    // kernel C43
     if (publish.getEmpty() && !load.getEmpty())
       return load.emitOpError("expected `empty`, because the stage may be "
                               "published empty, found none");
@@ -124,10 +135,12 @@ static LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
     for (Operation *parent = load->getParentOp(); !isa<RoleOp>(parent);
          parent = parent->getParentOp()) {
       auto ifOp = dyn_cast<scf::IfOp>(parent);
+      // kernel C44
       if (ifOp && !isUniform(ifOp.getCondition()))
         return load.emitOpError("expected the threads of a role to agree on "
                                 "the condition of the scf.if around it, "
                                 "found one that may depend on the thread");
+      // kernel C45
       if (!ifOp && !isLoop(parent))
         return load.emitOpError("expected only loops and scf.if around it, "
                                 "found ")

@@ -43,6 +43,7 @@ static LogicalResult verifyOperands(MmaOp mma) {
         continue;
       if (mma->getBlock() == user->getBlock() && isWaitedFor(mma, user))
         continue;
+      // kernel C49
       InFlightDiagnostic diag = mma.emitOpError(
           "expected an mxgpu.mma_wait for it between it and the release of the "
           "stage that it reads, found none");
@@ -75,6 +76,7 @@ static LogicalResult verifySums(MmaOp mma) {
         values.insert(loop.getRegionIterArgs()[use.getOperandNumber()]);
         continue;
       }
+      // kernel C50
       InFlightDiagnostic diag = user->emitOpError(
           "expected sums that an mxgpu.mma_wait with pending(0) gave, found "
           "some that may still change");

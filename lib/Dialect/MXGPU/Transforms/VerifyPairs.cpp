@@ -27,6 +27,7 @@ static LogicalResult verifyPort(RingOp ring, const Port &port,
                                 AsyncKind asyncKind) {
   RoleOp role = port.role;
   bool leads = asyncKind == AsyncKind::Mma;
+  // kernel C31
   if (asyncKind != AsyncKind::Roles && role.getOnLeader() != leads)
     return role.emitOpError(leads ? "expected a role on_leader for "
                                   : "expected a role of both CTAs for ")
@@ -34,6 +35,7 @@ static LogicalResult verifyPort(RingOp ring, const Port &port,
            << "\", found one " << (leads ? "of both CTAs" : "on_leader");
   for (Operation *loop : getLoops(port.take))
     if (llvm::any_of(loop->getOperands(), dependsOnRank)) {
+      // kernel C32
       InFlightDiagnostic diag =
           loop->emitOpError("expected equally many iterations in both CTAs of "
                             "a pair, found operands that depend on "
@@ -52,6 +54,7 @@ LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
     return kernel.isPair()
                ? verifyPort(ring, sides.producer, type.getProducer())
                : success();
+  // kernel C33
   if (type.isPair() != kernel.isPair())
     return ring.emitOpError("expected scope = ")
            << (kernel.isPair() ? "pair" : "cta") << " in a kernel with cluster("

@@ -101,12 +101,14 @@ private:
           continue;
         if (!isa_and_present<MXGPUDialect>(op->getDialect()) ||
             op->getNumRegions()) {
+          // kernel C14
           op->emitOpError("expected only operations of mxgpu, and no loops, to "
                           "take a stage or its buffers");
           return WalkResult::interrupt();
         }
         if (!isa_and_present<ProducerAcquireOp, ConsumerWaitOp>(
                 operand.getDefiningOp())) {
+          // kernel C15
           InFlightDiagnostic diag =
               op->emitOpError("expected what ")
               << ProducerAcquireOp::getOperationName() << " or "
@@ -125,6 +127,7 @@ private:
   LogicalResult collect(TakeOp take, Port Sides::*side) {
     auto ring = take.getRing().template getDefiningOp<RingOp>();
     RoleOp role = getRole(take);
+    // kernel C16
     for (Operation *loop : getLoops(take))
       if (!isa<ForEachWorkTileOp, ForEachKOp>(loop))
         return take.emitOpError("expected only mxgpu loops around it, found ")
@@ -135,6 +138,7 @@ private:
       place = &sides.others.emplace_back();
     Port &port = *place;
     if (port.take) {
+      // kernel C17
       InFlightDiagnostic diag = take.emitOpError("expected one ")
                                 << take->getName().getStringRef()
                                 << " of the ring, found another";
@@ -151,6 +155,7 @@ private:
         if (user->getBlock() == port.give->getBlock() &&
             user->isBeforeInBlock(port.give))
           std::swap(user, port.give);
+        // kernel C18
         InFlightDiagnostic diag =
             user->emitOpError("expected the stage to be given back once, found "
                               "a second time");
@@ -159,9 +164,11 @@ private:
       }
       port.give = user;
     }
+    // kernel C19
     if (!port.give)
       return take.emitOpError("expected the stage to be given back by ")
              << GiveOp::getOperationName() << ", found no use of it";
+    // kernel C20
     if (port.give->getBlock() != take->getBlock())
       return port.give->emitOpError(
           "expected to be in the block that takes the stage");
@@ -169,6 +176,7 @@ private:
       Operation *ancestor = take->getBlock()->findAncestorOpInBlock(*user);
       if (user != port.give && !ancestor->isBeforeInBlock(port.give) &&
           !isReadOfRest(user)) {
+        // kernel C21
         InFlightDiagnostic diag = user->emitOpError(
             "expected to use the stage before it is given back");
         diag.attachNote(port.give->getLoc()) << "given back here";
@@ -216,6 +224,7 @@ private:
 
   LogicalResult verifyRing(RingOp ring, const Sides &sides) {
     Port producer = sides.producer, consumer = sides.consumer;
+    // kernel C22
     if (!producer.take || !consumer.take)
       return ring.emitOpError("expected a role that ")
              << (producer.take ? "consumes" : "produces")
@@ -224,6 +233,7 @@ private:
       if (failed(verifyRequests(ring, sides)))
         return failure();
     } else if (producer.role == consumer.role)
+      // kernel C23
       return ring.emitOpError("expected different roles to produce and "
                               "consume, found ")
              << producer.role.getSymNameAttr() << " twice";
@@ -236,6 +246,7 @@ private:
       threads += getThreads(port);
     for (Port port : sides.getConsumers()) {
       if (!isSameNest(getLoops(producer.take), getLoops(port.take))) {
+        // kernel C24
         InFlightDiagnostic diag = ring.emitOpError(
             "expected the same loops around acquire and consume");
         diag.attachNote(producer.take->getLoc()) << "acquired here";
@@ -259,6 +270,7 @@ private:
     bool waits = false;
     llvm::SmallDenseSet<Operation *> roles;
     for (Port port : sides.getConsumers()) {
+      // kernel C26
       if (!roles.insert(port.role).second)
         return port.take->emitOpError(
                    "expected one mxgpu.consumer_wait of the ring in role ")
@@ -267,6 +279,7 @@ private:
                port.take->getBlock() == producer.give->getBlock() &&
                producer.give->isBeforeInBlock(port.take);
     }
+    // kernel C27
     if (!waits)
       return producer.give->emitOpError(
           "expected its role to consume the answer in the same iteration");
@@ -288,6 +301,7 @@ private:
     if (asyncKind == AsyncKind::Groups) {
       if (!role.getElected() && role.getWarps() == 1)
         return success();
+      // kernel C28
       return role.emitOpError("expected a role of 1 warp, not elected, for "
                               "groups of ring \"")
              << ring.getName() << '"';
@@ -295,12 +309,14 @@ private:
     if (asyncKind != AsyncKind::Threads) {
       if (role.getElected())
         return success();
+      // kernel C29
       return role.emitOpError("expected an elected role for ")
              << stringifyAsyncKind(asyncKind) << " of ring \"" << ring.getName()
              << '"';
     }
     if (found == threads)
       return success();
+    // kernel C30
     return role.emitOpError("expected ")
            << threads << " threads for ring \"" << ring.getName()
            << "\", found " << found;

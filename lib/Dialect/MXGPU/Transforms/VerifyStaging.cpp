@@ -34,11 +34,13 @@ static LogicalResult findOnce(ProducerAcquireOp acquire, StringAttr name,
                               SmallVectorImpl<Operation *> &uses) {
   Operation *found = nullptr;
   for (Operation *user : acquire.getBuffer(name).getUsers()) {
+    // kernel C53
     if (isa<UseOp>(user) && std::exchange(found, user))
       return user->emitOpError("expected one of each field, found a second "
                                "of ")
              << name;
   }
+  // kernel C54
   if (!found)
     return acquire.emitOpError("expected a ")
            << UseOp::getOperationName() << " of field " << name
@@ -53,25 +55,30 @@ static LogicalResult verifyStaged(ProducerAcquireOp acquire) {
   for (Operation *parent = acquire->getParentOp(); !isa<RoleOp>(parent);
        parent = parent->getParentOp()) {
     auto ifOp = dyn_cast<scf::IfOp>(parent);
+    // kernel C51
     if (!isa<ForEachWorkTileOp, ForEachKOp, scf::ForOp>(parent) &&
         !(ifOp && isUniform(ifOp.getCondition())))
       return acquire.emitOpError("expected only loops and conditions that "
                                  "threads agree on around it, found ")
              << parent->getName().getStringRef();
     auto loop = dyn_cast<scf::ForOp>(parent);
+    // kernel C52
     if (loop && !isUniform(loop.getInductionVar()))
       return acquire.emitOpError("expected loops whose bounds threads agree "
                                  "on around it");
   }
   Operation *publish = nullptr;
   for (Operation *user : acquire->getUsers()) {
+    // kernel C20
     if (user->getBlock() != acquire->getBlock())
       return user->emitOpError(
           "expected to be in the block that takes the stage");
+    // kernel C18
     if (isa<ProducerCommitOp>(user) && std::exchange(publish, user))
       return user->emitOpError("expected the stage to be given back once, "
                                "found a second time");
   }
+  // kernel C19
   if (!publish)
     return acquire.emitOpError("expected the stage to be given back by "
                                "mxgpu.producer_commit, found no use of it");
@@ -83,6 +90,7 @@ static LogicalResult verifyStaged(ProducerAcquireOp acquire) {
     uses.push_back(publish);
     for (auto [first, second] : llvm::zip(uses, llvm::drop_begin(uses)))
       if (!first->isBeforeInBlock(second)) {
+        // kernel C55
         InFlightDiagnostic diag = second->emitOpError("expected to come after ")
                                   << first->getName().getStringRef();
         diag.attachNote(first->getLoc()) << "this is later";
@@ -101,6 +109,7 @@ static LogicalResult verifyOneAtATime(ProducerAcquireOp acquire) {
     WalkResult result = op->walk([&](ProducerAcquireOp other) {
       if (other.getRing() != acquire.getRing())
         return WalkResult::advance();
+      // kernel C56
       InFlightDiagnostic diag =
           other.emitOpError("expected the stage before to be published first");
       diag.attachNote(acquire.getLoc()) << "it is taken here";
@@ -147,6 +156,7 @@ static LogicalResult verifyParts(ProducerAcquireOp acquire) {
       if (store.getBuffer().getDefiningOp() != acquire || !getCopied(store) ||
           found.insert({store.getBuffer(), *getCopied(store)}).second)
         return success();
+      // kernel C68
       return store.emitOpError(
                  "expected each part to be copied once, found part ")
              << *getCopied(store) << " of \""
@@ -171,6 +181,7 @@ static Value getCondition(Operation *op) {
 /// copies, one of each field, and publish. What is written after the first copy
 /// could be missed: the threads wait for each other there and nowhere else.
 static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
+  // kernel C16
   for (Operation *loop : getLoops(acquire))
     if (!isa<ForEachWorkTileOp, ForEachKOp>(loop))
       return acquire.emitOpError("expected only mxgpu loops around it, found ")
@@ -182,16 +193,19 @@ static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
       copies.push_back(user);
     else if (isa<ProducerCommitOp>(user))
       publishes.push_back(user);
+  // kernel C18
   if (publishes.size() != 1)
     return acquire.emitOpError("expected the stage to be given back once by "
                                "mxgpu.producer_commit, found ")
            << publishes.size() << " times";
   for (auto [name, view] : llvm::zip_equal(
            acquire.getRing().getType().getNames(), acquire.getBuffers())) {
+    // kernel C62
     if (llvm::none_of(view.getUsers(), isWrite))
       return acquire.emitOpError("expected a store into field ")
              << name << ", found none";
     int64_t expected = getNumCopies(cast<TypedValue<BufferType>>(view));
+    // kernel C63
     if (int64_t count = llvm::count_if(view.getUsers(), isCopy);
         count != expected)
       return acquire.emitOpError("expected ")
@@ -200,17 +214,21 @@ static LogicalResult verifySlotOfRole(ProducerAcquireOp acquire) {
   }
   Operation *publish = publishes[0];
   for (Operation *copy : copies) {
+    // kernel C64
     if (copy->getBlock() != block || publish->getBlock() != block)
       return copy->emitOpError("expected to be in the block that takes the "
                                "stage, and publish with it");
+    // kernel C65
     if (!copy->isBeforeInBlock(publish))
       return copy->emitOpError("expected to come before mxgpu.producer_commit");
+    // kernel C66
     if (Value condition = getCondition(copy);
         condition && !isUniform(condition))
       return copy->emitOpError("expected a condition that threads agree on");
     for (Operation *user : acquire->getUsers())
       if (isWrite(user) &&
           !block->findAncestorOpInBlock(*user)->isBeforeInBlock(copy)) {
+        // kernel C67
         InFlightDiagnostic diag = user->emitOpError(
             "expected to come before the copies from its stage");
         diag.attachNote(copy->getLoc()) << "a copy";
@@ -224,16 +242,19 @@ static LogicalResult verifyStagingOfRole(RingOp ring) {
   ProducerAcquireOp taken;
   for (Operation *user : ring.getResult().getUsers()) {
     auto acquire = dyn_cast<ProducerAcquireOp>(user);
+    // kernel C61
     if (!acquire || taken)
       return user->emitOpError("expected a ring for tma_store to be acquired "
                                "in one place only");
     taken = acquire;
   }
+  // kernel C22
   if (!taken)
     return ring.emitOpError("expected a role that produces its stages, found "
                             "none");
   RoleOp role = getRole(taken);
   int64_t threads = ring.getType().getProducerThreads();
+  // kernel C30
   if (role.getElected() ||
       static_cast<int64_t>(role.getWarps()) * 32 != threads)
     return role.emitOpError("expected ")
@@ -247,15 +268,18 @@ static LogicalResult verifyStagingOfRole(RingOp ring) {
 LogicalResult mx::mxgpu::verifyStaging(RingOp ring) {
   if (ring.getType().getScope() == Scope::Cta)
     return verifyStagingOfRole(ring);
+  // kernel C57
   if (ring.getType().getNames().size() != 1)
     return ring.emitOpError("expected one field in a warp's own ring, found ")
            << ring.getType().getNames().size();
   RoleOp role;
   for (Operation *user : ring.getResult().getUsers()) {
     auto acquire = dyn_cast<ProducerAcquireOp>(user);
+    // kernel C58
     if (!acquire)
       return user->emitOpError("expected a warp's own ring to be acquired, "
                                "and emptied by tma_store");
+    // kernel C59
     if (role && getRole(acquire) != role)
       return acquire.emitOpError("expected one role to use a warp's own "
                                  "ring, found another");
@@ -263,10 +287,12 @@ LogicalResult mx::mxgpu::verifyStaging(RingOp ring) {
     if (failed(verifyStaged(acquire)) || failed(verifyOneAtATime(acquire)))
       return failure();
   }
+  // kernel C22
   if (!role)
     return ring.emitOpError("expected a role that produces its stages, found "
                             "none");
   int64_t threads = ring.getType().getProducerThreads();
+  // kernel C60
   if (role.getElected() || threads != 32)
     return role.emitOpError("expected whole warps, and 32 threads for ring \"")
            << ring.getName() << "\", found " << threads << " threads in "

@@ -24,31 +24,48 @@ gpu.module @kernels {
     }
   }
 
-  // Three steps lead back to a stage, known or not; two do not.
+  // Three steps, or six, lead back to a stage, known or not: the end of a region is
+  // told so. Between them each step stays: the first stage by another name would keep
+  // its addresses in registers until then. Two steps lead elsewhere.
   // CHECK-LABEL: mxgpu.kernel @chain(
-  // CHECK:         scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}})
-  // CHECK-NEXT:      %[[NEXT:.*]] = mxgpu.next_stage %[[STAGE]]
-  // CHECK-NEXT:      %[[SECOND:.*]] = mxgpu.next_stage %[[NEXT]]
-  // CHECK-NEXT:      %[[NUMBER:.*]] = mxgpu.stage_number %[[SECOND]]
+  // CHECK:         %[[ENDS:.*]]:2 = scf.for {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}, %[[OTHER:.*]] = %{{.*}})
+  // CHECK-NEXT:      %[[A:.*]] = mxgpu.next_stage %[[STAGE]]
+  // CHECK-NEXT:      %[[B:.*]] = mxgpu.next_stage %[[A]]
+  // CHECK-NEXT:      %[[C:.*]] = mxgpu.next_stage %[[B]]
+  // CHECK-NEXT:      %[[NUMBER:.*]] = mxgpu.stage_number %[[C]]
   // CHECK-NEXT:      memref.store %[[NUMBER]]
-  // CHECK-NEXT:      %[[NUMBER:.*]] = mxgpu.stage_number %[[STAGE]]
-  // CHECK-NEXT:      memref.store %[[NUMBER]]
-  // CHECK-NEXT:      scf.yield %[[NEXT]]
-  mxgpu.kernel @chain(%out: memref<1xi32>, %n: index) {
+  // CHECK-NEXT:      %[[BRANCH:.*]] = scf.if %{{.*}} {
+  // CHECK:             scf.yield %[[OTHER]]
+  // CHECK:           } else {
+  // CHECK-NEXT:        %[[E:.*]] = mxgpu.next_stage %[[OTHER]]
+  // CHECK-NEXT:        %[[F:.*]] = mxgpu.next_stage %[[E]]
+  // CHECK-NEXT:        scf.yield %[[F]]
+  // CHECK:           scf.yield %[[A]], %[[BRANCH]]
+  mxgpu.kernel @chain(%out: memref<1xi32>, %n: index, %some: i1) {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @role warps(1) {
       %first = mxgpu.get_stage %ring[0] : !ring
-      %end = scf.for %i = %c0 to %n step %c1 iter_args(%stage = %first) -> !stage {
+      %ends:2 = scf.for %i = %c0 to %n step %c1 iter_args(%stage = %first, %other = %first) -> (!stage, !stage) {
         %a = mxgpu.next_stage %stage : !stage
         %b = mxgpu.next_stage %a : !stage
         %c = mxgpu.next_stage %b : !stage
-        %second = mxgpu.stage_number %b : !stage
-        memref.store %second, %out[%c0] : memref<1xi32>
-        %third = mxgpu.stage_number %c : !stage
-        memref.store %third, %out[%c0] : memref<1xi32>
-        scf.yield %a : !stage
+        %number = mxgpu.stage_number %c : !stage
+        memref.store %number, %out[%c0] : memref<1xi32>
+        %branch = scf.if %some -> !stage {
+          %d0 = mxgpu.next_stage %other : !stage
+          %d1 = mxgpu.next_stage %d0 : !stage
+          %last = mxgpu.stage_number %d1 : !stage
+          memref.store %last, %out[%c0] : memref<1xi32>
+          %d2 = mxgpu.next_stage %d1 : !stage
+          scf.yield %d2 : !stage
+        } else {
+          %e = mxgpu.next_stage %other : !stage
+          %f = mxgpu.next_stage %e : !stage
+          scf.yield %f : !stage
+        }
+        scf.yield %a, %branch : !stage, !stage
       }
     }
   }

@@ -7,6 +7,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @role warps(1) {
       %end = mxgpu.get_stage %ring[2] : !ring
+      // get_stage C1
       // expected-error @below {{'mxgpu.get_stage' op expected a number up to 2, that of the end, found 3}}
       %stage = mxgpu.get_stage %ring[3] : !ring
     }
@@ -22,6 +23,7 @@ gpu.module @kernels {
     %other = mxgpu.ring "other" : !ring
     mxgpu.role @role warps(1) {
       %either = arith.select %some, %ring, %other : !ring
+      // shared C4
       // expected-error @below {{'mxgpu.get_stage' op expected a ring made in the kernel}}
       %stage = mxgpu.get_stage %either[0] : !ring
     }
@@ -36,6 +38,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %ring[0] : !ring
+      // other_stage C1
       // expected-error @below {{'mxgpu.other_stage' op expected a ring of 2 stages, found 3}}
       %other = mxgpu.other_stage %stage : !mxgpu.stage<!ring>
     }
@@ -51,6 +54,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %ring[0] : !ring
+      // stage_number C1
       // expected-error-re @below {{'mxgpu.stage_number' op expected a stage in tensor memory or for bulk stores, found '!mxgpu.stage<{{.*}}>'}}
       %number = mxgpu.stage_number %stage : !mxgpu.stage<!ring>
     }
@@ -66,6 +70,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       %first = mxgpu.get_stage %ring[0] : !ring
       %last = mxgpu.get_stage %ring[1] : !ring
+      // advance C1
       // expected-error @below {{'mxgpu.advance' op expected stages 0 and 2 by mxgpu.get_stage as first and end}}
       %next, %next_parity = mxgpu.advance %first, %parity in(%first, %last) : !mxgpu.stage<!ring>
     }
@@ -80,6 +85,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %ring[0] : !ring
+      // stage_buffers C1
       // expected-error @below {{'mxgpu.stage_buffers' op expected the first column of tensor memory}}
       %d = mxgpu.stage_buffers %ring, %stage : !ring, !mxgpu.stage<!ring>
     }
@@ -94,6 +100,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %ring[0] : !ring
+      // stage_buffers C1
       // expected-error @below {{'mxgpu.stage_buffers' op expected no column of tensor memory}}
       %x = mxgpu.stage_buffers %ring, %stage tensor_memory(%column) : !ring, !mxgpu.stage<!ring>
     }
@@ -108,6 +115,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %ring[0] : !ring
+      // stage_buffers C2
       // expected-error @below {{'mxgpu.stage_buffers' op expected the number of the warp}}
       %x = mxgpu.stage_buffers %ring, %stage : !ring, !mxgpu.stage<!ring>
     }
@@ -122,6 +130,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %ring[0] : !ring
+      // stage_buffers C2
       // expected-error @below {{'mxgpu.stage_buffers' op expected no number of a warp}}
       %x = mxgpu.stage_buffers %ring, %stage warp(%warp) : !ring, !mxgpu.stage<!ring>
     }
@@ -138,6 +147,7 @@ gpu.module @kernels {
     %longer = mxgpu.ring "longer" : !longer
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %longer[2] : !longer
+      // shared C5
       // expected-error-re @below {{'mxgpu.stage_barriers' op expected a stage of the ring, found '!mxgpu.stage<{{.*}}3 x {{.*}}>'}}
       %full, %empty = mxgpu.stage_barriers %ring, %stage : !ring, !mxgpu.stage<!longer>
     }
@@ -152,6 +162,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %ring[0] : !ring
+      // stage_barriers C1
       // expected-error @below {{'mxgpu.stage_barriers' op expected a ring with barriers, found one for bulk stores}}
       %full, %empty = mxgpu.stage_barriers %ring, %stage : !ring, !mxgpu.stage<!ring>
     }
@@ -167,6 +178,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %ring[0] : !ring
       %d = mxgpu.stage_buffers %ring, %stage tensor_memory(%column) : !ring, !mxgpu.stage<!ring>
+      // buffer_address C1
       // expected-error @below {{'mxgpu.buffer_address' op expected a buffer in shared memory, found '!mxgpu.buffer<tmem<128x32xf32>>'}}
       %address = mxgpu.buffer_address %d : !mxgpu.buffer<tmem<128x32xf32>> -> !llvm.ptr<3>
     }
@@ -183,6 +195,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %ring[0] : !ring
       %x = mxgpu.stage_buffers %ring, %stage : !ring, !mxgpu.stage<!ring>
+      // buffer_address C2
       // expected-error @below {{'mxgpu.buffer_address' op expected an address of type '!llvm.ptr<3>', found 'f32'}}
       %address = mxgpu.buffer_address %x : !mxgpu.buffer<smem<16xi8>> -> f32
     }
@@ -195,6 +208,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %ring = mxgpu.ring "ring" : !ring
+    // init_barriers C1
     // expected-error @below {{'mxgpu.init_barriers' op expected a ring with barriers, made in the kernel}}
     mxgpu.init_barriers %ring full(1) empty(1) : !ring
     mxgpu.role @role warps(1) {
@@ -208,6 +222,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %ring = mxgpu.ring "ring" : !ring
+    // init_barriers C2
     // expected-error @below {{'mxgpu.init_barriers' op expected a kernel with cluster(2) around counts of another CTA}}
     mxgpu.init_barriers %ring full(1) empty(1) other_empty(2) : !ring
     mxgpu.role @role warps(1) {
@@ -237,6 +252,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       %stage = mxgpu.get_stage %ring[0] : !ring
       %full, %empty = mxgpu.stage_barriers %ring, %stage : !ring, !mxgpu.stage<!ring>
+      // arrive C1
       // expected-error @below {{'mxgpu.arrive' op expected one arrival with the bytes that it expects, found 2}}
       mxgpu.arrive %full expect(16) count(2) : !mxgpu.barrier
     }
@@ -245,5 +261,6 @@ gpu.module @kernels {
 
 // -----
 
+// barrier C1
 // expected-error @below {{expected a barrier of a cta or a pair, found one of a warp}}
 func.func private @barrier() -> !mxgpu.barrier<warp>

@@ -3,6 +3,7 @@
 // Every error of the operations' verifiers, in the order of MXGPUOps.td.
 
 gpu.module @kernels {
+  // kernel C3
   // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4x4xf32, affine_map<(d0, d1) -> (d0, d1 floordiv 2, d1 mod 2)>>'}}
   mxgpu.kernel @kernel(%a: memref<4x4xf32, affine_map<(d0, d1) -> (d0, d1 floordiv 2, d1 mod 2)>>) {
     mxgpu.role @role warps(1) {
@@ -13,6 +14,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C3
   // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<4xf32, 3>'}}
   mxgpu.kernel @kernel(%a: memref<4xf32, 3>) {
     mxgpu.role @role warps(1) {
@@ -23,6 +25,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C3
   // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'memref<*xf32>'}}
   mxgpu.kernel @kernel(%a: memref<*xf32>) {
     mxgpu.role @role warps(1) {
@@ -33,6 +36,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C3
   // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'i7'}}
   mxgpu.kernel @kernel(%a: i7) {
     mxgpu.role @role warps(1) {
@@ -43,6 +47,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C3
   // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'si32'}}
   mxgpu.kernel @kernel(%a: si32) {
     mxgpu.role @role warps(1) {
@@ -53,6 +58,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C3
   // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'f8E4M3FN'}}
   mxgpu.kernel @kernel(%a: f8E4M3FN) {
     mxgpu.role @role warps(1) {
@@ -63,6 +69,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C3
   // expected-error @below {{'mxgpu.kernel' op expected tensor maps, memrefs with strides in the default memory space, indices, integers or floats, found argument 0 of type 'tensor<4xf32>'}}
   mxgpu.kernel @kernel(%a: tensor<4xf32>) {
     mxgpu.role @role warps(1) {
@@ -73,6 +80,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C10
   // expected-error @below {{'mxgpu.kernel' op expected at least 1 role, found none}}
   mxgpu.kernel @kernel() {
     %c0 = arith.constant 0 : index
@@ -82,6 +90,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C11
   // expected-error @below {{'mxgpu.kernel' op expected at most 1024 threads, found 1056}}
   mxgpu.kernel @kernel() {
     mxgpu.role @a warps(32) {
@@ -94,6 +103,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C5
   // expected-error @below {{'mxgpu.kernel' op expected smem_bytes of at least 0, found -1}}
   mxgpu.kernel @kernel() smem(-1) {
     mxgpu.role @role warps(1) {
@@ -104,6 +114,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C7
   // expected-error @below {{'mxgpu.kernel' op expected tmem_columns, tmem_slot and tmem_warp together}}
   mxgpu.kernel @kernel() attributes {tmem_columns = 128 : i64} {
     mxgpu.role @role warps(1) {
@@ -114,6 +125,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C7
   // expected-error @below {{'mxgpu.kernel' op expected tmem_columns, tmem_slot and tmem_warp together}}
   mxgpu.kernel @kernel() attributes {tmem_columns = 128 : i64, tmem_slot = 0 : i64} {
     mxgpu.role @role warps(1) {
@@ -124,6 +136,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C12
   // expected-error @below {{'mxgpu.kernel' op expected tmem_warp from 0 to 2, found 3}}
   mxgpu.kernel @kernel() tmem(32 at 0 warp 3) {
     mxgpu.role @role warps(3) {
@@ -134,6 +147,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C6
   // expected-error @below {{'mxgpu.kernel' op expected min_ctas of at least 1, found 0}}
   mxgpu.kernel @kernel() min_ctas(0) {
     mxgpu.role @role warps(1) {
@@ -144,6 +158,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C13
   // expected-error @below {{'mxgpu.kernel' op expected registers only where roles divide them, found 64}}
   mxgpu.kernel @kernel() registers(64) {
     mxgpu.role @role warps(1) {
@@ -154,6 +169,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // shared C9
   // expected-error @below {{'mxgpu.kernel' op expected registers in multiples of 8 from 24 to 256, found 20}}
   mxgpu.kernel @kernel() registers(20) {
     mxgpu.role @role warps(1) registers(24) {
@@ -165,6 +181,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // role C2
     // expected-error @below {{'mxgpu.role' op expected a barrier from 1 to 15, found 16}}
     mxgpu.role @role warps(1) first_warp(0) barrier(16) {
     }
@@ -177,6 +194,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel() {
     mxgpu.role @a warps(1) barrier(2) {
     }
+    // role C4
     // expected-error @below {{'mxgpu.role' op expected roles with different barriers, found 2 twice}}
     mxgpu.role @b warps(1) barrier(2) {
     }
@@ -186,6 +204,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C9
   // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 16}}
   mxgpu.kernel @kernel() tmem(16 at 0 warp 0) {
     mxgpu.role @role warps(1) {
@@ -196,6 +215,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C9
   // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 96}}
   mxgpu.kernel @kernel() tmem(96 at 0 warp 0) {
     mxgpu.role @role warps(1) {
@@ -206,6 +226,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C9
   // expected-error @below {{'mxgpu.kernel' op expected a power of two from 32 to 512 tmem_columns, found 1024}}
   mxgpu.kernel @kernel() tmem(1024 at 0 warp 0) {
     mxgpu.role @role warps(1) {
@@ -216,6 +237,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C1
   // expected-error @below {{'mxgpu.kernel' op expected no results, found 1}}
   "mxgpu.kernel"() <{sym_name = "kernel", function_type = () -> f32}> ({
     mxgpu.role @role warps(1) {
@@ -226,6 +248,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C2
   // expected-error @below {{'mxgpu.kernel' op expected arguments of the kernel's type '(i32) -> ()', found ('index')}}
   "mxgpu.kernel"() <{sym_name = "kernel", function_type = (i32) -> ()}> ({
   ^body(%a: index):
@@ -256,6 +279,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // role C1
     // expected-error @below {{'mxgpu.role' op expected at most 32 warps, found 1152921504606846976}}
     mxgpu.role @role warps(1152921504606846976) {
     }
@@ -266,6 +290,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // role C3
     // expected-error @below {{'mxgpu.role' op expected 1 warp in an elected role, found 2}}
     mxgpu.role @role warps(2) elected {
     }
@@ -278,6 +303,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel() {
     mxgpu.role @role warps(1) {
     }
+    // role C5
     // expected-error @below {{'mxgpu.role' op expected roles with different names, found "role" twice}}
     mxgpu.role @role warps(1) {
     }
@@ -290,6 +316,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel() {
     mxgpu.role @a warps(4) first_warp(0) {
     }
+    // role C6
     // expected-error @below {{'mxgpu.role' op expected first_warp 4, which follows the role before, found 5}}
     mxgpu.role @b warps(1) first_warp(5) {
     }
@@ -306,6 +333,7 @@ mxgpu.role @role warps(1) {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
+    // tile_scheduler C1
     // expected-error @below {{'mxgpu.tile_scheduler' op expected 2 tile sizes, found 1}}
     %work = mxgpu.tile_scheduler static raster = linear tile [128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
@@ -317,6 +345,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
+    // tile_scheduler C2
     // expected-error @below {{'mxgpu.tile_scheduler' op expected tile sizes of at least 1, found 0}}
     %work = mxgpu.tile_scheduler static raster = linear tile [128, 0] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
@@ -343,6 +372,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %work = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
+      // shared C8
       // expected-error @below {{'mxgpu.for_each_work_tile' op expected body arguments of types ('index', 'index', 'index', 'index', 'index'), found ('index')}}
       "mxgpu.for_each_work_tile"(%work) ({
       ^body(%e: index):
@@ -359,6 +389,7 @@ gpu.module @kernels {
     %b = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
     %work = arith.select %yes, %a, %b : !mxgpu.tile_scheduler
     mxgpu.role @role warps(1) {
+      // for_each_work_tile C1
       // expected-error @below {{'mxgpu.for_each_work_tile' op expected a work source made in the kernel}}
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %work {
       }
@@ -395,6 +426,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     mxgpu.role @role warps(1) {
+      // shared C8
       // expected-error @below {{'mxgpu.for_each_k' op expected body arguments of types ('index', 'index', 'i1'), found ()}}
       "mxgpu.for_each_k"(%n, %n) <{step = 128 : i64}> ({
       ^body:
@@ -409,6 +441,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %v: f32) {
     mxgpu.role @role warps(1) {
+      // shared C8
       // expected-error @below {{'mxgpu.for_each_k' op expected body arguments of types ('index', 'index', 'i1', 'f32'), found ('index', 'index', 'i1')}}
       %sum = "mxgpu.for_each_k"(%n, %n, %v) <{step = 128 : i64}> ({
       ^body(%k: index, %extent: index, %first: i1):
@@ -423,6 +456,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %v: f32) {
     mxgpu.role @role warps(1) {
+      // for_each_k C2
       // expected-error @below {{'mxgpu.for_each_k' op expected results of types ('f32'), found ('f32', 'f32')}}
       %sums:2 = "mxgpu.for_each_k"(%n, %n, %v) <{step = 128 : i64}> ({
       ^body(%k: index, %extent: index, %first: i1, %sum: f32):
@@ -438,6 +472,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %v: f32) {
     mxgpu.role @role warps(1) {
       %sum = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 iter_args(%x = %v : f32) {
+        // yield C1
         // expected-error @below {{'mxgpu.yield' op expected values of types ('f32'), found ('index')}}
         mxgpu.yield %k : index
       }
@@ -451,6 +486,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %v: f32) {
     mxgpu.role @role warps(1) {
+      // yield C1
       // expected-error @below {{'mxgpu.yield' op expected values of types ('f32'), found ()}}
       %sum = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 iter_args(%x = %v : f32) {
       }
@@ -494,6 +530,7 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(4) {
       %stage, %d = mxgpu.consumer_wait %acc : !acc
+      // for_each_k C1
       // expected-error @below {{'mxgpu.for_each_k' op expected values that loops can carry, found '!mxgpu.stage<}}
       %last = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 iter_args(%s = %stage : !acc_stage) {
         mxgpu.yield %s : !acc_stage
@@ -511,6 +548,7 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(4) {
       %stage, %d = mxgpu.consumer_wait %acc : !acc
+      // for_each_k C1
       // expected-error @below {{'mxgpu.for_each_k' op expected values that loops can carry, found '!mxgpu.buffer<tmem<128x128xf32>>'}}
       %last = mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 iter_args(%b = %d : !d) {
         mxgpu.yield %b : !d
@@ -523,6 +561,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // shared C7
     // expected-error @below {{'mxgpu.thread_id' op expected to be inside a role}}
     %thread = mxgpu.thread_id
     mxgpu.role @role warps(1) {
@@ -537,6 +576,7 @@ gpu.module @kernels {
     // expected-note @below {{here}}
     mxgpu.role @role warps(1) {
     }
+    // wait_dependencies C1
     // expected-error @below {{'mxgpu.wait_dependencies' op expected no role and no access to memory before it, found mxgpu.role}}
     mxgpu.wait_dependencies
   }
@@ -549,6 +589,7 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     // expected-note @below {{here}}
     %rows = memref.load %n[%c0] : memref<1xindex>
+    // wait_dependencies C1
     // expected-error @below {{'mxgpu.wait_dependencies' op expected no role and no access to memory before it, found memref.load}}
     mxgpu.wait_dependencies
     mxgpu.role @role warps(1) {
@@ -561,6 +602,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     mxgpu.wait_dependencies
+    // shared C7
     // expected-error @below {{'mxgpu.launch_dependents' op expected to be inside a role}}
     mxgpu.launch_dependents
     mxgpu.role @role warps(1) {
@@ -573,6 +615,7 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // ring C10
     // expected-error @below {{'mxgpu.ring' op expected 4 offsets, found 1}}
     %in = mxgpu.ring "in" offsets [0] barriers(0) stride(16) : !in
     mxgpu.role @role warps(1) {
@@ -585,6 +628,7 @@ gpu.module @kernels {
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // ring C12
     // expected-error @below {{'mxgpu.ring' op expected offsets and barriers together}}
     %acc = mxgpu.ring "acc" offsets [0] stride(16) : !acc
     mxgpu.role @role warps(1) {
@@ -597,6 +641,7 @@ gpu.module @kernels {
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // ring C13
     // expected-error @below {{'mxgpu.ring' op expected offsets of at least 0, found -4}}
     %acc = mxgpu.ring "acc" offsets [-4] barriers(0) stride(16) : !acc
     mxgpu.role @role warps(1) {
@@ -609,6 +654,7 @@ gpu.module @kernels {
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // ring C14
     // expected-error @below {{'mxgpu.ring' op expected barriers at 0 or above, found -8}}
     %acc = mxgpu.ring "acc" offsets [0] barriers(-8) stride(16) : !acc
     mxgpu.role @role warps(1) {
@@ -621,6 +667,7 @@ gpu.module @kernels {
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // ring C11
     // expected-error @below {{'mxgpu.ring' op expected offsets and a stride together}}
     %acc = mxgpu.ring "acc" offsets [0] barriers(0) : !acc
     mxgpu.role @role warps(1) {
@@ -633,6 +680,7 @@ gpu.module @kernels {
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // ring C15
     // expected-error @below {{'mxgpu.ring' op expected a stride of at least 1, found 0}}
     %acc = mxgpu.ring "acc" offsets [0] barriers(0) stride(0) : !acc
     mxgpu.role @role warps(1) {
@@ -645,6 +693,7 @@ gpu.module @kernels {
 !staging = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(128), consumer = tma_store, scope = warp>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
+    // ring C12
     // expected-error @below {{'mxgpu.ring' op expected no barriers for stages of tma_store}}
     %staging = mxgpu.ring "staging" offsets [0] barriers(0) stride(4096) : !staging
     mxgpu.role @role warps(1) {
@@ -658,6 +707,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     mxgpu.role @role warps(1) {
+      // shared C6
       // expected-error @below {{'mxgpu.ring' op expected to be directly inside a kernel}}
       %acc = mxgpu.ring "acc" : !acc
     }
@@ -672,6 +722,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) {
     }
+    // shared C7
     // expected-error @below {{'mxgpu.producer_acquire' op expected to be inside a role}}
     %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
   }
@@ -685,6 +736,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) {
     }
+    // shared C7
     // expected-error @below {{'mxgpu.consumer_wait' op expected to be inside a role}}
     %stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
   }
@@ -699,6 +751,7 @@ gpu.module @kernels {
     %b = mxgpu.ring "b" : !in
     %in = arith.select %yes, %a, %b : !in
     mxgpu.role @role warps(1) {
+      // shared C4
       // expected-error @below {{'mxgpu.producer_acquire' op expected a ring made in the kernel}}
       %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.producer_acquire %in : !in
     }
@@ -714,6 +767,7 @@ gpu.module @kernels {
     %b = mxgpu.ring "b" : !in
     %in = arith.select %yes, %a, %b : !in
     mxgpu.role @role warps(1) {
+      // shared C4
       // expected-error @below {{'mxgpu.consumer_wait' op expected a ring made in the kernel}}
       %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
     }
@@ -745,6 +799,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
+      // shared C1
       // expected-error @below {{'mxgpu.producer_commit' op expected a stage of mxgpu.producer_acquire}}
       mxgpu.producer_commit %stage : !in_stage
     }
@@ -760,6 +815,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
+      // shared C1
       // expected-error @below {{'mxgpu.consumer_release' op expected a stage of mxgpu.consumer_wait}}
       mxgpu.consumer_release %stage : !in_stage
     }
@@ -780,6 +836,7 @@ gpu.module @kernels {
       } else {
         scf.yield %stage : !acc_stage
       }
+      // shared C1
       // expected-error @below {{'mxgpu.producer_commit' op expected a stage of mxgpu.producer_acquire}}
       mxgpu.producer_commit %same : !acc_stage
     }
@@ -797,6 +854,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
+      // shared C2
       // expected-error @below {{'mxgpu.tma_load' op expected a buffer of mxgpu.producer_acquire, found one of mxgpu.consumer_wait}}
       mxgpu.tma_load %map[%n, %n] into %a for %stage : !map, !a, !in_stage
     }
@@ -814,6 +872,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
+      // tma_load C3
       // expected-error @below {{'mxgpu.tma_load' op expected at most 2 coordinates, found 3}}
       mxgpu.tma_load %map[%n, %n, %n] into %a for %stage : !map, !a, !in_stage
     }
@@ -831,6 +890,7 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.producer_acquire %acc : !acc
+      // tma_load C1
       // expected-error @below {{'mxgpu.tma_load' op expected a buffer in shared memory, found '!mxgpu.buffer<tmem<128x128xf32>>'}}
       mxgpu.tma_load %map[%n, %n] into %d for %stage : !map, !d, !acc_stage
     }
@@ -848,6 +908,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) {
       %stage, %a = mxgpu.producer_acquire %in : !in
+      // tma_load C4
       // expected-error @below {{'mxgpu.tma_load' op expected a ring with producer tma, found threads}}
       mxgpu.tma_load %map[%n, %n] into %a for %stage : !map, !a, !in_stage
     }
@@ -868,6 +929,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
       %t, %t_a, %t_b, %t_sfa, %t_sfb = mxgpu.producer_acquire %in2 : !in
+      // tma_load C2
       // expected-error @below {{'mxgpu.tma_load' op expected a buffer of the stage that it fills}}
       mxgpu.tma_load %map[%n, %n] into %s_a for %t : !map, !a, !in_stage
     }
@@ -886,6 +948,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
       %other = ub.poison : !a
+      // tma_load C2
       // expected-error @below {{'mxgpu.tma_load' op expected a buffer of the stage that it fills}}
       mxgpu.tma_load %map[%n, %n] into %other for %stage : !map, !a, !in_stage
     }
@@ -904,6 +967,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) elected {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
       %t, %t_a, %t_b, %t_sfa, %t_sfb = mxgpu.consumer_wait %in : !in
+      // tma_load C2
       // expected-error @below {{'mxgpu.tma_load' op expected a buffer of the stage that it fills}}
       mxgpu.tma_load %map[%n, %n] into %s_a for %t : !map, !a, !in_stage
     }
@@ -920,6 +984,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
+      // tma_load C5
       // expected-error @below {{'mxgpu.tma_load' op expected a map with swizzle sw128, found none}}
       mxgpu.tma_load %map[%n, %n] into %a for %stage : !mxgpu.tensor_map<128x128xf8E4M3FN>, !a, !in_stage
     }
@@ -936,6 +1001,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %a, %b, %sfa, %sfb = mxgpu.producer_acquire %in : !in
+      // tma_load C7
       // expected-error @below {{'mxgpu.tma_load' op expected a box of 16384 bytes, found 8192}}
       mxgpu.tma_load %map[%n, %n] into %a for %stage : !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>, !a, !in_stage
     }
@@ -951,6 +1017,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.producer_acquire %in : !in
+      // shared C2
       // expected-error @below {{'mxgpu.copy_scales' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
       %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<128>
     }
@@ -966,6 +1033,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
+      // scales C1
       // expected-error @below {{expected a multiple of 128 rows, found 64}}
       %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<64>
     }
@@ -981,6 +1049,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
+      // scales C1
       // expected-error @below {{expected a multiple of 128 rows, found 0}}
       %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<0>
     }
@@ -996,6 +1065,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
+      // copy_scales C1
       // expected-error @below {{'mxgpu.copy_scales' op expected 1024 bytes of scales in shared memory, found 512 in smem}}
       %sfa = mxgpu.copy_scales %stage_sfa : !sfa -> !mxgpu.scales<256>
     }
@@ -1011,6 +1081,7 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.consumer_wait %acc : !acc
+      // copy_scales C1
       // expected-error @below {{'mxgpu.copy_scales' op expected 512 bytes of scales in shared memory, found 65536 in tmem}}
       %sfa = mxgpu.copy_scales %d : !d -> !mxgpu.scales<128>
     }
@@ -1026,6 +1097,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %stage_a, %stage_b, %stage_sfa, %stage_sfb = mxgpu.consumer_wait %in : !in
+      // copy_scales C4
       // expected-error @below {{'mxgpu.copy_scales' op expected a column that is a multiple of 4, found 2}}
       %sfa = mxgpu.copy_scales %stage_sfa column(2) : !sfa -> !mxgpu.scales<128>
     }
@@ -1050,6 +1122,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // shared C2
       // expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.producer_acquire, found one of mxgpu.consumer_wait}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1075,6 +1148,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
       %sfa = mxgpu.copy_scales %s0_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s0_sfb : !sfb -> !mxgpu.scales<128>
+      // shared C2
       // expected-error @below {{'mxgpu.mma' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1100,6 +1174,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %s2, %s2_a, %s2_b, %s2_sfa, %s2_sfb = mxgpu.consumer_wait %in : !in
       %sfb = mxgpu.copy_scales %s2_sfb : !sfb -> !mxgpu.scales<128>
+      // mma C4
       // expected-error @below {{'mxgpu.mma' op expected scales of b copied from the stage that holds b}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1123,6 +1198,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
       %sfa = ub.poison : !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // mma C4
       // expected-error @below {{'mxgpu.mma' op expected scales of a copied from the stage that holds a}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1146,6 +1222,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // mma C5
       // expected-error @below {{'mxgpu.mma' op expected a to be a matrix in smem, found '!mxgpu.buffer<smem<512xf8E8M0FNU>>'}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_sfa, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !sfa, !b, !d
     }
@@ -1170,6 +1247,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // mma C6
       // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 128 and 64}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1194,6 +1272,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // tcgen05_mma C8
       // expected-error @below {{'mxgpu.mma' op expected an accumulator of 128x256, found 128x128}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1218,6 +1297,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<256>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // tcgen05_mma C14
       // expected-error @below {{'mxgpu.mma' op expected scales of 128 rows for a, found 256}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<256>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1242,6 +1322,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // tcgen05_mma C14
       // expected-error @below {{'mxgpu.mma' op expected scales of 256 rows for b, found 128}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1266,6 +1347,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<384>
+      // tcgen05_mma C3
       // expected-error @below {{expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 384}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 384> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<384>) into %d_d : !a, !b, !d
     }
@@ -1290,6 +1372,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // tcgen05_mma C10
       // expected-error @below {{'mxgpu.mma' op expected elements that the tensor core scales in '!mxgpu.buffer<smem<128x128xi8, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1314,6 +1397,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // mma C8
       // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x128xf8E4M3FN>>'}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1338,6 +1422,7 @@ gpu.module @kernels {
       %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in2
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // mma C8
       // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>'}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !b, !d
     }
@@ -1353,6 +1438,7 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.producer_acquire %acc : !acc
+      // shared C2
       // expected-error @below {{'mxgpu.load_accumulator' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
       %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
       %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
@@ -1369,6 +1455,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @role warps(1) elected {
       %stage, %a, %b, %sfa, %sfb = mxgpu.consumer_wait %in : !in
+      // load_accumulator C1
       // expected-error @below {{'mxgpu.load_accumulator' op expected a buffer in tensor memory, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
       %f_fragment = mxgpu.load_accumulator %a column(%n) : !a -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
       %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
@@ -1385,6 +1472,7 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.consumer_wait %acc : !acc
+      // load_accumulator C2
       // expected-error @below {{'mxgpu.load_accumulator' op expected elements of 'f32', found 'bf16'}}
       %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
       %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xbf16>
@@ -1401,6 +1489,7 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.consumer_wait %acc : !acc
+      // load_accumulator C3
       // expected-error @below {{'mxgpu.load_accumulator' op expected a power of two up to 128 of columns, found 48}}
       %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x48xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [48: 1 column]>>
       %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x48xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [48: 1 column]>> -> vector<48xf32>
@@ -1417,6 +1506,7 @@ gpu.module @kernels {
     %acc = mxgpu.ring "acc" : !acc48
     mxgpu.role @role warps(1) elected {
       %stage, %d = mxgpu.consumer_wait %acc : !acc48
+      // load_accumulator C4
       // expected-error @below {{'mxgpu.load_accumulator' op expected a divisor of 48 columns, found 32}}
       %f_fragment = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
       %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
@@ -1428,6 +1518,7 @@ gpu.module @kernels {
 
 func.func @f(%c: memref<4x4x4xf32>, %n: index, %p: i1) {
   %f = ub.poison : vector<32xf32>
+  // shared C13
   // expected-error @below {{'mxgpu.store_fragment' op expected a matrix with identity layout, found 'memref<4x4x4xf32>'}}
   mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4x4xf32>
   return
@@ -1437,6 +1528,7 @@ func.func @f(%c: memref<4x4x4xf32>, %n: index, %p: i1) {
 
 func.func @f(%c: memref<4x4xf32, strided<[8, 1]>>, %n: index, %p: i1) {
   %f = ub.poison : vector<32xf32>
+  // shared C13
   // expected-error @below {{'mxgpu.store_fragment' op expected a matrix with identity layout, found 'memref<4x4xf32, strided<[8, 1]>>'}}
   mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4xf32, strided<[8, 1]>>
   return
@@ -1446,6 +1538,7 @@ func.func @f(%c: memref<4x4xf32, strided<[8, 1]>>, %n: index, %p: i1) {
 
 func.func @f(%c: memref<4x4xbf16>, %n: index, %p: i1) {
   %f = ub.poison : vector<32xf32>
+  // shared C14
   // expected-error @below {{'mxgpu.store_fragment' op expected a matrix of 'f32', found 'bf16'}}
   mxgpu.store_fragment %f, %c[%n, %n] when(%p) : vector<32xf32>, memref<4x4xbf16>
   return
@@ -1455,6 +1548,7 @@ func.func @f(%c: memref<4x4xbf16>, %n: index, %p: i1) {
 
 func.func @f(%c: memref<4x64xf32>, %n: index, %p: i1) {
   %f = ub.poison : vector<32xf32>
+  // store_fragment C2
   // expected-error @below {{'mxgpu.store_fragment' op expected an alignment of 4, 8, 16 or 32 bytes, found 2}}
   mxgpu.store_fragment %f, %c[%n, %n] when(%p) aligned(2) : vector<32xf32>, memref<4x64xf32>
   return
@@ -1464,6 +1558,7 @@ func.func @f(%c: memref<4x64xf32>, %n: index, %p: i1) {
 
 func.func @f(%c: memref<4x64xf32>, %n: index, %p: i1) {
   %f = ub.poison : vector<4xf32>
+  // store_fragment C3
   // expected-error @below {{'mxgpu.store_fragment' op expected a multiple of 32 bytes, found 16}}
   mxgpu.store_fragment %f, %c[%n, %n] when(%p) aligned(32) : vector<4xf32>, memref<4x64xf32>
   return
@@ -1473,6 +1568,7 @@ func.func @f(%c: memref<4x64xf32>, %n: index, %p: i1) {
 
 func.func @store_fragment_add(%c: memref<4x64xbf16>, %n: index, %p: i1) {
   %f = ub.poison : vector<4xbf16>
+  // store_fragment C1
   // expected-error @below {{'mxgpu.store_fragment' op expected elements of f32 to add, found 'vector<4xbf16>'}}
   mxgpu.store_fragment %f, %c[%n, %n] when(%p) add : vector<4xbf16>, memref<4x64xbf16>
   return
@@ -1481,6 +1577,7 @@ func.func @store_fragment_add(%c: memref<4x64xbf16>, %n: index, %p: i1) {
 // -----
 
 func.func @f(%x: memref<128x64xf32>, %n: index) {
+  // load_block C2
   // expected-error @below {{'mxgpu.load_block' op expected a matrix of 'bf16', found 'f32'}}
   %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<32xbf16>
   return
@@ -1489,6 +1586,7 @@ func.func @f(%x: memref<128x64xf32>, %n: index) {
 // -----
 
 func.func @f(%x: memref<128x64xf32>, %n: index) {
+  // shared C12
   // expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<4x8xf32>'}}
   %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<4x8xf32>
   return
@@ -1497,6 +1595,7 @@ func.func @f(%x: memref<128x64xf32>, %n: index) {
 // -----
 
 func.func @f(%x: memref<128x64xf32>, %n: index) {
+  // shared C12
   // expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<[32]xf32>'}}
   %v = mxgpu.load_block %x[%n, %n] : memref<128x64xf32> -> vector<[32]xf32>
   return
@@ -1505,6 +1604,7 @@ func.func @f(%x: memref<128x64xf32>, %n: index) {
 // -----
 
 func.func @f(%x: memref<128x64xf4E2M1FN>, %v: vector<32xf4E2M1FN>, %n: index) {
+  // shared C14
   // expected-error @below {{'mxgpu.store_block' op expected a matrix of 'i8', found 'f4E2M1FN'}}
   mxgpu.store_block %v, %x[%n, %n] : vector<32xf4E2M1FN>, memref<128x64xf4E2M1FN>
   return
@@ -1513,6 +1613,7 @@ func.func @f(%x: memref<128x64xf4E2M1FN>, %v: vector<32xf4E2M1FN>, %n: index) {
 // -----
 
 func.func @f(%x: memref<128x64xi8>, %v: vector<4xf4E2M1FN>, %n: index) {
+  // shared C12
   // expected-error @below {{'mxgpu.store_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<4xf4E2M1FN>'}}
   mxgpu.store_block %v, %x[%n, %n] : vector<4xf4E2M1FN>, memref<128x64xi8>
   return
@@ -1521,6 +1622,7 @@ func.func @f(%x: memref<128x64xi8>, %v: vector<4xf4E2M1FN>, %n: index) {
 // -----
 
 func.func @f(%x: memref<128x64xbf16>, %n: index) {
+  // shared C12
   // expected-error @below {{'mxgpu.load_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<3xbf16>'}}
   %v = mxgpu.load_block %x[%n, %n] : memref<128x64xbf16> -> vector<3xbf16>
   return
@@ -1529,6 +1631,7 @@ func.func @f(%x: memref<128x64xbf16>, %n: index) {
 // -----
 
 func.func @f(%x: memref<64xf8E4M3FN>, %v: vector<32xf8E4M3FN>, %n: index) {
+  // shared C13
   // expected-error @below {{'mxgpu.store_block' op expected a matrix with identity layout, found 'memref<64xf8E4M3FN>'}}
   mxgpu.store_block %v, %x[%n, %n] : vector<32xf8E4M3FN>, memref<64xf8E4M3FN>
   return
@@ -1537,6 +1640,7 @@ func.func @f(%x: memref<64xf8E4M3FN>, %v: vector<32xf8E4M3FN>, %n: index) {
 // -----
 
 func.func @f(%v: vector<16xbf16>) {
+  // quantize_block C3
   // expected-error @below {{'mxgpu.quantize_block' op expected lanes that share a block of 32 elements or a square of 32 rows, found 1 with 16 each}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<16xbf16> -> vector<16xf8E4M3FN>, f8E8M0FNU
   return
@@ -1545,6 +1649,7 @@ func.func @f(%v: vector<16xbf16>) {
 // -----
 
 func.func @f() {
+  // thread_amax C1
   // expected-error @below {{'mxgpu.thread_amax' op expected a vector or more, found none}}
   %m = "mxgpu.thread_amax"() : () -> f32
   return
@@ -1553,6 +1658,7 @@ func.func @f() {
 // -----
 
 func.func @f(%v: vector<32xbf16>, %w: vector<32xf32>) {
+  // thread_amax C2
   // expected-error @below {{'mxgpu.thread_amax' op expected vectors of one of bf16, f16 and f32, found 'vector<32xf32>'}}
   %m = mxgpu.thread_amax %v, %w : vector<32xbf16>, vector<32xf32>
   return
@@ -1561,6 +1667,7 @@ func.func @f(%v: vector<32xbf16>, %w: vector<32xf32>) {
 // -----
 
 func.func @f(%v: vector<31xbf16>) {
+  // thread_amax C3
   // expected-error @below {{'mxgpu.thread_amax' op expected vectors whose elements fill words of 32 bits, found 'vector<31xbf16>'}}
   %m = mxgpu.thread_amax %v : vector<31xbf16>
   return
@@ -1569,6 +1676,7 @@ func.func @f(%v: vector<31xbf16>) {
 // -----
 
 func.func @f(%v: vector<32xbf16>, %seed: i64) {
+  // quantize_block C6
   // expected-error @below {{'mxgpu.quantize_block' op expected a seed and the number of the first element, or neither}}
   %e, %s = "mxgpu.quantize_block"(%v, %seed) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}>
       : (vector<32xbf16>, i64) -> (vector<32xf8E4M3FN>, f8E8M0FNU)
@@ -1578,6 +1686,7 @@ func.func @f(%v: vector<32xbf16>, %seed: i64) {
 // -----
 
 func.func @f(%v: vector<16xbf16>, %g: f32) {
+  // quantize_block C3
   // expected-error @below {{'mxgpu.quantize_block' op expected lanes that share a block of 16 elements or a square of 16 rows, found 2 with 16 each}}
   %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = ceil lanes(2) : vector<16xbf16> -> vector<16xf4E2M1FN>, f8E4M3FN
   return
@@ -1586,6 +1695,7 @@ func.func @f(%v: vector<16xbf16>, %g: f32) {
 // -----
 
 func.func @f(%v: vector<32xi32>) {
+  // quantize_block C1
   // expected-error @below {{'mxgpu.quantize_block' op expected elements of bf16, f16 or f32, found 'i32'}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xi32> -> vector<32xf8E4M3FN>, f8E8M0FNU
   return
@@ -1594,6 +1704,7 @@ func.func @f(%v: vector<32xi32>) {
 // -----
 
 func.func @f(%v: vector<[32]xf32>) {
+  // shared C12
   // expected-error @below {{'mxgpu.quantize_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<[32]xf32>'}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<[32]xf32> -> vector<32xf8E4M3FN>, f8E8M0FNU
   return
@@ -1602,6 +1713,7 @@ func.func @f(%v: vector<[32]xf32>) {
 // -----
 
 func.func @f(%v: vector<32xf32>) {
+  // shared C15
   // expected-error @below {{'mxgpu.quantize_block' op expected elements of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'f16'}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf16>, f8E8M0FNU
   return
@@ -1610,6 +1722,7 @@ func.func @f(%v: vector<32xf32>) {
 // -----
 
 func.func @f(%v: vector<16xf32>, %g: f32) {
+  // shared C15
   // expected-error @below {{'mxgpu.quantize_block' op expected elements of f4E2M1FN, found 'f8E4M3FN'}}
   %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = ceil : vector<16xf32> -> vector<16xf8E4M3FN>, f8E4M3FN
   return
@@ -1618,6 +1731,7 @@ func.func @f(%v: vector<16xf32>, %g: f32) {
 // -----
 
 func.func @f(%v: vector<32xf32>) {
+  // quantize_block C4
   // expected-error @below {{'mxgpu.quantize_block' op expected 32 results, found 'vector<16xf8E4M3FN>'}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<16xf8E4M3FN>, f8E8M0FNU
   return
@@ -1626,6 +1740,7 @@ func.func @f(%v: vector<32xf32>) {
 // -----
 
 func.func @f(%v: vector<32xf32>) {
+  // quantize_block C2
   // expected-error @below {{'mxgpu.quantize_block' op expected a scale of f8E8M0FNU or f8E4M3FN, found 'f32'}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<32xf32> -> vector<32xf8E4M3FN>, f32
   return
@@ -1634,6 +1749,7 @@ func.func @f(%v: vector<32xf32>) {
 // -----
 
 func.func @f(%v: vector<16xf32>) {
+  // quantize_block C5
   // expected-error @below {{'mxgpu.quantize_block' op expected encode with scales of f8E4M3FN, and only then, found scales of 'f8E4M3FN'}}
   %e, %s = mxgpu.quantize_block %v scale_rounding = ceil : vector<16xf32> -> vector<16xf4E2M1FN>, f8E4M3FN
   return
@@ -1642,6 +1758,7 @@ func.func @f(%v: vector<16xf32>) {
 // -----
 
 func.func @f(%v: vector<32xf32>, %g: f32) {
+  // quantize_block C5
   // expected-error @below {{'mxgpu.quantize_block' op expected encode with scales of f8E4M3FN, and only then, found scales of 'f8E8M0FNU'}}
   %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = ceil : vector<32xf32> -> vector<32xf4E2M1FN>, f8E8M0FNU
   return
@@ -1650,6 +1767,7 @@ func.func @f(%v: vector<32xf32>, %g: f32) {
 // -----
 
 func.func @f(%v: vector<16xf32>, %g: f32) {
+  // quantize_block C7
   // expected-error @below {{'mxgpu.quantize_block' op expected scale_rounding=ceil with scales of f8E4M3FN, found even}}
   %e, %s = mxgpu.quantize_block %v encode(%g) scale_rounding = even : vector<16xf32> -> vector<16xf4E2M1FN>, f8E4M3FN
   return
@@ -1658,6 +1776,7 @@ func.func @f(%v: vector<16xf32>, %g: f32) {
 // -----
 
 func.func @f(%s: f8E8M0FNU, %t: memref<1x1x4x32x4xf8E8M0FNU>, %n: index) {
+  // shared C16
   // expected-error @below {{'mxgpu.store_scales' op expected a matrix or tiles of shape ...x32x4x4, found 'memref<1x1x4x32x4xf8E8M0FNU>'}}
   mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<1x1x4x32x4xf8E8M0FNU>
   return
@@ -1666,6 +1785,7 @@ func.func @f(%s: f8E8M0FNU, %t: memref<1x1x4x32x4xf8E8M0FNU>, %n: index) {
 // -----
 
 func.func @f(%s: f8E8M0FNU, %t: memref<4xf8E8M0FNU>, %n: index) {
+  // shared C16
   // expected-error @below {{'mxgpu.store_scales' op expected a matrix or tiles of shape ...x32x4x4, found 'memref<4xf8E8M0FNU>'}}
   mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<4xf8E8M0FNU>
   return
@@ -1674,6 +1794,7 @@ func.func @f(%s: f8E8M0FNU, %t: memref<4xf8E8M0FNU>, %n: index) {
 // -----
 
 func.func @f(%s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU, strided<[8, 1]>>, %n: index) {
+  // shared C16
   // expected-error @below {{'mxgpu.store_scales' op expected a matrix or tiles of shape ...x32x4x4, found 'memref<4x4xf8E8M0FNU, strided<[8, 1]>>'}}
   mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E8M0FNU into memref<4x4xf8E8M0FNU, strided<[8, 1]>>
   return
@@ -1682,6 +1803,7 @@ func.func @f(%s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU, strided<[8, 1]>>, %n: inde
 // -----
 
 func.func @f(%s: f32, %t: memref<1x1x32x4x4xf32>, %n: index) {
+  // shared C17
   // expected-error @below {{'mxgpu.store_scales' op expected scales of f8E8M0FNU or f8E4M3FN, found 'f32'}}
   mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f32 into memref<1x1x32x4x4xf32>
   return
@@ -1690,6 +1812,7 @@ func.func @f(%s: f32, %t: memref<1x1x32x4x4xf32>, %n: index) {
 // -----
 
 func.func @f(%s: f8E4M3FN, %t: memref<1x1x32x4x4xf8E8M0FNU>, %n: index) {
+  // shared C18
   // expected-error @below {{'mxgpu.store_scales' op expected a scale of 'f8E8M0FNU', found 'f8E4M3FN'}}
   mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) : f8E4M3FN into memref<1x1x32x4x4xf8E8M0FNU>
   return
@@ -1698,6 +1821,7 @@ func.func @f(%s: f8E4M3FN, %t: memref<1x1x32x4x4xf8E8M0FNU>, %n: index) {
 // -----
 
 func.func @f(%s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU>, %n: index) {
+  // store_scales C1
   // expected-error @below {{'mxgpu.store_scales' op expected groups of 1, 2, 4 or 8 lanes, found 3}}
   mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) lanes(3) : f8E8M0FNU into memref<4x4xf8E8M0FNU>
   return
@@ -1706,6 +1830,7 @@ func.func @f(%s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU>, %n: index) {
 // -----
 
 func.func @f(%s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU>, %n: index) {
+  // store_scales C1
   // expected-error @below {{'mxgpu.store_scales' op expected groups of 1, 2, 4 or 8 lanes, found 16}}
   mxgpu.store_scales %s into %t[%n, %n] of(%n, %n) lanes(16) : f8E8M0FNU into memref<4x4xf8E8M0FNU>
   return
@@ -1715,6 +1840,7 @@ func.func @f(%s: f8E8M0FNU, %t: memref<4x4xf8E8M0FNU>, %n: index) {
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 func.func @f(%a: memref<?x?xf8E4M3FN, strided<[1, ?]>>) {
+  // encode_tensor_map C1
   // expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref of adjacent elements in the default memory space, found 'memref<?x?xf8E4M3FN, strided<[1, ?]>>'}}
   %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E4M3FN, strided<[1, ?]>> -> !map
   return
@@ -1724,6 +1850,7 @@ func.func @f(%a: memref<?x?xf8E4M3FN, strided<[1, ?]>>) {
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 func.func @f(%a: memref<?x?xf8E4M3FN, 3>) {
+  // encode_tensor_map C1
   // expected-error @below {{'mxgpu.encode_tensor_map' op expected a memref of adjacent elements in the default memory space, found 'memref<?x?xf8E4M3FN, 3>'}}
   %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E4M3FN, 3> -> !map
   return
@@ -1733,6 +1860,7 @@ func.func @f(%a: memref<?x?xf8E4M3FN, 3>) {
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 func.func @f(%a: memref<?xf8E4M3FN>) {
+  // encode_tensor_map C2
   // expected-error @below {{'mxgpu.encode_tensor_map' op expected a box of rank 1, found rank 2}}
   %m = mxgpu.encode_tensor_map %a : memref<?xf8E4M3FN> -> !map
   return
@@ -1742,6 +1870,7 @@ func.func @f(%a: memref<?xf8E4M3FN>) {
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 func.func @f(%a: memref<?x?xf8E5M2>) {
+  // encode_tensor_map C3
   // expected-error @below {{'mxgpu.encode_tensor_map' op expected a map of 'f8E5M2', found 'f8E4M3FN'}}
   %m = mxgpu.encode_tensor_map %a : memref<?x?xf8E5M2> -> !map
   return
@@ -1750,6 +1879,7 @@ func.func @f(%a: memref<?x?xf8E5M2>) {
 // -----
 
 func.func @f(%ok: i1, %n: index) {
+  // require C3
   // expected-error @below {{'mxgpu.require' op expected 2 values for the message, found 1}}
   mxgpu.require %ok, "expected %lld rows, found %lld" (%n)
   return
@@ -1758,6 +1888,7 @@ func.func @f(%ok: i1, %n: index) {
 // -----
 
 func.func @f(%ok: i1, %n: index) {
+  // require C3
   // expected-error @below {{'mxgpu.require' op expected 0 values for the message, found 1}}
   mxgpu.require %ok, "expected rows" (%n)
   return
@@ -1766,6 +1897,7 @@ func.func @f(%ok: i1, %n: index) {
 // -----
 
 func.func @f(%ok: i1, %n: index) {
+  // require C2
   // expected-error @below {{'mxgpu.require' op expected only %lld and %% in the message, found "% of"}}
   mxgpu.require %ok, "50% of %s"
   return
@@ -1774,6 +1906,7 @@ func.func @f(%ok: i1, %n: index) {
 // -----
 
 func.func @f(%ok: i1, %n: index) {
+  // require C2
   // expected-error @below {{'mxgpu.require' op expected only %lld and %% in the message, found "%n"}}
   mxgpu.require %ok, "%n" (%n)
   return
@@ -1782,6 +1915,7 @@ func.func @f(%ok: i1, %n: index) {
 // -----
 
 func.func @f(%ok: i1, %n: index) {
+  // require C1
   // expected-error @below {{'mxgpu.require' op expected a message without zero bytes}}
   mxgpu.require %ok, "end \00 of text"
   return
@@ -1798,6 +1932,7 @@ module attributes {gpu.container_module} {
     func.func private @function(memref<4x4xf32>, index)
   }
   func.func @f(%a: memref<4x4xf32>, %n: index) {
+    // launch C1
     // expected-error @below {{'mxgpu.launch' op expected a mxgpu.kernel, found nothing named @kernels::@kernels}}
     mxgpu.launch @kernels::@kernels grid(%n) args(%a, %n : memref<4x4xf32>, index)
     return
@@ -1815,6 +1950,7 @@ module attributes {gpu.container_module} {
     func.func private @function(memref<4x4xf32>, index)
   }
   func.func @f(%a: memref<4x4xf32>, %n: index) {
+    // launch C1
     // expected-error @below {{'mxgpu.launch' op expected a mxgpu.kernel, found func.func named @kernels::@function}}
     mxgpu.launch @kernels::@function grid(%n) args(%a, %n : memref<4x4xf32>, index)
     return
@@ -1832,6 +1968,7 @@ module attributes {gpu.container_module} {
     func.func private @function(memref<4x4xf32>, index)
   }
   func.func @f(%a: memref<4x4xf32>, %n: index) {
+    // launch C2
     // expected-error @below {{'mxgpu.launch' op expected 2 arguments, found 1}}
     mxgpu.launch @kernels::@kernel grid(%n) args(%a : memref<4x4xf32>)
     return
@@ -1849,6 +1986,7 @@ module attributes {gpu.container_module} {
     func.func private @function(memref<4x4xf32>, index)
   }
   func.func @f(%a: memref<4x4xf32>, %n: index) {
+    // launch C3
     // expected-error @below {{'mxgpu.launch' op expected argument 1 of type 'index', found 'memref<4x4xf32>'}}
     mxgpu.launch @kernels::@kernel grid(%n) args(%a, %a : memref<4x4xf32>, memref<4x4xf32>)
     return
@@ -1858,6 +1996,7 @@ module attributes {gpu.container_module} {
 // -----
 
 func.func @load_scale_form(%t: memref<4xf8E8M0FNU>, %n: index) {
+  // shared C16
   // expected-error @below {{'mxgpu.load_scale' op expected a matrix or tiles of shape ...x32x4x4, found 'memref<4xf8E8M0FNU>'}}
   %s = mxgpu.load_scale %t[%n, %n] : memref<4xf8E8M0FNU> -> f8E8M0FNU
   return
@@ -1866,6 +2005,7 @@ func.func @load_scale_form(%t: memref<4xf8E8M0FNU>, %n: index) {
 // -----
 
 func.func @load_scale_type(%t: memref<4x4xf8E8M0FNU>, %n: index) {
+  // shared C18
   // expected-error @below {{'mxgpu.load_scale' op expected a scale of 'f8E8M0FNU', found 'f8E4M3FN'}}
   %s = mxgpu.load_scale %t[%n, %n] : memref<4x4xf8E8M0FNU> -> f8E4M3FN
   return
@@ -1874,6 +2014,7 @@ func.func @load_scale_type(%t: memref<4x4xf8E8M0FNU>, %n: index) {
 // -----
 
 func.func @load_scale_element(%t: memref<4x4xf8E5M2>, %n: index) {
+  // shared C17
   // expected-error @below {{'mxgpu.load_scale' op expected scales of f8E8M0FNU or f8E4M3FN, found 'f8E5M2'}}
   %s = mxgpu.load_scale %t[%n, %n] : memref<4x4xf8E5M2> -> f8E5M2
   return
@@ -1882,6 +2023,7 @@ func.func @load_scale_element(%t: memref<4x4xf8E5M2>, %n: index) {
 // -----
 
 func.func @dequantize_words(%q: vector<2xf8E5M2>, %s: f8E8M0FNU) {
+  // shared C12
   // expected-error @below {{'mxgpu.dequantize_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<2xf8E5M2>'}}
   %x = mxgpu.dequantize_block %q by %s : vector<2xf8E5M2>, f8E8M0FNU -> vector<2xbf16>
   return
@@ -1890,6 +2032,7 @@ func.func @dequantize_words(%q: vector<2xf8E5M2>, %s: f8E8M0FNU) {
 // -----
 
 func.func @dequantize_scale(%q: vector<8xf8E5M2>, %s: f8E5M2) {
+  // dequantize_block C1
   // expected-error @below {{'mxgpu.dequantize_block' op expected a scale of f8E8M0FNU or f8E4M3FN, found 'f8E5M2'}}
   %x = mxgpu.dequantize_block %q by %s : vector<8xf8E5M2>, f8E5M2 -> vector<8xbf16>
   return
@@ -1898,6 +2041,7 @@ func.func @dequantize_scale(%q: vector<8xf8E5M2>, %s: f8E5M2) {
 // -----
 
 func.func @dequantize_element(%q: vector<8xbf16>, %s: f8E8M0FNU) {
+  // shared C15
   // expected-error @below {{'mxgpu.dequantize_block' op expected elements of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'bf16'}}
   %x = mxgpu.dequantize_block %q by %s : vector<8xbf16>, f8E8M0FNU -> vector<8xbf16>
   return
@@ -1906,6 +2050,7 @@ func.func @dequantize_element(%q: vector<8xbf16>, %s: f8E8M0FNU) {
 // -----
 
 func.func @dequantize_nvfp4(%q: vector<8xf8E4M3FN>, %s: f8E4M3FN) {
+  // shared C15
   // expected-error @below {{'mxgpu.dequantize_block' op expected elements of f4E2M1FN, found 'f8E4M3FN'}}
   %x = mxgpu.dequantize_block %q by %s : vector<8xf8E4M3FN>, f8E4M3FN -> vector<8xbf16>
   return
@@ -1914,6 +2059,7 @@ func.func @dequantize_nvfp4(%q: vector<8xf8E4M3FN>, %s: f8E4M3FN) {
 // -----
 
 func.func @dequantize_size(%q: vector<32xf4E2M1FN>, %s: f8E4M3FN) {
+  // dequantize_block C2
   // expected-error @below {{'mxgpu.dequantize_block' op expected at most 16 elements, a block, found 32}}
   %x = mxgpu.dequantize_block %q by %s : vector<32xf4E2M1FN>, f8E4M3FN -> vector<32xbf16>
   return
@@ -1922,6 +2068,7 @@ func.func @dequantize_size(%q: vector<32xf4E2M1FN>, %s: f8E4M3FN) {
 // -----
 
 func.func @dequantize_count(%q: vector<8xf8E5M2>, %s: f8E8M0FNU) {
+  // dequantize_block C3
   // expected-error @below {{'mxgpu.dequantize_block' op expected 8 results of bf16, f16 or f32, found 'vector<4xbf16>'}}
   %x = mxgpu.dequantize_block %q by %s : vector<8xf8E5M2>, f8E8M0FNU -> vector<4xbf16>
   return
@@ -1930,6 +2077,7 @@ func.func @dequantize_count(%q: vector<8xf8E5M2>, %s: f8E8M0FNU) {
 // -----
 
 func.func @dequantize_result(%q: vector<8xf8E5M2>, %s: f8E8M0FNU) {
+  // dequantize_block C3
   // expected-error @below {{'mxgpu.dequantize_block' op expected 8 results of bf16, f16 or f32, found 'vector<8xi8>'}}
   %x = mxgpu.dequantize_block %q by %s : vector<8xf8E5M2>, f8E8M0FNU -> vector<8xi8>
   return
@@ -1938,6 +2086,7 @@ func.func @dequantize_result(%q: vector<8xf8E5M2>, %s: f8E8M0FNU) {
 // -----
 
 func.func @dequantize_decode(%q: vector<8xf8E5M2>, %s: f8E8M0FNU, %g: f32) {
+  // dequantize_block C4
   // expected-error @below {{'mxgpu.dequantize_block' op expected decode with scales of f8E4M3FN only, found scales of 'f8E8M0FNU'}}
   %x = mxgpu.dequantize_block %q by %s decode(%g) : vector<8xf8E5M2>, f8E8M0FNU -> vector<8xbf16>
   return
@@ -1946,6 +2095,7 @@ func.func @dequantize_decode(%q: vector<8xf8E5M2>, %s: f8E8M0FNU, %g: f32) {
 // -----
 
 func.func @f(%x: memref<128x64xbf16>, %n: index) {
+  // shared C10
   // expected-error @below {{'mxgpu.load_block' op expected vectors of at most 1024 elements, found 'vector<1099511627776xbf16>'}}
   %v = mxgpu.load_block %x[%n, %n] : memref<128x64xbf16> -> vector<1099511627776xbf16>
   return
@@ -1954,6 +2104,7 @@ func.func @f(%x: memref<128x64xbf16>, %n: index) {
 // -----
 
 func.func @f(%x: memref<128x64xbf16>, %n: index, %v: vector<2048xbf16>) {
+  // shared C10
   // expected-error @below {{'mxgpu.store_block' op expected vectors of at most 1024 elements, found 'vector<2048xbf16>'}}
   mxgpu.store_block %v, %x[%n, %n] : vector<2048xbf16>, memref<128x64xbf16>
   return
@@ -1963,6 +2114,7 @@ func.func @f(%x: memref<128x64xbf16>, %n: index, %v: vector<2048xbf16>) {
 
 // Sizes whose product overflows to a small number.
 func.func @f(%v: vector<4294967296x4294967296xbf16>) {
+  // shared C10
   // expected-error @below {{'mxgpu.thread_amax' op expected vectors of at most 1024 elements, found 'vector<4294967296x4294967296xbf16>'}}
   %m = mxgpu.thread_amax %v : vector<4294967296x4294967296xbf16>
   return
@@ -1971,7 +2123,277 @@ func.func @f(%v: vector<4294967296x4294967296xbf16>) {
 // -----
 
 func.func @f(%x: memref<128x64xbf16>, %n: index, %p: i1, %v: vector<4611686018427387904xbf16>) {
+  // shared C10
   // expected-error @below {{'mxgpu.store_fragment' op expected vectors of at most 1024 elements, found 'vector<4611686018427387904xbf16>'}}
   mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<4611686018427387904xbf16>, memref<128x64xbf16>
   return
+}
+
+// -----
+
+gpu.module @kernels {
+  // kernel C4
+  // expected-error @below {{'mxgpu.kernel' op expected a cluster of 1 or 2 CTAs, found 3}}
+  mxgpu.kernel @kernel() cluster(3) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // kernel C8
+  // expected-error @below {{'mxgpu.kernel' op expected tmem_slot of at least 0, found -4}}
+  mxgpu.kernel @kernel() tmem(32 at -4 warp 0) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<128x128xf8E5M2, sw128>
+!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = tma, consumer = mma>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      %s, %a = mxgpu.producer_acquire %in : !in
+      // tma_load C6
+      // expected-error @below {{'mxgpu.tma_load' op expected a map of the elements of '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>', found '!mxgpu.tensor_map<128x128xf8E5M2, sw128>'}}
+      mxgpu.tma_load %map[%n, %n] into %a for %s : !map, !a, !in_stage
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<96x128xf8E4M3FN, sw128>
+!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = tma, consumer = mma>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      %s, %a = mxgpu.producer_acquire %in : !in
+      // tma_load C8
+      // expected-error @below {{'mxgpu.tma_load' op expected a box of which a number fills 16384 bytes, found 12288}}
+      mxgpu.tma_load %map[%n, %n] into %a box(%n) for %s : !map, !a, !in_stage
+    }
+  }
+}
+
+// -----
+
+!map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
+!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = tma, consumer = mma>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      %c2 = arith.constant 2 : index
+      %s, %a = mxgpu.producer_acquire %in : !in
+      // tma_load C10
+      // expected-error @below {{'mxgpu.tma_load' op expected a part from 0 to 1, found 2}}
+      mxgpu.tma_load %map[%n, %n] into %a box(%c2) for %s : !map, !a, !in_stage
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<2 x (sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @mma warps(1) elected {
+      %s, %s_sf = mxgpu.consumer_wait %in : !in
+      // copy_scales C2
+      // expected-error @below {{'mxgpu.copy_scales' op expected scales of 'f8E8M0FNU', found 'f8E4M3FN'}}
+      %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128, f8E4M3FN>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<2 x (sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @mma warps(1) elected {
+      %s, %s_sf = mxgpu.consumer_wait %in : !in
+      // copy_scales C3
+      // expected-error @below {{'mxgpu.copy_scales' op expected 1 to 2 stages, as many as the ring has at most, found 3}}
+      %sf = mxgpu.copy_scales %s_sf stages(3) : !sf -> !mxgpu.scales<128>
+    }
+  }
+}
+
+// -----
+
+!acc = !mxgpu.ring<2 x (d: tmem<128x64xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x64xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @epilogue warps(4) {
+      %s, %d = mxgpu.consumer_wait %acc : !acc
+      // load_accumulator C5
+      // expected-error @below {{'mxgpu.load_accumulator' op expected the layout of tcgen05.ld.32x32b, }}
+      %f = mxgpu.load_accumulator %d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [32: 1 column, 4: 1 row], values = [32: 4 rows]>>
+    }
+  }
+}
+
+// -----
+
+func.func @f(%x: memref<64xbf16>, %n: index) {
+  // load_block C1
+  // expected-error @below {{'mxgpu.load_block' op expected a matrix whose rows are contiguous, found 'memref<64xbf16>'}}
+  %v = mxgpu.load_block %x[%n, %n] : memref<64xbf16> -> vector<32xbf16>
+  return
+}
+
+// -----
+
+func.func @f(%x: memref<4x64xf32>, %n: index, %p: i1, %v: vector<2x4xf32>) {
+  // shared C11
+  // expected-error @below {{'mxgpu.store_fragment' op expected a vector of one dimension with elements of whole bytes, found 'vector<2x4xf32>'}}
+  mxgpu.store_fragment %v, %x[%n, %n] when(%p) : vector<2x4xf32>, memref<4x64xf32>
+  return
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E4M3FN>, sfb: smem<512xf8E4M3FN>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<512xf8E4M3FN>>
+!sfb = !mxgpu.buffer<smem<512xf8E4M3FN>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) elected {
+      %t, %d = mxgpu.producer_acquire %acc : !acc
+      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128, f8E4M3FN>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128, f8E4M3FN>
+      // tcgen05_mma C11
+      // expected-error @below {{'mxgpu.mma' op expected scales of kind::mxf8f6f4 to be one of 32 x ue8m0, found 32 x ue4m3 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128, f8E4M3FN>, !mxgpu.scales<128, f8E4M3FN>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) elected {
+      %t, %d = mxgpu.producer_acquire %acc : !acc
+      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // tcgen05_mma C12
+      // expected-error @below {{'mxgpu.mma' op expected an offset only where rows of b fill a tile of 128 by half, found 128 rows}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) b_offset(%n) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<192x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<1024xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<192x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<1024xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x192xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x192xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) elected {
+      %c32 = arith.constant 32 : index
+      %t, %d = mxgpu.producer_acquire %acc : !acc
+      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<256>
+      // tcgen05_mma C13
+      // expected-error @below {{'mxgpu.mma' op expected an offset of 0 or 64 rows, found 32}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 192> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<256>) b_offset(%c32) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E4M3FN>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<512xf8E4M3FN>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) elected {
+      %t, %d = mxgpu.producer_acquire %acc : !acc
+      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128, f8E4M3FN>
+      // tcgen05_mma C15
+      // expected-error @below {{'mxgpu.mma' op expected scales of a and b of one type, found 'f8E8M0FNU' and 'f8E4M3FN'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128, f8E4M3FN>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sfa = !mxgpu.buffer<smem<1024xf8E8M0FNU>>
+!sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @mma warps(1) elected {
+      %t, %d = mxgpu.producer_acquire %acc : !acc
+      %s, %a, %b, %s_sfa, %s_sfb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128x2>
+      %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
+      // tcgen05_mma C16
+      // expected-error @below {{'mxgpu.mma' op expected scales for 128 elements of the reduction of a, found those of 256}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128x2>, !mxgpu.scales<128>) into %d : !a, !b, !d
+    }
+  }
 }

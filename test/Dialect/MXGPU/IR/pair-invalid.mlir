@@ -4,6 +4,7 @@
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
+    // cta_rank C1
     // expected-error @below {{'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2)}}
     %rank = mxgpu.cta_rank
     mxgpu.role @role warps(1) {
@@ -15,6 +16,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
+    // role C7
     // expected-error @below {{'mxgpu.role' op expected a kernel with cluster(2) around a role on_leader, found cluster(1)}}
     mxgpu.role @role warps(1) elected on_leader {
     }
@@ -29,6 +31,7 @@ gpu.module @kernels {
     }
     mxgpu.role @load warps(1) elected registers(40) {
     }
+    // role C9
     // expected-error @below {{'mxgpu.role' op expected 40 registers, as in the other roles of its warpgroup, found 48}}
     mxgpu.role @mma warps(1) elected registers(48) {
     }
@@ -41,6 +44,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     mxgpu.role @epilogue warps(4) registers(240) {
     }
+    // role C8
     // expected-error @below {{'mxgpu.role' op expected registers in every role or in none}}
     mxgpu.role @load warps(1) elected {
     }
@@ -57,6 +61,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       %s, %a = mxgpu.producer_acquire %ring : !ring
+      // tma_load C9
       // expected-error @below {{'mxgpu.tma_load' op expected a multicast of 2 parts to a pair, this CTA's being its mxgpu.cta_rank}}
       mxgpu.tma_load %map[%n] into %a box(%n) for %s multicast : !map, !a, !mxgpu.stage<!ring>
     }
@@ -71,6 +76,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @mma warps(1) elected {
       %s, %a = mxgpu.consumer_wait %ring : !ring
+      // epilogue_column C2
       // expected-error @below {{'mxgpu.epilogue_column' op expected a stage in tensor memory, found '!mxgpu.buffer<smem<128x16xi8>>'}}
       %column = mxgpu.epilogue_column %s, %n : !mxgpu.stage<!ring>
     }
@@ -85,6 +91,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @epilogue warps(4) {
       %s, %d = mxgpu.consumer_wait %ring : !ring
+      // epilogue_column C3
       // expected-error @below {{'mxgpu.epilogue_column' op expected a part of equal parts of 256 columns, found b 2 of 2}}
       %column = mxgpu.epilogue_column %s, %n b 2 of 2 : !mxgpu.stage<!ring>
     }
@@ -99,6 +106,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @epilogue warps(4) {
       %s, %d = mxgpu.consumer_wait %ring : !ring
+      // epilogue_column C3
       // expected-error @below {{'mxgpu.epilogue_column' op expected a part of equal parts of 256 columns, found b 0 of 3}}
       %column = mxgpu.epilogue_column %s, %n of 3 : !mxgpu.stage<!ring>
     }
@@ -113,8 +121,24 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @epilogue warps(4) {
       %s, %d = mxgpu.consumer_wait %ring : !ring
+      // epilogue_column C4
       // expected-error @below {{'mxgpu.epilogue_column' op expected the shared columns to lie in one part of 32, found 64}}
       %column = mxgpu.epilogue_column %s, %n b 1 of 8 : !mxgpu.stage<!ring>
+    }
+  }
+}
+
+// -----
+
+!ring = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @mma warps(1) elected {
+      %s, %d = mxgpu.producer_acquire %ring : !ring
+      // epilogue_column C1
+      // expected-error @below {{'mxgpu.epilogue_column' op expected a stage of mxgpu.consumer_wait}}
+      %column = mxgpu.epilogue_column %s, %n : !mxgpu.stage<!ring>
     }
   }
 }

@@ -9,6 +9,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
       %s, %s_x = mxgpu.consumer_wait %in : !in
+      // shared C19
       // expected-error @below {{'mxgpu.load_shared' op expected a fragment of 1 or 2 dimensions, found 'vector<1x1x32xbf16>'}}
       %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<1x1x32xbf16>
     }
@@ -24,6 +25,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
       %s, %s_x = mxgpu.consumer_wait %in : !in
+      // shared C21
       // expected-error @below {{'mxgpu.load_shared' op expected a fragment of 'bf16', found 'f16'}}
       %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xf16>
     }
@@ -39,6 +41,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
       %s, %s_x = mxgpu.consumer_wait %in : !in
+      // shared C20
       // expected-error @below {{'mxgpu.load_shared' op expected a matrix in shared memory, or panels of one, found '!mxgpu.buffer<smem<512xbf16>>'}}
       %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xbf16>
     }
@@ -54,6 +57,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
       %s, %s_x = mxgpu.consumer_wait %in : !in
+      // shared C22
       // expected-error @below {{'mxgpu.load_shared' op expected rows as long as their swizzle says, found '!mxgpu.buffer<smem<128x32xbf16, sw128>>'}}
       %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32xbf16>
     }
@@ -69,6 +73,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
       %s, %s_x = mxgpu.consumer_wait %in : !in
+      // shared C23
       // expected-error @below {{'mxgpu.load_shared' op expected rows of 4, 8 or a multiple of 16 bytes, found 'vector<32x6xbf16>'}}
       %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<32x6xbf16>
     }
@@ -84,6 +89,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
       %s, %s_x = mxgpu.consumer_wait %in : !in
+      // shared C24
       // expected-error @below {{'mxgpu.load_shared' op expected a fragment that divides '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>', found 'vector<24x2xbf16>'}}
       %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<24x2xbf16>
     }
@@ -100,6 +106,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %q = vector.broadcast %v : i8 to vector<32xi8>
       %s, %s_q = mxgpu.producer_acquire %out : !out
+      // store_shared C1
       // expected-error @below {{'mxgpu.store_shared' op expected a row and a column where a vector goes, found 1}}
       mxgpu.store_shared %q, %s_q at [%i] : vector<32xi8>, !q
     }
@@ -116,6 +123,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %q = vector.broadcast %v : i8 to vector<32xi8>
       %s, %s_q = mxgpu.producer_acquire %out : !out
+      // store_shared C2
       // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = cta}}
       mxgpu.store_shared %q, %s_q at [%i, %i] : vector<32xi8>, !q
     }
@@ -133,6 +141,7 @@ gpu.module @kernels {
       %q = vector.broadcast %v : i8 to vector<128xi8>
       %s, %s_q = mxgpu.producer_acquire %out : !out
       %rows = mxgpu.from_rows %q : vector<128xi8> -> !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>
+      // store_shared C2
       // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = warp}}
       mxgpu.store_shared %rows, %s_q : !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>, !q
     }
@@ -149,6 +158,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %f = arith.bitcast %v : i8 to f8E8M0FNU
       %s, %sf = mxgpu.producer_acquire %out : !out
+      // store_scale C1
       // expected-error @below {{'mxgpu.store_scale' op expected a tile of 512 scales of 'f8E8M0FNU' of one byte, or a matrix of tiles, found '!mxgpu.buffer<smem<256xf8E8M0FNU>>'}}
       mxgpu.store_scale %f, %sf at [%i, %i] : f8E8M0FNU, !sf
     }
@@ -164,6 +174,7 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s, %sf = mxgpu.producer_acquire %out : !out
+      // bulk_store C4
       // expected-error @below {{'mxgpu.bulk_store' op expected coordinates that leave as many bytes as '!mxgpu.buffer<smem<512xf8E8M0FNU>>' has, a multiple of 16, found 0 in 'memref<?x?xf8E8M0FNU>'}}
       mxgpu.bulk_store %sf to %f[%i] : !sf, memref<?x?xf8E8M0FNU>
     }
@@ -179,6 +190,7 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s, %sf = mxgpu.producer_acquire %out : !out
+      // bulk_store C2
       // expected-error @below {{'mxgpu.bulk_store' op expected at most 1 coordinates, found 2}}
       mxgpu.bulk_store %sf to %f[%i, %i] : !sf, memref<512xf8E8M0FNU>
     }
@@ -188,6 +200,7 @@ gpu.module @kernels {
 // -----
 
 func.func @f(%x: vector<16x2xbf16>) {
+  // quantize_columns C2
   // expected-error @below {{'mxgpu.quantize_columns' op expected 32 rows of some columns of bf16, f16 or f32, found 'vector<16x2xbf16>'}}
   %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
       : vector<16x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
@@ -197,6 +210,7 @@ func.func @f(%x: vector<16x2xbf16>) {
 // -----
 
 func.func @f(%x: vector<32x2xbf16>) {
+  // quantize_columns C4
   // expected-error @below {{'mxgpu.quantize_columns' op expected 2 rows of 32 elements, found 'vector<32x2xf8E4M3FN>'}}
   %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
       : vector<32x2xbf16> -> vector<32x2xf8E4M3FN>, vector<2xf8E8M0FNU>
@@ -206,6 +220,7 @@ func.func @f(%x: vector<32x2xbf16>) {
 // -----
 
 func.func @f(%x: vector<32x2xbf16>) {
+  // quantize_columns C5
   // expected-error @below {{'mxgpu.quantize_columns' op expected 2 scales, found 'vector<1xf8E8M0FNU>'}}
   %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
       : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<1xf8E8M0FNU>
@@ -215,6 +230,7 @@ func.func @f(%x: vector<32x2xbf16>) {
 // -----
 
 func.func @f(%x: vector<16x2xbf16>) {
+  // quantize_columns C6
   // expected-error @below {{'mxgpu.quantize_columns' op expected encode with scales of f8E4M3FN, and only then, found 'vector<2xf8E4M3FN>'}}
   %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
       : vector<16x2xbf16> -> vector<2x16xf4E2M1FN>, vector<2xf8E4M3FN>
@@ -224,6 +240,7 @@ func.func @f(%x: vector<16x2xbf16>) {
 // -----
 
 func.func @f(%x: vector<32x2xbf16>) {
+  // quantize_columns C1
   // expected-error @below {{'mxgpu.quantize_columns' op expected scales of f8E8M0FNU or f8E4M3FN, found 'vector<2xf8E5M2>'}}
   %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
       : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E5M2>
@@ -239,6 +256,7 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s, %sf = mxgpu.producer_acquire %out : !out
+      // bulk_store C3
       // expected-error @below {{'mxgpu.bulk_store' op expected a part below 2, found 2}}
       mxgpu.bulk_store %sf tile(2) to %f[%i, %i] : !sf, memref<?x?x32x4x4xf8E8M0FNU>
     }
@@ -255,6 +273,7 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s, %q = mxgpu.producer_acquire %out : !out
+      // tma_store C4
       // expected-error @below {{'mxgpu.tma_store' op expected a part from 0 to 1, found 2}}
       mxgpu.tma_store %q box(2) to %map[%i, %i] : !q, !map
     }
@@ -270,6 +289,7 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s, %s_q = mxgpu.producer_acquire %out : !out
+      // store_rows C3
       // expected-error @below {{'mxgpu.store_rows' op expected a matrix of 'i8' with identity layout, found 'memref<?x?xf8E4M3FN>'}}
       mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xf8E4M3FN>
     }
@@ -285,6 +305,7 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s, %s_q = mxgpu.producer_acquire %out : !out
+      // store_rows C2
       // expected-error @below {{'mxgpu.store_rows' op expected a matrix in shared memory, found '!mxgpu.buffer<smem<2x128x128xi8, sw128>>'}}
       mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xi8>
     }
@@ -302,6 +323,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %s_f = mxgpu.producer_acquire %out : !out
       %f = arith.constant 1.0 : f8E8M0FNU
+      // shared C3
       // expected-error @below {{'mxgpu.store_scale' op expected a ring with consumer tma_store, found threads}}
       mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
     }
@@ -317,6 +339,7 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s, %s_q = mxgpu.producer_acquire %out : !out
+      // shared C3
       // expected-error @below {{'mxgpu.store_rows' op expected a ring with consumer tma_store, found threads}}
       mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xi8>
     }
@@ -334,6 +357,7 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s, %q = mxgpu.producer_acquire %out : !out
+      // tma_store C3
       // expected-error @below {{'mxgpu.tma_store' op expected a box of 128, 128 or parts of it, found '!mxgpu.tensor_map<4x128xi8, sw128>'}}
       mxgpu.tma_store %q box(2) to %map[%i, %i] : !q, !map
     }
@@ -350,6 +374,7 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s, %q = mxgpu.producer_acquire %out : !out
+      // tma_store C4
       // expected-error @below {{'mxgpu.tma_store' op expected a part from 0 to 3, found 4}}
       mxgpu.tma_store %q box(4) to %map[%i, %i] : !q, !map
     }
@@ -363,6 +388,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%v: bf16) {
     mxgpu.role @work warps(1) {
       %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
+      // quantize_columns C7
       // expected-error @below {{'mxgpu.quantize_columns' op expected 1 lane or those of a square, 16, found 8}}
       %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil lanes(8) : vector<32x2xbf16> -> vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>
     }
@@ -375,6 +401,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%v: bf16, %seed: i64) {
     mxgpu.role @work warps(1) {
       %x = vector.broadcast %v : bf16 to vector<32x2xbf16>
+      // quantize_columns C8
       // expected-error @below {{'mxgpu.quantize_columns' op expected a seed, the number of the first element and the distance to the next row, or none of them}}
       %q, %f = "mxgpu.quantize_columns"(%x, %seed) <{operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0>, scale_rounding = #mxgpu<scale_rounding ceil>}> : (vector<32x2xbf16>, i64) -> (vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU>)
     }
@@ -385,6 +412,7 @@ gpu.module @kernels {
 
 // 2^60 + 2 columns of 16 bits are 32 bits to whoever multiplies without looking.
 func.func @f(%x: vector<32x1152921504606846978xbf16>) {
+  // shared C10
   // expected-error @below {{'mxgpu.quantize_columns' op expected vectors of at most 1024 elements, found 'vector<32x1152921504606846978xbf16>'}}
   %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
       : vector<32x1152921504606846978xbf16>
@@ -401,8 +429,99 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @read warps(1) {
       %s, %s_x = mxgpu.consumer_wait %in : !in
+      // shared C10
       // expected-error @below {{'mxgpu.load_shared' op expected vectors of at most 1024 elements, found 'vector<64x64xbf16>'}}
       %x = mxgpu.load_shared %s_x at [%i, %i] : !x -> vector<64x64xbf16>
     }
   }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %c: i1, %f: memref<512xf8E8M0FNU, strided<[2]>>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s, %s_q = mxgpu.producer_acquire %out : !out
+      // bulk_store C1
+      // expected-error @below {{'mxgpu.bulk_store' op expected an array of whole bytes with identity layout, found 'memref<512xf8E8M0FNU, strided<[2]>>'}}
+      mxgpu.bulk_store %s_q to %f[] : !q, memref<512xf8E8M0FNU, strided<[2]>>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xi8>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s, %s_q = mxgpu.producer_acquire %out : !out
+      // store_rows C1
+      // expected-error @below {{'mxgpu.store_rows' op expected a ring with scope = cta, found '!mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store, scope = warp>'}}
+      mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xi8>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %c: i1, %map: !mxgpu.tensor_map<32x128xi8, sw128>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s, %s_q = mxgpu.producer_acquire %out : !out
+      // tma_store C1
+      // expected-error @below {{'mxgpu.tma_store' op expected 2 coordinates, found 1}}
+      mxgpu.tma_store %s_q to %map[%i] : !q, !mxgpu.tensor_map<32x128xi8, sw128>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %c: i1, %map: !mxgpu.tensor_map<32x128xf8E4M3FN, sw128>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s, %s_q = mxgpu.producer_acquire %out : !out
+      // tma_store C2
+      // expected-error @below {{'mxgpu.tma_store' op expected a map with the type and swizzle of '!mxgpu.buffer<smem<32x128xi8, sw128>>', found '!mxgpu.tensor_map<32x128xf8E4M3FN, sw128>'}}
+      mxgpu.tma_store %s_q to %map[%i, %i] : !q, !mxgpu.tensor_map<32x128xf8E4M3FN, sw128>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!q = !mxgpu.buffer<smem<32x128xi8, sw128>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %c: i1, %map: !mxgpu.tensor_map<32x128xi8, sw128>) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %s, %s_q = mxgpu.producer_acquire %out : !out
+      // tma_store C5
+      // expected-error @below {{'mxgpu.tma_store' op expected to add elements of f32, found 'i8'}}
+      mxgpu.tma_store %s_q to %map[%i, %i] add : !q, !mxgpu.tensor_map<32x128xi8, sw128>
+    }
+  }
+}
+
+// -----
+
+func.func @f(%x: vector<32x1xbf16>) {
+  // quantize_columns C3
+  // expected-error @below {{'mxgpu.quantize_columns' op expected columns whose rows are words of 32 bits, found 'vector<32x1xbf16>'}}
+  %q, %f = mxgpu.quantize_columns %x scale_rounding = ceil
+      : vector<32x1xbf16> -> vector<1x32xf8E4M3FN>, vector<1xf8E8M0FNU>
+  return
 }

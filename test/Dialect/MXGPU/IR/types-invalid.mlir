@@ -2,56 +2,67 @@
 
 // Every type and attribute that does not exist is refused where it is written.
 
+// shared C28
 // expected-error @below {{expected at least 1 dimension, found none}}
 func.func private @f(!mxgpu.tensor_map<bf16>)
 
 // -----
 
+// shared C29
 // expected-error @below {{expected dimensions of at least 1, found 0}}
 func.func private @f(!mxgpu.tensor_map<16x0xi8>)
 
 // -----
 
+// shared C31
 // expected-error @below {{expected elements of whole bytes, found 'i4'}}
 func.func private @f(!mxgpu.tensor_map<16x128xi4>)
 
 // -----
 
+// shared C31
 // expected-error @below {{expected elements of whole bytes, found 'index'}}
 func.func private @f(!mxgpu.tensor_map<16x128xindex>)
 
 // -----
 
+// shared C32
 // expected-error @below {{expected at most 1073741824 bytes, found more}}
 func.func private @f(!mxgpu.buffer<smem<65536x65536xi8>>)
 
 // -----
 
+// shared C32
 // expected-error @below {{expected at most 1073741824 bytes, found more}}
 func.func private @f(!mxgpu.buffer<smem<4294967296x4294967296x4294967296xi8>>)
 
 // -----
 
+// shared C35
 // expected-error @below {{expected rows of at most 128 bytes under swizzle sw128, found 256}}
 func.func private @f(!mxgpu.tensor_map<16x128xbf16, sw128>)
 
 // -----
 
+// shared C35
 // expected-error @below {{expected rows of at most 32 bytes under swizzle sw32, found 64}}
 func.func private @f(!mxgpu.tensor_map<16x64xi8, sw32>)
 
 // -----
 
+// tensor_map C1
 // expected-error @below {{expected a box of at most 5 dimensions, found 6}}
 func.func private @f(!mxgpu.tensor_map<1x1x1x1x1x16xi8>)
 
 // -----
 
+// tensor_map C2
 // expected-error @below {{expected box dimensions of at most 256, found 257}}
 func.func private @f(!mxgpu.tensor_map<257x16xi8>)
 
 // -----
 
+// tensor_map C5
 // expected-error @below {{expected box rows of a multiple of 16 bytes, found 24}}
 func.func private @f(!mxgpu.tensor_map<16x24xi8>)
 
@@ -62,152 +73,182 @@ func.func private @f(!mxgpu.tensor_map<16x128xi8, sw64x>)
 
 // -----
 
+// buffer C1
 // expected-error @below {{expected no swizzle in tensor memory, found sw128}}
 func.func private @f(!mxgpu.buffer<tmem<128x32xf32, sw128>>)
 
 // -----
 
+// buffer C2
 // expected-error @below {{expected f32 in tensor memory, found 'bf16'}}
 func.func private @f(!mxgpu.buffer<tmem<128x128xbf16>>)
 
 // -----
 
+// buffer C3
 // expected-error @below {{expected 128 lanes and a number of columns in tensor memory, found shape [64, 128]}}
 func.func private @f(!mxgpu.buffer<tmem<64x128xf32>>)
 
 // -----
 
+// buffer C3
 // expected-error @below {{expected 128 lanes and a number of columns in tensor memory, found shape [128]}}
 func.func private @f(!mxgpu.buffer<tmem<128xf32>>)
 
 // -----
 
+// ring C1
 // expected-error @below {{expected 1 to 1024 stages, found 0}}
 func.func private @f(!mxgpu.ring<0 x (a: smem<128xi8>), producer = tma, consumer = mma>)
 
 // -----
 
+// ring C1
 // expected-error @below {{expected 1 to 1024 stages, found 1025}}
 func.func private @f(!mxgpu.ring<1025 x (a: smem<128xi8>), producer = tma, consumer = mma>)
 
 // -----
 
+// ring C2
 // expected-error @below {{expected at least 1 buffer in a stage, found none}}
 func.func private @f(!mxgpu.ring<1 x (), producer = tma, consumer = mma>)
 
 // -----
 
+// ring C3
 // expected-error @below {{expected different names, found "a" twice}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>, a: smem<128xi8>), producer = tma, consumer = mma>)
 
 // -----
 
+// ring C4
 // expected-error @below {{expected 1 to 1024 threads, found 0}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(0)>)
 
 // -----
 
+// ring C4
 // expected-error @below {{expected 1 to 1024 threads, found 1025}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(1025)>)
 
 // -----
 
+// ring C5
 // expected-error @below {{expected a producer that can write tmem with scope = cta, found tma}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = tma, consumer = threads(128)>)
 
 // -----
 
+// ring C5
 // expected-error @below {{expected a producer that can write smem with scope = cta, found mma}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = mma, consumer = mma>)
 
 // -----
 
+// ring C5
 // expected-error @below {{expected a producer that can write smem with scope = pair, found threads}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = threads(128), consumer = tma_store, scope = pair>)
 
 // -----
 
+// ring C6
 // expected-error @below {{expected a consumer that can read smem filled by tma, found tma}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = tma, consumer = tma>)
 
 // -----
 
+// ring C6
 // expected-error @below {{expected a consumer that can read smem filled by clc, found threads}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<16xi8>), producer = clc, consumer = threads(128)>)
 
 // -----
 
+// ring C6
 // expected-error @below {{expected a consumer that can read tmem filled by mma, found mma}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = mma>)
 
 // -----
 
+// ring C8
 // expected-error @below {{expected an overlap only of 2 stages of one buffer in tensor memory, found 1 stages of 1 buffers}}
 func.func private @f(!mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64>)
 
 // -----
 
+// ring C9
 // expected-error @below {{expected an overlap of 1 to 128 columns, found 129}}
 func.func private @f(!mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 129>)
 
 // -----
 
+// ring C5
 // expected-error @below {{expected a producer that can write smem with scope = warp, found tma}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer = mma, scope = warp>)
 
 // -----
 
+// ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found mma}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = mma, scope = warp>)
 
 // -----
 
 // A warp's stages have no barriers.
+// ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found threads}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = threads(32), scope = warp>)
 
 // -----
 
+// schedule C1
 // expected-error @below {{expected 3 tile sizes (rows, columns, reduction), found 2}}
 #schedule = #mxgpu.schedule<tile = [128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
 
+// schedule C2
 // expected-error @below {{expected a tile of 128 rows without a CTA pair, found 256}}
 #schedule = #mxgpu.schedule<tile = [256, 128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
 
+// schedule C3
 // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 16, found 72}}
 #schedule = #mxgpu.schedule<tile = [128, 72, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
 
+// schedule C4
 // expected-error @below {{expected a tile of 128 or 256 reduction elements, found 64}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
 
+// schedule C5
 // expected-error @below {{expected 1 to 1024 stages, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 0, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
 
+// schedule C6
 // expected-error @below {{expected 1 to 1024 accumulators, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, accumulators = 0, raster = linear, epilogue = direct>
 
 // -----
 
+// schedule C5
 // expected-error @below {{expected 1 to 1024 stages, found 9223372036854775807}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 9223372036854775807, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
 
+// schedule C2
 // expected-error @below {{expected a tile of 256 rows of a CTA pair, found 128}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], cta_pair>
 
 // -----
 
+// schedule C3
 // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 32, found 48}}
 #schedule = #mxgpu.schedule<tile = [256, 48, 128], cta_pair>
 
@@ -228,53 +269,105 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), 
 
 // -----
 
+// schedule C7
 // expected-error @below {{expected an overlap of 64 or 128 columns, found 32}}
 #schedule = #mxgpu.schedule<tile = [128, 256, 128], accumulators = 2, overlap = 32>
 
 // -----
 
+// schedule C8
 // expected-error @below {{expected an overlap only of 2 accumulators of 256 columns, found 2 of 128}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], accumulators = 2, overlap = 64>
 
 // -----
 
+// raster C1
 // expected-error @below {{expected group_m(n) with n from 1 to 1048576, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], raster = group_m(0)>
 
 // -----
 
+// schedule C6
 // expected-error @below {{expected 1 to 1024 splits of the reduction, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], split_k = 0>
 
 // -----
 
+// schedule C9
 // expected-error @below {{expected staging buffers only with epilogue = tma_store, found epilogue = direct}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], staging = 3>
 
 // -----
 
+// schedule C10
 // expected-error @below {{expected registers of the epilogue and of the other roles, found 1 numbers}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], registers = [200]>
 
 // -----
 
+// schedule C11
 // expected-error @below {{expected registers in multiples of 8 from 24 to 256, found 20}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], registers = [200, 20]>
 
 // -----
 
+// carried_attributes C2
 // expected-error @below {{'func.func' op expected mxgpu.schedule only on mx.matmul and mx.grouped_matmul}}
 func.func private @f() attributes {mxgpu.schedule = 1}
 
 // -----
 
+// carried_attributes C1
 // expected-error @below {{'func.func' op has unknown attribute "mxgpu.shedule"}}
 func.func private @f() attributes {mxgpu.shedule = 1}
 
 // -----
 
 func.func @f(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  // carried_attributes C3
   // expected-error @below {{'mx.matmul' op expected mxgpu.schedule to be #mxgpu.schedule, found 1 : i64}}
   %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) outs(%y : tensor<128x128xf32>) {mxgpu.schedule = 1} -> tensor<128x128xf32>
   return %0 : tensor<128x128xf32>
 }
+
+// -----
+
+// shared C30
+// expected-error @below {{expected elements of 4 or 6 bits with padded, found 'i8'}}
+func.func private @f(!mxgpu.buffer<smem<128x16xi8, padded>>)
+
+// -----
+
+// shared C33
+// expected-error @below {{expected rows of whole bytes, found 3 elements of 'f4E2M1FN'}}
+func.func private @f(!mxgpu.buffer<smem<128x3xf4E2M1FN>>)
+
+// -----
+
+// shared C34
+// expected-error @below {{expected padded rows of a multiple of 16 elements, found 24}}
+func.func private @f(!mxgpu.buffer<smem<128x24xf4E2M1FN, padded>>)
+
+// -----
+
+// tensor_map C3
+// expected-error @below {{expected 6-bit elements to be padded}}
+func.func private @f(!mxgpu.tensor_map<128x128xf6E2M3FN>)
+
+// -----
+
+// tensor_map C4
+// expected-error @below {{expected padded box rows of 128 elements, found 64}}
+func.func private @f(!mxgpu.tensor_map<128x64xf4E2M1FN, padded>)
+
+// -----
+
+// scales C2
+// expected-error @below {{expected 1 to 1024 tiles, found 1025}}
+func.func private @f(!mxgpu.scales<128x1025>)
+
+// -----
+
+// scales C3
+// expected-error @below {{expected scales of f8E8M0FNU or f8E4M3FN, found 'f32'}}
+func.func private @f(!mxgpu.scales<128, f32>)

@@ -2,6 +2,7 @@
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
+    // tile_scheduler C4
     // expected-error @below {{'mxgpu.tile_scheduler' op expected at most 1024 splits of the reduction, found 1025}}
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] split(1025 step 128) of(%n, %n, %n)
     mxgpu.role @role warps(1) {
@@ -13,6 +14,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
+    // tile_scheduler C3
     // expected-error @below {{'mxgpu.tile_scheduler' op expected splits and split_step together}}
     %scheduler = "mxgpu.tile_scheduler"(%n, %n, %n) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, tile = array<i64: 128, 128>, raster = #mxgpu.raster<linear>, splits = 2 : i64} : (index, index, index) -> !mxgpu.tile_scheduler
     mxgpu.role @role warps(1) {
@@ -28,6 +30,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %ring = mxgpu.ring "ring" : !ring
+    // tile_scheduler C5
     // expected-error @below {{'mxgpu.tile_scheduler' op expected a ring with producer clc or groups, found tma}}
     %scheduler = mxgpu.tile_scheduler clc(%ring : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
@@ -38,6 +41,7 @@ gpu.module @kernels {
 // -----
 
 // An answer has 16 bytes.
+// ring C7
 // expected-error @below {{expected 1 buffer of 16 bytes filled by clc, found 1, the first of 32 bytes}}
 !ring = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = clc, consumer = roles>
 
@@ -49,6 +53,7 @@ gpu.module @kernels {
     %units = mxgpu.ring "units" : !ring
     %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
+      // for_each_work_tile C2
       // expected-error @below {{'mxgpu.for_each_work_tile' op expected mxgpu.next_work_tile in its body, found none}}
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
       }
@@ -69,6 +74,7 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %stage, %unit = mxgpu.consumer_wait %units : !ring
         mxgpu.next_work_tile %unit : !unit
+        // next_work_tile C2
         // expected-error @below {{'mxgpu.next_work_tile' op expected to be once in its loop, found a second}}
         mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %stage : !stage
@@ -89,6 +95,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %stage, %unit = mxgpu.consumer_wait %units : !ring
+        // next_work_tile C1
         // expected-error @below {{'mxgpu.next_work_tile' op expected units that come by a ring, found a static work source}}
         mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %stage : !stage
@@ -110,6 +117,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %stage, %unit = mxgpu.consumer_wait %other : !ring
+        // next_work_tile C3
         // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of the work source's ring}}
         mxgpu.next_work_tile %unit : !unit
         mxgpu.consumer_release %stage : !stage
@@ -131,6 +139,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       %stage, %unit = mxgpu.consumer_wait %units : !ring
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+        // next_work_tile C4
         // expected-error @below {{'mxgpu.next_work_tile' op expected a stage that is consumed in its loop}}
         mxgpu.next_work_tile %unit : !unit
       }
@@ -149,6 +158,7 @@ gpu.module @kernels {
     %units = mxgpu.ring "units" : !ring
     mxgpu.role @role warps(1) {
       %stage, %unit = mxgpu.consumer_wait %units : !ring
+      // next_work_tile C5
       // expected-error @below {{'mxgpu.next_work_tile' op expected to be in the body of mxgpu.for_each_work_tile}}
       mxgpu.next_work_tile %unit : !unit
       mxgpu.consumer_release %stage : !stage
@@ -162,6 +172,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %counter: memref<1xi32>) {
     %units = mxgpu.ring "units" : !units
+    // tile_scheduler C5
     // expected-error @below {{'mxgpu.tile_scheduler' op expected a ring with producer atomic_counter, found clc}}
     %scheduler = mxgpu.tile_scheduler atomic_counter(%units, %counter : !units, memref<1xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
   }
@@ -173,6 +184,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %counter: memref<2xi32>) {
     %units = mxgpu.ring "units" : !units
+    // tile_scheduler C6
     // expected-error @below {{'mxgpu.tile_scheduler' op expected a counter of type memref<1xi32>, found 'memref<2xi32>'}}
     %scheduler = mxgpu.tile_scheduler atomic_counter(%units, %counter : !units, memref<2xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
   }
@@ -182,6 +194,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
+    // tile_scheduler C8
     // expected-error @below {{'mxgpu.tile_scheduler' op expected units of groups by a ring that they fill, or to be single with ragged rows}}
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
   }
@@ -191,6 +204,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi16>) {
+    // tile_scheduler C7
     // expected-error @below {{'mxgpu.tile_scheduler' op expected offsets of rank 1 and of i32 or i64, found 'memref<?xi16>'}}
     %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi16>) of(%n, %n, %n)
   }
@@ -209,6 +223,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
+    // tile_scheduler C8
     // expected-error @below {{'mxgpu.tile_scheduler' op expected units of groups by a ring that they fill, or to be single with ragged rows}}
     %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
   }
@@ -220,6 +235,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %units = mxgpu.ring "units" : !units
+    // tile_scheduler C11
     // expected-error @below {{'mxgpu.tile_scheduler' op expected offsets where there are groups}}
     %scheduler = mxgpu.tile_scheduler groups(%units : !units) raster = linear tile [128, 128] of(%n, %n, %n)
   }
@@ -231,6 +247,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
     %units = mxgpu.ring "units" : !units
+    // tile_scheduler C10
     // expected-error @below {{'mxgpu.tile_scheduler' op expected ragged work without split}}
     %scheduler = mxgpu.tile_scheduler groups(%units : !units) raster = linear tile [128, 128] split(2 step 128) ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
   }
@@ -240,7 +257,28 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
+    // tile_scheduler C9
     // expected-error @below {{'mxgpu.tile_scheduler' op expected a stride of groups by a ring that they fill, with ragged rows}}
     %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) stride(%n) of(%n, %n, %n)
+  }
+}
+
+// -----
+
+// The buffer of a request, not of an answer.
+!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!unit = !mxgpu.buffer<smem<16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%n: index) {
+    %units = mxgpu.ring "units" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    mxgpu.role @role warps(1) elected {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+        %stage, %unit = mxgpu.producer_acquire %units : !ring
+        // next_work_tile C6
+        // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of mxgpu.consumer_wait}}
+        mxgpu.next_work_tile %unit : !unit
+      }
+    }
   }
 }

@@ -246,3 +246,105 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
   }
 }
+
+// -----
+
+// Chips have the matrix instructions of one family.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // expected-error @below {{'mxgpu.mma' op chip 'sm_100a' has no wgmma.mma_async: it has tcgen05.mma.block_scale}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_103a">] {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // expected-error @below {{'mxgpu.mma' op chip 'sm_103a' has no wgmma.mma_async: it has tcgen05.mma.block_scale}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
+      // expected-error @below {{'mxgpu.mma' op chip 'sm_90a' has no tcgen05 instructions, which products need: expected one of 'sm_100a', 'sm_100f', 'sm_103a' (quantizers and products), 'sm_90a' (quantizers)}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !a, !d
+    }
+  }
+}
+
+// -----
+
+// The threads of a warpgroup multiply together, and it begins at every fourth warp.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+    }
+    // expected-error @below {{'mxgpu.role' op expected whole warpgroups, warps from a multiple of 4, in a role that multiplies together, found 4 from 1}}
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @store warps(4) {
+    }
+    mxgpu.role @load warps(2) {
+    }
+    // expected-error @below {{'mxgpu.role' op expected whole warpgroups, warps from a multiple of 4, in a role that multiplies together, found 4 from 6}}
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}

@@ -11,6 +11,7 @@ gpu.module @kernels {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        // kernel C19
         // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
@@ -44,6 +45,7 @@ gpu.module @kernels {
     }
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        // kernel C19
         // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
         %s, %a = mxgpu.consumer_wait %ring : !ring
       }
@@ -74,6 +76,7 @@ gpu.module @kernels {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         // expected-note @below {{first here}}
         mxgpu.consumer_release %s : !stage
+        // kernel C18
         // expected-error @below {{'mxgpu.consumer_release' op expected the stage to be given back once, found a second time}}
         mxgpu.consumer_release %s : !stage
       }
@@ -103,6 +106,7 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+          // kernel C20
           // expected-error @below {{'mxgpu.consumer_release' op expected to be in the block that takes the stage}}
           mxgpu.consumer_release %s : !stage
         }
@@ -127,6 +131,7 @@ gpu.module @kernels {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         // expected-note @below {{given back here}}
         mxgpu.producer_commit %s : !stage
+        // kernel C21
         // expected-error @below {{'mxgpu.tma_load' op expected to use the stage before it is given back}}
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
       }
@@ -161,6 +166,7 @@ gpu.module @kernels {
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         scf.if %yes {
+          // kernel C16
           // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.if}}
           %s, %a = mxgpu.consumer_wait %ring : !ring
           mxgpu.consumer_release %s : !stage
@@ -189,6 +195,7 @@ gpu.module @kernels {
     }
     mxgpu.role @mma warps(1) elected {
       scf.for %i = %n to %n step %n {
+        // kernel C16
         // expected-error @below {{'mxgpu.consumer_wait' op expected only mxgpu loops around it, found scf.for}}
         %s, %a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
@@ -207,6 +214,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C22
     // expected-error @below {{'mxgpu.ring' op expected a role that consumes its stages, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
@@ -227,6 +235,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C22
     // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @mma warps(1) elected {
@@ -245,6 +254,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C22
     // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @idle warps(1) elected {
@@ -274,6 +284,7 @@ gpu.module @kernels {
     }
     mxgpu.role @load2 warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        // kernel C17
         // expected-error @below {{'mxgpu.producer_acquire' op expected one mxgpu.producer_acquire of the ring, found another}}
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
@@ -311,6 +322,7 @@ gpu.module @kernels {
         // expected-note @below {{here}}
         %s, %s_a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
+        // kernel C17
         // expected-error @below {{'mxgpu.consumer_wait' op expected one mxgpu.consumer_wait of the ring, found another}}
         %t, %t_a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %t : !stage
@@ -329,6 +341,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C23
     // expected-error @below {{'mxgpu.ring' op expected different roles to produce and consume, found "both" twice}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @both warps(1) elected {
@@ -353,6 +366,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C24
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
@@ -385,6 +399,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C24
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
@@ -419,6 +434,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C24
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
@@ -454,6 +470,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %other = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
+    // kernel C24
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
@@ -484,6 +501,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C24
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
@@ -514,6 +532,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C24
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
@@ -553,6 +572,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
+    // kernel C29
     // expected-error @below {{'mxgpu.role' op expected an elected role for tma of ring "ring"}}
     mxgpu.role @load warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -587,6 +607,7 @@ gpu.module @kernels {
         mxgpu.producer_commit %s : !stage
       }
     }
+    // kernel C29
     // expected-error @below {{'mxgpu.role' op expected an elected role for mma of ring "ring"}}
     mxgpu.role @mma warps(4) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -611,6 +632,7 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a, %b = mxgpu.producer_acquire %ring : !two
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !mxgpu.stage<!two>
+        // kernel C38
         // expected-error @below {{'mxgpu.producer_commit' op expected a load into field "b" before it, found none}}
         mxgpu.producer_commit %s : !mxgpu.stage<!two>
       }
@@ -638,6 +660,7 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
+        // kernel C35
         // expected-error @below {{'mxgpu.tma_load' op expected one load of each field, found a second of "a"}}
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.tma_load %map[%n, %n] into %a for %s : !map, !a, !stage
@@ -667,6 +690,7 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
+          // kernel C34
           // expected-error @below {{'mxgpu.tma_load' op expected to be in the block that takes the stage}}
           mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         }
@@ -717,6 +741,7 @@ gpu.module @kernels {
           %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
           mxgpu.consumer_release %s : !in_stage
         }
+        // kernel C41
         // expected-error @below {{'mxgpu.producer_commit' op expected an mma into field "d" before it, found none}}
         mxgpu.producer_commit %d : !acc_stage
       }
@@ -769,6 +794,7 @@ gpu.module @kernels {
           mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
           mxgpu.consumer_release %s : !in_stage
         }
+        // kernel C42
         // expected-error @below {{'mxgpu.producer_commit' op expected `empty` to say when no mma has run, found none}}
         mxgpu.producer_commit %d : !acc_stage
       }
@@ -815,6 +841,7 @@ gpu.module @kernels {
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
         scf.if %none {
+          // kernel C40
           // expected-error @below {{'mxgpu.mma' op expected only loops between it and its accumulator, found scf.if}}
           mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
         }
@@ -876,6 +903,7 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        // kernel C43
         // expected-error @below {{'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none}}
         %f_fragment = mxgpu.load_accumulator %d_d column(%n) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
         %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
@@ -932,6 +960,7 @@ gpu.module @kernels {
         %thread = mxgpu.thread_id
         %some = arith.cmpi ult, %thread, %n : index
         scf.if %some {
+          // kernel C44
           // expected-error @below {{'mxgpu.load_accumulator' op expected the threads of a role to agree on the condition of the scf.if around it, found one that may depend on the thread}}
           %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%none) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
           %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
@@ -982,6 +1011,7 @@ gpu.module @kernels {
         mxgpu.producer_commit %d empty(%none) : !acc_stage
       }
     }
+    // kernel C30
     // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 256}}
     mxgpu.role @epilogue warps(8) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -1034,6 +1064,7 @@ gpu.module @kernels {
         mxgpu.producer_commit %d empty(%none) : !acc_stage
       }
     }
+    // kernel C30
     // expected-error @below {{'mxgpu.role' op expected 128 threads for ring "acc", found 1}}
     mxgpu.role @epilogue warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -1082,6 +1113,7 @@ gpu.module @kernels {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
           // expected-note @below {{which waits for this}}
           %sx, %sx_a = mxgpu.consumer_wait %x : !ring
+          // kernel C25
           // expected-error @below {{'mxgpu.consumer_release' op expected not to wait for itself through other roles, found a deadlock}}
           mxgpu.consumer_release %sx : !stage
         }
@@ -1104,6 +1136,7 @@ gpu.module @kernels {
     %y = mxgpu.ring "y" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        // kernel C25
         // expected-error @below {{'mxgpu.producer_acquire' op expected not to wait for itself through other roles, found a deadlock}}
         %sx, %sx_a = mxgpu.producer_acquire %x : !ring
         mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
@@ -1165,6 +1198,7 @@ gpu.module @kernels {
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %reply : !reply
+        // kernel C25
         // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
@@ -1191,6 +1225,7 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %s_x, %s_y = mxgpu.producer_acquire %ring : !ring
         mxgpu.store_shared %x, %s_x at [%row, %column] : vector<4xf32>, !x
+        // kernel C39
         // expected-error @below {{'mxgpu.producer_commit' op expected a store into field "y" before it, found none}}
         mxgpu.producer_commit %s : !stage
       }
@@ -1214,6 +1249,7 @@ gpu.module @kernels {
     %x = vector.broadcast %v : f32 to vector<4xf32>
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
+    // kernel C30
     // expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 32}}
     mxgpu.role @produce warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -1249,6 +1285,7 @@ gpu.module @kernels {
         mxgpu.producer_commit %s : !stage
       }
     }
+    // kernel C30
     // expected-error @below {{'mxgpu.role' op expected 64 threads for ring "ring", found 96}}
     mxgpu.role @rows warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -1275,6 +1312,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %map: !map) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C24
     // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
@@ -1320,6 +1358,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
+        // kernel C14
         // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
         %either = arith.select %yes, %a, %a : !a
         %x = mxgpu.load_shared %either at [%n, %n] : !a -> vector<16xi8>
@@ -1350,6 +1389,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
+        // kernel C14
         // expected-error @below {{'scf.for' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
         %last = scf.for %i = %n to %n step %n iter_args(%b = %a) -> (!a) {
           scf.yield %b : !a
@@ -1382,6 +1422,7 @@ gpu.module @kernels {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         %same = scf.if %yes -> !a {
+          // kernel C14
           // expected-error @below {{'scf.yield' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
           scf.yield %a : !a
         } else {
@@ -1414,6 +1455,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
+        // kernel C14
         // expected-error @below {{'mystery.use' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
         "mystery.use"(%s) : (!stage) -> ()
         mxgpu.consumer_release %s : !stage
@@ -1445,9 +1487,95 @@ gpu.module @kernels {
         %s, %a = mxgpu.consumer_wait %ring : !ring
         // expected-note @below {{it comes from here}}
         %b = ub.poison : !a
+        // kernel C15
         // expected-error @below {{'mxgpu.load_shared' op expected what mxgpu.producer_acquire or mxgpu.consumer_wait gave, found another '!mxgpu.buffer<smem<128x16xi8>>'}}
         %x = mxgpu.load_shared %b at [%n, %n] : !a -> vector<16xi8>
         mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Which part is loaded must be known.
+!map = !mxgpu.tensor_map<64x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        // kernel C36
+        // expected-error @below {{'mxgpu.tma_load' op expected a constant part, found another}}
+        mxgpu.tma_load %map[%n] into %a box(%n) for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @mma warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// Boxes of two sizes fill one field.
+!map = !mxgpu.tensor_map<64x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %other: !mxgpu.tensor_map<32x16xi8>, %n: index) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        %c0 = arith.constant 0 : index
+        %c2 = arith.constant 2 : index
+        // kernel C37
+        // expected-error @below {{'mxgpu.tma_load' op expected boxes of one size in "a", found '!mxgpu.tensor_map<64x16xi8>'}}
+        mxgpu.tma_load %map[%n] into %a box(%c0) for %s : !map, !a, !stage
+        mxgpu.tma_load %other[%n] into %a box(%c2) for %s : !mxgpu.tensor_map<32x16xi8>, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @mma warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// One thread cannot look for groups.
+!ring = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+!stage = !mxgpu.stage<!ring>
+!unit = !mxgpu.buffer<smem<32xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%offsets: memref<?xi64>, %n: index) {
+    %units = mxgpu.ring "units" : !ring
+    %scheduler = mxgpu.tile_scheduler groups(%units : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
+    // kernel C28
+    // expected-error @below {{'mxgpu.role' op expected a role of 1 warp, not elected, for groups of ring "units"}}
+    mxgpu.role @schedule warps(1) elected {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        mxgpu.producer_commit %request : !stage
+        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
+        mxgpu.next_work_tile %answer_unit : !unit
+        mxgpu.consumer_release %answer : !stage
       }
     }
   }

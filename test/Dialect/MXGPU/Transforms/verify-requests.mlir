@@ -49,6 +49,7 @@ gpu.module @kernels {
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %other {
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        // kernel C27
         // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
         mxgpu.producer_commit %request : !stage
       }
@@ -72,6 +73,7 @@ gpu.module @kernels {
         mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        // kernel C27
         // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
         mxgpu.producer_commit %request : !stage
       }
@@ -95,6 +97,7 @@ gpu.module @kernels {
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
         mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
+        // kernel C26
         // expected-error @below {{'mxgpu.consumer_wait' op expected one mxgpu.consumer_wait of the ring in role "schedule", found another}}
         %second, %second_unit = mxgpu.consumer_wait %units : !ring
         mxgpu.consumer_release %second : !stage
@@ -115,6 +118,7 @@ gpu.module @kernels {
     %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @other warps(4) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+        // kernel C19
         // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
         mxgpu.next_work_tile %answer_unit : !unit
@@ -142,6 +146,7 @@ gpu.module @kernels {
   mxgpu.kernel @many(%n: index) {
     %units = mxgpu.ring "units" : !ring
     %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C29
     // expected-error @below {{'mxgpu.role' op expected an elected role for clc of ring "units"}}
     mxgpu.role @schedule warps(1) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
@@ -172,6 +177,7 @@ gpu.module @kernels {
     %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+        // kernel C25
         // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
         mxgpu.next_work_tile %answer_unit : !unit

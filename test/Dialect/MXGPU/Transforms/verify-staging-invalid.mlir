@@ -16,6 +16,7 @@ gpu.module @kernels {
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
+        // kernel C54
         // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.store_shared of field "c", found none}}
         %s, %c = mxgpu.producer_acquire %staging : !ring
         mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
@@ -41,6 +42,7 @@ gpu.module @kernels {
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
+        // kernel C54
         // expected-error @below {{'mxgpu.producer_acquire' op expected a mxgpu.tma_store of field "c", found none}}
         %s, %c = mxgpu.producer_acquire %staging : !ring
         %rows1 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -66,6 +68,7 @@ gpu.module @kernels {
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
+        // kernel C19
         // expected-error @below {{'mxgpu.producer_acquire' op expected the stage to be given back by mxgpu.producer_commit, found no use of it}}
         %s, %c = mxgpu.producer_acquire %staging : !ring
         %rows2 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -93,6 +96,7 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       scf.for %i = %c0 to %c128 step %c32 {
         %s, %c = mxgpu.producer_acquire %staging : !ring
+        // kernel C55
         // expected-error @below {{'mxgpu.tma_store' op expected to come after mxgpu.store_shared}}
         mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
         %rows3 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -123,6 +127,7 @@ gpu.module @kernels {
         %s, %c = mxgpu.producer_acquire %staging : !ring
         %rows4 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
         mxgpu.store_shared %rows4, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
+        // kernel C55
         // expected-error @below {{'mxgpu.producer_commit' op expected to come after mxgpu.tma_store}}
         mxgpu.producer_commit %s : !stage
         // expected-note @below {{this is later}}
@@ -150,6 +155,7 @@ gpu.module @kernels {
       scf.for %i = %c0 to %c128 step %c32 {
         // expected-note @below {{it is taken here}}
         %s, %s_c = mxgpu.producer_acquire %staging : !ring
+        // kernel C56
         // expected-error @below {{'mxgpu.producer_acquire' op expected the stage before to be published first}}
         %t, %t_c = mxgpu.producer_acquire %staging : !ring
         %rows5 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -183,6 +189,7 @@ gpu.module @kernels {
       %thread = mxgpu.thread_id
       %some = arith.cmpi ult, %thread, %n : index
       scf.if %some {
+        // kernel C51
         // expected-error @below {{'mxgpu.producer_acquire' op expected only loops and conditions that threads agree on around it, found scf.if}}
         %s, %c = mxgpu.producer_acquire %staging : !ring
         %rows7 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -211,6 +218,7 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       %thread = mxgpu.thread_id
       scf.for %i = %c0 to %thread step %c32 {
+        // kernel C52
         // expected-error @below {{'mxgpu.producer_acquire' op expected loops whose bounds threads agree on around it}}
         %s, %c = mxgpu.producer_acquire %staging : !ring
         %rows8 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -236,6 +244,7 @@ gpu.module @kernels {
     %c128 = arith.constant 128 : index
     %x = vector.broadcast %v : f32 to vector<32xf32>
     %staging = mxgpu.ring "staging" : !ring
+    // kernel C60
     // expected-error @below {{'mxgpu.role' op expected whole warps, and 32 threads for ring "staging", found 32 threads in an elected role}}
     mxgpu.role @epilogue warps(1) elected {
       scf.for %i = %c0 to %c128 step %c32 {
@@ -260,6 +269,7 @@ gpu.module @kernels {
     %c32 = arith.constant 32 : index
     %c128 = arith.constant 128 : index
     %x = vector.broadcast %v : f32 to vector<32xf32>
+    // kernel C22
     // expected-error @below {{'mxgpu.ring' op expected a role that produces its stages, found none}}
     %staging = mxgpu.ring "staging" : !ring
     mxgpu.role @idle warps(1) {
@@ -288,11 +298,121 @@ gpu.module @kernels {
         mxgpu.store_shared %rows10, %c : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
         mxgpu.tma_store %c to %map[%c0, %i] : !c, !map
         mxgpu.producer_commit %s : !stage
+        // kernel C14
         // expected-error @below {{'arith.select' op expected only operations of mxgpu, and no loops, to take a stage or its buffers}}
         %late = arith.select %yes, %c, %c : !c
         %rows11 = mxgpu.from_rows %x : vector<32xf32> -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
         mxgpu.store_shared %rows11, %late : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>, !c
       }
+    }
+  }
+}
+
+// -----
+
+// The first copy is written over.
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
+!fragment = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %v: f32) {
+    %c0 = arith.constant 0 : index
+    %x = vector.broadcast %v : f32 to vector<32xf32>
+    %staging = mxgpu.ring "staging" : !ring
+    mxgpu.role @epilogue warps(4) {
+      %s, %c = mxgpu.producer_acquire %staging : !ring
+      %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
+      // kernel C53
+      // expected-error @below {{'mxgpu.store_shared' op expected one of each field, found a second of "c"}}
+      mxgpu.store_shared %rows, %c : !fragment, !c
+      mxgpu.store_shared %rows, %c : !fragment, !c
+      mxgpu.tma_store %c to %map[%c0, %c0] : !c, !map
+      mxgpu.producer_commit %s : !stage
+    }
+  }
+}
+
+// -----
+
+// A warp's stage is one buffer.
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>, d: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
+!fragment = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %v: f32) {
+    %c0 = arith.constant 0 : index
+    %x = vector.broadcast %v : f32 to vector<32xf32>
+    // kernel C57
+    // expected-error @below {{'mxgpu.ring' op expected one field in a warp's own ring, found 2}}
+    %staging = mxgpu.ring "staging" : !ring
+    mxgpu.role @epilogue warps(4) {
+      %s, %c, %d = mxgpu.producer_acquire %staging : !ring
+      %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
+      mxgpu.store_shared %rows, %c : !fragment, !c
+      mxgpu.tma_store %c to %map[%c0, %c0] : !c, !map
+      mxgpu.producer_commit %s : !stage
+    }
+  }
+}
+
+// -----
+
+// The copies empty the stages.
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
+!fragment = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %v: f32) {
+    %c0 = arith.constant 0 : index
+    %x = vector.broadcast %v : f32 to vector<32xf32>
+    %staging = mxgpu.ring "staging" : !ring
+    mxgpu.role @epilogue warps(4) {
+      %s, %c = mxgpu.producer_acquire %staging : !ring
+      %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
+      mxgpu.store_shared %rows, %c : !fragment, !c
+      mxgpu.tma_store %c to %map[%c0, %c0] : !c, !map
+      mxgpu.producer_commit %s : !stage
+      // kernel C58
+      // expected-error @below {{'mxgpu.consumer_wait' op expected a warp's own ring to be acquired, and emptied by tma_store}}
+      %t, %t_c = mxgpu.consumer_wait %staging : !ring
+    }
+  }
+}
+
+// -----
+
+// Two roles have no warps in common.
+!map = !mxgpu.tensor_map<32x32xf32, sw128>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!stage = !mxgpu.stage<!ring>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
+!fragment = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %v: f32) {
+    %c0 = arith.constant 0 : index
+    %x = vector.broadcast %v : f32 to vector<32xf32>
+    %staging = mxgpu.ring "staging" : !ring
+    mxgpu.role @epilogue warps(4) {
+      // kernel C59
+      // expected-error @below {{'mxgpu.producer_acquire' op expected one role to use a warp's own ring, found another}}
+      %s, %c = mxgpu.producer_acquire %staging : !ring
+      %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
+      mxgpu.store_shared %rows, %c : !fragment, !c
+      mxgpu.tma_store %c to %map[%c0, %c0] : !c, !map
+      mxgpu.producer_commit %s : !stage
+    }
+    mxgpu.role @other warps(4) {
+      %s, %c = mxgpu.producer_acquire %staging : !ring
+      %rows = mxgpu.from_rows %x : vector<32xf32> -> !fragment
+      mxgpu.store_shared %rows, %c : !fragment, !c
+      mxgpu.tma_store %c to %map[%c0, %c0] : !c, !map
+      mxgpu.producer_commit %s : !stage
     }
   }
 }

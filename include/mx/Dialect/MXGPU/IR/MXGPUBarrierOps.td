@@ -89,8 +89,9 @@ def MXGPU_NextStageOp : MXGPU_Op<"next_stage", [
   let summary = "the next stage of a ring without barriers";
   let description = [{
     After the last stage comes stage 0. As many steps as there are stages lead
-    back to the start: a chain of that length folds, and a loop with a multiple
-    of that many steps ends at the stage with which it began.
+    back to the start: a region or a loop with a multiple of that many steps ends
+    at the stage with which it began. Steps on the way stay: folded to its first
+    name, a stage would keep its addresses in registers until it comes back.
   }];
   let arguments = (ins MXGPU_StageType:$stage);
   let results = (outs MXGPU_StageType:$next);

@@ -82,8 +82,9 @@ void FragmentLayoutAttr::print(AsmPrinter &printer) const {
 // What is asked of a layout
 //===----------------------------------------------------------------------===//
 
-/// Most threads of a CTA, and registers of a thread.
-static constexpr int64_t kMaxDigits = 16, kMaxValues = 1024;
+/// Most digits of a number, and registers of a thread that a layout counts.
+static constexpr size_t kMaxDigits = 16;
+static constexpr int64_t kMaxValues = 1024;
 
 /// The digits of a dimension, by their step.
 static SmallVector<FragmentDigit> sortDigits(ArrayRef<FragmentDigit> threads,
@@ -107,11 +108,13 @@ verifyDimension(function_ref<InFlightDiagnostic()> emitError,
   int64_t step = 1;
   for (const FragmentDigit &digit : digits) {
     int64_t found = digit.rows + digit.columns;
+    // fragment_layout C5
     if (found != step)
       return emitError() << "expected a digit with a step of " << step << ' '
                          << name << ", so that each is held once, found "
                          << found;
     bool isLast = &digit == &digits.back();
+    // fragment_layout C6
     if (!isLast && !llvm::isPowerOf2_64(digit.size))
       return emitError() << "expected digits of a power of two values below "
                             "the highest of "
@@ -128,14 +131,23 @@ FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   for (auto [digits, most, name] :
        {std::tuple(threads, int64_t(target::kMaxThreadsPerCta), "threads"),
         std::tuple(values, kMaxValues, "values")}) {
+    // fragment_layout C4
+    if (digits.size() > kMaxDigits)
+      return emitError() << "expected at most " << kMaxDigits << " digits of "
+                         << name << ", found " << digits.size();
     int64_t count = 1;
     for (const FragmentDigit &digit : digits) {
-      if (digit.size < 1 || digit.rows < 0 || digit.columns < 0)
-        return emitError() << "expected " << name << " of 1 or more digits of "
-                           << "at least 1, with steps above 0, found "
-                           << digit.size;
+      // fragment_layout C1
+      if (digit.size < 1)
+        return emitError() << "expected digits of " << name
+                           << " of at least 1 value, found " << digit.size;
+      // fragment_layout C2
+      if (int64_t step = digit.rows + digit.columns; step < 1)
+        return emitError() << "expected digits of " << name
+                           << " with a step of at least 1, found " << step;
       count = digit.size > most ? most + 1 : count * digit.size;
-      if (count > most || digits.size() > kMaxDigits)
+      // fragment_layout C3
+      if (count > most)
         return emitError() << "expected at most " << most << ' ' << name
                            << ", found more";
     }
@@ -211,15 +223,18 @@ int64_t FragmentLayoutAttr::getRegister(int64_t row, int64_t column) const {
 
 int64_t FragmentLayoutAttr::getWarpRows() const {
   int64_t warps = getNumThreads() / target::kWarpSize;
-  if (warps < 1 || getNumThreads() % target::kWarpSize)
+  if (warps < 1 || getNumThreads() % target::kWarpSize ||
+      getShape().first % warps)
     return 0;
   int64_t rows = getShape().first / warps, weight = 1;
   for (const FragmentDigit &digit : getThreads()) {
+    if (target::kWarpSize % weight && weight % target::kWarpSize)
+      return 0; // part of the digit's values are another warp's
     // The first of its values that are other warps'.
     int64_t inWarp =
         std::clamp<int64_t>(target::kWarpSize / weight, 1, digit.size);
-    bool isSplit = digit.size > inWarp;
-    if (isSplit && (digit.rows * inWarp < rows || digit.rows * inWarp % rows))
+    int64_t warp = weight * inWarp / target::kWarpSize;
+    if (digit.size > inWarp && digit.rows * inWarp != warp * rows)
       return 0;
     weight *= digit.size;
   }
@@ -233,8 +248,8 @@ FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
     if (found == columns)
       break;
     // The digit that counts the last columns: the others count parts of them.
-    if (!digit.columns || columns % digit.columns ||
-        digit.columns * digit.size != found)
+    if (!digit.columns || digit.columns * digit.size != found ||
+        (columns % digit.columns && digit.columns % columns))
       continue;
     digit.size = std::max<int64_t>(columns / digit.columns, 1);
     found = digit.columns * digit.size;
@@ -272,11 +287,13 @@ void FragmentType::print(AsmPrinter &printer) const {
 LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> shape, Type element,
                                    FragmentLayoutAttr layout) {
+  // fragment C1
   if (!element.isIntOrFloat())
     return emitError() << "expected elements of an integer or float type, "
                           "found "
                        << element;
   auto [rows, columns] = layout.getShape();
+  // fragment C2
   if (shape != ArrayRef<int64_t>{rows, columns})
     return emitError() << "expected the " << rows << "x" << columns
                        << " elements of its layout, found a shape of " << shape;

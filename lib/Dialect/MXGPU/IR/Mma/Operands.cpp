@@ -35,6 +35,7 @@ LogicalResult mx::mxgpu::verifyOperandRows(MmaOp op, BufferType buffer) {
   if (buffer.getSwizzle() != mxgpu::Swizzle::None &&
       getRowBytes(buffer) == static_cast<int64_t>(buffer.getSwizzle()))
     return success();
+  // mma C8
   return op.emitOpError("expected rows of operands to be as long as their "
                         "swizzle, found ")
          << buffer;

@@ -18,7 +18,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// The kinds have their numbers in Target.
 static target::MmaKind toTarget(MmaKind kind) {
+  static_assert(int(MmaKind::MXF8F6F4) == int(target::MmaKind::MXF8F6F4) &&
+                int(MmaKind::MXF4) == int(target::MmaKind::MXF4) &&
+                int(MmaKind::MXF4NVF4) == int(target::MmaKind::MXF4NVF4));
   return static_cast<target::MmaKind>(kind);
 }
 
@@ -26,18 +30,22 @@ LogicalResult
 Tcgen05MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        MmaKind kind, int64_t m, int64_t n, int64_t ctas,
                        int64_t block) {
+  // tcgen05_mma C1
   if (ctas != 1 && ctas != 2)
     return emitError() << "expected 1 or 2 CTAs, found " << ctas;
   constexpr int64_t kMost = 1024; // no kind has so many rows or columns
+  // tcgen05_mma C2
   if (m < 1 || m > kMost || n < 1 || n > kMost)
     return emitError() << "expected m and n from 1 to " << kMost << ", found "
                        << m << " and " << n;
+  // tcgen05_mma C3
   if (std::string error = target::checkMmaShape(toTarget(kind), ctas, m, n);
       !error.empty())
     return emitError() << error;
   for (const target::ScaleVectorRule &rule : target::getScaleVectorRules())
     if (rule.kind == toTarget(kind) && rule.blockSize == block)
       return success();
+  // tcgen05_mma C4
   return emitError() << "expected a block of scales that kind::"
                      << stringifyMmaKind(kind) << " has, found " << block;
 }
@@ -84,6 +92,7 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
   Type scale = op.getAScales().getType().getElementType();
   std::optional<target::ScaleFormat> format = mxgpu::getScaleFormat(scale);
+  // tcgen05_mma C10
   if (!aType || !bType || !format)
     return op.emitOpError("expected elements that the tensor core scales in ")
            << a << " and " << b;
@@ -96,6 +105,7 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   instruction.b = *bType;
   instruction.blockSize = kind.getBlock();
   instruction.scaleFormat = *format;
+  // tcgen05_mma C11
   if (std::string error = target::check(instruction); !error.empty())
     return op.emitOpError() << error << " in " << a << " and " << b;
   return instruction;
@@ -108,6 +118,7 @@ static LogicalResult verifyDense(Tcgen05MmaAttr kind, MmaOp op) {
   for (BufferType buffer : {op.getA().getType(), op.getB().getType()}) {
     bool isDense = buffer.getElementType().getIntOrFloatBitWidth() < 8 &&
                    !buffer.getPadded();
+    // tcgen05_mma C9
     if (isDense != takesDense)
       return op.emitOpError("expected ")
              << (takesDense ? "dense elements of 4 bits"
@@ -124,11 +135,13 @@ static LogicalResult verifyScales(MmaOp op,
   // A CTA of a pair has the scales of its own rows of A, and of all of B.
   unsigned ctas = instruction.ctaGroup, m = instruction.m, n = instruction.n;
   int64_t bRows = n;
+  // tcgen05_mma C12
   if (hasOffset && bRows % 128 != 64)
     return op.emitOpError("expected an offset only where rows of b fill a tile "
                           "of 128 by half, found ")
            << bRows << " rows";
   IntegerAttr offset;
+  // tcgen05_mma C13
   if (hasOffset && matchPattern(op.getBOffset(), m_Constant(&offset)) &&
       offset.getInt() != 0 && offset.getInt() != 64)
     return op.emitOpError("expected an offset of 0 or 64 rows, found ")
@@ -140,15 +153,18 @@ static LogicalResult verifyScales(MmaOp op,
                    "b")}) {
     int64_t expected =
         columns / target::kScaleColumnsPerGroup * target::kScaleRowsPerGroup;
+    // tcgen05_mma C14
     if (type.getRows() != expected)
       return op.emitOpError("expected scales of ")
              << expected << " rows for " << name << ", found "
              << type.getRows();
+    // tcgen05_mma C15
     if (type.getElementType() != op.getAScales().getType().getElementType())
       return op.emitOpError("expected scales of a and b of one type, found ")
              << op.getAScales().getType().getElementType() << " and "
              << type.getElementType();
     int64_t scales = type.getTiles() * kScaleTileBlocks * instruction.blockSize;
+    // tcgen05_mma C16
     if (scales != op.getReduction())
       return op.emitOpError("expected scales for ")
              << op.getReduction() << " elements of the reduction of " << name
@@ -161,6 +177,7 @@ static LogicalResult verifyScales(MmaOp op,
 static LogicalResult verifyShapes(Tcgen05MmaAttr kind, MmaOp op) {
   BufferType a = op.getA().getType(), b = op.getB().getType();
   int64_t ctas = kind.getCtas();
+  // tcgen05_mma C7
   for (auto [buffer, rows, name] :
        {std::tuple(a, kind.getM(), "a"), std::tuple(b, kind.getN(), "b")})
     if (getOperandRows(buffer) * ctas != rows)
@@ -170,6 +187,7 @@ static LogicalResult verifyShapes(Tcgen05MmaAttr kind, MmaOp op) {
   auto d = cast<BufferType>(op.getD().getType());
   int64_t rows = getOperandRows(a);
   int64_t columns = target::accumulatorColumns(ctas, kind.getM(), kind.getN());
+  // tcgen05_mma C8
   if (d.getShape() != ArrayRef<int64_t>{rows, columns})
     return op.emitOpError("expected an accumulator of ")
            << rows << "x" << columns << ", found " << d.getShape()[0] << "x"
@@ -178,11 +196,13 @@ static LogicalResult verifyShapes(Tcgen05MmaAttr kind, MmaOp op) {
 }
 
 LogicalResult Tcgen05MmaAttr::verifyMma(MmaOp &op) const {
+  // tcgen05_mma C5
   if (auto kernel = op->getParentOfType<KernelOp>();
       kernel && kernel.isPair() != (getCtas() == 2))
     return op.emitOpError("expected an instruction of as many CTAs as the "
                           "kernel's cluster has, found ")
            << getCtas();
+  // tcgen05_mma C6
   if (op.getARow())
     return op.emitOpError("expected no row of a: the instruction multiplies "
                           "all rows of the buffer");

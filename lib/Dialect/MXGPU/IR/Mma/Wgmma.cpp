@@ -9,6 +9,7 @@
 
 #include "mx/Target/Wgmma.h"
 #include "Operands.h"
+#include "mlir/IR/Matchers.h"
 #include "mx/Target/Descriptors.h"
 
 using namespace mlir;
@@ -17,11 +18,13 @@ using namespace mx::mxgpu;
 
 LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t n, int64_t k) {
+  // wgmma C1
   if (n < target::kWgmmaNMin || n > target::kWgmmaNMax ||
       n % target::kWgmmaNStep)
     return emitError() << "expected n from " << target::kWgmmaNMin << " to "
                        << target::kWgmmaNMax << " in steps of "
                        << target::kWgmmaNStep << ", found " << n;
+  // wgmma C2
   if (k != 8 && k != 16 && k != 32)
     return emitError() << "expected k = 8, 16 or 32, found " << k;
   return success();
@@ -67,6 +70,7 @@ int64_t WgmmaAttr::getCycles(const target::Rates &rates) const {
 //===----------------------------------------------------------------------===//
 
 LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
+  // wgmma C3
   if (op.getAccumulate() || op.getExtent() || op.getBOffset())
     return op.emitOpError("expected neither accumulate, extent nor b_offset: "
                           "begin with mxgpu.zero_fragment, and let the copy "
@@ -74,28 +78,42 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   BufferType a = op.getA().getType(), b = op.getB().getType();
   std::optional<target::MmaType> aType = mxgpu::getMmaType(a.getElementType());
   std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
+  // wgmma C4
   if (!aType || !bType)
     return op.emitOpError("expected elements of bf16, f16, f8E4M3FN or f8E5M2, "
                           "found ")
            << a << " and " << b;
+  // wgmma C5
   if (std::string error =
           target::checkWgmma(target::kWgmmaM, getN(), getK(), *aType, *bType);
       !error.empty())
     return op.emitOpError() << error << " in " << a << " and " << b;
+  // wgmma C6
   if (getOperandRows(b) != getN())
     return op.emitOpError("expected ")
            << getN() << " rows of b, found " << getOperandRows(b);
   int64_t rows = getOperandRows(a);
+  // wgmma C7
   if (op.getARow() ? rows % target::kWgmmaM != 0 : rows != target::kWgmmaM)
     return op.emitOpError("expected ")
            << target::kWgmmaM << " rows of a, or a multiple of them and a row "
            << "where they begin, found " << rows;
+  IntegerAttr first;
+  // wgmma C10
+  if (op.getARow() && matchPattern(op.getARow(), m_Constant(&first)) &&
+      (first.getInt() < 0 || first.getInt() >= rows ||
+       first.getInt() % target::kWgmmaM))
+    return op.emitOpError("expected a row of a that is a multiple of ")
+           << target::kWgmmaM << " below " << rows << ", found "
+           << first.getInt();
   auto sums = cast<FragmentType>(op.getD().getType());
   FragmentType expected =
       op.getKind().getSumType(Float32Type::get(getContext()), getN());
+  // wgmma C8
   if (sums != expected)
     return op.emitOpError("expected sums of ")
            << expected << ", found " << sums;
+  // wgmma C9
   if (RoleOp role = getRole(op); role && role.getWarps() % 4)
     return op.emitOpError("expected a role of whole warpgroups, found ")
            << role.getWarps() << " warps";

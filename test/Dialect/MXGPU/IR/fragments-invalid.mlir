@@ -1,0 +1,1774 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics
+
+// What layouts, fragments, matrix instructions and what takes fragments apart refuse.
+
+// How layouts are written.
+// expected-error @below {{expected '<'}}
+#layout = #mxgpu.fragment_layout
+
+// -----
+
+// expected-error @below {{expected 'threads'}}
+#layout = #mxgpu.fragment_layout<[128: 1 row]>
+
+// -----
+
+// expected-error @below {{expected ','}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 row]>
+
+// -----
+
+// expected-error @below {{expected 'threads'}}
+#layout = #mxgpu.fragment_layout<values = [32: 1 column], threads = [128: 1 row]>
+
+// -----
+
+// expected-error @below {{expected ':'}}
+#layout = #mxgpu.fragment_layout<threads = [128], values = [32: 1 column]>
+
+// -----
+
+// expected-error @below {{expected valid keyword}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1], values = [32: 1 column]>
+
+// -----
+
+// expected-error @below {{expected integer value}}
+#layout = #mxgpu.fragment_layout<threads = [128: rows], values = [32: 1 column]>
+
+// -----
+
+// expected-error @below {{expected a digit as in '4: 2 columns' or '8: 1 row', found 'lane'}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 lane], values = [32: 1 column]>
+
+// -----
+
+// expected-error @below {{expected '['}}
+#layout = #mxgpu.fragment_layout<threads = 128: 1 row, values = [32: 1 column]>
+
+// -----
+
+// expected-error @below {{expected integer value}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 row,], values = [32: 1 column]>
+
+// -----
+
+// expected-error @below {{unbalanced '[' character in pretty dialect name}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 row, values = [32: 1 column]>
+
+// -----
+
+// expected-error @below {{expected integer value}}
+#layout = #mxgpu.fragment_layout<threads = [?: 1 row], values = [32: 1 column]>
+
+// -----
+
+// expected-error @below {{expected '>'}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column], warps = 4>
+
+// -----
+
+// Numbers that are too large to read, to multiply, or to be meant.
+// expected-error @below {{integer value too large}}
+#layout = #mxgpu.fragment_layout<threads = [99999999999999999999: 1 row], values = [32: 1 column]>
+
+// -----
+
+// expected-error @below {{integer value too large}}
+#layout = #mxgpu.fragment_layout<threads = [128: 99999999999999999999 rows], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C3
+// expected-error @below {{expected at most 1024 threads, found more}}
+#layout = #mxgpu.fragment_layout<threads = [4294967296: 1 row, 4294967296: 4294967296 rows], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C3
+// expected-error @below {{expected at most 1024 threads, found more}}
+#layout = #mxgpu.fragment_layout<threads = [9223372036854775807: 1 row], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C3
+// expected-error @below {{expected at most 1024 values, found more}}
+#layout = #mxgpu.fragment_layout<threads = [32: 1 row], values = [9223372036854775807: 1 column, 9223372036854775807: 9223372036854775807 columns]>
+
+// -----
+
+// fragment_layout C5
+// expected-error @below {{expected a digit with a step of 32 rows, so that each is held once, found 9223372036854775807}}
+#layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 9223372036854775807 rows], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C3
+// expected-error @below {{expected at most 1024 threads, found more}}
+#layout = #mxgpu.fragment_layout<threads = [2048: 1 row], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C3
+// expected-error @below {{expected at most 1024 threads, found more}}
+#layout = #mxgpu.fragment_layout<threads = [32: 1 row, 64: 32 rows], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C3
+// expected-error @below {{expected at most 1024 values, found more}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [1025: 1 column]>
+
+// -----
+
+// fragment_layout C3
+// expected-error @below {{expected at most 1024 values, found more}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column, 64: 32 columns]>
+
+// -----
+
+// fragment_layout C4
+// expected-error @below {{expected at most 16 digits of threads, found 17}}
+#layout = #mxgpu.fragment_layout<threads = [1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row], values = [32: 1 column]>
+
+// -----
+
+// Digits count something, upwards.
+// fragment_layout C1
+// expected-error @below {{expected digits of threads of at least 1 value, found 0}}
+#layout = #mxgpu.fragment_layout<threads = [0: 1 row], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C1
+// expected-error @below {{expected digits of threads of at least 1 value, found -4}}
+#layout = #mxgpu.fragment_layout<threads = [-4: 1 row], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C1
+// expected-error @below {{expected digits of threads of at least 1 value, found -9223372036854775808}}
+#layout = #mxgpu.fragment_layout<threads = [-9223372036854775808: 1 row], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C1
+// expected-error @below {{expected digits of values of at least 1 value, found 0}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [0: 1 column]>
+
+// -----
+
+// fragment_layout C2
+// expected-error @below {{expected digits of threads with a step of at least 1, found 0}}
+#layout = #mxgpu.fragment_layout<threads = [128: 0 rows], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C2
+// expected-error @below {{expected digits of threads with a step of at least 1, found -1}}
+#layout = #mxgpu.fragment_layout<threads = [128: -1 row], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C2
+// expected-error @below {{expected digits of values with a step of at least 1, found -9223372036854775808}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: -9223372036854775808 columns]>
+
+// -----
+
+// Each row and each column is held once.
+// fragment_layout C5
+// expected-error @below {{expected a digit with a step of 1 rows, so that each is held once, found 2}}
+#layout = #mxgpu.fragment_layout<threads = [32: 2 rows], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C5
+// expected-error @below {{expected a digit with a step of 32 rows, so that each is held once, found 31}}
+#layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 31 rows], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C5
+// expected-error @below {{expected a digit with a step of 32 rows, so that each is held once, found 64}}
+#layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 64 rows], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C5
+// expected-error @below {{expected a digit with a step of 32 rows, so that each is held once, found 1}}
+#layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 1 row], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C5
+// expected-error @below {{expected a digit with a step of 32 columns, so that each is held once, found 128}}
+#layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column, 2: 128 columns]>
+
+// -----
+
+// fragment_layout C5
+// expected-error @below {{expected a digit with a step of 4 columns, so that each is held once, found 1}}
+#layout = #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 1 column]>
+
+// -----
+
+// fragment_layout C6
+// expected-error @below {{expected digits of a power of two values below the highest of rows, found 3}}
+#layout = #mxgpu.fragment_layout<threads = [3: 1 row, 4: 3 rows], values = [32: 1 column]>
+
+// -----
+
+// fragment_layout C6
+// expected-error @below {{expected digits of a power of two values below the highest of columns, found 6}}
+#layout = #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column, 2: 6 columns]>
+
+// -----
+
+// Fragments have the shape of their layout.
+// fragment C2
+// expected-error @below {{expected the 128x32 elements of its layout, found a shape of 64, 32}}
+func.func private @f(!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
+
+// -----
+
+// fragment C2
+// expected-error @below {{expected the 128x32 elements of its layout, found a shape of 128}}
+func.func private @f(!mxgpu.fragment<128xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
+
+// -----
+
+// fragment C2
+// expected-error @below {{expected the 128x32 elements of its layout, found a shape of 128, 32, 1}}
+func.func private @f(!mxgpu.fragment<128x32x1xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
+
+// -----
+
+// expected-error @below {{expected static shape}}
+func.func private @f(!mxgpu.fragment<?x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
+
+// -----
+
+// fragment C2
+// expected-error @below {{expected the 128x32 elements of its layout, found a shape of 128, 9223372036854775807}}
+func.func private @f(!mxgpu.fragment<128x9223372036854775807xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
+
+// -----
+
+// expected-error @below {{invalid dimension}}
+func.func private @f(!mxgpu.fragment<99999999999999999999x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
+
+// -----
+
+// fragment C1
+// expected-error @below {{expected elements of an integer or float type, found 'index'}}
+func.func private @f(!mxgpu.fragment<128x32xindex, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
+
+// -----
+
+// fragment C1
+// expected-error @below {{expected elements of an integer or float type, found 'vector<2xf32>'}}
+func.func private @f(!mxgpu.fragment<128x32xvector<2xf32>, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
+
+// -----
+
+// expected-error @below {{expected ','}}
+func.func private @f(!mxgpu.fragment<128x32xf32>)
+
+// -----
+
+// expected-error @below {{invalid kind of attribute specified}}
+func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
+
+// -----
+
+// What instructions there are.
+// expected-error @below {{expected ','}}
+#mma = #mxgpu.wgmma<n = 128>
+
+// -----
+
+// wgmma C1
+// expected-error @below {{expected n from 8 to 256 in steps of 8, found 0}}
+#mma = #mxgpu.wgmma<n = 0, k = 16>
+
+// -----
+
+// wgmma C1
+// expected-error @below {{expected n from 8 to 256 in steps of 8, found 12}}
+#mma = #mxgpu.wgmma<n = 12, k = 16>
+
+// -----
+
+// wgmma C1
+// expected-error @below {{expected n from 8 to 256 in steps of 8, found 264}}
+#mma = #mxgpu.wgmma<n = 264, k = 16>
+
+// -----
+
+// wgmma C1
+// expected-error @below {{expected n from 8 to 256 in steps of 8, found -8}}
+#mma = #mxgpu.wgmma<n = -8, k = 16>
+
+// -----
+
+// wgmma C1
+// expected-error @below {{expected n from 8 to 256 in steps of 8, found 4294967304}}
+#mma = #mxgpu.wgmma<n = 4294967304, k = 16>
+
+// -----
+
+// wgmma C2
+// expected-error @below {{expected k = 8, 16 or 32, found 64}}
+#mma = #mxgpu.wgmma<n = 128, k = 64>
+
+// -----
+
+// tcgen05_mma C1
+// expected-error @below {{expected 1 or 2 CTAs, found 3}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, ctas = 3>
+
+// -----
+
+// tcgen05_mma C2
+// expected-error @below {{expected m and n from 1 to 1024, found 0 and 128}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 0, n = 128>
+
+// -----
+
+// tcgen05_mma C2
+// expected-error @below {{expected m and n from 1 to 1024, found 128 and 4294967424}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 4294967424>
+
+// -----
+
+// tcgen05_mma C3
+// expected-error @below {{expected M = 128 with kind::mxf8f6f4 and cta_group::1, found 192}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 192, n = 128>
+
+// -----
+
+// tcgen05_mma C3
+// expected-error @below {{expected N = 8 to 256 in steps of 8 with kind::mxf8f6f4 and cta_group::1 and M = 128, found 12}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 12>
+
+// -----
+
+// tcgen05_mma C4
+// expected-error @below {{expected a block of scales that kind::mxf8f6f4 has, found 16}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, block = 16>
+
+// -----
+
+// Scales and sums where the instruction has them.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %sa : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
+      // mma C1
+      // expected-error @below {{'mxgpu.mma' op expected no scales for wgmma.mma_async, found some}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // mma C1
+      // expected-error @below {{'mxgpu.mma' op expected scales of a and b for tcgen05.mma.block_scale, found none}}
+      %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %sfa = mxgpu.copy_scales %sa : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
+      // mma C2
+      // expected-error @below {{'mxgpu.mma' op expected sums in tensor memory for tcgen05.mma.block_scale, found '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
+      %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(4) {
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      // mma C2
+      // expected-error @below {{'mxgpu.mma' op expected sums in registers for wgmma.mma_async, found '!mxgpu.buffer<tmem<128x128xf32>>'}}
+      mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+// Sums in registers are a value, those in tensor memory are not.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // mma C3
+      // expected-error @below {{'mxgpu.mma' op expected a result like the sums that it is given where they are in registers, and only there}}
+      mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // mma C3
+      // expected-error @below {{'mxgpu.mma' op expected a result like the sums that it is given where they are in registers, and only there}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+    }
+  }
+}
+
+// -----
+
+// Reductions of a and b that fit each other and the instruction.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x32xbf16, sw64>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x32xbf16, sw64>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // mma C6
+      // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 64 and 32}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x16xbf16, sw32>, b: smem<128x16xbf16, sw32>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x16xbf16, sw32>>
+!b = !mxgpu.buffer<smem<128x16xbf16, sw32>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // mma C7
+      // expected-error @below {{'mxgpu.mma' op expected a reduction of a multiple of 32 elements, found 16}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// The K of an instruction is that of its types.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C5
+      // expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 32 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C5
+      // expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 8 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 8> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x128xf8E4M3FN, sw128>, b: smem<128x128xf8E5M2, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E5M2, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C5
+      // expected-error @below {{'mxgpu.mma' op expected K of wgmma with e4m3 to be 32, found 16 in '!mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E5M2, sw128>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// Types that it multiplies.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C5
+      // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found bf16 and f16 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xf16, sw128>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x32xf32, sw128>, b: smem<128x32xf32, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x32xf32, sw128>>
+!b = !mxgpu.buffer<smem<128x32xf32, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C4
+      // expected-error @below {{'mxgpu.mma' op expected elements of bf16, f16, f8E4M3FN or f8E5M2, found '!mxgpu.buffer<smem<64x32xf32, sw128>>' and '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// Rows as long as their swizzle.
+// shared C35
+// expected-error @below {{expected rows of at most 64 bytes under swizzle sw64, found 128}}
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw64>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw64>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // mma C8
+      // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<64x64xbf16>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// What only instructions of tensor memory take.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C3
+      // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero accumulate(%yes) : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C3
+      // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero extent(%i) : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C3
+      // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b b_offset(%i) into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// Rows of a, b and the sums.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<64x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C6
+      // expected-error @below {{'mxgpu.mma' op expected 128 rows of b, found 64}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C7
+      // expected-error @below {{'mxgpu.mma' op expected 64 rows of a, or a multiple of them and a row where they begin, found 128}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<96x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<96x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C7
+      // expected-error @below {{'mxgpu.mma' op expected 64 rows of a, or a multiple of them and a row where they begin, found 96}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a row(%i), %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %c32 = arith.constant 32 : index
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C10
+      // expected-error @below {{'mxgpu.mma' op expected a row of a that is a multiple of 64 below 128, found 32}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a row(%c32), %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %c128 = arith.constant 128 : index
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C10
+      // expected-error @below {{'mxgpu.mma' op expected a row of a that is a multiple of 64 below 128, found 128}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a row(%c128), %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C8
+      // expected-error @below {{'mxgpu.mma' op expected sums of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C8
+      // expected-error @below {{'mxgpu.mma' op expected sums of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// The sums of a row for each thread are not those of a warpgroup.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C8
+      // expected-error @below {{'mxgpu.mma' op expected sums of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// Whole warpgroups.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(2) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C9
+      // expected-error @below {{'mxgpu.mma' op expected a role of whole warpgroups, found 2 warps}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(6) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C9
+      // expected-error @below {{'mxgpu.mma' op expected a role of whole warpgroups, found 6 warps}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// An instruction of a pair belongs to a kernel of pairs.
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
+      // tcgen05_mma C5
+      // expected-error @below {{'mxgpu.mma' op expected an instruction of as many CTAs as the kernel's cluster has, found 2}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 256, n = 256, ctas = 2> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+// Rows of a begin where the buffer does.
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
+      // tcgen05_mma C6
+      // expected-error @below {{'mxgpu.mma' op expected no row of a: the instruction multiplies all rows of the buffer}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a row(%i), %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+// Elements of 4 bits are dense for the kinds of their own, and padded for the other.
+!in = !mxgpu.ring<4 x (a: smem<128x256xf4E2M1FN, sw128>, b: smem<128x256xf4E2M1FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>
+!b = !mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
+      // tcgen05_mma C9
+      // expected-error @below {{'mxgpu.mma' op expected elements of a byte each, or padded ones, for kind::mxf8f6f4, found '!mxgpu.buffer<smem<128x256xf4E2M1FN, sw128>>'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf4E2M1FN, sw128, padded>, b: smem<128x128xf4E2M1FN, sw128, padded>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>
+!b = !mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
+      // tcgen05_mma C9
+      // expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf4E2M1FN, sw128, padded>>'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
+      // tcgen05_mma C9
+      // expected-error @below {{'mxgpu.mma' op expected dense elements of 4 bits for kind::mxf4, found '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>
+!b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
+      %sfb = mxgpu.copy_scales %sb : !sf -> !mxgpu.scales<128>
+      // tcgen05_mma C7
+      // expected-error @below {{'mxgpu.mma' op expected 128 rows of a in each CTA, found 64}}
+      mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+// What a wait group counts.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      // mma_wait C1
+      // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 8}}
+      %done = mxgpu.mma_wait %new pending(8) : !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      // mma_wait C1
+      // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found -1}}
+      %done = mxgpu.mma_wait %new pending(-1) : !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // mma_wait C1
+      // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 9223372036854775807}}
+      %done = mxgpu.mma_wait %zero pending(9223372036854775807) : !sums
+    }
+  }
+}
+
+// -----
+
+// Parts of the columns are all of one size, in the layout of the whole.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // extract_columns C1
+      // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>'}}
+      %part = mxgpu.extract_columns %zero at(%i) : !sums -> !mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // extract_columns C1
+      // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>'}}
+      %part = mxgpu.extract_columns %zero at(%i) : !sums -> !mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // extract_columns C1
+      // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+      %part = mxgpu.extract_columns %zero at(%i) : !sums -> !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // extract_columns C1
+      // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>'}}
+      %part = mxgpu.extract_columns %zero at(%i) : !sums -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %c = arith.constant 32 : index
+      // extract_columns C2
+      // expected-error @below {{'mxgpu.extract_columns' op expected a column that is a multiple of 64 below 128, found 32}}
+      %part = mxgpu.extract_columns %zero at(%c) : !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %c = arith.constant 128 : index
+      // extract_columns C2
+      // expected-error @below {{'mxgpu.extract_columns' op expected a column that is a multiple of 64 below 128, found 128}}
+      %part = mxgpu.extract_columns %zero at(%c) : !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %c = arith.constant -64 : index
+      // extract_columns C2
+      // expected-error @below {{'mxgpu.extract_columns' op expected a column that is a multiple of 64 below 128, found -64}}
+      %part = mxgpu.extract_columns %zero at(%c) : !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+    }
+  }
+}
+
+// -----
+
+// A vector for each row of the thread.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C27
+      // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>'}}
+      %rows = mxgpu.to_rows %zero : !sums -> vector<16xf32>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C27
+      // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>', 'vector<4xf32>'}}
+      %rows:2 = mxgpu.to_rows %zero : !sums -> vector<8xf32>, vector<4xf32>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C27
+      // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xbf16>', 'vector<8xbf16>'}}
+      %rows:2 = mxgpu.to_rows %zero : !sums -> vector<8xbf16>, vector<8xbf16>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C27
+      // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>', 'vector<8xf32>', 'vector<8xf32>'}}
+      %rows:3 = mxgpu.to_rows %zero : !sums -> vector<8xf32>, vector<8xf32>, vector<8xf32>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %v = arith.constant dense<0.0> : vector<8xf32>
+      // shared C27
+      // expected-error @below {{'mxgpu.from_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>'}}
+      %f = mxgpu.from_rows %v : vector<8xf32> -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %v = arith.constant dense<0.0> : vector<16xf32>
+      // shared C27
+      // expected-error @below {{'mxgpu.from_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
+      %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %v = arith.constant dense<0.0> : vector<16xf32>
+      // shared C27
+      // expected-error @below {{'mxgpu.from_rows' op expected 1 row of 'vector<32xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
+      %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !sums
+    }
+  }
+}
+
+// -----
+
+// Rows and runs that a thread has, where the role has the threads.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C25
+      // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found 2}}
+      %row = mxgpu.fragment_row 2 of !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C25
+      // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found -1}}
+      %row = mxgpu.fragment_row -1 of !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C25
+      // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 1, found 1}}
+      %row = mxgpu.fragment_row 1 of !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C25
+      // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found 16}}
+      %column = mxgpu.fragment_column 16 of !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C25
+      // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found -1}}
+      %column = mxgpu.fragment_column -1 of !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C25
+      // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found 9223372036854775807}}
+      %column = mxgpu.fragment_column 9223372036854775807 of !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(8) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C26
+      // expected-error @below {{'mxgpu.fragment_row' op expected a role of the 128 threads that hold the fragment, found 256}}
+      %row = mxgpu.fragment_row 0 of !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(1) {
+      %zero = mxgpu.zero_fragment : !sums
+      // shared C26
+      // expected-error @below {{'mxgpu.fragment_column' op expected a role of the 128 threads that hold the fragment, found 32}}
+      %column = mxgpu.fragment_column 0 of !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      // expected-error @below {{'mxgpu.fragment_row' op attribute 'fragment' failed to satisfy constraint: type attribute of a matrix in the registers of a role's threads}}
+      %row = mxgpu.fragment_row 0 of vector<8xf32>
+    }
+  }
+}
+
+// -----
+
+// What a warp holds of a fragment fills a buffer of its own.
+!out = !mxgpu.ring<2 x (c: smem<16x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<16x32xf32, sw128>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C1
+      // expected-error @below {{'mxgpu.store_shared' op expected no coordinates of a fragment, found 2}}
+      mxgpu.store_shared %zero, %c at [%i, %i] : !sums, !c
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<2 x (c: smem<16x32xf32, sw128>), producer = threads(128), consumer = tma_store>
+!c = !mxgpu.buffer<smem<16x32xf32, sw128>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C2
+      // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = warp, found '!mxgpu.ring<2 x (c: smem<16x32xf32, sw128>), producer = threads(128), consumer = tma_store>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<32x32xf32, sw128>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C4
+      // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<32x32xf32, sw128>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<2 x (c: smem<16x16xf32, sw64>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<16x16xf32, sw64>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C4
+      // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x16xf32, sw64>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<2 x (c: smem<16x32xi32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<16x32xi32, sw128>>
+!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C4
+      // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x32xi32, sw128>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<2 x (c: smem<16x16xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<16x16xf32, sw128>>
+!sums = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C6
+      // expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x16xf32, sw128>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<2 x (c: smem<16x24xf32>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<16x24xf32>>
+!sums = !mxgpu.fragment<64x24xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 3: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C6
+      // expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x24xf32>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+// Stores of 4, 8 or 16 bytes.
+!out = !mxgpu.ring<2 x (c: smem<16x32xi8, sw32>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<16x32xi8, sw32>>
+!sums = !mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C5
+      // expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<2 x (c: smem<16x64xf4E2M1FN, sw32>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<16x64xf4E2M1FN, sw32>>
+!sums = !mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C5
+      // expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+// A warp's rows are adjacent, and follow those of the warp before it.
+!out = !mxgpu.ring<2 x (c: smem<64x4xf32>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<64x4xf32>>
+!sums = !mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C3
+      // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<2 x (c: smem<32x4xf32>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<32x4xf32>>
+!sums = !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C3
+      // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<2 x (c: smem<1x512xf32>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<1x512xf32>>
+!sums = !mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C3
+      // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<2 x (c: smem<16x4xf32>), producer = threads(32), consumer = tma_store, scope = warp>
+!c = !mxgpu.buffer<smem<16x4xf32>>
+!sums = !mxgpu.fragment<16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @store warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %c = mxgpu.producer_acquire %out : !out
+      // store_shared C3
+      // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>>'}}
+      mxgpu.store_shared %zero, %c : !sums, !c
+    }
+  }
+}

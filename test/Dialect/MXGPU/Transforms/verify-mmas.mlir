@@ -1,0 +1,700 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect --mxgpu-verify-pipelines
+
+// What an instruction in flight reads and writes is left alone until a wait for it.
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  // Each waited for in its round.
+  mxgpu.kernel @each(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %done : !sums
+      }
+      "use"(%sums) : (!sums) -> ()
+    }
+  }
+
+  // Two in flight: the first is done where one is pending, and its stage goes back.
+  mxgpu.kernel @two(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    %in1 = mxgpu.ring "in1" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+        %s1, %a1, %b1 = mxgpu.producer_acquire %in1 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
+        mxgpu.producer_commit %s1 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
+        %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
+        %one = mxgpu.mma_wait %s1 pending(1) : !sums
+        mxgpu.consumer_release %stage0 : !input
+        %done = mxgpu.mma_wait %one pending(0) : !sums
+        mxgpu.consumer_release %stage1 : !input
+        mxgpu.yield %done : !sums
+      }
+      "use"(%sums) : (!sums) -> ()
+    }
+  }
+
+  // Sums that a loop carries in flight, tied to a wait behind it.
+  mxgpu.kernel @carried(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %new : !sums
+      }
+      %end = mxgpu.mma_wait %sums pending(0) : !sums
+      "use"(%end) : (!sums) -> ()
+    }
+  }
+}
+
+// -----
+
+// The stage goes back while the instruction may read it: no wait,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // kernel C49
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        // expected-note @below {{given back here}}
+        mxgpu.consumer_release %stage : !input
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// a wait that leaves it pending,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // kernel C49
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %one = mxgpu.mma_wait %new pending(1) : !sums
+        // expected-note @below {{given back here}}
+        mxgpu.consumer_release %stage : !input
+        %done = mxgpu.mma_wait %one pending(0) : !sums
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// the same with two in flight: the second is the one that is pending,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    %in1 = mxgpu.ring "in1" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+        %s1, %a1, %b1 = mxgpu.producer_acquire %in1 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
+        mxgpu.producer_commit %s1 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
+        %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
+        // kernel C49
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
+        %one = mxgpu.mma_wait %s1 pending(1) : !sums
+        mxgpu.consumer_release %stage0 : !input
+        // expected-note @below {{given back here}}
+        mxgpu.consumer_release %stage1 : !input
+        %done = mxgpu.mma_wait %one pending(0) : !sums
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// two pending of two,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    %in1 = mxgpu.ring "in1" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+        %s1, %a1, %b1 = mxgpu.producer_acquire %in1 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
+        mxgpu.producer_commit %s1 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
+        // kernel C49
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
+        %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
+        %two = mxgpu.mma_wait %s1 pending(2) : !sums
+        // expected-note @below {{given back here}}
+        mxgpu.consumer_release %stage0 : !input
+        %done = mxgpu.mma_wait %two pending(0) : !sums
+        mxgpu.consumer_release %stage1 : !input
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// a wait before the instruction,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        %before = mxgpu.mma_wait %old pending(0) : !sums
+        // kernel C49
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
+        %new = mxgpu.mma #wgmma %a, %b into %before : !a, !b, !sums -> !sums
+        // expected-note @below {{given back here}}
+        mxgpu.consumer_release %stage : !input
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// and a wait that not every round comes to.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // kernel C49
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait for it between it and the release of the stage that it reads, found none}}
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %maybe = scf.if %yes -> !sums {
+          %inner = mxgpu.mma_wait %new pending(0) : !sums
+          scf.yield %inner : !sums
+        } else {
+          scf.yield %zero : !sums
+        }
+        // expected-note @below {{given back here}}
+        mxgpu.consumer_release %stage : !input
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// A stage that went back before the instruction reads it.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // expected-note @below {{given back here}}
+        mxgpu.consumer_release %stage : !input
+        // kernel C21
+        // expected-error @below {{'mxgpu.mma' op expected to use the stage before it is given back}}
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// Sums are used while they change: without a wait,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // expected-note @below {{this computes them}}
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        // kernel C50
+        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+        "use"(%new) : (!sums) -> ()
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// by what takes columns of them,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // expected-note @below {{this computes them}}
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        // kernel C50
+        // expected-error @below {{'mxgpu.to_rows' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+        %rows:2 = mxgpu.to_rows %new : !sums -> vector<32xf32>, vector<32xf32>
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// after a wait that leaves some pending,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    %in1 = mxgpu.ring "in1" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+        %s1, %a1, %b1 = mxgpu.producer_acquire %in1 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
+        mxgpu.producer_commit %s1 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
+        %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
+        // expected-note @below {{this computes them}}
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
+        %one = mxgpu.mma_wait %s1 pending(1) : !sums
+        // kernel C50
+        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+        "use"(%one) : (!sums) -> ()
+        mxgpu.consumer_release %stage0 : !input
+        %done = mxgpu.mma_wait %one pending(0) : !sums
+        mxgpu.consumer_release %stage1 : !input
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// behind a loop that carries them in flight,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // expected-note @below {{this computes them}}
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %new : !sums
+      }
+      // kernel C50
+      // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+      "use"(%sums) : (!sums) -> ()
+    }
+  }
+}
+
+// -----
+
+// in the next round of it,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // kernel C50
+        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+        "use"(%old) : (!sums) -> ()
+        // expected-note @below {{this computes them}}
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %new : !sums
+      }
+      %end = mxgpu.mma_wait %sums pending(0) : !sums
+      "use"(%end) : (!sums) -> ()
+    }
+  }
+}
+
+// -----
+
+// and as what a branch gives.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
+        // expected-note @below {{this computes them}}
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %maybe = scf.if %yes -> !sums {
+          // kernel C50
+          // expected-error @below {{'scf.yield' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+          scf.yield %new : !sums
+        } else {
+          scf.yield %old : !sums
+        }
+        %done = mxgpu.mma_wait %maybe pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %done : !sums
+      }
+    }
+  }
+}
+
+// -----
+
+// A wait for others says nothing of these: a value goes through its own.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    %in1 = mxgpu.ring "in1" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+        %s1, %a1, %b1 = mxgpu.producer_acquire %in1 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
+        mxgpu.producer_commit %s1 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
+        // expected-note @below {{this computes them}}
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
+        %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %s1 pending(0) : !sums
+        mxgpu.consumer_release %stage0 : !input
+        mxgpu.consumer_release %stage1 : !input
+        mxgpu.yield %s0 : !sums
+      }
+      // kernel C50
+      // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+      "use"(%sums) : (!sums) -> ()
+    }
+  }
+}

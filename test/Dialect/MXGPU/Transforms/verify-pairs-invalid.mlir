@@ -1,0 +1,152 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-verify-pipelines
+
+// What both CTAs of a pair do with a ring that they share.
+
+// The leader's tensor core multiplies for both.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma, scope = pair>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) cluster(2) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    // kernel C31
+    // expected-error @below {{'mxgpu.role' op expected a role on_leader for mma of ring "ring", found one of both CTAs}}
+    mxgpu.role @mma warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// The other CTA's half is never loaded.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma, scope = pair>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) cluster(2) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    // kernel C31
+    // expected-error @below {{'mxgpu.role' op expected a role of both CTAs for tma of ring "ring", found one on_leader}}
+    mxgpu.role @load warps(1) elected on_leader {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @mma warps(1) elected on_leader {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// The CTAs take different numbers of stages.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma, scope = pair>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) cluster(2) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    %rank = mxgpu.cta_rank
+    // expected-note @below {{the ring is shared by the pair}}
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        // kernel C32
+        // expected-error @below {{'mxgpu.for_each_k' op expected equally many iterations in both CTAs of a pair, found operands that depend on mxgpu.cta_rank}}
+        mxgpu.for_each_k (%k, %extent, %first) from %start to %rank step 128 {
+          %s, %a = mxgpu.producer_acquire %ring : !ring
+          mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+          mxgpu.producer_commit %s : !stage
+        }
+      }
+    }
+    mxgpu.role @mma warps(1) elected on_leader {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        mxgpu.for_each_k (%k, %extent, %first) from %start to %rank step 128 {
+          %s, %a = mxgpu.consumer_wait %ring : !ring
+          mxgpu.consumer_release %s : !stage
+        }
+      }
+    }
+  }
+}
+
+// -----
+
+// Each CTA's ring is its own, though the pair multiplies together.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) cluster(2) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C33
+    // expected-error @below {{'mxgpu.ring' op expected scope = pair in a kernel with cluster(2), found scope = cta}}
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @mma warps(1) elected on_leader {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// There is no pair.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma, scope = pair>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C33
+    // expected-error @below {{'mxgpu.ring' op expected scope = cta in a kernel with cluster(1), found scope = pair}}
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @mma warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}

@@ -1,0 +1,206 @@
+//===- FragmentLayoutTest.cpp - Which elements each thread holds ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Layouts against the formulas of the PTX ISA, and what is asked of layouts
+// against all elements of all threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/MLIRContext.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "gtest/gtest.h"
+#include <set>
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace {
+
+struct Place {
+  int64_t row, column;
+
+  bool operator==(const Place &other) const {
+    return row == other.row && column == other.column;
+  }
+  bool operator<(const Place &other) const {
+    return std::pair(row, column) < std::pair(other.row, other.column);
+  }
+};
+
+/// Where a number's digits lead, one by one.
+Place add(Place place, ArrayRef<FragmentDigit> digits, int64_t number) {
+  for (const FragmentDigit &digit : digits) {
+    place.row += number % digit.size * digit.rows;
+    place.column += number % digit.size * digit.columns;
+    number /= digit.size;
+  }
+  return place;
+}
+
+Place getPlace(FragmentLayoutAttr layout, int64_t thread, int64_t value) {
+  return add(add({0, 0}, layout.getThreads(), thread), layout.getValues(),
+             value);
+}
+
+struct FragmentLayout : testing::Test {
+  FragmentLayout() { context.loadDialect<MXGPUDialect>(); }
+
+  FragmentLayoutAttr get(ArrayRef<FragmentDigit> threads,
+                         ArrayRef<FragmentDigit> values) {
+    return FragmentLayoutAttr::getChecked(
+        [&] { return emitError(UnknownLoc::get(&context)); }, &context, threads,
+        values);
+  }
+  FragmentLayoutAttr get(const FragmentDigits &digits) {
+    return get(digits.threads, digits.values);
+  }
+  FragmentLayoutAttr getWgmma(int64_t columns) {
+    return get(WgmmaAttr::get(&context, columns, 16).getSumDigits(columns));
+  }
+
+  MLIRContext context;
+};
+
+/// All that a layout tells of itself, against all of its elements.
+void checkAnswers(FragmentLayoutAttr layout) {
+  auto [rows, columns] = layout.getShape();
+  SmallVector<int64_t> rowOffsets = layout.getRowOffsets();
+  SmallVector<int64_t> runColumns;
+  for (const FragmentRun &run : layout.getRuns())
+    for (int64_t i = 0; i < run.size; ++i)
+      runColumns.push_back(run.column + i);
+  ASSERT_EQ(static_cast<int64_t>(rowOffsets.size() * runColumns.size()),
+            layout.getNumValues());
+  EXPECT_TRUE(llvm::is_sorted(rowOffsets));
+  EXPECT_TRUE(llvm::is_sorted(runColumns));
+  std::set<Place> seen;
+  for (int64_t thread = 0; thread < layout.getNumThreads(); ++thread) {
+    Place first = getPlace(layout, thread, 0);
+    for (int64_t row : rowOffsets)
+      for (int64_t column : runColumns) {
+        Place place = getPlace(layout, thread, layout.getRegister(row, column));
+        ASSERT_EQ(place.row, first.row + row) << "thread " << thread;
+        ASSERT_EQ(place.column, first.column + column) << "thread " << thread;
+        ASSERT_LT(place.row, rows);
+        ASSERT_LT(place.column, columns);
+        seen.insert(place);
+      }
+  }
+  // Each element is held once.
+  EXPECT_EQ(static_cast<int64_t>(seen.size()), rows * columns);
+}
+
+/// PTX ISA, wgmma.mma_async, Register Fragments: the fragment D.
+TEST_F(FragmentLayout, SumsOfWgmma) {
+  for (int64_t n = 8; n <= 256; n += 8) {
+    SCOPED_TRACE(n);
+    FragmentLayoutAttr layout = getWgmma(n);
+    ASSERT_TRUE(layout);
+    EXPECT_EQ(layout.getNumThreads(), 128);
+    EXPECT_EQ(layout.getNumValues(), n / 2);
+    EXPECT_EQ(layout.getShape(), std::pair(int64_t(64), n));
+    EXPECT_EQ(layout.getWarpRows(), 16);
+    for (int64_t t = 0; t < 128; ++t)
+      for (int64_t r = 0; r < n / 2; ++r) {
+        Place expected = {16 * (t / 32) + t % 32 / 4 + 8 * (r / 2 % 2),
+                          8 * (r / 4) + 2 * (t % 4) + r % 2};
+        ASSERT_EQ(getPlace(layout, t, r), expected) << t << ", " << r;
+      }
+    checkAnswers(layout);
+  }
+  EXPECT_EQ(getWgmma(32).getRowOffsets(), (SmallVector<int64_t>{0, 8}));
+  EXPECT_EQ(getWgmma(32).getRuns().size(), 4u);
+}
+
+/// PTX ISA, tcgen05.ld, .32x32b.
+TEST_F(FragmentLayout, RowPerThread) {
+  for (int64_t columns : {1, 8, 24, 256}) {
+    SCOPED_TRACE(columns);
+    FragmentLayoutAttr layout =
+        get(FragmentLayoutAttr::getRowPerThread(columns));
+    ASSERT_TRUE(layout);
+    for (int64_t t = 0; t < 128; ++t)
+      for (int64_t r = 0; r < columns; ++r)
+        ASSERT_EQ(getPlace(layout, t, r), (Place{t, r}));
+    EXPECT_EQ(layout.getWarpRows(), 32);
+    EXPECT_EQ(layout.getRowOffsets(), SmallVector<int64_t>{0});
+    ASSERT_EQ(layout.getRuns().size(), 1u);
+    EXPECT_EQ(layout.getRuns()[0].column, 0);
+    EXPECT_EQ(layout.getRuns()[0].size, columns);
+    checkAnswers(layout);
+  }
+}
+
+TEST_F(FragmentLayout, OfOtherInstructions) {
+  // mma.m16n8: a warp's sums.
+  FragmentLayoutAttr warp = get({{4, 0, 2}, {8, 1, 0}}, {{2, 0, 1}, {2, 8, 0}});
+  checkAnswers(warp);
+  EXPECT_EQ(warp.getWarpRows(), 16);
+  // Columns held in another order than that of the registers.
+  checkAnswers(get({{32, 1, 0}}, {{2, 0, 4}, {4, 0, 1}, {2, 32, 0}}));
+  // Lanes that share each row of the warp.
+  FragmentLayoutAttr shared =
+      get({{32, 0, 4}, {4, 8, 0}}, {{4, 0, 1}, {8, 1, 0}});
+  checkAnswers(shared);
+  EXPECT_EQ(shared.getWarpRows(), 8);
+  // One thread, one element.
+  FragmentLayoutAttr one = get({}, {});
+  ASSERT_TRUE(one);
+  checkAnswers(one);
+}
+
+TEST_F(FragmentLayout, RowsOfWarps) {
+  // Three warps with 32 rows each.
+  EXPECT_EQ(get({{96, 1, 0}}, {{4, 0, 1}}).getWarpRows(), 32);
+  // No whole warps.
+  EXPECT_EQ(get({{16, 1, 0}}, {{4, 0, 1}}).getWarpRows(), 0);
+  EXPECT_EQ(get({{48, 1, 0}}, {{4, 0, 1}}).getWarpRows(), 0);
+  // Rows of a warp that are apart.
+  EXPECT_EQ(get({{128, 1, 0}}, {{2, 128, 0}}).getWarpRows(), 0);
+  EXPECT_EQ(get({{4, 1, 0}, {32, 0, 1}}, {{16, 4, 0}}).getWarpRows(), 0);
+  // Warps that share rows: fewer rows than warps, and as many.
+  EXPECT_EQ(get({{128, 0, 1}}, {{2, 1, 0}}).getWarpRows(), 0);
+  EXPECT_EQ(get({{128, 0, 1}}, {{4, 1, 0}}).getWarpRows(), 0);
+  // Warps in another order than their rows.
+  EXPECT_EQ(
+      get({{32, 1, 0}, {2, 64, 0}, {2, 32, 0}}, {{4, 0, 1}}).getWarpRows(), 0);
+  // A digit that ends within a warp's lanes.
+  EXPECT_EQ(get({{3, 0, 1}, {32, 1, 0}}, {}).getWarpRows(), 0);
+}
+
+TEST_F(FragmentLayout, PartOfTheColumns) {
+  for (int64_t columns = 8; columns <= 256; columns += 8)
+    EXPECT_EQ(getWgmma(256).withColumns(columns), getWgmma(columns)) << columns;
+  // The four threads of a row share 8 columns.
+  for (int64_t columns : {1, 2, 4, 12})
+    EXPECT_FALSE(getWgmma(256).withColumns(columns)) << columns;
+  for (int64_t columns : {2, 32, 100, 256}) {
+    FragmentLayoutAttr rows = get(FragmentLayoutAttr::getRowPerThread(256));
+    EXPECT_EQ(rows.withColumns(columns),
+              get(FragmentLayoutAttr::getRowPerThread(columns)));
+  }
+  // Past the last digit.
+  FragmentLayoutAttr split = get({{32, 1, 0}}, {{4, 0, 1}, {4, 0, 4}});
+  EXPECT_EQ(split.withColumns(8), get({{32, 1, 0}}, {{4, 0, 1}, {2, 0, 4}}));
+  EXPECT_EQ(split.withColumns(2), get({{32, 1, 0}}, {{2, 0, 1}}));
+  EXPECT_FALSE(split.withColumns(3));
+}
+
+/// A fragment takes the shape of its layout.
+TEST_F(FragmentLayout, Fragments) {
+  Type f32 = Float32Type::get(&context);
+  FragmentType sums = FragmentType::get(f32, getWgmma(128));
+  EXPECT_EQ(sums.getRows(), 64);
+  EXPECT_EQ(sums.getColumns(), 128);
+  EXPECT_EQ(sums.getRowType(), VectorType::get({32}, f32));
+  MmaAttrInterface wgmma = WgmmaAttr::get(&context, 128, 16);
+  EXPECT_EQ(wgmma.getSumType(f32, 128), sums);
+  MmaAttrInterface tcgen05 =
+      Tcgen05MmaAttr::get(&context, MmaKind::MXF8F6F4, 128, 256, 1, 32);
+  EXPECT_EQ(
+      tcgen05.getSumType(f32, 32),
+      FragmentType::get(f32, get(FragmentLayoutAttr::getRowPerThread(32))));
+}
+
+} // namespace

@@ -1,0 +1,115 @@
+//===- MmaFamiliesTest.cpp - what each family of MMAs takes and gives -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Pins the table, and holds docs/Chips.md to it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Target/MmaFamilies.h"
+#include "gtest/gtest.h"
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+using namespace mx::target;
+
+namespace {
+
+TEST(MmaFamilies, Rows) {
+  const MmaFamilyInfo &wgmma = getInfo(MmaFamily::Wgmma);
+  EXPECT_STREQ(wgmma.name, "wgmma.mma_async");
+  EXPECT_EQ(wgmma.threads, 128u);
+  EXPECT_EQ(wgmma.operands, MmaPlace::SharedMemory);
+  EXPECT_EQ(wgmma.scales, MmaPlace::None);
+  EXPECT_EQ(wgmma.accumulator, MmaPlace::Registers);
+  EXPECT_EQ(wgmma.completion, MmaCompletion::WaitGroup);
+
+  const MmaFamilyInfo &tcgen05 = getInfo(MmaFamily::Tcgen05);
+  EXPECT_STREQ(tcgen05.name, "tcgen05.mma.block_scale");
+  EXPECT_EQ(tcgen05.threads, 1u);
+  EXPECT_EQ(tcgen05.operands, MmaPlace::SharedMemory);
+  EXPECT_EQ(tcgen05.scales, MmaPlace::TensorMemory);
+  EXPECT_EQ(tcgen05.accumulator, MmaPlace::TensorMemory);
+  EXPECT_EQ(tcgen05.completion, MmaCompletion::Commit);
+
+  const MmaFamilyInfo &sync = getInfo(MmaFamily::MmaSync);
+  EXPECT_STREQ(sync.name, "mma.sync.block_scale");
+  EXPECT_EQ(sync.threads, 32u);
+  EXPECT_EQ(sync.operands, MmaPlace::Registers);
+  EXPECT_EQ(sync.scales, MmaPlace::Registers);
+  EXPECT_EQ(sync.accumulator, MmaPlace::Registers);
+  EXPECT_EQ(sync.completion, MmaCompletion::Synchronous);
+}
+
+/// Families are looked up by their number, and chips name one.
+TEST(MmaFamilies, RowsStandInTheOrderOfTheEnumeration) {
+  unsigned count = 0;
+  for (const MmaFamilyInfo &info : getMmaFamilies()) {
+    EXPECT_EQ(unsigned(info.family), count++);
+    EXPECT_EQ(&getInfo(info.family), &info);
+  }
+  for (const TargetInfo &target : getTargets()) {
+    ASSERT_LT(unsigned(target.mmaFamily), count) << target.chip;
+    // Sums or scales in tensor memory need some.
+    const MmaFamilyInfo &info = getInfo(target.mmaFamily);
+    EXPECT_EQ(info.accumulator == MmaPlace::TensorMemory ||
+                  info.scales == MmaPlace::TensorMemory,
+              target.tmemColumns != 0)
+        << target.chip;
+  }
+}
+
+TEST(MmaFamilies, Chips) {
+  for (const TargetInfo &target : getTargets())
+    for (const MmaFamilyInfo &info : getMmaFamilies())
+      EXPECT_EQ(checkMmaFamily(target, info.family).empty(),
+                target.mmaFamily == info.family)
+          << target.chip << " " << info.name;
+  EXPECT_EQ(checkMmaFamily(*lookupTarget("sm_90a"), MmaFamily::Tcgen05),
+            "chip 'sm_90a' has no tcgen05.mma.block_scale: it has "
+            "wgmma.mma_async");
+  EXPECT_EQ(checkMmaFamily(*lookupTarget("sm_100f"), MmaFamily::Wgmma),
+            "chip 'sm_100f' has no wgmma.mma_async: it has "
+            "tcgen05.mma.block_scale");
+  EXPECT_EQ(checkMmaFamily(*lookupTarget("sm_103a"), MmaFamily::MmaSync),
+            "chip 'sm_103a' has no mma.sync.block_scale: it has "
+            "tcgen05.mma.block_scale");
+}
+
+/// A row of the page without what the table does not know: who uses it.
+std::string getRow(const MmaFamilyInfo &info) {
+  std::stringstream row;
+  row << "| `" << info.name << "` | ";
+  const char *separator = "";
+  for (const TargetInfo &target : getTargets())
+    if (target.mmaFamily == info.family) {
+      row << separator << "`" << target.chip << "`";
+      separator = ", ";
+    }
+  row << " | " << info.threads << " | " << getName(info.operands) << " | "
+      << getName(info.scales) << " | " << getName(info.accumulator) << " | "
+      << getName(info.completion) << " | ";
+  return row.str();
+}
+
+TEST(MmaFamilies, DocsShowTheTable) {
+  std::ifstream page(MX_CHIPS_PAGE);
+  ASSERT_TRUE(page);
+  std::vector<std::string> rows;
+  bool isSection = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.rfind("## ", 0) == 0)
+      isSection = line == "## Matrix instructions";
+    if (isSection && line.rfind("| `", 0) == 0)
+      rows.push_back(line);
+  }
+  Table<MmaFamilyInfo> families = getMmaFamilies();
+  ASSERT_EQ(rows.size(), size_t(families.end() - families.begin()));
+  for (const MmaFamilyInfo &info : families) {
+    const std::string &row = rows[unsigned(info.family)];
+    EXPECT_EQ(row.substr(0, getRow(info).size()), getRow(info)) << row;
+  }
+}
+
+} // namespace
