@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rings with barriers (LowerRings.cpp) and those for bulk stores, which groups
-// of copies guard (LowerStaging.cpp).
+// Rings with barriers (LowerRings.cpp, LowerStages.cpp) and those for bulk
+// stores, which groups of copies guard (LowerStaging.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,10 @@ namespace mx::mxgpu {
 /// accesses.
 int64_t getArrivals(RingType type, int64_t threads);
 
+/// Lowers how `role` uses the stages of a ring with barriers, as its producer
+/// or as its consumer. All its acquires take the stages in turn.
+llvm::LogicalResult lowerStages(RingOp ring, RoleOp role, bool isProducer);
+
 /// Lowers what `role` does with a ring for bulk stores. All places take the
 /// stages in turn.
 llvm::LogicalResult lowerStaging(RingOp ring, RoleOp role);
@@ -31,6 +35,9 @@ void replaceTake(mlir::Operation *take, mlir::Value stage,
 
 /// Calls `body` where one thread of each warp stands, the same one each time.
 void byElected(NVVMBuilder &builder, llvm::function_ref<void()> body);
+
+/// The kernel's tensor memory, the same for all roles.
+mlir::Value getTensorMemory(KernelOp kernel);
 
 } // namespace mx::mxgpu
 

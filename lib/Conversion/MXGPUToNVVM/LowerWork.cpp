@@ -12,12 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowering.h"
-#include "Raster.h"
+#include "WorkTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 
@@ -30,96 +28,6 @@ namespace mx::mxgpu {
 } // namespace mx::mxgpu
 
 namespace {
-
-/// What a role knows about the problem before its first work tile.
-struct Problem {
-  TileSchedulerOp source;
-  Tiles grid;
-  Value tiles, units;
-};
-
-/// The number of tiles of packed rows that suffices for any groups.
-Value getPackedTiles(NVVMBuilder &builder, Value rows, Value offsets,
-                     int64_t tile) {
-  Value whole = arith::DivUIOp::create(builder, rows, builder.index(tile));
-  Value groups = memref::DimOp::create(builder, offsets, 0);
-  return builder.toI32(builder.add(whole, groups));
-}
-
-Problem getProblem(NVVMBuilder &builder, TileSchedulerOp source) {
-  Value rows = source.getRows(), offsets = source.getOffsets();
-  int64_t tile = source.getTile()[0];
-  Tiles grid = {offsets ? getPackedTiles(builder, rows, offsets, tile)
-                        : getTiles(builder, rows, tile),
-                getTiles(builder, source.getColumns(), source.getTile()[1])};
-  Value tiles = builder.mul(grid.rows, grid.columns);
-  Value units = tiles;
-  if (source.getNumSplits() > 1)
-    units = builder.mul(tiles, builder.i32(source.getNumSplits()));
-  return {source, grid, tiles, units};
-}
-
-Value toIndex(NVVMBuilder &builder, Value number) {
-  return arith::IndexCastUIOp::create(builder, builder.getIndexType(), number);
-}
-
-/// Where split number `part` of the reduction begins, and the one before it
-/// ends.
-Value getPartStart(NVVMBuilder &builder, TileSchedulerOp source, Value part) {
-  Value step = builder.index(*source.getSplitStep());
-  Value splits = builder.index(source.getNumSplits());
-  Value steps = toIndex(builder, getTiles(builder, source.getReduction(),
-                                          *source.getSplitStep()));
-  Value before =
-      arith::DivUIOp::create(builder, builder.mul(steps, part), splits);
-  return builder.mul(before, step);
-}
-
-/// The arguments of the body for work tile `unit`. The tiles of one split come
-/// before those of the next, so that tiles that are computed at the same time
-/// share rows of A and B.
-SmallVector<Value> getUnit(NVVMBuilder &builder, const Problem &problem,
-                           Value unit) {
-  TileSchedulerOp source = problem.source;
-  Value slice = builder.index(0), start = slice, end = source.getReduction();
-  if (source.getNumSplits() > 1) {
-    Value part = arith::DivUIOp::create(builder, unit, problem.tiles);
-    unit =
-        arith::SubIOp::create(builder, unit, builder.mul(part, problem.tiles));
-    slice = toIndex(builder, part);
-    start = getPartStart(builder, source, slice);
-    Value next =
-        getPartStart(builder, source, builder.add(slice, builder.index(1)));
-    end = arith::MinUIOp::create(builder, next, end);
-  }
-  Tiles tile = buildTile(builder, source.getRaster(), problem.grid, unit);
-  Value row = builder.mul(toIndex(builder, tile.rows),
-                          builder.index(source.getTile()[0]));
-  Value column = builder.mul(toIndex(builder, tile.columns),
-                             builder.index(source.getTile()[1]));
-  return {slice, row, column, start, end};
-}
-
-/// A CTA's only work tile. It is found at the tile scheduler, for all roles at
-/// once and by whole warps.
-SingleWorkTile getSingleWorkTile(NVVMBuilder &builder, TileSchedulerOp source) {
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(source);
-  Problem problem = getProblem(builder, source);
-  SmallVector<Value> arguments = getUnit(builder, problem, builder.ctaId());
-  Value offsets = source.getOffsets();
-  if (!offsets)
-    return {arguments, Value()};
-  int64_t tileRows = source.getTile()[0];
-  Value tile =
-      arith::DivUIOp::create(builder, arguments[1], builder.index(tileRows));
-  GroupTile found = findGroupTile(builder, offsets, source.getRows(),
-                                  builder.toI32(tile), tileRows);
-  arguments[0] = toIndex(builder, found.group);
-  arguments[3] = toIndex(builder, found.start);
-  arguments[4] = toIndex(builder, found.end);
-  return {arguments, found.exists};
-}
 
 Value getAddress(NVVMBuilder &builder, Value buffer) {
   return BufferAddressOp::create(
@@ -431,24 +339,6 @@ Value WorkLowering::drawFromCounter(NVVMBuilder &builder,
   Value unit = builder.add(drawn, builder.ctaCount());
   Value isUnit = builder.isBelow(unit, units);
   return arith::SelectOp::create(builder, isUnit, unit, builder.i32(-1));
-}
-
-Value mx::mxgpu::getFirstUnit(NVVMBuilder &builder, Operation *op) {
-  return isInPair(op) ? builder.clusterId() : builder.ctaId();
-}
-
-Value mx::mxgpu::getUnitStep(NVVMBuilder &builder, Operation *op) {
-  return isInPair(op) ? builder.clusterCount() : builder.ctaCount();
-}
-
-Value mx::mxgpu::getTiles(NVVMBuilder &builder, Value size, int64_t tile) {
-  Value rounded = builder.add(size, builder.index(tile - 1));
-  return builder.toI32(
-      arith::DivUIOp::create(builder, rounded, builder.index(tile)));
-}
-
-Value mx::mxgpu::getNumUnits(NVVMBuilder &builder, TileSchedulerOp source) {
-  return getProblem(builder, source).units;
 }
 
 namespace {

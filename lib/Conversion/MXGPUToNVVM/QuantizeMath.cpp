@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Maxima and scales are computed on bits, so that nothing depends on how
-// subnormals or NaN are compared. bf16 is multiplied with a power of two two
-// numbers at a time, which is exact but for results below 2^-126, where every
-// element type has 0; whatever else is multiplied as f32.
+// Maxima are computed on bits, so that nothing depends on how subnormals or NaN
+// are compared. bf16 is multiplied with a power of two two numbers at a time,
+// which is exact but for results below 2^-126, where every element type has 0;
+// whatever else is multiplied as f32. QuantizeScales.cpp has the scales,
+// QuantizePacking.cpp what makes words of the elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/BlockQuantize.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -25,13 +25,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kInfinity = 0x7F800000, kMaxFinite = 0x7F7FFFFF;
-
 //===----------------------------------------------------------------------===//
 // Recipes
 //===----------------------------------------------------------------------===//
 
-static const FloatFormatInfo &getFormat(Type element) {
+const FloatFormatInfo &QuantizeRecipe::getFormat() const {
   return getInfo(llvm::TypeSwitch<Type, FloatFormat>(element)
                      .Case([](Float8E4M3FNType) { return FloatFormat::E4M3; })
                      .Case([](Float8E5M2Type) { return FloatFormat::E5M2; })
@@ -147,144 +145,6 @@ Value QuantizeMath::getRowMaximum(Value maximum) {
 }
 
 //===----------------------------------------------------------------------===//
-// Scales
-//===----------------------------------------------------------------------===//
-
-Value QuantizeMath::select(Value condition, Value yes, Value no) {
-  return arith::SelectOp::create(builder, condition, yes, no);
-}
-
-Value QuantizeMath::compare(arith::CmpIPredicate predicate, Value a,
-                            int64_t b) {
-  return arith::CmpIOp::create(builder, predicate, a, builder.i32(b));
-}
-
-Value QuantizeMath::toFloatBits(Value f32) {
-  return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
-}
-
-Value QuantizeMath::fromBits(Value bits) {
-  return arith::BitcastOp::create(builder, builder.getF32Type(), bits);
-}
-
-Value QuantizeMath::multiply(Value a, float b) {
-  return arith::MulFOp::create(
-      builder, a,
-      arith::ConstantOp::create(builder, builder.getF32FloatAttr(b)));
-}
-
-/// a * fl(1 / max), rounded up to a power of two: 255 for NaN, 254 for
-/// infinity. 2^-127, byte 0, is the subnormal 0x00400000.
-Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
-  Value quotient =
-      multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
-  if (recipe.narrowConversions) {
-    Value zero =
-        arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0f));
-    Value pair = builder.convertToE8M0Up(zero, quotient);
-    return arith::AndIOp::create(
-        builder, arith::ExtUIOp::create(builder, builder.getI32Type(), pair),
-        builder.i32(0xFF));
-  }
-  quotient = toFloatBits(quotient);
-  Value up = arith::ShRUIOp::create(
-      builder, builder.add(quotient, builder.i32(0x7FFFFF)), builder.i32(23));
-  Value isSmallest = compare(arith::CmpIPredicate::ule, quotient, 0x00400000);
-  Value byte = select(isSmallest, builder.i32(0), up);
-  byte = arith::MinUIOp::create(builder, byte, builder.i32(254));
-  Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
-  return select(isNaN, builder.i32(255), byte);
-}
-
-/// The exponent of a, or of a rounded to the element's mantissa, minus that of
-/// the largest element.
-Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
-  Value rounded = bits;
-  if (recipe.rounding == ScaleRounding::Even)
-    rounded = builder.add(bits, builder.i32(1 << (22 - scale.mantissaBits)));
-  Value exponent = arith::ShRUIOp::create(builder, rounded, builder.i32(23));
-  Value byte =
-      arith::SubIOp::create(builder, exponent, builder.i32(scale.emax));
-  byte = arith::MaxSIOp::create(builder, byte, builder.i32(0));
-  byte = arith::MinSIOp::create(builder, byte, builder.i32(254));
-  Value isInfinity = compare(arith::CmpIPredicate::eq, bits, kInfinity);
-  Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
-  byte = select(isInfinity, builder.i32(254), byte);
-  return select(isNaN, builder.i32(255), byte);
-}
-
-/// The factor 2^(127 - byte) has an exponent field of 254 - byte, except that
-/// byte 254 needs a subnormal and 255 is NaN.
-BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
-  const ScaleRecipe &scale =
-      recipe.element.isInteger()
-          ? getInt8ScaleRecipe()
-          : getScaleRecipe(getFormat(recipe.element).format);
-  Value byte = recipe.rounding == ScaleRounding::Ceil
-                   ? getScaleByteUp(bits, scale)
-                   : getScaleByteDown(bits, scale);
-  Value field = arith::SubIOp::create(builder, builder.i32(254), byte);
-  Value factor = arith::MaxSIOp::create(
-      builder, arith::ShLIOp::create(builder, field, builder.i32(23)),
-      builder.i32(0x00400000));
-  Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
-  factor = select(isNaN, builder.i32(0x7FC00000), factor);
-  return {byte, fromBits(factor), isNaN};
-}
-
-/// RN(encode / scale) for an E4M3 scale above 0. The quotient of a reciprocal
-/// that is right but for its last bits and one correction by the exact
-/// remainder; where that could leave the normal numbers, a division.
-Value QuantizeMath::divideByScale(Value encode, Value scale) {
-  Value bits = toFloatBits(encode);
-  // From 2^-64 to below 2^64.
-  Value offset = arith::SubIOp::create(builder, bits, builder.i32(63 << 23));
-  Value isUsual =
-      compare(arith::CmpIPredicate::ult, offset, int64_t(128) << 23);
-  auto ifOp = scf::IfOp::create(builder, TypeRange(builder.getF32Type()),
-                                isUsual, /*withElse=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(ifOp.thenBlock());
-  auto fma = [&](Value a, Value b, Value c) -> Value {
-    return LLVM::FMAOp::create(builder, a, b, c);
-  };
-  Value one = arith::ConstantOp::create(builder, builder.getF32FloatAttr(1.0f));
-  Value negated = arith::NegFOp::create(builder, scale);
-  Value inverse = builder.reciprocal(scale);
-  inverse = fma(inverse, fma(negated, inverse, one), inverse);
-  Value quotient = arith::MulFOp::create(builder, encode, inverse);
-  quotient = fma(fma(negated, quotient, encode), inverse, quotient);
-  scf::YieldOp::create(builder, quotient);
-  builder.setInsertionPointToStart(ifOp.elseBlock());
-  Value divided = arith::DivFOp::create(builder, encode, scale);
-  scf::YieldOp::create(builder, divided);
-  return ifOp.getResult(0);
-}
-
-/// s = E4M3(RN(RN(a / 6) * encode)); the factor is encode / s, bounded, or 0.
-BlockScale QuantizeMath::getNVFP4Scale(Value bits, Value encode) {
-  const ScaleRecipe &scale = getScaleRecipe(FloatFormat::E2M1);
-  Value sixth =
-      multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
-  Value target = arith::MulFOp::create(builder, sixth, encode);
-  Value zero =
-      arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0f));
-  Type e4m3 = Float8E4M3FNType::get(builder.getContext());
-  Value pair = builder.convertToNarrow(zero, target, e4m3);
-  Value byte = arith::ExtUIOp::create(builder, builder.getI32Type(), pair);
-  Value quotient = toFloatBits(divideByScale(encode, builder.widenE4M3(pair)));
-  Value isInfinity = compare(arith::CmpIPredicate::eq, quotient, kInfinity);
-  quotient = select(isInfinity, builder.i32(kMaxFinite), quotient);
-  Value isZero = compare(arith::CmpIPredicate::eq, byte, 0);
-  Value isNaN = compare(arith::CmpIPredicate::eq, byte, 0x7F);
-  return {byte, fromBits(select(isZero, builder.i32(0), quotient)), isNaN};
-}
-
-BlockScale QuantizeMath::getScale(Value bits, Value encode) {
-  return recipe.nvfp4 ? getNVFP4Scale(bits, encode) : getPowerOfTwoScale(bits);
-}
-
-//===----------------------------------------------------------------------===//
 // Elements
 //===----------------------------------------------------------------------===//
 
@@ -361,10 +221,9 @@ QuantizeMath::roundStochastically(ArrayRef<Value> numbers,
       index = builder.after(index, codes.back());
     Value word = rounding.draw(index, random.seed);
     Value bits = toFloatBits(number);
-    codes.push_back(
-        recipe.element.isInteger()
-            ? rounding.roundInt8(bits, word)
-            : rounding.round(getFormat(recipe.element), bits, word));
+    codes.push_back(recipe.element.isInteger()
+                        ? rounding.roundInt8(bits, word)
+                        : rounding.round(recipe.getFormat(), bits, word));
   }
   return codes;
 }
@@ -402,139 +261,6 @@ QuantizeMath::roundPairs(ArrayRef<Value> words,
   Value signs = arith::OrIOp::create(builder, low, high);
   Values codes;
   for (Value word : words)
-    codes.push_back(rounding.round(getFormat(recipe.element), word, signs));
+    codes.push_back(rounding.round(recipe.getFormat(), word, signs));
   return codes;
-}
-
-//===----------------------------------------------------------------------===//
-// Packing
-//===----------------------------------------------------------------------===//
-
-/// Words of numbers whose values are the elements but for their rounding, which
-/// random numbers decide if there are any.
-QuantizeMath::Values
-QuantizeMath::roundAndPack(ArrayRef<Value> numbers, const BlockScale &scale,
-                           const std::optional<RandomNumbers> &random) {
-  return random ? packCodes(roundStochastically(numbers, *random), scale)
-                : packNumbers(numbers, scale);
-}
-
-/// To nearest even.
-QuantizeMath::Values QuantizeMath::packNumbers(ArrayRef<Value> numbers,
-                                               const BlockScale &scale) {
-  if (isConvertedByTarget())
-    return packByTarget(numbers);
-  if (isa<Float4E2M1FNType>(recipe.element))
-    return packE2M1(numbers, scale);
-  NarrowRounding rounding(builder, /*pairs=*/false);
-  Values codes;
-  if (recipe.element.isInteger()) {
-    for (Value number : numbers)
-      codes.push_back(rounding.roundInt8(number));
-  } else {
-    Value signs =
-        select(scale.isNaN, builder.i32(0), builder.i32(int32_t(0x80000000)));
-    for (Value number : numbers)
-      codes.push_back(rounding.round(getFormat(recipe.element),
-                                     toFloatBits(number), signs));
-  }
-  return packCodes(codes, scale);
-}
-
-QuantizeMath::Values QuantizeMath::packCodes(ArrayRef<Value> codes,
-                                             const BlockScale &scale) {
-  Values words;
-  int64_t bits = recipe.elementBits(), inWord = 32 / bits;
-  for (size_t i = 0; i < codes.size(); i += inWord)
-    words.push_back(merge(codes.slice(i, inWord), bits));
-  if (recipe.element.isInteger()) // NaN is 0.
-    for (Value &word : words)
-      word = select(scale.isNaN, builder.i32(0), word);
-  return words;
-}
-
-/// Codes are the low bits of large floats, so that one addition puts each in
-/// its place; what their high bits add up to is taken off once for all eight.
-QuantizeMath::Values QuantizeMath::packE2M1(ArrayRef<Value> numbers,
-                                            const BlockScale &scale) {
-  NarrowRounding rounding(builder, /*pairs=*/false);
-  Values words;
-  for (size_t i = 0; i < numbers.size(); i += 8) {
-    // The sign bits of every other number, as those of bytes.
-    auto signsOf = [&](size_t first) -> Value {
-      auto two = [&](size_t j) -> Value {
-        return builder.permute(toFloatBits(numbers[j]),
-                               toFloatBits(numbers[j + 2]), 0x0073);
-      };
-      Value four = builder.permute(two(i + first), two(i + first + 4), 0x5410);
-      return arith::AndIOp::create(builder, four, builder.i32(0x80808080));
-    };
-    Value even = arith::ShRUIOp::create(builder, signsOf(0), builder.i32(4));
-    Value word = arith::OrIOp::create(builder, even, signsOf(1));
-    constexpr uint32_t kHighBits = NarrowRounding::kIntegerBits;
-    word = builder.add(word, builder.i32(-(kHighBits + (kHighBits << 4))));
-    for (size_t j = 0; j < 8; ++j)
-      word = builder.add(word, arith::ShLIOp::create(
-                                   builder, rounding.roundE2M1(numbers[i + j]),
-                                   builder.i32(4 * j)));
-    words.push_back(select(scale.isNaN, builder.i32(0x77777777), word));
-  }
-  return words;
-}
-
-QuantizeMath::Values QuantizeMath::packByTarget(ArrayRef<Value> numbers) {
-  auto convert = [&](size_t i) -> Value {
-    return builder.convertToNarrow(numbers[i + 1], numbers[i], recipe.element);
-  };
-  Values words;
-  size_t inWord = 32 / recipe.elementBits();
-  for (size_t i = 0; i < numbers.size(); i += inWord)
-    words.push_back(recipe.elementBits() == 4
-                        ? builder.convertToE2M1(numbers.slice(i, inWord))
-                        : builder.joinHalves(convert(i), convert(i + 2)));
-  return words;
-}
-
-/// What stands in the lowest `bits` of each word, or of each half, one beside
-/// the other; bits above are 0.
-Value QuantizeMath::merge(ArrayRef<Value> words, int64_t bits) {
-  Value merged = words[0];
-  for (size_t i = 1; i < words.size(); ++i)
-    merged = arith::OrIOp::create(
-        builder, merged,
-        arith::ShLIOp::create(builder, words[i],
-                              builder.i32(int64_t(i) * bits)));
-  return merged;
-}
-
-/// Codes of consecutive elements in the halves of words.
-QuantizeMath::Values QuantizeMath::packRow(ArrayRef<Value> codes) {
-  Values packed;
-  if (recipe.elementBits() == 8) {
-    for (size_t i = 0; i < codes.size(); i += 2)
-      packed.push_back(builder.permute(codes[i], codes[i + 1], 0x6420));
-    return packed;
-  }
-  // Two words of codes become four elements in the low half.
-  auto four = [&](size_t i) -> Value {
-    Value both = merge(codes.slice(i, 2), 8);
-    return arith::OrIOp::create(
-        builder, both, arith::ShRUIOp::create(builder, both, builder.i32(12)));
-  };
-  for (size_t i = 0; i < codes.size(); i += 4)
-    packed.push_back(builder.permute(four(i), four(i + 2), 0x5410));
-  return packed;
-}
-
-std::array<QuantizeMath::Values, 2>
-QuantizeMath::packColumns(ArrayRef<Value> codes) {
-  std::array<Values, 2> columns;
-  size_t inHalf = 16 / recipe.elementBits();
-  for (size_t i = 0; i < codes.size(); i += 2 * inHalf) {
-    Value first = merge(codes.slice(i, inHalf), recipe.elementBits());
-    Value second = merge(codes.slice(i + inHalf, inHalf), recipe.elementBits());
-    columns[0].push_back(builder.permute(first, second, 0x5410));
-    columns[1].push_back(builder.permute(first, second, 0x7632));
-  }
-  return columns;
 }

@@ -21,6 +21,7 @@
 #include <optional>
 
 namespace mx {
+struct FloatFormatInfo;
 struct ScaleRecipe;
 } // namespace mx
 
@@ -44,6 +45,8 @@ struct QuantizeRecipe {
                             mlir::Type element, mlir::Type scale,
                             ScaleRounding rounding);
 
+  /// The format of elements that are floats.
+  const FloatFormatInfo &getFormat() const;
   /// Numbers in a word of the input: 2 or 1.
   int64_t inWord() const { return input.isF32() ? 1 : 2; }
   /// Bits that an element takes in memory: 4 or 8.

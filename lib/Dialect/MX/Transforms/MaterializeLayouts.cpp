@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LogicalSizes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
@@ -16,7 +17,6 @@
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
@@ -25,6 +25,7 @@
 
 using namespace mlir;
 using namespace mx;
+using namespace mx::detail;
 
 static llvm::TrackingStatistic
     numMaterialized("mx-materialize-layouts", "numMaterialized",
@@ -61,7 +62,7 @@ static bool isConverted(Operation *op) {
 
 /// An encoding that `op` carries and that cannot be made explicit: any at all
 /// on an unknown operation; on a known one those inside other types.
-static Attribute findObstacle(Operation *op) {
+static Attribute findFixedEncoding(Operation *op) {
   bool known = isConverted(op);
   auto check = [&](Type type) {
     return known && hasMXEncoding(type) ? Attribute() : findEncoding(type);
@@ -94,7 +95,7 @@ static Attribute findObstacle(Operation *op) {
 static LogicalResult verifyCarriers(ModuleOp module) {
   bool failed = false;
   module.walk([&](Operation *op) {
-    if (Attribute found = findObstacle(op)) {
+    if (Attribute found = findFixedEncoding(op)) {
       op->emitOpError("cannot carry the layout ")
           << found
           << " to a physical tensor; expected an mx operation, func, "
@@ -108,153 +109,6 @@ static LogicalResult verifyCarriers(ModuleOp module) {
     }
   });
   return failure(failed);
-}
-
-//===----------------------------------------------------------------------===//
-// tensor.dim: logical sizes
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A size: a value, or a dimension of another tensor, divided by a constant.
-struct SizeSource {
-  Value value;
-  Value tensor;
-  int64_t dim = 0;
-  int64_t divisor = 1;
-};
-} // namespace
-
-/// The elements that `use` pairs a scale tensor with, and the block size; none
-/// for other operands.
-static std::pair<Value, int64_t> getElements(OpOperand &use) {
-  Operation *op = use.getOwner();
-  auto is = [&](OpOperand &operand) { return &operand == &use; };
-  if (auto quantize = dyn_cast<QuantizeOp>(op)) {
-    for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
-      if (is(quantize.getOutsMutable()[quantize.getScalesNumber(i)]))
-        return {quantize.getElements(i), quantize.getBlockSize()};
-    for (const QuantizeSource &source : quantize.getSources())
-      if (source.scales && source.scales == use.get())
-        return {source.tensor, source.getBlockSize()};
-  } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
-    if (is(dequantize.getScalesMutable()))
-      return {dequantize.getInput(), dequantize.getBlockSize()};
-  } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    if (is(matmul.getAScalesMutable()))
-      return {matmul.getA(), matmul.getBlockSize()};
-    if (is(matmul.getBScalesMutable()))
-      return {matmul.getB(), matmul.getBlockSize()};
-  } else if (auto grouped = dyn_cast<GroupedMatmulOp>(op)) {
-    if (is(grouped.getAScalesMutable()))
-      return {grouped.getA(), grouped.getBlockSize()};
-    if (is(grouped.getBScalesMutable()))
-      return {grouped.getB(), grouped.getBlockSize()};
-    if (grouped.getResultScales() && is(grouped.getOutsMutable()[1]))
-      return {grouped.getResultTensor(),
-              getBlockSizeOf(getElementTypeOrSelf(use.get()))};
-  } else if (auto relayout = dyn_cast<RelayoutOp>(op)) {
-    Value other = is(relayout.getInputMutable()) ? relayout.getOuts()[0]
-                                                 : relayout.getInput();
-    if (&relayout.getOutsMutable()[0] == &use || is(relayout.getInputMutable()))
-      return {other, 0};
-  }
-  return {};
-}
-
-/// Where the logical size of dimension `dim` of scales can be read before
-/// `user`. Follows relayouts and destinations; `depth` bounds the search.
-static std::optional<SizeSource> findSize(Value scales, int64_t dim,
-                                          Operation *user,
-                                          const DominanceInfo &dominance,
-                                          unsigned depth = 0) {
-  auto type = cast<RankedTensorType>(scales.getType());
-  // The physical shape of all but sf_128x4's rows and blocks is the logical
-  // one.
-  if (depth > 0 && (!hasMXEncoding(type) || !type.isDynamicDim(dim)) &&
-      dominance.properlyDominates(scales, user))
-    return SizeSource{Value(), scales, dim, 1};
-  if (depth > 16)
-    return std::nullopt;
-
-  auto fromElements = [&](OpOperand &use) -> std::optional<SizeSource> {
-    auto [other, blockSize] = getElements(use);
-    if (!other || !dominance.properlyDominates(other, user))
-      return std::nullopt;
-    if (blockSize == 0) { // a relayout: the same scales
-      if (cast<ShapedType>(other.getType()).getRank() != type.getRank())
-        return std::nullopt;
-      return findSize(other, dim, user, dominance, depth + 1);
-    }
-    return SizeSource{Value(), other, dim,
-                      dim == type.getRank() - 1 ? blockSize : 1};
-  };
-  if (Operation *producer = scales.getDefiningOp()) {
-    if (auto empty = dyn_cast<tensor::EmptyOp>(producer))
-      return SizeSource{empty.getDynamicSize(dim), Value()};
-    if (auto destination = dyn_cast<DestinationStyleOpInterface>(producer);
-        destination && isa<MXDialect>(producer->getDialect())) {
-      OpOperand *init = destination.getTiedOpOperand(cast<OpResult>(scales));
-      if (auto source = fromElements(*init))
-        return source;
-      return findSize(init->get(), dim, user, dominance, depth + 1);
-    }
-  }
-  // An operation that runs whenever the size is asked for.
-  for (OpOperand &use : scales.getUses())
-    if (use.getOwner()->getBlock() == user->getBlock() ||
-        dominance.properlyDominates(use.getOwner(), user))
-      if (auto source = fromElements(use))
-        return source;
-  return std::nullopt;
-}
-
-/// Replaces tensor.dim of the rows and blocks of sf_128x4 tensors, which their
-/// physical tensors no longer tell.
-static LogicalResult resolveSizes(ModuleOp module) {
-  DominanceInfo dominance(module);
-  SmallVector<tensor::DimOp> dims;
-  module.walk([&](tensor::DimOp op) {
-    if (hasMXEncoding(op.getSource().getType()))
-      dims.push_back(op);
-  });
-  for (tensor::DimOp op : dims) {
-    auto type = cast<RankedTensorType>(op.getSource().getType());
-    std::optional<int64_t> dim = op.getConstantIndex();
-    if (!dim || *dim < 0 || *dim >= type.getRank())
-      return op.emitOpError("expected a constant dimension below ")
-             << type.getRank() << " of a tensor in layout "
-             << type.getEncoding() << ", found "
-             << (dim ? std::to_string(*dim) : "a variable");
-    OpBuilder builder(op);
-    Value size;
-    if (!type.isDynamicDim(*dim)) {
-      size = arith::ConstantIndexOp::create(builder, op.getLoc(),
-                                            type.getDimSize(*dim));
-    } else {
-      RankedTensorType physical = getMaterializedType(type);
-      if (physical.getRank() == type.getRank() || *dim < type.getRank() - 2)
-        continue; // the physical tensor has this dimension too
-      std::optional<SizeSource> source =
-          findSize(op.getSource(), *dim, op, dominance);
-      if (!source)
-        return op.emitOpError("expected a tensor.empty or an mx operation "
-                              "that gives the logical size of dimension ")
-               << *dim << " of a tensor in layout " << type.getEncoding()
-               << ", found none";
-      size = source->value;
-      if (!size)
-        size = tensor::DimOp::create(builder, op.getLoc(), source->tensor,
-                                     source->dim);
-      if (source->divisor != 1)
-        size =
-            arith::DivUIOp::create(builder, op.getLoc(), size,
-                                   arith::ConstantIndexOp::create(
-                                       builder, op.getLoc(), source->divisor));
-    }
-    op.getResult().replaceAllUsesWith(size);
-    op.erase();
-  }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -55,6 +55,14 @@ llvm::LogicalResult verifyNarrow(mlir::Operation *op, mlir::Type element,
 /// bytes, as one thread reads or writes them.
 llvm::LogicalResult verifyBlock(mlir::Operation *op, mlir::Type type);
 
+/// Fails unless an operation stands directly in a kernel, or in the function
+/// that it becomes.
+llvm::LogicalResult verifyInKernel(mlir::Operation *op);
+
+/// Fails where an operation of a kernel stands outside its roles. Functions
+/// that kernels become have none.
+llvm::LogicalResult verifyInRole(mlir::Operation *op);
+
 } // namespace mx::mxgpu
 
 #endif // MX_LIB_DIALECT_MXGPU_IR_OPCHECKS_H

@@ -1,0 +1,326 @@
+//===- LowerStages.cpp - How a role uses the stages of a ring -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Acquires become waits, commits and releases become arrivals. Loops carry the
+// role's next stage and the parity that it will wait for; a producer begins
+// with the phase before the first, which is complete from the start (PTX ISA,
+// mbarrier.test_wait), so that all stages begin empty.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CarryValues.h"
+#include "LowerRings.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Target/TargetInfo.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace {
+
+/// Whether the tensor core fills or empties the stages: its accesses have an
+/// order of their own (PTX ISA, tcgen05.fence).
+bool isOfTensorCore(RingType type) {
+  return type.getProducer() == AsyncKind::Mma ||
+         type.getConsumer() == AsyncKind::Mma;
+}
+
+/// Whether asynchronous copies fill the stages, or answers that arrive like
+/// copies.
+bool isWrittenByCopies(RingType type) {
+  return llvm::is_contained({AsyncKind::Tma, AsyncKind::Clc},
+                            type.getProducer());
+}
+
+void onLeader(NVVMBuilder &builder, llvm::function_ref<void()> body) {
+  auto ifOp =
+      scf::IfOp::create(builder, builder.isLeader(), /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  body();
+}
+
+/// How one role uses the stages of one ring with barriers, as its producer or
+/// as its consumer. All its acquires take the stages in turn.
+class RoleAndRing {
+public:
+  RoleAndRing(RingOp ring, RoleOp role, bool isProducer)
+      : ring(ring), type(ring.getType()), role(role), isProducer(isProducer),
+        builder(role.getLoc(), role.getContext()) {}
+
+  LogicalResult lower() {
+    Block &body = role.getBody().front();
+    builder.setInsertionPointToStart(&body);
+    Type stageType = StageType::get(builder.getContext(), type);
+    first = GetStageOp::create(builder, stageType, ring, 0);
+    end = GetStageOp::create(builder, stageType, ring, type.getStages());
+    SmallVector<Value> start = {first, builder.i32(isProducer)};
+    auto isTake = [&](Operation *op) {
+      return (isProducer ? isa<ProducerAcquireOp>(op)
+                         : isa<ConsumerWaitOp>(op)) &&
+             op->getOperand(0) == ring;
+    };
+    auto afterTake = [&](Operation *take, ValueRange at) {
+      return lowerTake(take, at);
+    };
+    FailureOr<SmallVector<Value>> last =
+        carryThrough(body, start, {isTake, afterTake});
+    if (failed(last))
+      return failure();
+    // No arrival may still be under way when the CTA ends.
+    if (isProducer && type.getConsumer() == AsyncKind::Mma)
+      waitForAll(*last);
+    return success();
+  }
+
+private:
+  SmallVector<Value> advance(ValueRange at) {
+    return AdvanceOp::create(builder, at[0], at[1], first, end)->getResults();
+  }
+
+  /// Waits for the stage as its producer or as its consumer.
+  void wait(ValueRange at) {
+    Value awaited = at[0], parity = at[1];
+    if (isProducer && type.getOverlap()) {
+      // The previous stage, the other one of two, must be released: in this
+      // round if this is stage 1, in the round before if it is stage 0. Its
+      // columns that are not shared were read before those of this stage.
+      Value number = StageNumberOp::create(builder, awaited);
+      awaited = OtherStageOp::create(builder, awaited);
+      parity = arith::XOrIOp::create(builder, parity, number);
+    }
+    auto waitNow = [&] {
+      auto barriers = StageBarriersOp::create(builder, ring, awaited);
+      WaitOp::create(builder,
+                     isProducer ? barriers.getEmpty() : barriers.getFull(),
+                     parity, type.isPair());
+    };
+    // Only the leader fills stages of both CTAs, when both have emptied them.
+    if (type.isPair() && isProducer && type.getProducer() == AsyncKind::Clc)
+      onLeader(builder, waitNow);
+    else
+      waitNow();
+  }
+
+  /// The barrier whose phase completes when bulk copies have filled the stage:
+  /// of a pair, the leader's.
+  Value getFilledBarrier(StageBarriersOp barriers) {
+    Value full = barriers.getFull();
+    return type.isPair() ? LeaderBarrierOp::create(builder, full) : full;
+  }
+
+  SmallVector<Value> lowerTake(Operation *take, ValueRange at) {
+    builder.setInsertionPoint(take);
+    builder.setLoc(take->getLoc());
+    wait(at);
+    SmallVector<Value> next = advance(at);
+    if (isProducer)
+      prepareToFill(at[0]);
+    else if (isOfTensorCore(type))
+      builder.fenceAfterSync();
+    if (type.getSpace() == Space::Tmem)
+      viewColumns(take, at[0]);
+    else
+      buffers = StageBuffersOp::create(builder, ring, at[0],
+                                       /*tensor_memory=*/Value(),
+                                       /*warp=*/Value())
+                    .getBuffers();
+    SmallVector<Operation *> gives;
+    for (Operation *user :
+         llvm::make_early_inc_range(take->getResult(0).getUsers()))
+      if (isa<ProducerCommitOp, ConsumerReleaseOp>(user))
+        gives.push_back(user);
+      else if (auto load = dyn_cast<TmaLoadOp>(user))
+        load.getStageMutable().assign(filled);
+    for (Operation *give : gives)
+      lowerGive(give, at[0]);
+    replaceTake(take, at[0], buffers);
+    return next;
+  }
+
+  /// At each use: columns are cheap to compute, and a role that holds
+  /// accumulators has no registers to keep them.
+  void viewColumns(Operation *take, Value stage) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value column = getTensorMemory(role->getParentOfType<KernelOp>());
+    auto views = take->getResults().drop_front();
+    for (auto [i, view] : llvm::enumerate(views))
+      for (OpOperand &use : llvm::make_early_inc_range(view.getUses())) {
+        builder.setInsertionPoint(use.getOwner());
+        auto here = StageBuffersOp::create(builder, ring, stage, column,
+                                           /*warp=*/Value());
+        use.set(here.getBuffers()[i]);
+      }
+    buffers.assign(views.begin(), views.end());
+  }
+
+  void prepareToFill(Value stage) {
+    switch (type.getProducer()) {
+    case AsyncKind::Tma: {
+      // The arrival that goes with the bytes of all copies; before any of them,
+      // so that the count can only fall to zero when all are in. Each CTA of a
+      // pair announces what arrives in its own memory.
+      filled = getFilledBarrier(StageBarriersOp::create(builder, ring, stage));
+      expect(filled);
+      break;
+    }
+    case AsyncKind::Clc:
+      // In a pair each CTA at its own barrier, before or after the answer.
+      expect(StageBarriersOp::create(builder, ring, stage).getFull());
+      break;
+    case AsyncKind::Mma:
+      builder.fenceAfterSync();
+      break;
+    case AsyncKind::Threads:
+    case AsyncKind::TmaStore:
+    case AsyncKind::AtomicCounter:
+    case AsyncKind::Groups:
+    case AsyncKind::Roles:
+      break;
+    }
+  }
+
+  void arrive(Value barrier) {
+    ArriveOp::create(builder, barrier, /*bytes=*/IntegerAttr());
+  }
+
+  void expect(Value barrier) {
+    ArriveOp::create(builder, barrier,
+                     builder.getI64IntegerAttr(type.getTransactionBytes()));
+  }
+
+  void lowerGive(Operation *give, Value stage) {
+    builder.setInsertionPoint(give);
+    builder.setLoc(give->getLoc());
+    if (auto commit = dyn_cast<ProducerCommitOp>(give))
+      lowerCommit(commit, stage);
+    else
+      lowerRelease(stage);
+    give->erase();
+  }
+
+  void lowerCommit(ProducerCommitOp commit, Value stage) {
+    if (type.getProducer() == AsyncKind::Tma)
+      return; // the copies themselves complete the phase
+    Value full = StageBarriersOp::create(builder, ring, stage).getFull();
+    switch (type.getProducer()) {
+    case AsyncKind::Mma:
+      commitOrArrive(full, commit.getEmpty());
+      break;
+    case AsyncKind::Threads:
+      arriveByRole(full);
+      break;
+    case AsyncKind::Clc:
+      request(full);
+      break;
+    case AsyncKind::AtomicCounter:
+      arrive(full);
+      break;
+    case AsyncKind::Groups: {
+      auto ifOp =
+          scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+      arrive(full);
+      break;
+    }
+    case AsyncKind::Tma:
+    case AsyncKind::TmaStore:
+    case AsyncKind::Roles:
+      break;
+    }
+  }
+
+  /// If no MMA was issued, there is nothing to commit: arrive explicitly.
+  void commitOrArrive(Value barrier, Value empty) {
+    bool pair = type.isPair();
+    if (!empty) {
+      CommitOp::create(builder, barrier, pair);
+      return;
+    }
+    auto ifOp = scf::IfOp::create(builder, empty, /*withElse=*/true);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    if (pair)
+      ArriveBothOp::create(builder, barrier);
+    else
+      arrive(barrier);
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    CommitOp::create(builder, barrier, pair);
+  }
+
+  /// The leader of a pair asks for both.
+  void request(Value barrier) {
+    auto ask = [&] {
+      RequestUnitOp::create(builder, buffers.front(), barrier, type.isPair());
+    };
+    if (type.isPair())
+      onLeader(builder, ask);
+    else
+      ask();
+  }
+
+  void lowerRelease(Value stage) {
+    Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
+    // The tensor core tells both CTAs of a pair; threads tell the leader.
+    if (type.getConsumer() == AsyncKind::Mma) {
+      CommitOp::create(builder, empty, type.isPair());
+      return;
+    }
+    if (isOfTensorCore(type))
+      builder.fenceBeforeSync();
+    else if (isWrittenByCopies(type))
+      builder.fenceAsyncShared(); // what was read is written by the next one
+    if (type.isPair())
+      empty = LeaderBarrierOp::create(builder, empty);
+    arriveByRole(empty);
+  }
+
+  /// The role arrives, by as many threads as getArrivals says.
+  void arriveByRole(Value barrier) {
+    constexpr int64_t warp = mx::target::kWarpSize;
+    if (role.getElected() || getArrivals(type, warp) == warp) {
+      arrive(barrier);
+      return;
+    }
+    // One lane arrives when all of its warp are done: a barrier of the pair is
+    // then told 8 times, not 256.
+    builder.syncWarp();
+    auto ifOp =
+        scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    arrive(barrier);
+  }
+
+  /// Waits until every stage is empty.
+  void waitForAll(ValueRange last) {
+    builder.setInsertionPointToEnd(&role.getBody().front());
+    auto loop =
+        scf::ForOp::create(builder, builder.i32(0),
+                           builder.i32(type.getStages()), builder.i32(1), last);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    ValueRange at = loop.getRegionIterArgs();
+    wait(at);
+    scf::YieldOp::create(builder, advance(at));
+  }
+
+  RingOp ring;
+  RingType type;
+  RoleOp role;
+  bool isProducer;
+  NVVMBuilder builder;
+  Value first, end;
+  /// The views of the last acquired stage, and the barrier of its copies.
+  SmallVector<Value> buffers;
+  Value filled;
+};
+
+} // namespace
+
+LogicalResult mx::mxgpu::lowerStages(RingOp ring, RoleOp role,
+                                     bool isProducer) {
+  return RoleAndRing(ring, role, isProducer).lower();
+}

@@ -1,0 +1,154 @@
+//===- QuantizeScales.cpp - Scales of blocks in registers -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// From the largest magnitude of a block to its scale and the factor of its
+// elements: on bits, so that nothing depends on how subnormals or NaN are
+// compared.
+//
+//===----------------------------------------------------------------------===//
+
+#include "QuantizeMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Support/BlockQuantize.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static constexpr int64_t kInfinity = 0x7F800000, kMaxFinite = 0x7F7FFFFF;
+
+Value QuantizeMath::select(Value condition, Value yes, Value no) {
+  return arith::SelectOp::create(builder, condition, yes, no);
+}
+
+Value QuantizeMath::compare(arith::CmpIPredicate predicate, Value a,
+                            int64_t b) {
+  return arith::CmpIOp::create(builder, predicate, a, builder.i32(b));
+}
+
+Value QuantizeMath::toFloatBits(Value f32) {
+  return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
+}
+
+Value QuantizeMath::fromBits(Value bits) {
+  return arith::BitcastOp::create(builder, builder.getF32Type(), bits);
+}
+
+Value QuantizeMath::multiply(Value a, float b) {
+  return arith::MulFOp::create(
+      builder, a,
+      arith::ConstantOp::create(builder, builder.getF32FloatAttr(b)));
+}
+
+/// a * fl(1 / max), rounded up to a power of two: 255 for NaN, 254 for
+/// infinity. 2^-127, byte 0, is the subnormal 0x00400000.
+Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
+  Value quotient =
+      multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
+  if (recipe.narrowConversions) {
+    Value zero =
+        arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0f));
+    Value pair = builder.convertToE8M0Up(zero, quotient);
+    return arith::AndIOp::create(
+        builder, arith::ExtUIOp::create(builder, builder.getI32Type(), pair),
+        builder.i32(0xFF));
+  }
+  quotient = toFloatBits(quotient);
+  Value up = arith::ShRUIOp::create(
+      builder, builder.add(quotient, builder.i32(0x7FFFFF)), builder.i32(23));
+  Value isSmallest = compare(arith::CmpIPredicate::ule, quotient, 0x00400000);
+  Value byte = select(isSmallest, builder.i32(0), up);
+  byte = arith::MinUIOp::create(builder, byte, builder.i32(254));
+  Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
+  return select(isNaN, builder.i32(255), byte);
+}
+
+/// The exponent of a, or of a rounded to the element's mantissa, minus that of
+/// the largest element.
+Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
+  Value rounded = bits;
+  if (recipe.rounding == ScaleRounding::Even)
+    rounded = builder.add(bits, builder.i32(1 << (22 - scale.mantissaBits)));
+  Value exponent = arith::ShRUIOp::create(builder, rounded, builder.i32(23));
+  Value byte =
+      arith::SubIOp::create(builder, exponent, builder.i32(scale.emax));
+  byte = arith::MaxSIOp::create(builder, byte, builder.i32(0));
+  byte = arith::MinSIOp::create(builder, byte, builder.i32(254));
+  Value isInfinity = compare(arith::CmpIPredicate::eq, bits, kInfinity);
+  Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
+  byte = select(isInfinity, builder.i32(254), byte);
+  return select(isNaN, builder.i32(255), byte);
+}
+
+/// The factor 2^(127 - byte) has an exponent field of 254 - byte, except that
+/// byte 254 needs a subnormal and 255 is NaN.
+BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
+  const ScaleRecipe &scale = recipe.element.isInteger()
+                                 ? getInt8ScaleRecipe()
+                                 : getScaleRecipe(recipe.getFormat().format);
+  Value byte = recipe.rounding == ScaleRounding::Ceil
+                   ? getScaleByteUp(bits, scale)
+                   : getScaleByteDown(bits, scale);
+  Value field = arith::SubIOp::create(builder, builder.i32(254), byte);
+  Value factor = arith::MaxSIOp::create(
+      builder, arith::ShLIOp::create(builder, field, builder.i32(23)),
+      builder.i32(0x00400000));
+  Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
+  factor = select(isNaN, builder.i32(0x7FC00000), factor);
+  return {byte, fromBits(factor), isNaN};
+}
+
+/// RN(encode / scale) for an E4M3 scale above 0. The quotient of a reciprocal
+/// that is right but for its last bits and one correction by the exact
+/// remainder; where that could leave the normal numbers, a division.
+Value QuantizeMath::divideByScale(Value encode, Value scale) {
+  Value bits = toFloatBits(encode);
+  // From 2^-64 to below 2^64.
+  Value offset = arith::SubIOp::create(builder, bits, builder.i32(63 << 23));
+  Value isUsual =
+      compare(arith::CmpIPredicate::ult, offset, int64_t(128) << 23);
+  auto ifOp = scf::IfOp::create(builder, TypeRange(builder.getF32Type()),
+                                isUsual, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  auto fma = [&](Value a, Value b, Value c) -> Value {
+    return LLVM::FMAOp::create(builder, a, b, c);
+  };
+  Value one = arith::ConstantOp::create(builder, builder.getF32FloatAttr(1.0f));
+  Value negated = arith::NegFOp::create(builder, scale);
+  Value inverse = builder.reciprocal(scale);
+  inverse = fma(inverse, fma(negated, inverse, one), inverse);
+  Value quotient = arith::MulFOp::create(builder, encode, inverse);
+  quotient = fma(fma(negated, quotient, encode), inverse, quotient);
+  scf::YieldOp::create(builder, quotient);
+  builder.setInsertionPointToStart(ifOp.elseBlock());
+  Value divided = arith::DivFOp::create(builder, encode, scale);
+  scf::YieldOp::create(builder, divided);
+  return ifOp.getResult(0);
+}
+
+/// s = E4M3(RN(RN(a / 6) * encode)); the factor is encode / s, bounded, or 0.
+BlockScale QuantizeMath::getNVFP4Scale(Value bits, Value encode) {
+  const ScaleRecipe &scale = getScaleRecipe(FloatFormat::E2M1);
+  Value sixth =
+      multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
+  Value target = arith::MulFOp::create(builder, sixth, encode);
+  Value zero =
+      arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0f));
+  Type e4m3 = Float8E4M3FNType::get(builder.getContext());
+  Value pair = builder.convertToNarrow(zero, target, e4m3);
+  Value byte = arith::ExtUIOp::create(builder, builder.getI32Type(), pair);
+  Value quotient = toFloatBits(divideByScale(encode, builder.widenE4M3(pair)));
+  Value isInfinity = compare(arith::CmpIPredicate::eq, quotient, kInfinity);
+  quotient = select(isInfinity, builder.i32(kMaxFinite), quotient);
+  Value isZero = compare(arith::CmpIPredicate::eq, byte, 0);
+  Value isNaN = compare(arith::CmpIPredicate::eq, byte, 0x7F);
+  return {byte, fromBits(select(isZero, builder.i32(0), quotient)), isNaN};
+}
+
+BlockScale QuantizeMath::getScale(Value bits, Value encode) {
+  return recipe.nvfp4 ? getNVFP4Scale(bits, encode) : getPowerOfTwoScale(bits);
+}

@@ -1,0 +1,249 @@
+//===- MXMatmulVerifiers.cpp - Verifiers of the products ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// mx.matmul and mx.grouped_matmul. As in MXVerifiers.cpp, checks have the
+// numbers of docs/Spec.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MXChecks.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::detail;
+
+/// Both operands have scales of one type, and NVFP4's rules hold for both.
+template <typename OpTy>
+static LogicalResult verifyOperandTypes(OpTy op, const Named &a,
+                                        const Named &b) {
+  Named sa{op.getAScales(), "a_scales"}, sb{op.getBScales(), "b_scales"};
+  if (sa.elementType() != sb.elementType())
+    return errorAt(op, sb) << "expected b_scales of type " << sa.elementType()
+                           << " like a_scales, found " << sb.elementType()
+                           << ": the tensor core takes one kind of scales, "
+                              "quantize one operand as the other";
+  if (failed(verifyBlock(op, a, sa.elementType(), op.getBlockSize())))
+    return failure();
+  return verifyBlock(op, b, sb.elementType(), op.getBlockSize());
+}
+
+/// The logical shape of the scales of `elements`.
+static SmallVector<int64_t> getScaleShape(const Named &elements,
+                                          int64_t blockSize) {
+  SmallVector<int64_t> shape(elements.type().getShape());
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= blockSize;
+  return shape;
+}
+
+LogicalResult MatmulOp::verify() {
+  // matmul C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // matmul C2
+  if (failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  Named a{getA(), "a"}, b{getB(), "b"}, out{getOuts()[0], "outs"};
+  Named sa{getAScales(), "a_scales"}, sb{getBScales(), "b_scales"};
+  int64_t rank = a.rank();
+  // matmul C3
+  if (failed(verifyMinRank(*this, a)) || failed(verifyRank(*this, b, rank)) ||
+      failed(verifyRank(*this, out, rank)))
+    return failure();
+  // matmul C4
+  if (failed(verifyOperandTypes(*this, a, b)))
+    return failure();
+  // matmul C5
+  for (int64_t i = 0; i < rank - 2; ++i)
+    if (failed(verifyDim(*this, b, i, a.dim(i))) ||
+        failed(verifyDim(*this, out, i, a.dim(i))) ||
+        failed(verifyDim(*this, out, i, b.dim(i))))
+      return failure();
+  // matmul C6
+  if (failed(verifyDim(*this, b, rank - 1, a.dim(rank - 1))))
+    return failure();
+  // matmul C7
+  if (failed(verifyMultiple(*this, a, rank - 1, getBlockSize())) ||
+      failed(verifyMultiple(*this, b, rank - 1, getBlockSize())))
+    return failure();
+  // matmul C8
+  if (failed(verifyDim(*this, out, rank - 2, a.dim(rank - 2))) ||
+      failed(verifyDim(*this, out, rank - 1, b.dim(rank - 2))))
+    return failure();
+  // matmul C9
+  if (failed(verifyScaleShape(*this, sa, getScaleShape(a, getBlockSize()),
+                              RaggedKind::None, 0)) ||
+      failed(verifyScaleShape(*this, sb, getScaleShape(b, getBlockSize()),
+                              RaggedKind::None, 0)))
+    return failure();
+  // matmul C10
+  if (failed(verifyScaleLayout(*this, sa, rank, RaggedKind::None, 0)) ||
+      failed(verifyScaleLayout(*this, sb, rank, RaggedKind::None, 0)))
+    return failure();
+  // matmul C11
+  if (failed(verifyNoEncoding(*this, a)) ||
+      failed(verifyNoEncoding(*this, b)) ||
+      failed(verifyNoEncoding(*this, out)))
+    return failure();
+  // matmul C12
+  if (failed(verifyEpilogue(*this, getEpilogue(), out.elementType(), false)))
+    return failure();
+  // matmul C13
+  return verifyEpilogue(*this, getEpilogue(), out.elementType(), true);
+}
+
+/// The constraints on the forms of the result: C15 to C18.
+static LogicalResult verifyResultForm(GroupedMatmulOp op) {
+  bool isQuantized = op.getResultScales() != nullptr;
+  Named out{op.getOuts()[0], "outs"};
+  // grouped_matmul C15
+  if (auto parts = static_cast<int64_t>(op.getNumB()); parts < 1)
+    return op.emitOpError("expected num_b of at least 1, found ") << parts;
+  if (op.getNumB() > 1 && op.getEpilogue().empty())
+    return op.emitOpError("expected an epilogue that combines the "
+                          "accumulators of num_b = ")
+           << op.getNumB() << ", found none";
+  bool hasForm = op.getNumB() > 1 || isQuantized || op.getScatter();
+  if (hasForm && op.getRagged() != RaggedKind::Rows)
+    return op.emitOpError("expected num_b, scatter and quantized outs only "
+                          "with ragged = rows, found reduction");
+  if (hasForm && op.getAccumulate())
+    return op.emitOpError("expected no accumulate with num_b, scatter or "
+                          "quantized outs, found it");
+  // grouped_matmul C16
+  if (!isQuantized &&
+      !isa<Float32Type, BFloat16Type, Float16Type>(out.elementType()))
+    return errorAt(op, out) << "expected outs of f32, bf16 or f16, or elements "
+                               "and their scales, found "
+                            << out.type();
+  if (!isQuantized && op.getScaleRounding() != ScaleRounding::Ceil)
+    return op.emitOpError("expected scale_rounding with quantized outs only, "
+                          "found it without");
+  if (op.getMasked() && op.getScatter())
+    return op.emitOpError("expected masked without scatter, found both");
+  if (!op.getScatter())
+    return success();
+  // grouped_matmul C17
+  if (isQuantized || op.getNumB() > 1)
+    return op.emitOpError("expected scatter with one out and num_b = 1, found ")
+           << op.getOuts().size() << " outs and num_b = " << op.getNumB();
+  if (!out.elementType().isF32())
+    return errorAt(op, out)
+           << "expected outs of f32 with scatter, found " << out.elementType();
+  Named rows{op.getScatter(), "scatter"}, a{op.getA(), "a"};
+  return verifyDim(op, rows, 0, a.dim(0));
+}
+
+/// Elements and scales of a quantized result, as of mx.quantize.
+static LogicalResult verifyQuantizedResult(GroupedMatmulOp op, int64_t groups) {
+  Named elements{op.getResultTensor(), "outs"};
+  Named scales{op.getResultScales(), "scales"};
+  // grouped_matmul C18
+  if (!isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType,
+           Float4E2M1FNType>(elements.elementType()) ||
+      !isa<Float8E8M0FNUType>(scales.elementType()))
+    return errorAt(op, elements)
+           << "expected two outs of elements and f8E8M0FNU scales, found "
+           << elements.type() << " and " << scales.type();
+  int64_t block = getBlockSizeOf(scales.elementType());
+  RaggedKind ragged = op.getMasked() ? RaggedKind::None : RaggedKind::Rows;
+  if (failed(verifyMultiple(op, elements, elements.rank() - 1, block)) ||
+      failed(verifyScaleShape(op, scales, getScaleShape(elements, block),
+                              ragged, groups)))
+    return failure();
+  return verifyScaleLayout(op, scales, elements.rank(), ragged, groups);
+}
+
+/// Any number that can be quantized may be yielded to a quantized result.
+static Type getYieldedType(GroupedMatmulOp op) {
+  if (!op.getResultScales())
+    return cast<ShapedType>(op.getOuts()[0].getType()).getElementType();
+  Block *block = op.getEpilogueBlock();
+  auto yield =
+      block && !block->empty() ? dyn_cast<YieldOp>(block->back()) : YieldOp();
+  if (yield && yield.getValues().size() == 1 &&
+      isa<Float32Type, BFloat16Type, Float16Type>(yield.getValue().getType()))
+    return yield.getValue().getType();
+  return Float32Type::get(op.getContext());
+}
+
+LogicalResult GroupedMatmulOp::verify() {
+  // grouped_matmul C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // grouped_matmul C2
+  if (getOuts().size() != 2 && failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  // grouped_matmul C3
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
+    return failure();
+  // grouped_matmul C19
+  if (getMasked() && getRagged() != RaggedKind::Rows)
+    return emitOpError("expected masked with ragged = rows only, found it with "
+                       "reduction");
+  Named a{getA(), "a"}, b{getB(), "b"}, out{getOuts()[0], "outs"};
+  Named sa{getAScales(), "a_scales"}, sb{getBScales(), "b_scales"};
+  bool rows = getRagged() == RaggedKind::Rows;
+  // grouped_matmul C4
+  if (failed(verifyRank(*this, a, getMasked() ? 3 : 2)) ||
+      failed(verifyRank(*this, b, rows ? 3 : 2)) ||
+      failed(verifyRank(*this, out, rows && !getMasked() ? 2 : 3)))
+    return failure();
+  // grouped_matmul C5
+  if (failed(verifyOperandTypes(*this, a, b)))
+    return failure();
+  // grouped_matmul C6
+  int64_t groups = getNumGroups(getOffsets());
+  if (failed(verifyDim(*this, rows ? b : out, 0, groups)) ||
+      (getMasked() && (failed(verifyDim(*this, a, 0, groups)) ||
+                       failed(verifyDim(*this, out, 0, groups)))))
+    return failure();
+  // grouped_matmul C7
+  if (failed(verifyDim(*this, b, b.rank() - 1, a.dim(a.rank() - 1))))
+    return failure();
+  // grouped_matmul C8
+  int64_t divisor = rows ? getBlockSize() : kRaggedReductionAlign;
+  if (failed(verifyMultiple(*this, a, a.rank() - 1, divisor)) ||
+      failed(verifyMultiple(*this, b, b.rank() - 1, divisor)))
+    return failure();
+  if (failed(verifyResultForm(*this)))
+    return failure();
+  // grouped_matmul C9
+  int64_t columns = b.dim(b.rank() - 2);
+  if (failed(verifyMultiple(*this, b, b.rank() - 2, getNumB())))
+    return failure();
+  if (!ShapedType::isDynamic(columns))
+    columns /= getNumB();
+  if ((!getScatter() &&
+       failed(verifyDim(*this, out, out.rank() - 2, a.dim(a.rank() - 2)))) ||
+      failed(verifyDim(*this, out, out.rank() - 1, columns)))
+    return failure();
+  if (getResultScales() && failed(verifyQuantizedResult(*this, groups)))
+    return failure();
+  // In a grouped product by rows, B and its scales are an ordinary batch.
+  RaggedKind raggedB = rows ? RaggedKind::None : RaggedKind::Reduction;
+  RaggedKind raggedA = getMasked() ? RaggedKind::None : getRagged();
+  // grouped_matmul C10
+  if (failed(verifyScaleShape(*this, sa, getScaleShape(a, getBlockSize()),
+                              raggedA, groups)) ||
+      failed(verifyScaleShape(*this, sb, getScaleShape(b, getBlockSize()),
+                              raggedB, groups)))
+    return failure();
+  // grouped_matmul C11
+  if (failed(verifyScaleLayout(*this, sa, a.rank(), raggedA, groups)) ||
+      failed(verifyScaleLayout(*this, sb, b.rank(), raggedB, groups)))
+    return failure();
+  // grouped_matmul C12
+  if (failed(verifyElementEncoding(*this, a, raggedA, groups)) ||
+      failed(verifyElementEncoding(*this, b, raggedB, groups)) ||
+      failed(verifyNoEncoding(*this, out)))
+    return failure();
+  // grouped_matmul C13
+  SmallVector<Type> sums(getNumB(), Float32Type::get(getContext()));
+  if (failed(verifyRegion(*this, "epilogue", getEpilogue(), sums)))
+    return failure();
+  // grouped_matmul C14
+  return verifyEpilogue(*this, getEpilogue(), getYieldedType(*this), true);
+}

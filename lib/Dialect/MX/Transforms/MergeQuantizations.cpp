@@ -1,0 +1,229 @@
+//===- MergeQuantizations.cpp - One quantization of several ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Two quantizations of the same, or of related inputs, become one, and so do a
+// quantization and the largest magnitude of its input. The one stands where the
+// first did, if what the second uses can be moved there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FusePrologues.h"
+#include "FusedRegionBuilder.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::detail;
+
+//===----------------------------------------------------------------------===//
+// Two quantizations
+//===----------------------------------------------------------------------===//
+
+/// All but inputs, axes and destinations.
+static bool haveSameRecipe(QuantizeOp a, QuantizeOp b) {
+  return a.getNumResults() && b.getNumResults() &&
+         a.getRagged() == b.getRagged() && a.getOffsets() == b.getOffsets() &&
+         a.getGlobalScale() == b.getGlobalScale() &&
+         a.getSeed() == b.getSeed() && a.getGather() == b.getGather() &&
+         a.getSquare() == b.getSquare() && a.getConcat() == b.getConcat() &&
+         a.getBlockSize() == b.getBlockSize() &&
+         a.getScaleRounding() == b.getScaleRounding() &&
+         a->getDiscardableAttrDictionary() == b->getDiscardableAttrDictionary();
+}
+
+static bool haveSamePrologue(QuantizeOp a, QuantizeOp b) {
+  if (a.getSources() != b.getSources() ||
+      a.getPrologue().size() != b.getPrologue().size())
+    return false;
+  return a.getPrologue().empty() ||
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getPrologue().front(), &b.getPrologue().front(),
+             OperationEquivalence::IgnoreLocations);
+}
+
+/// Whether an operation that `op` or its regions use, and that does not yet
+/// come before `place`, accesses memory or calls a function: it cannot be moved
+/// there.
+static bool needsEffectsAfter(Operation *place, Operation *op,
+                              DominanceInfo &dominance) {
+  BackwardSliceOptions options;
+  options.omitUsesFromAbove = false;
+  options.filter = [&](Operation *other) {
+    return !dominance.properlyDominates(other, place);
+  };
+  SetVector<Operation *> slice;
+  return failed(getBackwardSlice(op, &slice, options)) ||
+         !llvm::all_of(slice, isMemoryEffectFree);
+}
+
+/// Where one operation can replace two of a block: before the first, if what
+/// the second uses can be moved there; otherwise null.
+static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
+                                  Operation *second) {
+  DominanceInfo dominance(first->getParentOp());
+  if (needsEffectsAfter(first, second, dominance))
+    return nullptr;
+  return succeeded(
+             moveOperationDependencies(rewriter, second, first, dominance))
+             ? first
+             : nullptr;
+}
+
+/// Appends where the largest magnitudes of an operation's values go; nobody
+/// reads those that it did not have.
+static void appendAmaxOuts(IRRewriter &rewriter, QuantizeOp op,
+                           SmallVectorImpl<Value> &outs) {
+  if (op.getAmax()) {
+    llvm::append_range(outs, op.getAmaxOuts());
+    return;
+  }
+  for (unsigned value = 0; value < op.getNumValues(); ++value)
+    outs.push_back(tensor::EmptyOp::create(
+        rewriter, op.getLoc(), ArrayRef<int64_t>{}, rewriter.getF32Type()));
+}
+
+/// Replaces the results of `op` by those of `merged` with the same
+/// destinations, and by the magnitudes of values from `firstValue` on.
+static void replaceByDestinations(IRRewriter &rewriter, QuantizeOp op,
+                                  QuantizeOp merged,
+                                  ArrayRef<unsigned> destinations,
+                                  unsigned firstValue) {
+  SmallVector<Value> results;
+  for (unsigned destination : destinations)
+    llvm::append_range(results, merged.getDestinationResults(destination));
+  if (op.getAmax())
+    llvm::append_range(
+        results, merged.getAmaxResults().slice(firstValue, op.getNumValues()));
+  rewriter.replaceOp(op, results);
+  ++numPrologues;
+}
+
+bool mx::detail::mergeAxes(IRRewriter &rewriter, QuantizeOp first,
+                           QuantizeOp second) {
+  if (first.getAxes().size() != 1 || second.getAxes().size() != 1 ||
+      first.getAxis(0) == second.getAxis(0) || !haveSameRecipe(first, second) ||
+      !haveSamePrologue(first, second))
+    return false;
+  Operation *place = findCommonPlace(rewriter, first, second);
+  if (!place)
+    return false;
+  SmallVector<Value> outs;
+  SmallVector<unsigned> destinations[2];
+  // Each has one axis, so one destination for each value.
+  QuantizeOp both[] = {first, second};
+  for (unsigned value = 0; value < first.getNumValues(); ++value)
+    for (auto [i, op] : llvm::enumerate(both)) {
+      destinations[i].push_back(outs.size() / 2);
+      llvm::append_range(outs, op.getDestination(value));
+    }
+  bool hasAmax = first.getAmax() || second.getAmax();
+  llvm::append_range(outs, (first.getAmax() ? first : second).getAmaxOuts());
+  FusedRegionBuilder prologue(rewriter, place);
+  SmallVector<Value> values = prologue.inlinePrologue(first);
+  QuantizeOp merged = prologue.finish(
+      first, {first.getAxis(0), second.getAxis(0)}, outs, hasAmax, values);
+  replaceByDestinations(rewriter, second, merged, destinations[1], 0);
+  replaceByDestinations(rewriter, first, merged, destinations[0], 0);
+  return true;
+}
+
+static linalg::LinalgOp getElementwise(Value tensor) {
+  auto op = tensor.getDefiningOp<linalg::LinalgOp>();
+  return op && isElementwise(op) ? op : linalg::LinalgOp();
+}
+
+/// Whether reading the inputs of one serves the other too: they are among
+/// those of the other, or one elementwise operation computes all of them.
+static bool haveRelatedInputs(QuantizeOp a, QuantizeOp b) {
+  if (b.getInputs().size() > a.getInputs().size())
+    std::swap(a, b);
+  SmallVector<QuantizeSource> sources = a.getSources();
+  if (llvm::all_of(b.getSources(), [&](const QuantizeSource &source) {
+        return llvm::is_contained(sources, source);
+      }))
+    return true;
+  linalg::LinalgOp op = getElementwise(a.getInput());
+  auto isResult = [&](Value input) {
+    return input.getDefiningOp() == op.getOperation();
+  };
+  return op && llvm::all_of(a.getInputs(), isResult) &&
+         llvm::all_of(b.getInputs(), isResult);
+}
+
+int64_t mx::detail::getValueBits(QuantizeOp op) {
+  Block *prologue = op.getPrologueBlock();
+  if (!prologue)
+    return getElementTypeOrSelf(op.getInput()).getIntOrFloatBitWidth();
+  int64_t bits = 0;
+  for (Value value : cast<YieldOp>(prologue->getTerminator()).getValues())
+    bits += value.getType().getIntOrFloatBitWidth();
+  return bits;
+}
+
+bool mx::detail::mergeValues(IRRewriter &rewriter, QuantizeOp first,
+                             QuantizeOp second) {
+  if (first.getAxes() != second.getAxes() || first.getGlobalScale() ||
+      first.getConcat() ||
+      first.getInput().getType().getShape() !=
+          second.getInput().getType().getShape() ||
+      !haveSameRecipe(first, second) || !haveRelatedInputs(first, second))
+    return false;
+  Operation *place = findCommonPlace(rewriter, first, second);
+  if (!place)
+    return false;
+  FusedRegionBuilder prologue(rewriter, place);
+  SmallVector<Value> values = prologue.inlinePrologue(first);
+  llvm::append_range(values, prologue.inlinePrologue(second));
+  unsigned count = first.getNumDestinations();
+  SmallVector<Value> outs(first.getDestinations());
+  llvm::append_range(outs, second.getDestinations());
+  bool hasAmax = first.getAmax() || second.getAmax();
+  if (hasAmax) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(place);
+    appendAmaxOuts(rewriter, first, outs);
+    appendAmaxOuts(rewriter, second, outs);
+  }
+  QuantizeOp merged =
+      prologue.finish(first, first.getAxes(), outs, hasAmax, values);
+  auto numbers = llvm::to_vector(
+      llvm::seq<unsigned>(0, count + second.getNumDestinations()));
+  ArrayRef<unsigned> all = numbers;
+  replaceByDestinations(rewriter, second, merged, all.drop_front(count),
+                        first.getNumValues());
+  replaceByDestinations(rewriter, first, merged, all.take_front(count), 0);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// A quantization and an amax
+//===----------------------------------------------------------------------===//
+
+bool mx::detail::mergeAmax(IRRewriter &rewriter, AmaxOp amax, QuantizeOp op) {
+  if (!amax.getNumResults() || !op.getNumResults() || op.getPrologueBlock() ||
+      op.getGather() || op.getOffsets() || op.getInput() != amax.getInput() ||
+      op->getBlock() != amax->getBlock())
+    return false;
+  Operation *first = amax, *second = op;
+  if (second->isBeforeInBlock(first))
+    std::swap(first, second);
+  Operation *place = findCommonPlace(rewriter, first, second);
+  if (!place)
+    return false;
+  SmallVector<Value> outs(op.getOuts());
+  if (!op.getAmax())
+    llvm::append_range(outs, amax.getOuts());
+  rewriter.setInsertionPoint(place);
+  QuantizeOp merged = op.createAlike(
+      rewriter, rewriter.getFusedLoc({amax.getLoc(), op.getLoc()}),
+      op.getInputs(), /*inputScales=*/{}, op.getAxes(), outs, /*hasAmax=*/true,
+      /*hasPrologue=*/false);
+  rewriter.replaceOp(amax, merged->getResults().take_back());
+  rewriter.replaceOp(op, merged->getResults().take_front(op.getNumResults()));
+  ++numPrologues;
+  return true;
+}

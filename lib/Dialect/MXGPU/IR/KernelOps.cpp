@@ -1,0 +1,266 @@
+//===- KernelOps.cpp - Kernels and their roles ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Verification of kernels, of roles, and of operations that must stand directly
+// in one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpChecks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mx/Target/TargetInfo.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// What a kernel can be passed: see convert-mxgpu-to-nvvm for how.
+static bool isParameter(Type type) {
+  if (auto memref = dyn_cast<MemRefType>(type))
+    return memref.isStrided() && !memref.getMemorySpace();
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() && integer.getWidth() <= 64 &&
+           llvm::isPowerOf2_32(integer.getWidth());
+  return isa<TensorMapType, IndexType, Float16Type, BFloat16Type, Float32Type,
+             Float64Type>(type);
+}
+
+LogicalResult KernelOp::verify() {
+  // kernel C1
+  if (getFunctionType().getNumResults())
+    return emitOpError("expected no results, found ")
+           << getFunctionType().getNumResults();
+  // kernel C2
+  if (getBody().getArgumentTypes() != getFunctionType().getInputs())
+    return emitOpError("expected arguments of the kernel's type ")
+           << getFunctionType() << ", found (" << getBody().getArgumentTypes()
+           << ")";
+  // kernel C3
+  for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
+    if (!isParameter(type))
+      return emitOpError("expected tensor maps, memrefs with strides in the "
+                         "default memory space, indices, integers or floats, "
+                         "found argument ")
+             << index << " of type " << type;
+  // kernel C4
+  if (getCluster() != 1 && getCluster() != 2)
+    return emitOpError("expected a cluster of 1 or 2 CTAs, found ")
+           << getCluster();
+  // kernel C5
+  if (IntegerAttr bytes = getSmemBytesAttr(); bytes && bytes.getInt() < 0)
+    return emitOpError("expected smem_bytes of at least 0, found ")
+           << bytes.getInt();
+  // kernel C6
+  if (IntegerAttr ctas = getMinCtasAttr(); ctas && ctas.getInt() < 1)
+    return emitOpError("expected min_ctas of at least 1, found ")
+           << ctas.getInt();
+  IntegerAttr columns = getTmemColumnsAttr(), slot = getTmemSlotAttr();
+  // kernel C7
+  if (!columns != !slot || !columns != !getTmemWarpAttr())
+    return emitOpError("expected tmem_columns, tmem_slot and tmem_warp "
+                       "together");
+  // kernel C8
+  if (slot && slot.getInt() < 0)
+    return emitOpError("expected tmem_slot of at least 0, found ")
+           << slot.getInt();
+  // kernel C9
+  if (columns && (columns.getInt() < target::kTmemAllocMin ||
+                  columns.getInt() > target::kTmemAllocMax ||
+                  !llvm::isPowerOf2_64(columns.getInt())))
+    return emitOpError("expected a power of two from ")
+           << target::kTmemAllocMin << " to " << target::kTmemAllocMax
+           << " tmem_columns, found " << columns.getInt();
+  return success();
+}
+
+/// What setmaxnreg can set.
+static LogicalResult verifyCount(Operation *op, IntegerAttr registers) {
+  if (!registers)
+    return success();
+  int64_t count = registers.getInt();
+  if (count >= target::kSetMaxNRegMin && count <= target::kSetMaxNRegMax &&
+      count % target::kSetMaxNRegStep == 0)
+    return success();
+  // shared C9
+  return op->emitOpError("expected registers in multiples of ")
+         << target::kSetMaxNRegStep << " from " << target::kSetMaxNRegMin
+         << " to " << target::kSetMaxNRegMax << ", found " << count;
+}
+
+/// Registers move between warpgroups, so the roles of one have equally many;
+/// all roles say how many or none does.
+static LogicalResult verifyRegisters(KernelOp kernel) {
+  int64_t warps = 0, ofGroup = 0; // registers, 0 where roles do not say
+  bool isFirst = true, all = false;
+  for (RoleOp role : kernel.getBody().getOps<RoleOp>()) {
+    bool has = role.getRegisters().has_value();
+    // role C8
+    if (!isFirst && has != all)
+      return role.emitOpError("expected registers in every role or in none");
+    all = has;
+    isFirst = false;
+    int64_t registers = role.getRegisters().value_or(0);
+    if (warps % target::kWarpGroupWarps == 0)
+      ofGroup = registers;
+    // role C9
+    if (registers != ofGroup)
+      return role.emitOpError("expected ")
+             << ofGroup << " registers, as in the other roles of its "
+             << "warpgroup, found " << registers;
+    warps += role.getWarps();
+    if (warps % target::kWarpGroupWarps)
+      ofGroup = registers;
+  }
+  // kernel C13
+  if (kernel.getRegisters() && !all)
+    return kernel.emitOpError("expected registers only where roles divide "
+                              "them, found ")
+           << *kernel.getRegisters();
+  return verifyCount(kernel, kernel.getRegistersAttr());
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  // kernel C10
+  if (getNumThreads() == 0)
+    return emitOpError("expected at least 1 role, found none");
+  // kernel C11
+  if (getNumThreads() > target::kMaxThreadsPerCta)
+    return emitOpError("expected at most ")
+           << target::kMaxThreadsPerCta << " threads, found "
+           << getNumThreads();
+  llvm::SmallDenseSet<StringAttr> names;
+  llvm::SmallDenseSet<int64_t> barriers;
+  int64_t warps = 0;
+  for (RoleOp role : getBody().getOps<RoleOp>()) {
+    // role C4
+    if (std::optional<int64_t> barrier = role.getBarrier();
+        barrier && !barriers.insert(*barrier).second)
+      return role.emitOpError("expected roles with different barriers, found ")
+             << *barrier << " twice";
+    // role C5
+    if (!names.insert(role.getSymNameAttr()).second)
+      return role.emitOpError("expected roles with different names, found ")
+             << role.getSymNameAttr() << " twice";
+    // role C6
+    if (IntegerAttr first = role.getFirstWarpAttr();
+        first && first.getInt() != warps)
+      return role.emitOpError("expected first_warp ")
+             << warps << ", which follows the role before, found "
+             << first.getInt();
+    // role C7
+    if (role.getOnLeader() && !isPair())
+      return role.emitOpError("expected a kernel with cluster(2) around a role "
+                              "on_leader, found cluster(")
+             << getCluster() << ')';
+    warps += role.getWarps();
+  }
+  // kernel C12
+  if (IntegerAttr warp = getTmemWarpAttr();
+      warp && (warp.getInt() < 0 || warp.getInt() >= warps))
+    return emitOpError("expected tmem_warp from 0 to ")
+           << warps - 1 << ", found " << warp.getInt();
+  return verifyRegisters(*this);
+}
+
+int64_t KernelOp::getNumThreads() {
+  int64_t warps = 0;
+  bool dividesRegisters = false;
+  for (RoleOp role : getBody().getOps<RoleOp>()) {
+    warps += role.getWarps();
+    dividesRegisters |= role.getRegisters().has_value();
+  }
+  if (dividesRegisters)
+    warps = llvm::alignTo(warps, target::kWarpGroupWarps);
+  return warps * target::kWarpSize;
+}
+
+LogicalResult RoleOp::verify() {
+  constexpr int64_t kMaxWarps = target::kMaxThreadsPerCta / target::kWarpSize;
+  // role C1
+  if (getWarps() > kMaxWarps)
+    return emitOpError("expected at most ")
+           << kMaxWarps << " warps, found " << getWarps();
+  if (failed(verifyCount(*this, getRegistersAttr())))
+    return failure();
+  // Barrier 0 is that of all threads.
+  // role C2
+  if (IntegerAttr barrier = getBarrierAttr();
+      barrier &&
+      (barrier.getInt() < 1 || barrier.getInt() >= target::kNamedBarriers))
+    return emitOpError("expected a barrier from 1 to ")
+           << target::kNamedBarriers - 1 << ", found " << barrier.getInt();
+  // role C3
+  if (getElected() && getWarps() != 1)
+    return emitOpError("expected 1 warp in an elected role, found ")
+           << getWarps();
+  return success();
+}
+
+bool RoleOp::needsBarrier() {
+  return getBody()
+      .walk([](ProducerAcquireOp acquire) {
+        RingType ring = acquire.getRing().getType();
+        return ring.isStaging() && ring.getScope() != Scope::Warp
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// In kernels and roles
+//===----------------------------------------------------------------------===//
+
+bool mx::mxgpu::isInPair(Operation *op) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  return kernel && kernel.isPair();
+}
+
+LogicalResult mx::mxgpu::verifyInKernel(Operation *op) {
+  if (isa_and_present<KernelOp, FunctionOpInterface>(op->getParentOp()))
+    return success();
+  // shared C6
+  return op->emitOpError("expected to be directly inside a kernel");
+}
+
+LogicalResult mx::mxgpu::verifyInRole(Operation *op) {
+  if (getRole(op) || !op->getParentOfType<KernelOp>())
+    return success();
+  // shared C7
+  return op->emitOpError("expected to be inside a role");
+}
+
+LogicalResult CtaRankOp::verify() {
+  if (isInPair(*this) || !(*this)->getParentOfType<KernelOp>())
+    return success();
+  // cta_rank C1
+  return emitOpError("expected to be inside a kernel with cluster(2)");
+}
+
+/// What stands before is set-up; a tensor map is a parameter, and rings lie in
+/// the CTA's own memory.
+LogicalResult WaitDependenciesOp::verify() {
+  if (failed(verifyInKernel(*this)))
+    return failure();
+  if (!isa<KernelOp>((*this)->getParentOp()))
+    return success(); // its set-up stands before
+  for (Operation &op : *(*this)->getBlock()) {
+    if (&op == getOperation())
+      break;
+    if (isa<RingOp, InitBarriersOp>(op) || isMemoryEffectFree(&op))
+      continue;
+    // wait_dependencies C1
+    InFlightDiagnostic error = emitOpError(
+        "expected no role and no access to memory before it, found ");
+    error << op.getName();
+    error.attachNote(op.getLoc()) << "here";
+    return error;
+  }
+  return success();
+}
+
+LogicalResult LaunchDependentsOp::verify() { return verifyInRole(*this); }
+
+LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }

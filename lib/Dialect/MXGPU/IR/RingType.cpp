@@ -1,0 +1,254 @@
+//===- RingType.cpp - The type of rings -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Syntax and verification: what can fill the stages of a ring, and what can
+// empty them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static ParseResult parseAsyncKind(AsmParser &parser, StringRef keyword,
+                                  AsyncKind &asyncKind, int64_t &threads) {
+  threads = 1;
+  if (parser.parseComma() || parser.parseKeyword(keyword) ||
+      parser.parseEqual())
+    return failure();
+  FailureOr<AsyncKind> parsed = FieldParser<AsyncKind>::parse(parser);
+  if (failed(parsed))
+    return failure();
+  asyncKind = *parsed;
+  if (asyncKind == AsyncKind::Threads)
+    return failure(parser.parseLParen() || parser.parseInteger(threads) ||
+                   parser.parseRParen());
+  return success();
+}
+
+static void printAsyncKind(AsmPrinter &printer, StringRef keyword,
+                           AsyncKind asyncKind, int64_t threads) {
+  printer << ", " << keyword << " = " << stringifyAsyncKind(asyncKind);
+  if (asyncKind == AsyncKind::Threads)
+    printer << '(' << threads << ')';
+}
+
+Type RingType::parse(AsmParser &parser) {
+  int64_t stages = 0;
+  SmallVector<StringAttr> names;
+  SmallVector<BufferType> buffers;
+  auto parseField = [&]() -> ParseResult {
+    std::string name;
+    if (parser.parseKeywordOrString(&name) || parser.parseColon())
+      return failure();
+    FailureOr<BufferType> buffer = BufferType::parseBody(parser);
+    if (failed(buffer))
+      return failure();
+    names.push_back(StringAttr::get(parser.getContext(), name));
+    buffers.push_back(*buffer);
+    return success();
+  };
+  AsyncKind producer{}, consumer{};
+  int64_t producerThreads = 1, consumerThreads = 1;
+  if (parser.parseLess() || parser.parseInteger(stages) ||
+      parser.parseKeyword("x") ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseField) ||
+      parseAsyncKind(parser, "producer", producer, producerThreads) ||
+      parseAsyncKind(parser, "consumer", consumer, consumerThreads))
+    return {};
+  Scope scope = Scope::Cta;
+  int64_t overlap = 0;
+  while (succeeded(parser.parseOptionalComma())) {
+    if (succeeded(parser.parseOptionalKeyword("scope"))) {
+      if (parser.parseEqual())
+        return {};
+      FailureOr<Scope> parsed = FieldParser<Scope>::parse(parser);
+      if (failed(parsed))
+        return {};
+      scope = *parsed;
+    } else if (parser.parseKeyword("overlap", "or scope") ||
+               parser.parseEqual() || parser.parseInteger(overlap)) {
+      return {};
+    }
+  }
+  if (parser.parseGreater())
+    return {};
+  // With the types of the generated builder: another one would need the type's
+  // storage, which only MXGPUTypes.cpp has.
+  return parser.getChecked<RingType>(
+      parser.getContext(), stages, ArrayRef<StringAttr>(names),
+      ArrayRef<BufferType>(buffers), producer, producerThreads, consumer,
+      consumerThreads, scope, overlap);
+}
+
+void RingType::print(AsmPrinter &printer) const {
+  printer << '<' << getStages() << " x (";
+  llvm::interleaveComma(llvm::zip_equal(getNames(), getBuffers()), printer,
+                        [&](auto field) {
+                          auto [name, buffer] = field;
+                          printer.printKeywordOrString(name.getValue());
+                          printer << ": ";
+                          buffer.printBody(printer);
+                        });
+  printer << ')';
+  printAsyncKind(printer, "producer", getProducer(), getProducerThreads());
+  printAsyncKind(printer, "consumer", getConsumer(), getConsumerThreads());
+  if (getScope() != Scope::Cta)
+    printer << ", scope = " << stringifyScope(getScope());
+  if (getOverlap())
+    printer << ", overlap = " << getOverlap();
+  printer << '>';
+}
+
+/// Bytes by which a producer tells of a work tile; 0 for others. Of cluster
+/// launch control an answer (PTX ISA, clusterlaunchcontrol.try_cancel), else
+/// one access of a thread, or two.
+static int64_t getUnitBytes(AsyncKind producer) {
+  switch (producer) {
+  case AsyncKind::Clc:
+  case AsyncKind::AtomicCounter:
+    return 16;
+  case AsyncKind::Groups:
+    return 32;
+  default:
+    return 0;
+  }
+}
+
+/// What each kind can fill and empty.
+static bool canFill(AsyncKind asyncKind, Space space, Scope scope) {
+  switch (asyncKind) {
+  case AsyncKind::Tma:
+  case AsyncKind::Clc:
+    return space == Space::Smem && scope != Scope::Warp;
+  case AsyncKind::AtomicCounter:
+  case AsyncKind::Groups:
+    return space == Space::Smem && scope == Scope::Cta;
+  case AsyncKind::Mma:
+    return space == Space::Tmem && scope != Scope::Warp;
+  case AsyncKind::Threads:
+    return space == Space::Smem && scope != Scope::Pair;
+  case AsyncKind::TmaStore:
+  case AsyncKind::Roles:
+    return false;
+  }
+  return false;
+}
+
+static bool canEmpty(AsyncKind asyncKind, Space space, AsyncKind producer,
+                     Scope scope) {
+  switch (asyncKind) {
+  case AsyncKind::Mma:
+    return space == Space::Smem && producer == AsyncKind::Tma;
+  case AsyncKind::Threads:
+    return space == Space::Tmem || producer == AsyncKind::Tma ||
+           (producer == AsyncKind::Threads && scope == Scope::Cta);
+  case AsyncKind::TmaStore:
+    return space == Space::Smem && producer == AsyncKind::Threads;
+  case AsyncKind::Roles:
+    return space == Space::Smem && getUnitBytes(producer);
+  case AsyncKind::Tma:
+  case AsyncKind::Clc:
+  case AsyncKind::AtomicCounter:
+  case AsyncKind::Groups:
+    return false;
+  }
+  return false;
+}
+
+/// Two accumulators of which the second begins before the first ends.
+static LogicalResult verifyOverlap(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t stages, ArrayRef<BufferType> buffers,
+                                   int64_t overlap) {
+  if (!overlap)
+    return success();
+  // ring C8
+  if (stages != 2 || buffers.size() != 1 ||
+      buffers[0].getSpace() != Space::Tmem)
+    return emitError() << "expected an overlap only of 2 stages of one buffer "
+                          "in tensor memory, found "
+                       << stages << " stages of " << buffers.size()
+                       << " buffers";
+  int64_t columns = buffers[0].getShape()[1];
+  // ring C9
+  if (overlap < 1 || overlap > columns / 2)
+    return emitError() << "expected an overlap of 1 to " << columns / 2
+                       << " columns, found " << overlap;
+  return success();
+}
+
+LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t stages, ArrayRef<StringAttr> names,
+                               ArrayRef<BufferType> buffers, AsyncKind producer,
+                               int64_t producerThreads, AsyncKind consumer,
+                               int64_t consumerThreads, Scope scope,
+                               int64_t overlap) {
+  // ring C1
+  if (stages < 1 || stages > kMaxStages)
+    return emitError() << "expected 1 to " << kMaxStages << " stages, found "
+                       << stages;
+  // ring C2
+  if (buffers.empty())
+    return emitError() << "expected at least 1 buffer in a stage, found none";
+  llvm::SmallDenseSet<StringAttr> seen;
+  // ring C3
+  for (StringAttr name : names)
+    if (!seen.insert(name).second)
+      return emitError() << "expected different names, found " << name
+                         << " twice";
+  // ring C4
+  for (int64_t threads : {producerThreads, consumerThreads})
+    if (threads < 1 || threads > target::kMaxThreadsPerCta)
+      return emitError() << "expected 1 to " << target::kMaxThreadsPerCta
+                         << " threads, found " << threads;
+  for (BufferType buffer : buffers) {
+    // ring C5
+    if (!canFill(producer, buffer.getSpace(), scope))
+      return emitError() << "expected a producer that can write "
+                         << stringifySpace(buffer.getSpace())
+                         << " with scope = " << stringifyScope(scope)
+                         << ", found " << stringifyAsyncKind(producer);
+    // ring C6
+    if (!canEmpty(consumer, buffer.getSpace(), producer, scope))
+      return emitError() << "expected a consumer that can read "
+                         << stringifySpace(buffer.getSpace()) << " filled by "
+                         << stringifyAsyncKind(producer) << ", found "
+                         << stringifyAsyncKind(consumer);
+  }
+  // ring C7
+  if (int64_t bytes = getUnitBytes(producer);
+      bytes && (buffers.size() != 1 || buffers[0].getSizeInBytes() != bytes))
+    return emitError() << "expected 1 buffer of " << bytes
+                       << " bytes filled by " << stringifyAsyncKind(producer)
+                       << ", found " << buffers.size() << ", the first of "
+                       << buffers[0].getSizeInBytes() << " bytes";
+  return verifyOverlap(emitError, stages, buffers, overlap);
+}
+
+int64_t RingType::getFieldIndex(StringRef name) const {
+  for (auto [index, field] : llvm::enumerate(getNames()))
+    if (field.getValue() == name)
+      return index;
+  return -1;
+}
+
+int64_t RingType::getStageBytes() const {
+  int64_t bytes = 0;
+  for (BufferType buffer : getBuffers())
+    if (buffer.getSpace() == Space::Smem)
+      bytes += buffer.getSizeInBytes();
+  return bytes;
+}
+
+int64_t RingType::getTransactionBytes() const {
+  int64_t bytes = 0;
+  for (BufferType buffer : getBuffers())
+    if (buffer.getSpace() == Space::Smem)
+      bytes += buffer.getTransactionBytes();
+  return bytes;
+}

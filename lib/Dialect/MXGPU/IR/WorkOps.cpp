@@ -1,0 +1,239 @@
+//===- WorkOps.cpp - Tile schedulers and their loops ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Builders and verification of tile schedulers, of the loop over work tiles,
+// and of the loop over the reduction.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpChecks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
+                            Value rows, Value columns, Value reduction,
+                            ArrayRef<int64_t> tile, RasterAttr raster,
+                            Value units, int64_t splits, int64_t splitStep) {
+  IntegerAttr splitsAttr, stepAttr;
+  if (splits > 1) {
+    splitsAttr = builder.getI64IntegerAttr(splits);
+    stepAttr = builder.getI64IntegerAttr(splitStep);
+  }
+  build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
+        columns, reduction, units, /*counter=*/Value(), /*offsets=*/Value(),
+        /*stride=*/Value(), /*over_reduction=*/false, /*single=*/false,
+        builder.getDenseI64ArrayAttr(tile), raster, splitsAttr, stepAttr);
+}
+
+void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
+                            Value rows, Value columns, ArrayRef<int64_t> tile,
+                            RasterAttr raster, bool single, Value units,
+                            Value counter, Value offsets) {
+  Value reduction = arith::ConstantIndexOp::create(builder, state.location, 0);
+  build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
+        columns, reduction, units, counter, offsets, /*stride=*/Value(),
+        /*over_reduction=*/false, single, builder.getDenseI64ArrayAttr(tile),
+        raster, /*splits=*/IntegerAttr(),
+        /*split_step=*/IntegerAttr());
+}
+
+void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
+                            Value rows, Value columns, Value reduction,
+                            ArrayRef<int64_t> tile, RasterAttr raster,
+                            Value units, Value offsets, Value stride,
+                            bool overReduction) {
+  build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
+        columns, reduction, units, /*counter=*/Value(), offsets, stride,
+        overReduction,
+        /*single=*/false, builder.getDenseI64ArrayAttr(tile), raster,
+        /*splits=*/IntegerAttr(), /*split_step=*/IntegerAttr());
+}
+
+/// Whether a warp finds the units of groups.
+static bool isByGroups(TileSchedulerOp op) {
+  return op.getUnits() &&
+         cast<RingType>(op.getUnits().getType()).getProducer() ==
+             AsyncKind::Groups;
+}
+
+/// Where numbers are drawn from, and which groups divide the rows.
+static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
+  if (Value counter = op.getCounter()) {
+    auto type = cast<MemRefType>(counter.getType());
+    // tile_scheduler C6
+    if (!type.getElementType().isInteger(32) || type.getRank() != 1 ||
+        type.getDimSize(0) != 1)
+      return op.emitOpError("expected a counter of type memref<1xi32>, found ")
+             << type;
+  }
+  if (Value offsets = op.getOffsets()) {
+    auto type = cast<MemRefType>(offsets.getType());
+    // tile_scheduler C7
+    if (type.getRank() != 1 || !type.getLayout().isIdentity() ||
+        !(type.getElementType().isInteger(32) ||
+          type.getElementType().isInteger(64)))
+      return op.emitOpError("expected offsets of rank 1 and of i32 or i64, "
+                            "found ")
+             << type;
+    // tile_scheduler C8
+    if (!isByGroups(op) && (!op.getSingle() || op.getOverReduction()))
+      return op.emitOpError("expected units of groups by a ring that they "
+                            "fill, or to be single with ragged rows");
+    // tile_scheduler C9
+    if (op.getStride() && (!isByGroups(op) || op.getOverReduction()))
+      return op.emitOpError("expected a stride of groups by a ring that they "
+                            "fill, with ragged rows");
+    // tile_scheduler C10
+    if (op.getSplits())
+      return op.emitOpError("expected ragged work without split");
+    return success();
+  }
+  // tile_scheduler C11
+  if (op.getOverReduction() || op.getStride() || isByGroups(op))
+    return op.emitOpError("expected offsets where there are groups");
+  return success();
+}
+
+LogicalResult TileSchedulerOp::verify() {
+  // tile_scheduler C1
+  if (getTile().size() != 2)
+    return emitOpError("expected 2 tile sizes, found ") << getTile().size();
+  // tile_scheduler C2
+  for (int64_t size : getTile())
+    if (size < 1)
+      return emitOpError("expected tile sizes of at least 1, found ") << size;
+  // tile_scheduler C3
+  if (getSplits().has_value() != getSplitStep().has_value())
+    return emitOpError("expected splits and split_step together");
+  // tile_scheduler C4
+  if (getNumSplits() > kMaxStages)
+    return emitOpError("expected at most ")
+           << kMaxStages << " splits of the reduction, found "
+           << getNumSplits();
+  if (Value units = getUnits()) {
+    // shared C4
+    if (!units.getDefiningOp<RingOp>())
+      return emitOpError("expected a ring made in the kernel");
+    AsyncKind producer = cast<RingType>(units.getType()).getProducer();
+    bool isExpected =
+        getCounter()
+            ? producer == AsyncKind::AtomicCounter
+            : llvm::is_contained({AsyncKind::Clc, AsyncKind::Groups}, producer);
+    // tile_scheduler C5
+    if (!isExpected)
+      return emitOpError("expected a ring with producer ")
+             << (getCounter() ? "atomic_counter" : "clc or groups")
+             << ", found " << stringifyAsyncKind(producer);
+  }
+  return verifyWorkMemory(*this);
+}
+
+static LogicalResult verifyBodyArguments(Operation *op, Region &body,
+                                         ArrayRef<Type> types) {
+  // shared C8
+  if (body.getArgumentTypes() != TypeRange(types))
+    return op->emitOpError("expected body arguments of types (")
+           << types << "), found (" << body.getArgumentTypes() << ")";
+  return success();
+}
+
+LogicalResult ForEachWorkTileOp::verify() {
+  // for_each_work_tile C1
+  if (!getWork().getDefiningOp<TileSchedulerOp>())
+    return emitOpError("expected a work source made in the kernel");
+  return verifyBodyArguments(
+      *this, getBody(), SmallVector<Type>(5, IndexType::get(getContext())));
+}
+
+/// The loop over units that go by a ring asks once where to go on.
+LogicalResult ForEachWorkTileOp::verifyRegions() {
+  Value units = getWork().getDefiningOp<TileSchedulerOp>().getUnits();
+  NextWorkTileOp found;
+  for (auto next : getBody().getOps<NextWorkTileOp>()) {
+    // next_work_tile C1
+    if (!units)
+      return next.emitOpError("expected units that come by a ring, found "
+                              "a static work source");
+    // next_work_tile C2
+    if (found)
+      return next.emitOpError(
+          "expected to be once in its loop, found a second");
+    found = next;
+    auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
+    // next_work_tile C3
+    if (wait.getRing() != units)
+      return next.emitOpError("expected a buffer of the work source's ring");
+    // next_work_tile C4
+    if (wait->getBlock() != next->getBlock())
+      return next.emitOpError("expected a stage that is consumed in its loop");
+  }
+  // for_each_work_tile C2
+  if (units && !found)
+    return emitOpError("expected mxgpu.next_work_tile in its body, found none");
+  return success();
+}
+
+LogicalResult NextWorkTileOp::verify() {
+  // next_work_tile C5
+  if (!isa_and_present<ForEachWorkTileOp>((*this)->getParentOp()))
+    return emitOpError(
+        "expected to be in the body of mxgpu.for_each_work_tile");
+  // next_work_tile C6
+  if (!getBuffer().getDefiningOp<ConsumerWaitOp>())
+    return emitOpError("expected a buffer of mxgpu.consumer_wait");
+  return success();
+}
+
+LogicalResult ForEachKOp::verify() {
+  Builder builder(getContext());
+  Type index = builder.getIndexType();
+  SmallVector<Type> types = {index, index, builder.getI1Type()};
+  llvm::append_range(types, getInits().getTypes());
+  if (failed(verifyBodyArguments(*this, getBody(), types)))
+    return failure();
+  // for_each_k C1
+  for (Type type : getInits().getTypes())
+    if (isa<StageType, BufferType>(type))
+      return emitOpError("expected values that loops can carry, found ")
+             << type;
+  // for_each_k C2
+  if (getResultTypes() != getInits().getTypes())
+    return emitOpError("expected results of types (")
+           << getInits().getTypes() << "), found (" << getResultTypes() << ")";
+  // A body that ends with another operation is refused after this.
+  auto yield = dyn_cast<mxgpu::YieldOp>(getBody().front().back());
+  // yield C1
+  if (yield && yield.getValues().getTypes() != getInits().getTypes())
+    return yield.emitOpError("expected values of types (")
+           << getInits().getTypes() << "), found ("
+           << yield.getValues().getTypes() << ")";
+  return success();
+}
+
+SmallVector<Region *> ForEachWorkTileOp::getLoopRegions() {
+  return {&getBody()};
+}
+
+SmallVector<Region *> ForEachKOp::getLoopRegions() { return {&getBody()}; }
+
+Block::BlockArgListType ForEachKOp::getRegionIterArgs() {
+  return getBody().getArguments().drop_front(3);
+}
+
+std::optional<MutableArrayRef<OpOperand>>
+ForEachKOp::getYieldedValuesMutable() {
+  return getYield().getValuesMutable();
+}
+
+std::optional<ResultRange> ForEachKOp::getLoopResults() { return getResults(); }
+
+void mxgpu::YieldOp::build(OpBuilder &, OperationState &) {}
+
+mxgpu::YieldOp ForEachKOp::getYield() {
+  return cast<mxgpu::YieldOp>(getBody().front().getTerminator());
+}
