@@ -17,7 +17,8 @@ class ValueInfo(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p),
                 ("dtype", ctypes.c_char_p), ("item_bytes", ctypes.c_int32),
                 ("is_number", ctypes.c_int32), ("rank", ctypes.c_int32),
-                ("shape", ctypes.POINTER(ctypes.c_int64))]
+                ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("is_taken", ctypes.c_int32)]
 
 
 class EntryInfo(ctypes.Structure):

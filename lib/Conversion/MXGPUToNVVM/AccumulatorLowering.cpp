@@ -58,8 +58,8 @@ struct LoadAccumulatorLowering final : OpConversionPattern<LoadAccumulatorOp> {
   }
 };
 
-/// The shared columns are the last of slot 0 and the first of slot 1: of their
-/// last part, and of their first.
+/// The shared columns are the last of stage 0 and the first of stage 1: of
+/// their last part, and of their first.
 struct EpilogueColumnLowering final : OpConversionPattern<EpilogueColumnOp> {
   using OpConversionPattern::OpConversionPattern;
 

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics
 
 func.func @read(%x: !mxplan.buffer, %at: index) {
-  // expected-error @below {{'mxplan.read' op expected i8, i16, i32, i64, index or f32, found 'i1'}}
+  // expected-error @below {{'mxplan.read' op expected index, or an integer or float of 8, 16, 32 or 64 bits, found 'i1'}}
   %0 = mxplan.read %x[%at] : i1
   return
 }

@@ -92,7 +92,7 @@ void SumKernel::buildRole() {
   storeSums(sums, row, column, empty);
 }
 
-/// The sum of all parts in `columns` of a row; behind the last column of the
+/// The sum of all splits in `columns` of a row; after the last column of the
 /// result there may be others, of the same tile.
 Value SumKernel::addParts(Value row, const Columns &columns) {
   OpBuilder::InsertionGuard guard(body);

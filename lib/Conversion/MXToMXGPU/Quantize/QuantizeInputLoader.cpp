@@ -172,7 +172,7 @@ SmallVector<Value> QuantizeInputLoader::emitPrologue(const Piece &piece) {
 }
 
 SmallVector<Value> QuantizeInputLoader::produce(const Piece &piece) {
-  // What was read outside the tensor is 0 already; but behind the last number
+  // What was read outside the tensor is 0 already; but after the last number
   // of a gather stands a row that exists.
   SmallVector<Value> values =
       prologue ? emitPrologue(piece)

@@ -29,8 +29,8 @@ LogicalResult EpilogueColumnOp::verify() {
   int64_t columns = buffer.getShape()[1], parts = getNumB();
   // epilogue_column C3
   if (parts < 1 || columns % parts || getB() < 0 || getB() >= parts)
-    return emitOpError("expected a part of equal parts of ")
-           << columns << " columns, found b " << getB() << " of " << parts;
+    return emitOpError("expected one of equal parts of ")
+           << columns << " columns, found part " << getB() << " of " << parts;
   int64_t overlap = getStage().getType().getRing().getOverlap();
   if (overlap > getWidth()) // epilogue_column C4
     return emitOpError("expected the shared columns to lie in one part of ")

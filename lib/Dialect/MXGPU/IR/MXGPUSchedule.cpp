@@ -165,7 +165,7 @@ static ParseResult parseEnum(AsmParser &parser, EnumT &value) {
   return success();
 }
 
-/// Parses what stands behind `name =`, or behind `name` alone.
+/// Parses what follows `name =`, or `name` alone.
 static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                               ScheduleFields &fields) {
   if (name == "cta_pair" || name == "pdl") {

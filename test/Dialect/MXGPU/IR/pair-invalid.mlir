@@ -92,7 +92,7 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       %s, %d = mxgpu.consumer_wait %ring : !ring
       // epilogue_column C3
-      // expected-error @below {{'mxgpu.epilogue_column' op expected a part of equal parts of 256 columns, found b 2 of 2}}
+      // expected-error @below {{'mxgpu.epilogue_column' op expected one of equal parts of 256 columns, found part 2 of 2}}
       %column = mxgpu.epilogue_column %s, %n b 2 of 2 : !mxgpu.stage<!ring>
     }
   }
@@ -107,7 +107,7 @@ gpu.module @kernels {
     mxgpu.role @epilogue warps(4) {
       %s, %d = mxgpu.consumer_wait %ring : !ring
       // epilogue_column C3
-      // expected-error @below {{'mxgpu.epilogue_column' op expected a part of equal parts of 256 columns, found b 0 of 3}}
+      // expected-error @below {{'mxgpu.epilogue_column' op expected one of equal parts of 256 columns, found part 0 of 3}}
       %column = mxgpu.epilogue_column %s, %n of 3 : !mxgpu.stage<!ring>
     }
   }

@@ -15,8 +15,9 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// A tile that is too narrow for scale tiles to begin at its like must cover
-/// the matrix.
+/// Scales of B come in tiles of 128 rows, of which the tensor core can begin at
+/// half. Narrower tiles of B do not all begin there, so that one must cover the
+/// matrix.
 void BlockScaledMainLoop::checkSizes() {
   if (schedule.getTileN() >= kScaleTileRows / 2)
     return;
