@@ -495,7 +495,7 @@ TEST_F(SimDevice, SharesMemoryWithTheHost) {
   EXPECT_EQ(sum, std::vector<float>({0, 0, 3, 3, 3, 3, 3, 3, 3, 3, 0, 0}));
   add(&x[2], &y[2], &sum[2], 9);
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_CHECK);
-  EXPECT_TRUE(contains(mxGetLastError(), {"0 bytes behind the end", "of 32 "}));
+  EXPECT_TRUE(contains(mxGetLastError(), {"0 bytes past the end", "of 32 "}));
   mxClearError();
   mgpuMemHostRegister(&sum[11], 4);
   EXPECT_TRUE(contains(mxGetLastError(),

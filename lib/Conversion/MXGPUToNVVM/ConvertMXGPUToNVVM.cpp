@@ -62,7 +62,17 @@ struct ConvertMXGPUToNVVMPass final
                           "with a constant number of rounds");
       return WalkResult::interrupt();
     });
-    return failure(rings.wasInterrupted() || columns.wasInterrupted());
+    WalkResult fragments = getOperation().walk([](Operation *op) {
+      if (isa_and_present<MXGPUDialect, scf::SCFDialect>(op->getDialect()) ||
+          isa<arith::SelectOp>(op) || !op->isRegistered() ||
+          llvm::none_of(op->getResultTypes(), llvm::IsaPred<FragmentType>))
+        return WalkResult::advance();
+      op->emitOpError("expected fragments to come from operations of mxgpu, "
+                      "scf or arith.select: take rows of them to compute");
+      return WalkResult::interrupt();
+    });
+    return failure(rings.wasInterrupted() || columns.wasInterrupted() ||
+                   fragments.wasInterrupted());
   }
 
   static LogicalResult convert(LLVM::LLVMFuncOp function) {
@@ -104,6 +114,8 @@ struct ConvertMXGPUToNVVMPass final
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalDialect<MXGPUDialect>();
     target.addLegalOp<RingOp>();
+    target.addDynamicallyLegalOp<arith::SelectOp>(
+        [](arith::SelectOp op) { return !isa<FragmentType>(op.getType()); });
     RewritePatternSet patterns(context);
     populateGridPatterns(patterns, converter);
     populateBarrierPatterns(patterns, converter);

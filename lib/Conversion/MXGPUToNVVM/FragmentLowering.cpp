@@ -130,10 +130,27 @@ struct ZeroFragmentLowering final : OpConversionPattern<ZeroFragmentOp> {
   }
 };
 
+/// What upstream's canonicalization makes of an scf.if that yields fragments.
+struct SelectLowering final : OpConversionPattern<arith::SelectOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::SelectOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa<FragmentType>(op.getType()))
+      return failure();
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, adaptor.getCondition(),
+                                                 adaptor.getTrueValue(),
+                                                 adaptor.getFalseValue());
+    return success();
+  }
+};
+
 } // namespace
 
 void mx::mxgpu::populateFragmentPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   patterns.add<ToRowsLowering, FromRowsLowering, ExtractColumnsLowering,
-               ZeroFragmentLowering>(converter, patterns.getContext());
+               ZeroFragmentLowering, SelectLowering>(converter,
+                                                     patterns.getContext());
 }

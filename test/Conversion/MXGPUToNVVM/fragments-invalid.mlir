@@ -35,3 +35,17 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 }
+
+// -----
+
+// Nothing but mxgpu, loops, branches and selects makes fragments.
+!sums = !mxgpu.fragment<64x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @kernel() {
+    mxgpu.role @hold warps(4) {
+      // expected-error @below {{'ub.poison' op expected fragments to come from operations of mxgpu, scf or arith.select: take rows of them to compute}}
+      %sums = ub.poison : !sums
+      "use"(%sums) : (!sums) -> ()
+    }
+  }
+}

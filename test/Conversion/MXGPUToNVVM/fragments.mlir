@@ -163,4 +163,18 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       mxgpu.store_shared %v, %c : !shared, !shared_c
     }
   }
+
+  // What upstream's canonicalization makes of an scf.if is a select of vectors.
+  // CHECK-LABEL: llvm.func @select(
+  // CHECK:         arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<32xf32>
+  // CHECK-NOT:     mxgpu
+  mxgpu.kernel @select(%some: i1) {
+    mxgpu.role @hold warps(4) {
+      %a = mxgpu.zero_fragment : !sums
+      %b = "wgmma"() : () -> !sums
+      %c = arith.select %some, %a, %b : !sums
+      %rows:2 = mxgpu.to_rows %c : !sums -> vector<16xf32>, vector<16xf32>
+      "use"(%rows#0, %rows#1) : (vector<16xf32>, vector<16xf32>) -> ()
+    }
+  }
 }

@@ -45,8 +45,8 @@ static LogicalResult verifyOperands(MmaOp mma) {
         continue;
       // kernel C49
       InFlightDiagnostic diag = mma.emitOpError(
-          "expected an mxgpu.mma_wait for it between it and the release of the "
-          "stage that it reads, found none");
+          "expected an mxgpu.mma_wait with pending(0) in its block, between it "
+          "and the release of the stage that it reads, found none");
       diag.attachNote(user->getLoc()) << "given back here";
       return diag;
     }
