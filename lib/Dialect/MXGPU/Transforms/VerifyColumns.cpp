@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-/// Whether `count` columns from each place of `drain` on are known to come after
-/// the shared ones.
+/// Whether `count` columns from each place of `drain` on are known to come
+/// after the shared ones.
 static bool isRest(EpilogueColumnOp drain, int64_t count) {
   RingType ring = drain.getStage().getType().getRing();
   return ring.getOverlap() && drain.isRest() &&
