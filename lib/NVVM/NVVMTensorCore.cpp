@@ -16,6 +16,26 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
+/// The elements of a vector, each in a register of its own.
+static SmallVector<Value> getElements(NVVMBuilder &builder, Value vector) {
+  SmallVector<Value> elements;
+  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
+  for (int64_t i = 0; i < count; ++i)
+    elements.push_back(
+        LLVM::ExtractElementOp::create(builder, vector, builder.i32(i)));
+  return elements;
+}
+
+static Value makeVector(NVVMBuilder &builder, ValueRange elements) {
+  auto type = VectorType::get({static_cast<int64_t>(elements.size())},
+                              elements.front().getType());
+  Value vector = LLVM::PoisonOp::create(builder, type);
+  for (auto [i, element] : llvm::enumerate(elements))
+    vector =
+        LLVM::InsertElementOp::create(builder, vector, element, builder.i32(i));
+  return vector;
+}
+
 //===----------------------------------------------------------------------===//
 // tcgen05
 //===----------------------------------------------------------------------===//
@@ -98,13 +118,7 @@ Value NVVMBuilder::loadTensorMemory(Value address, int64_t columns) {
       *this, type, /*pack=*/false, NVVM::Tcgen05LdStShape::SHAPE_32X32B,
       tensorPointer(address), /*offset=*/Value());
   NVVM::Tcgen05WaitOp::create(*this, NVVM::Tcgen05WaitKind::LOAD);
-  SmallVector<Value> words;
-  for (int64_t i = 0; i < columns; ++i)
-    words.push_back(LLVM::ExtractElementOp::create(*this, loaded, i32(i)));
-  Value result = LLVM::PoisonOp::create(*this, type);
-  for (auto [i, word] : llvm::enumerate(tie(words, "r")))
-    result = LLVM::InsertElementOp::create(*this, result, word, i32(i));
-  return result;
+  return makeVector(*this, tie(getElements(*this, loaded), "r"));
 }
 
 /// LLVM does not know that registers are filled by the wait before, and would
@@ -168,26 +182,6 @@ static NVVM::WGMMATypes getWgmmaType(mx::target::MmaType type) {
     break;
   }
   llvm_unreachable("the verifier lets only types of wgmma pass");
-}
-
-/// The elements of a vector of f32.
-static SmallVector<Value> getElements(NVVMBuilder &builder, Value vector) {
-  SmallVector<Value> elements;
-  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
-  for (int64_t i = 0; i < count; ++i)
-    elements.push_back(
-        LLVM::ExtractElementOp::create(builder, vector, builder.i32(i)));
-  return elements;
-}
-
-static Value makeVector(NVVMBuilder &builder, ValueRange elements) {
-  auto type = VectorType::get({static_cast<int64_t>(elements.size())},
-                              elements.front().getType());
-  Value vector = LLVM::PoisonOp::create(builder, type);
-  for (auto [i, element] : llvm::enumerate(elements))
-    vector =
-        LLVM::InsertElementOp::create(builder, vector, element, builder.i32(i));
-  return vector;
 }
 
 Value NVVMBuilder::mmaWarpgroup(const WgmmaShape &shape, Value sums,

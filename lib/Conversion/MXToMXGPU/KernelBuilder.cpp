@@ -173,6 +173,13 @@ Value KernelBuilder::ring(RingType type, StringRef name) {
                         IntegerAttr());
 }
 
+std::pair<Value, Value> KernelBuilder::warpAndLane() {
+  Value thread = ThreadIdOp::create(*this);
+  Value warp = div(thread, target::kWarpSize);
+  Value lane = arith::RemUIOp::create(*this, thread, index(target::kWarpSize));
+  return {warp, lane};
+}
+
 RoleOp KernelBuilder::role(StringRef name, int64_t warps, bool elected,
                            bool onLeader) {
   auto role = RoleOp::create(*this, name, warps, elected, onLeader,

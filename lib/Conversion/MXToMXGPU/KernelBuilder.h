@@ -71,6 +71,8 @@ public:
   /// Operations with one block as a body; the insertion point moves into it.
   RoleOp role(llvm::StringRef name, int64_t warps, bool elected,
               bool onLeader = false);
+  /// Numbers of this thread's warp within its role, and of its lane.
+  std::pair<mlir::Value, mlir::Value> warpAndLane();
   /// Before its end the loop over units that come by a ring goes on to the
   /// next.
   ForEachWorkTileOp forEachWorkTile(mlir::Value work);

@@ -73,10 +73,7 @@ void SumKernel::buildRole() {
       ArrayRef<int64_t>{kSumWarps, kSumTileN},
       RasterAttr::get(op->getContext(), RasterOrder::Linear, 1));
   body.role("sum", kSumWarps, /*elected=*/false);
-  Value thread = ThreadIdOp::create(body);
-  Value warp = body.div(thread, target::kWarpSize);
-  Value lane =
-      arith::RemUIOp::create(body, thread, body.index(target::kWarpSize));
+  auto [warp, lane] = body.warpAndLane();
   ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value row = body.add(unit.getRow(), warp);
   Value column =

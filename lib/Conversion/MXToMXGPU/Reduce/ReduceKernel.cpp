@@ -241,10 +241,7 @@ void ReduceBuilder::buildBody() {
       ArrayRef<int64_t>{kWarps, 1},
       RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
   body.role("reduce", kWarps, /*elected=*/false);
-  Value thread = ThreadIdOp::create(body);
-  Value warp = body.div(thread, target::kWarpSize);
-  Value lane =
-      arith::RemUIOp::create(body, thread, body.index(target::kWarpSize));
+  auto [warp, lane] = body.warpAndLane();
   ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value row = body.add(unit.getRow(), warp);
   // All lanes of a warp agree.
