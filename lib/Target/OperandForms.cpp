@@ -34,34 +34,56 @@ constexpr OperandForm kForms[] = {
      32, 16},
 };
 
+// Rows are strides of a tensor map of bytes, in bytes a multiple of 16.
+constexpr OperandForm kDequantizedForms[] = {
+    {MmaKind::MXF8F6F4, MmaType::E4M3, TensorMapType::U8, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E5M2, TensorMapType::U8, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E2M3, TensorMapType::U8, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E3M2, TensorMapType::U8, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E2M1, TensorMapType::U8, false, false, 32, 16},
+};
+
+/// The row of `type` among those that `isOf` takes.
+template <typename Pick>
+const OperandForm &findForm(Table<OperandForm> forms, MmaType type, Pick isOf) {
+  const OperandForm *found =
+      std::find_if(forms.begin(), forms.end(), [&](const OperandForm &form) {
+        return form.type == type && isOf(form);
+      });
+  assert(found != forms.end() && "not an operand of a product");
+  return *found;
+}
+
 } // namespace
 
 Table<OperandForm> mx::target::getOperandForms() { return kForms; }
 
 const OperandForm &mx::target::getOperandForm(MmaKind kind, MmaType type) {
-  Table<OperandForm> forms = getOperandForms();
-  const OperandForm *found =
-      std::find_if(forms.begin(), forms.end(), [&](const OperandForm &form) {
-        return form.kind == kind && form.type == type;
-      });
-  assert(found != forms.end() && "not an operand of this kind");
-  return *found;
+  return findForm(getOperandForms(), type,
+                  [&](const OperandForm &form) { return form.kind == kind; });
 }
 
-std::optional<ProductForm> mx::target::lookupProduct(MmaType a, MmaType b,
+const OperandForm &mx::target::getDequantizedForm(MmaType type) {
+  return findForm(kDequantizedForms, type,
+                  [](const OperandForm &) { return true; });
+}
+
+std::optional<ProductForm> mx::target::lookupProduct(MmaFamily family,
+                                                     MmaType a, MmaType b,
                                                      unsigned blockSize,
                                                      ScaleFormat format) {
   std::optional<MmaKind> kind = selectBlockScaledKind(a, b, blockSize, format);
   if (!kind)
     return std::nullopt;
-  ProductForm product{*kind,
-                      &getOperandForm(*kind, a),
-                      &getOperandForm(*kind, b),
-                      blockSize,
-                      format,
-                      0};
-  // All three are powers of two.
-  product.reductionMultiple = std::max(
-      {getInfo(*kind).k, product.a->rowMultiple, product.b->rowMultiple});
+  bool isDirect = family == MmaFamily::Tcgen05;
+  auto getForm = [&](MmaType type) {
+    return isDirect ? &getOperandForm(*kind, type) : &getDequantizedForm(type);
+  };
+  ProductForm product{family,    *kind,  getForm(a), getForm(b),
+                      blockSize, format, 0};
+  // What is dequantized needs no more than whole blocks. All are powers of two.
+  product.reductionMultiple =
+      std::max({isDirect ? getInfo(*kind).k : blockSize, product.a->rowMultiple,
+                product.b->rowMultiple});
   return product;
 }

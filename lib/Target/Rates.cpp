@@ -17,6 +17,17 @@ namespace {
 
 constexpr Rates kB200;
 
+/// The H200: its whitepaper's memory and cache, at 1.7 GHz. What is not here is
+/// assumed to be as on the B200.
+constexpr Rates h200() {
+  Rates rates;
+  rates.l2BytesPerClk = 5120;
+  rates.l2Bytes = 50u << 20;
+  rates.hbmBytesPerClk = 2400;
+  return rates;
+}
+constexpr Rates kH200 = h200();
+
 struct ChipRates {
   const char *chip;
   const Rates *rates;
@@ -27,6 +38,7 @@ constexpr ChipRates kRates[] = {
     {"sm_100f", &kB200},
     // The B300 as if it were a B200: nobody has published its own.
     {"sm_103a", &kB200},
+    {"sm_90a", &kH200},
 };
 
 } // namespace

@@ -77,14 +77,14 @@ constexpr TargetInfo kTargets[] = {
 
 std::string quoted(const char *chip) { return "'" + std::string(chip) + "'"; }
 
-/// "'sm_100a', 'sm_100f' (what)" over the rows that `pick` takes.
+/// "'sm_100a', 'sm_100f'" over the rows that `pick` takes.
 template <typename Pick>
-std::string listRows(Pick pick, const char *what) {
+std::string listRows(Pick pick) {
   std::string list;
   for (const TargetInfo &target : getTargets())
     if (pick(target))
       list += (list.empty() ? "" : ", ") + quoted(target.chip);
-  return list + " (" + what + ")";
+  return list;
 }
 
 } // namespace
@@ -99,14 +99,8 @@ const TargetInfo *mx::target::lookupTarget(std::string_view chip) {
 }
 
 std::string mx::target::listChips() {
-  return listRows([](const TargetInfo &target) { return target.hasProducts(); },
-                  "quantizers and products") +
-         ", " +
-         listRows(
-             [](const TargetInfo &target) {
-               return target.hasQuantizers() && !target.hasProducts();
-             },
-             "quantizers");
+  return listRows(
+      [](const TargetInfo &target) { return target.hasProducts(); });
 }
 
 const TargetInfo *mx::target::lookupTarget(std::string_view chip,
@@ -122,8 +116,8 @@ std::string mx::target::checkTcgen05(const TargetInfo &target) {
   if (target.hasTcgen05())
     return {};
   return "chip " + quoted(target.chip) +
-         " has no tcgen05 instructions, which products need: expected one of " +
-         listChips();
+         " has no tcgen05 instructions: expected one of " +
+         listRows([](const TargetInfo &row) { return row.hasTcgen05(); });
 }
 
 const TargetInfo *mx::target::lookupKernelTarget(std::string_view chip,

@@ -49,14 +49,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">, #nvvm.target<chip = "sm_103
 }
 
 // LLVM would take the chip for the oldest that it knows.
-// CHIP: unknown-chip.mlir:1:1: error: 'gpu.module' op unknown chip 'sm_101x': expected one of 'sm_100a', 'sm_100f', 'sm_103a' (quantizers and products), 'sm_90a' (quantizers)
+// CHIP: unknown-chip.mlir:1:1: error: 'gpu.module' op unknown chip 'sm_101x': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a'
 
 //--- unknown-chip.mlir
 gpu.module @kernels [#nvvm.target<chip = "sm_101x">] {
 }
 
 // LLVM would end the process.
-// OLD: old-chip.mlir:4:5: error: 'nvvm.tcgen05.alloc' op chip 'sm_90a' has no tcgen05 instructions, which products need: expected one of 'sm_100a', 'sm_100f', 'sm_103a' (quantizers and products), 'sm_90a' (quantizers)
+// OLD: old-chip.mlir:4:5: error: 'nvvm.tcgen05.alloc' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'
 
 //--- old-chip.mlir
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88", verifyTarget = false>] {

@@ -77,8 +77,9 @@ MatmulProblem getProblem(const Format &format, int64_t m, int64_t n,
   problem.scales = format.scales == target::ScaleFormat::UE8M0
                        ? Type(Float8E8M0FNUType::get(context))
                        : Type(Float8E4M3FNType::get(context));
-  problem.product = *target::lookupProduct(format.a, format.b, format.blockSize,
-                                           format.scales);
+  problem.product =
+      *target::lookupProduct(target::MmaFamily::Tcgen05, format.a, format.b,
+                             format.blockSize, format.scales);
   problem.out = format.outBits == 32 ? Type(Float32Type::get(context))
                                      : Type(BFloat16Type::get(context));
   problem.accumulate = format.accumulate;

@@ -64,7 +64,8 @@ TEST(OperandForms, MultiplesAreThoseOfTensorMaps) {
 TEST(OperandForms, ProductsTakeTheFastestKind) {
   for (MmaType a : kNarrow)
     for (MmaType b : kNarrow) {
-      auto product = lookupProduct(a, b, 32, ScaleFormat::UE8M0);
+      auto product =
+          lookupProduct(MmaFamily::Tcgen05, a, b, 32, ScaleFormat::UE8M0);
       ASSERT_TRUE(product);
       bool isFour = a == MmaType::E2M1 && b == MmaType::E2M1;
       EXPECT_EQ(product->kind, isFour ? MmaKind::MXF4 : MmaKind::MXF8F6F4);
@@ -72,7 +73,8 @@ TEST(OperandForms, ProductsTakeTheFastestKind) {
       EXPECT_EQ(product->reductionMultiple, isFour    ? 64u
                                             : hasFour ? 128u
                                                       : 32u);
-      EXPECT_EQ(lookupProduct(a, b, 16, ScaleFormat::UE4M3).has_value(),
+      EXPECT_EQ(lookupProduct(MmaFamily::Tcgen05, a, b, 16, ScaleFormat::UE4M3)
+                    .has_value(),
                 isFour);
     }
 }
@@ -99,7 +101,7 @@ TEST(OperandForms, ThePageShowsTheTable) {
     for (MmaType b : kNarrow)
       for (auto [block, format] : {std::pair(32u, ScaleFormat::UE8M0),
                                    std::pair(16u, ScaleFormat::UE4M3)}) {
-        auto product = lookupProduct(a, b, block, format);
+        auto product = lookupProduct(MmaFamily::Tcgen05, a, b, block, format);
         if (!product)
           continue;
         std::stringstream row;

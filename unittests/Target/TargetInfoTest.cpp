@@ -51,8 +51,8 @@ TEST(TargetInfo, RowsAreDistinctAndConsistent) {
 
 TEST(TargetInfo, UnknownAndUnsupportedChips) {
   std::string error;
-  const std::string list = "expected one of 'sm_100a', 'sm_100f', 'sm_103a' "
-                           "(quantizers and products), 'sm_90a' (quantizers)";
+  const std::string tcgen05 = "expected one of 'sm_100a', 'sm_100f', 'sm_103a'";
+  const std::string list = tcgen05 + ", 'sm_90a'";
   EXPECT_FALSE(lookupTarget("sm_100", error));
   EXPECT_EQ(error, "unknown chip 'sm_100': " + list);
   EXPECT_FALSE(lookupTarget(""));
@@ -65,10 +65,9 @@ TEST(TargetInfo, UnknownAndUnsupportedChips) {
   EXPECT_EQ(error, "chip 'sm_120a' is not supported: " + list);
   EXPECT_FALSE(lookupKernelTarget("sm_1", error));
   for (const char *chip : {"sm_90a", "sm_120a"})
-    EXPECT_EQ(
-        checkTcgen05(*lookupTarget(chip)),
-        "chip '" + std::string(chip) +
-            "' has no tcgen05 instructions, which products need: " + list);
+    EXPECT_EQ(checkTcgen05(*lookupTarget(chip)),
+              "chip '" + std::string(chip) +
+                  "' has no tcgen05 instructions: " + tcgen05);
 }
 
 TEST(TargetInfo, TensorMemoryIsAllocatedInPowersOfTwo) {

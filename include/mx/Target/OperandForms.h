@@ -33,14 +33,27 @@ struct OperandForm {
   unsigned rowMultiple;
   /// Bytes; the first row begins at a multiple of it.
   unsigned alignment;
+
+  /// Elements in one of the tensor map: bytes may hold two.
+  unsigned getElementsPerMapElement() const {
+    return getInfo(mapType).bits / getBits(type);
+  }
 };
 
 Table<OperandForm> getOperandForms();
 /// The form of a type in a kind that multiplies it.
 const OperandForm &getOperandForm(MmaKind kind, MmaType type);
 
+/// How operands reach registers that dequantize them, for chips whose tensor
+/// cores know no scales: elements of 6 bits have a byte each, those of 4 are
+/// loaded as bytes of two.
+const OperandForm &getDequantizedForm(MmaType type);
+
 /// A product of two operand types with scales.
 struct ProductForm {
+  /// The instructions that multiply. Only `Tcgen05` takes the operands as they
+  /// are; there `kind` is the instruction's, elsewhere it names the formats.
+  MmaFamily family;
   MmaKind kind;
   const OperandForm *a, *b;
   unsigned blockSize;
@@ -50,9 +63,10 @@ struct ProductForm {
   unsigned reductionMultiple;
 };
 
-/// The product with the highest rate, or none.
-std::optional<ProductForm>
-lookupProduct(MmaType a, MmaType b, unsigned blockSize, ScaleFormat format);
+/// The product with the highest rate on chips with `family`, or none.
+std::optional<ProductForm> lookupProduct(MmaFamily family, MmaType a, MmaType b,
+                                         unsigned blockSize,
+                                         ScaleFormat format);
 
 } // namespace mx::target
 

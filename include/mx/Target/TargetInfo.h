@@ -50,7 +50,7 @@ struct TargetInfo {
   /// What mx makes for the chip: kernels of all operations but products, and
   /// those of products.
   bool hasQuantizers() const { return mmaFamily != MmaFamily::MmaSync; }
-  bool hasProducts() const { return hasTcgen05(); }
+  bool hasProducts() const { return mmaFamily != MmaFamily::MmaSync; }
   /// cvt to and from e2m1, e2m3, e3m2 and ue8m0 (PTX ISA, cvt, target notes).
   bool hasNarrowConversions() const { return computeCapability >= 100; }
 };
@@ -95,10 +95,11 @@ const TargetInfo *lookupTarget(std::string_view chip);
 /// The same, with a message that says what there is.
 const TargetInfo *lookupTarget(std::string_view chip, std::string &error);
 
-/// "'sm_100a', 'sm_100f', 'sm_103a' (quantizers and products), 'sm_90a'
-/// (quantizers)": the one list of all messages about chips.
+/// "'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a'": the chips that mx makes kernels
+/// for, the one list of all messages about chips.
 std::string listChips();
-/// Empty if the chip has tcgen05 instructions, else a message with that list.
+/// Empty if the chip has tcgen05 instructions, else a message with those that
+/// have.
 std::string checkTcgen05(const TargetInfo &target);
 /// The row of `chip`, if mx makes kernels for it; null with a message
 /// otherwise.

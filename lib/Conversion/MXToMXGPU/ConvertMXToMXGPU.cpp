@@ -160,11 +160,8 @@ struct ConvertMXToMXGPUPass final
 
   static LogicalResult convert(Operation *op, gpu::GPUModuleOp module,
                                const target::TargetInfo &target) {
-    if (auto matmul = dyn_cast<MatmulOpInterface>(op)) {
-      if (std::string why = target::checkTcgen05(target); !why.empty())
-        return op->emitOpError(why);
+    if (auto matmul = dyn_cast<MatmulOpInterface>(op))
       return convertMatmul(matmul, module, target);
-    }
     if (auto fill = dyn_cast<linalg::FillOp>(op))
       return convertFill(fill);
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))

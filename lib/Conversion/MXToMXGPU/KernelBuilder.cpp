@@ -205,13 +205,16 @@ ForEachWorkTileOp KernelBuilder::forEachWorkTile(Value work) {
   return loop;
 }
 
-ForEachKOp KernelBuilder::forEachK(Value start, Value end, int64_t step) {
-  auto loop = ForEachKOp::create(*this, TypeRange(), start, end,
-                                 /*inits=*/ValueRange(), step);
+ForEachKOp KernelBuilder::forEachK(Value start, Value end, int64_t step,
+                                   ValueRange initial) {
+  auto loop =
+      ForEachKOp::create(*this, initial.getTypes(), start, end, initial, step);
   Block &body = loop.getBody().emplaceBlock();
-  body.addArguments({getIndexType(), getIndexType(), getI1Type()},
-                    {getLoc(), getLoc(), getLoc()});
+  SmallVector<Type> types = {getIndexType(), getIndexType(), getI1Type()};
+  llvm::append_range(types, initial.getTypes());
+  body.addArguments(types, SmallVector<Location>(types.size(), getLoc()));
   setInsertionPointToStart(&body);
-  setInsertionPoint(mxgpu::YieldOp::create(*this));
+  setInsertionPoint(
+      mxgpu::YieldOp::create(*this, body.getArguments().drop_front(3)));
   return loop;
 }

@@ -76,7 +76,9 @@ public:
   /// Before its end the loop over units that come by a ring goes on to the
   /// next.
   ForEachWorkTileOp forEachWorkTile(mlir::Value work);
-  ForEachKOp forEachK(mlir::Value start, mlir::Value end, int64_t step);
+  /// Its body yields the carried values as they are until told otherwise.
+  ForEachKOp forEachK(mlir::Value start, mlir::Value end, int64_t step,
+                      mlir::ValueRange initial = {});
 };
 
 /// Builds the kernel of an operation and launches it in its place. Fails with

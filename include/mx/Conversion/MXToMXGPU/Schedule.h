@@ -48,23 +48,32 @@ struct MatmulProblem {
   int64_t getScaleTileK() const;
 };
 
-/// The problem of `op`, or none if no block-scaled instruction multiplies its
-/// operands.
-std::optional<MatmulProblem> getMatmulProblem(MatmulOpInterface op);
+/// The problem of `op`, or none if `target` does not multiply its operands.
+std::optional<MatmulProblem> getMatmulProblem(MatmulOpInterface op,
+                                              const target::TargetInfo &target);
 
 /// The rings and scales of a kernel: what a stage of each holds, how many there
-/// are, and who fills and empties them.
+/// are, and who fills and empties them. Null where there are none.
 struct MatmulBuffers {
-  /// From the loads to the tensor core, fields "a", "b", "sfa", "sfb", and from
-  /// there to the epilogue, field "d".
-  RingType inputs, accumulators;
+  /// From the loads on, fields "a", "sfa", "b" and "sfb". Where operands are
+  /// dequantized in the kernel, those of B have a ring of their own.
+  RingType inputs, bInputs;
+  RingType getBInputs() const { return bInputs ? bInputs : inputs; }
+  /// From the threads that dequantize B to the tensor core, field "b".
+  RingType operands;
+  /// From the tensor core to the epilogue, field "d".
+  RingType accumulators;
   /// Rows on their way to bulk stores, field "c", and work tiles that a warp
-  /// tells the others of, field "unit"; null where there are none.
+  /// tells the others of, field "unit".
   RingType staging, units;
   /// Scales in tensor memory.
   ScalesType aScales, bScales;
   /// What multiplies the inputs of a stage.
   MmaAttrInterface mma;
+  /// How the threads that store the result hold the sums of a tile.
+  FragmentLayoutAttr sums;
+  /// Their warps, and those of all other roles but the one for `units`.
+  int64_t epilogueWarps = 0, otherWarps = 0;
 };
 
 /// Of a schedule whose stages are chosen. Results that bulk stores cannot write
@@ -83,8 +92,16 @@ struct ScheduleBudget : MemoryLayout {
   int64_t threads;
 };
 
-/// Warps of the epilogue, of which each reads a quarter of tensor memory.
+/// Warps of an epilogue that reads tensor memory, each a quarter of it.
 inline constexpr int64_t kEpilogueWarps = 4;
+
+/// Elements of the reduction that a stage has where operands are dequantized in
+/// the kernel: a row of them as bf16 is as long as the widest swizzle.
+inline constexpr int64_t kDequantizedTileK = 64;
+/// Of bf16, that one wgmma multiplies.
+inline constexpr int64_t kDequantizedK = 16;
+/// Warps that dequantize B.
+inline constexpr int64_t kDequantizeWarps = 4;
 
 /// Answers of cluster launch control, of 16 bytes (PTX ISA,
 /// clusterlaunchcontrol.try_cancel), or work tiles of groups. There are two, so

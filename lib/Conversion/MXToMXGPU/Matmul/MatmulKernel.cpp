@@ -58,20 +58,14 @@ static void buildScheduleRole(ProductKernel &kernel, const Policies &policies,
   KernelBuilder &body = kernel.body;
   OpBuilder::InsertionGuard guard(body);
   bool isAsked = kernel.product.buffers.units.getProducer() == AsyncKind::Clc;
-  body.role("schedule", 1, /*elected=*/isAsked);
+  RoleOp role = body.role("schedule", 1, /*elected=*/isAsked);
+  // It is in the warpgroup of the loads.
+  ArrayRef<int64_t> registers = kernel.product.schedule.getRegisters();
+  if (!registers.empty())
+    role.setRegisters(registers.back());
   body.forEachWorkTile(policies.work->getScheduler());
   Value stage = ProducerAcquireOp::create(body, units).getStage();
   ProducerCommitOp::create(body, stage, Value());
-}
-
-/// The warpgroup of the epilogue holds accumulators in its registers, the other
-/// needs few.
-static void divideRegisters(KernelOp kernelOp, ScheduleAttr schedule) {
-  ArrayRef<int64_t> registers = schedule.getRegisters();
-  if (registers.empty())
-    return;
-  for (RoleOp role : kernelOp.getBody().getOps<RoleOp>())
-    role.setRegisters(registers[role.getWarps() == kEpilogueWarps ? 0 : 1]);
 }
 
 static void launch(ProductKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
@@ -100,7 +94,6 @@ void mx::mxgpu::buildProduct(ProductKernel &kernel, const Policies &policies) {
   Value units = createFrame(kernel, policies);
   policies.mainLoop->buildRoles(*policies.epilogue);
   buildScheduleRole(kernel, policies, units);
-  divideRegisters(kernelOp, schedule);
   launch(kernel, *policies.work, kernelOp);
   policies.mainLoop->freeTemporaries();
 }
@@ -117,14 +110,14 @@ static void buildWhole(const Product &product, gpu::GPUModuleOp module) {
 LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
                                        gpu::GPUModuleOp module,
                                        const target::TargetInfo &target) {
-  if (failed(verifyMatmulSupport(op)))
+  if (failed(verifyMatmulSupport(op, target)))
     return failure();
   auto schedule = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
   if (!schedule)
     return op->emitOpError("expected a schedule: run mx-select-schedule first");
   if (failed(verifyScheduleSupport(op, schedule, target)))
     return failure();
-  std::string why = explainDirectStores(*getMatmulProblem(op));
+  std::string why = explainDirectStores(*getMatmulProblem(op, target));
   if (schedule.getEpilogue() == Epilogue::TmaStore && !why.empty()) {
     op->emitRemark("epilogue = direct instead of tma_store: ") << why;
     schedule = ScheduleAttr::get(op->getContext(),

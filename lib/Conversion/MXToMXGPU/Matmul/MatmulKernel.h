@@ -15,7 +15,8 @@
 namespace mx::mxgpu {
 
 /// Says at `op` what kernels support where it asks for more.
-llvm::LogicalResult verifyMatmulSupport(MatmulOpInterface op);
+llvm::LogicalResult verifyMatmulSupport(MatmulOpInterface op,
+                                        const target::TargetInfo &target);
 /// The same for a schedule of `op`, which itself is supported.
 llvm::LogicalResult verifyScheduleSupport(MatmulOpInterface op,
                                           ScheduleAttr schedule,

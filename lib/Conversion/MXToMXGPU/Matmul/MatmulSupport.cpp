@@ -8,6 +8,7 @@
 
 #include "MatmulKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Target/MmaFamilies.h"
 
 using namespace mlir;
 using namespace mx;
@@ -20,6 +21,13 @@ static InFlightDiagnostic emitLayoutError(MatmulOpInterface op, MemRefType type,
          << type;
 }
 
+/// What multiplies, in messages.
+static std::string getInstruction(const target::ProductForm &product) {
+  if (product.family == target::MmaFamily::Tcgen05)
+    return "kind::" + std::string(target::getInfo(product.kind).name);
+  return target::getInfo(product.family).name;
+}
+
 /// What a static reduction must be, and the nearest that it can.
 static LogicalResult verifyReduction(MatmulOpInterface op,
                                      const target::ProductForm &product) {
@@ -29,8 +37,7 @@ static LogicalResult verifyReduction(MatmulOpInterface op,
     return success();
   InFlightDiagnostic diag =
       op->emitOpError("expected a reduction of a multiple of ")
-      << multiple
-      << " elements for kind::" << target::getInfo(product.kind).name << " of "
+      << multiple << " elements for " << getInstruction(product) << " of "
       << target::getName(product.a->type) << " and "
       << target::getName(product.b->type) << " on the GPU, found " << k;
   diag.attachNote() << "the nearest are " << k / multiple * multiple << " and "
@@ -82,7 +89,8 @@ static LogicalResult verifyResultForm(MatmulOpInterface op) {
          << unit << " columns on the GPU, found " << columns;
 }
 
-LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op) {
+LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
+                                             const target::TargetInfo &target) {
   if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
     return failure();
   bool isGrouped = op.getRaggedOrNone() != RaggedKind::None;
@@ -111,7 +119,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op) {
              << "slice of others, " << scaleType
              << ": make them an argument of their own";
   }
-  std::optional<MatmulProblem> problem = getMatmulProblem(op);
+  std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
   if (!problem)
     return op->emitOpError("expected operands that the tensor core multiplies, "
                            "found ")
@@ -147,8 +155,8 @@ mx::mxgpu::verifyScheduleSupport(MatmulOpInterface op, ScheduleAttr schedule,
     return op->emitOpError("expected a schedule with a number of stages (run "
                            "mx-select-schedule first) on the GPU, found ")
            << schedule;
-  auto error =
-      checkSchedule(*getMatmulProblem(op), schedule.getFields(), target);
+  auto error = checkSchedule(*getMatmulProblem(op, target),
+                             schedule.getFields(), target);
   if (!error)
     return success();
   InFlightDiagnostic diag = op->emitOpError(error->message);

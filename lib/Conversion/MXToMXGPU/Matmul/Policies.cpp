@@ -11,6 +11,7 @@
 #include "Epilogue/ScatteredEpilogue.h"
 #include "Epilogue/StagedEpilogue.h"
 #include "MainLoop/BlockScaledMainLoop.h"
+#include "MainLoop/DequantizedMainLoop.h"
 #include "Work/MaskedWork.h"
 #include "Work/ReductionWork.h"
 #include "Work/SplitWork.h"
@@ -43,6 +44,19 @@ static std::unique_ptr<OperandB> createB(ProductKernel &kernel,
   return std::make_unique<WholeB>(kernel, work);
 }
 
+static std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+                                                WorkPolicy &work, OperandB &b) {
+  switch (kernel.product.problem.product.family) {
+  case target::MmaFamily::Tcgen05:
+    return std::make_unique<BlockScaledMainLoop>(kernel, work, b);
+  case target::MmaFamily::Wgmma:
+    return std::make_unique<DequantizedMainLoop>(kernel, work, b);
+  case target::MmaFamily::MmaSync:
+    break;
+  }
+  llvm_unreachable("a family without products");
+}
+
 static std::unique_ptr<EpiloguePolicy> createEpilogue(ProductKernel &kernel,
                                                       WorkPolicy &work) {
   const Product &product = kernel.product;
@@ -57,5 +71,5 @@ static std::unique_ptr<EpiloguePolicy> createEpilogue(ProductKernel &kernel,
 
 Policies::Policies(ProductKernel &kernel)
     : work(createWork(kernel)), b(createB(kernel, *work)),
-      mainLoop(std::make_unique<BlockScaledMainLoop>(kernel, *work, *b)),
+      mainLoop(createMainLoop(kernel, *work, *b)),
       epilogue(createEpilogue(kernel, *work)) {}

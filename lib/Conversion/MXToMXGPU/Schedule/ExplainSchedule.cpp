@@ -8,12 +8,20 @@
 
 #include "ExplainSchedule.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Target/MmaFamilies.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+
+/// What multiplies, as the PTX ISA calls it.
+static StringRef getInstruction(const MatmulProblem &problem) {
+  if (problem.product.family == target::MmaFamily::Tcgen05)
+    return target::getInfo(problem.product.kind).name;
+  return target::getInfo(problem.product.family).name;
+}
 
 /// Candidates that the table shows.
 static constexpr size_t kShown = 8;
@@ -232,8 +240,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   os << ": " << getSize(problem.m) << " x " << getSize(problem.n) << " x "
      << getSize(problem.k) << ", " << getName(problem.product.a->type) << " x "
      << getName(problem.product.b->type) << " in blocks of "
-     << problem.product.blockSize << " ("
-     << target::getInfo(problem.product.kind).name << ") to "
+     << problem.product.blockSize << " (" << getInstruction(problem) << ") to "
      << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
      << target.chip << " with " << target.smCount << " SMs\n";
   os << "  schedule: " << schedule << '\n';
@@ -276,14 +283,21 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   os << "\nshared memory of a CTA, bytes: " << budget.smem.getUsed() << " of "
      << target.smemPerCta << '\n';
   printMap(os, budget.smem, target.smemPerCta);
-  os << "\ntensor memory, columns of 128 lanes: " << budget.tmem.getUsed()
-     << " of " << target.tmemColumns << ", " << budget.tmemAllocated
-     << " allocated\n";
-  printMap(os, budget.tmem, target.tmemColumns);
+  if (target.tmemColumns) {
+    os << "\ntensor memory, columns of 128 lanes: " << budget.tmem.getUsed()
+       << " of " << target.tmemColumns << ", " << budget.tmemAllocated
+       << " allocated\n";
+    printMap(os, budget.tmem, target.tmemColumns);
+  }
   os << "\nthreads of a CTA: " << budget.threads;
-  if (ArrayRef<int64_t> registers = schedule.getRegisters(); !registers.empty())
+  ArrayRef<int64_t> registers = schedule.getRegisters();
+  if (registers.size() == 2)
     os << ", with " << registers[0] << " registers in the epilogue and "
        << registers[1] << " elsewhere\n\n";
+  else if (registers.size() == 3)
+    os << ", with " << registers[0] << " registers where they multiply, "
+       << registers[1] << " where they dequantize, and " << registers[2]
+       << " elsewhere\n\n";
   else
     os << ", of up to "
        << std::min<int64_t>(target.registersPerThread,

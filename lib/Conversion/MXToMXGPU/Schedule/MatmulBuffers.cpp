@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Conversion/MXToMXGPU/Schedule.h"
+#include "BufferTypes.h"
 #include "mx/Target/TargetInfo.h"
 #include <numeric>
 
@@ -17,15 +17,9 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// Types of a matmul's rings and scales.
-struct BufferTypes {
-  const MatmulProblem &problem;
-  const ScheduleFields &fields;
-  MLIRContext *context = problem.a.getContext();
-  int64_t ctas = fields.ctaPair ? 2 : 1;
-  Scope scope = fields.ctaPair ? Scope::Pair : Scope::Cta;
-  int64_t tileM = fields.tile[0], tileN = fields.tile[1],
-          tileK = fields.tile[2];
+/// Types of tensor cores that take operands and scales as they are.
+struct BlockScaledTypes : BufferTypes {
+  using BufferTypes::BufferTypes;
 
   /// Rows as long as the swizzle's span, at most 128 bytes; several panels if
   /// the reduction is longer.
@@ -41,41 +35,9 @@ struct BufferTypes {
                            getSwizzle(elements * bits / 8), form.padded);
   }
 
-  /// The swizzle that is as long as a row, or none if there is no such swizzle.
-  static mxgpu::Swizzle getSwizzle(int64_t bytes) {
-    return symbolizeSwizzle(static_cast<uint32_t>(bytes))
-        .value_or(mxgpu::Swizzle::None);
-  }
-
-  /// Whole scale tiles, each as two rows of 256 bytes, the longest that a box
-  /// can have.
-  BufferType getScales(int64_t rows) const {
-    return BufferType::get(context, Space::Smem,
-                           {ceilDiv(rows, kScaleTileRows), getScaleTiles(), 2,
-                            kScaleTileBytes / 2},
-                           problem.scales, mxgpu::Swizzle::None);
-  }
-
   ScalesType getTmemScales(int64_t rows) const {
     return ScalesType::get(context, roundUp(rows, kScaleTileRows),
                            getScaleTiles(), problem.scales);
-  }
-
-  int64_t getScaleTiles() const {
-    return ceilDiv(tileK, problem.getScaleTileK());
-  }
-
-  RingType getRing(int64_t stages, ArrayRef<StringRef> names,
-                   ArrayRef<BufferType> buffers, AsyncKind producer,
-                   int64_t producerThreads, AsyncKind consumer,
-                   int64_t consumerThreads, Scope scope,
-                   int64_t overlap = 0) const {
-    SmallVector<StringAttr> attrs;
-    for (StringRef name : names)
-      attrs.push_back(StringAttr::get(context, name));
-    return RingType::get(context, stages, attrs, buffers, producer,
-                         producerThreads, consumer, consumerThreads, scope,
-                         overlap);
   }
 
   RingType getInputs() const {
@@ -83,7 +45,7 @@ struct BufferTypes {
                    {getOperand(tileM / ctas, problem.a, *problem.product.a),
                     getOperand(tileN / ctas, problem.b, *problem.product.b),
                     getScales(tileM / ctas), getScales(tileN)},
-                   AsyncKind::Tma, 1, AsyncKind::Mma, 1, scope);
+                   {AsyncKind::Tma}, {AsyncKind::Mma}, scope);
   }
 
   RingType getAccumulators() const {
@@ -94,22 +56,9 @@ struct BufferTypes {
                                     static_cast<unsigned>(tileM),
                                     static_cast<unsigned>(tileN))},
         Float32Type::get(context), mxgpu::Swizzle::None);
-    return getRing(fields.accumulators, {"d"}, {sums}, AsyncKind::Mma, 1,
-                   AsyncKind::Threads, kEpilogueWarps * target::kWarpSize,
+    return getRing(fields.accumulators, {"d"}, {sums}, {AsyncKind::Mma},
+                   {AsyncKind::Threads, kEpilogueWarps * target::kWarpSize},
                    scope, fields.overlap);
-  }
-
-  /// The sums of a split reduction are stored as f32.
-  RingType getStaging() const {
-    Type out = fields.splitK > 1 ? Float32Type::get(context) : problem.out;
-    int64_t bits = out.getIntOrFloatBitWidth();
-    int64_t columns = getStagedColumns(tileN / problem.numB, bits);
-    int64_t warpRows =
-        getMma().getSumType(out, columns).getLayout().getWarpRows();
-    auto rows = BufferType::get(context, Space::Smem, {warpRows, columns}, out,
-                                getSwizzle(columns * bits / 8));
-    return getRing(fields.staging, {"c"}, {rows}, AsyncKind::Threads,
-                   target::kWarpSize, AsyncKind::TmaStore, 1, Scope::Warp);
   }
 
   MmaAttrInterface getMma() const {
@@ -118,17 +67,9 @@ struct BufferTypes {
                                problem.product.blockSize);
   }
 
-  /// A dedicated warp passes the work tiles to the other roles.
-  RingType getUnits() const {
-    bool isGrouped = problem.ragged != RaggedKind::None;
-    if (!isGrouped && fields.tileLoop != TileLoop::Clc)
-      return {};
-    auto unit = BufferType::get(
-        context, Space::Smem, {isGrouped ? kGroupWorkTileBytes : kUnitBytes},
-        IntegerType::get(context, 8), mxgpu::Swizzle::None);
-    return getRing(kUnitSlots, {"unit"}, {unit},
-                   isGrouped ? AsyncKind::Groups : AsyncKind::Clc, 1,
-                   AsyncKind::Roles, 1, isGrouped ? Scope::Cta : scope);
+  FragmentLayoutAttr getSums() const {
+    FragmentDigits digits = getMma().getSumDigits(tileN);
+    return FragmentLayoutAttr::get(context, digits.threads, digits.values);
   }
 };
 
@@ -142,45 +83,72 @@ int64_t mx::mxgpu::getStagedColumns(int64_t tileN, int64_t bits) {
   return std::gcd(tileN, kStagedRowBytes * 8 / bits);
 }
 
-MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
-                                    const ScheduleFields &fields) {
-  BufferTypes types{problem, fields};
+static MatmulBuffers getBlockScaledBuffers(const MatmulProblem &problem,
+                                           const ScheduleFields &fields) {
+  BlockScaledTypes types(problem, fields);
   MatmulBuffers buffers;
   buffers.inputs = types.getInputs();
   buffers.accumulators = types.getAccumulators();
+  buffers.sums = types.getSums();
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
-    buffers.staging = types.getStaging();
+    buffers.staging = types.getStaging(buffers.sums);
   buffers.units = types.getUnits();
   buffers.aScales = types.getTmemScales(fields.tile[0] / types.ctas);
   buffers.bScales = types.getTmemScales(fields.tile[1]);
   buffers.mma = types.getMma();
+  buffers.epilogueWarps = kEpilogueWarps;
+  buffers.otherWarps = 2; // loads, and the tensor core
   return buffers;
+}
+
+MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
+                                    const ScheduleFields &fields) {
+  switch (problem.product.family) {
+  case target::MmaFamily::Tcgen05:
+    return getBlockScaledBuffers(problem, fields);
+  case target::MmaFamily::Wgmma:
+    return getDequantizedBuffers(problem, fields);
+  case target::MmaFamily::MmaSync:
+    break;
+  }
+  llvm_unreachable("a family without products");
 }
 
 /// In the order in which a kernel makes its rings.
 static SmallVector<RingRequest, 4> getRequests(const MatmulBuffers &buffers) {
-  SmallVector<RingRequest, 4> requests = {{"in", buffers.inputs},
-                                          {"acc", buffers.accumulators}};
+  SmallVector<RingRequest, 4> requests = {{"in", buffers.inputs}};
+  if (buffers.bInputs)
+    requests.push_back({"in_b", buffers.bInputs});
+  if (buffers.operands)
+    requests.push_back({"operands", buffers.operands});
+  if (buffers.accumulators)
+    requests.push_back({"acc", buffers.accumulators});
   if (buffers.staging)
-    requests.push_back({"staging", buffers.staging, kEpilogueWarps});
+    requests.push_back({"staging", buffers.staging, buffers.epilogueWarps});
   if (buffers.units)
     requests.push_back({"units", buffers.units});
   return requests;
 }
 
+static SmallVector<ScalesRequest, 2> getScales(const MatmulBuffers &buffers,
+                                               int64_t slots) {
+  if (!buffers.aScales)
+    return {};
+  return {{"sfa", buffers.aScales, slots}, {"sfb", buffers.bScales, slots}};
+}
+
 ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers,
                                int64_t scaleStages,
                                const target::TargetInfo &target)
-    : MemoryLayout(getRequests(buffers),
-                   {{"sfa", buffers.aScales, scaleStages},
-                    {"sfb", buffers.bScales, scaleStages}}),
+    : MemoryLayout(getRequests(buffers), getScales(buffers, scaleStages)),
       buffers(buffers) {
   tmemAllocated = target::tmemAllocationColumns(
       target, static_cast<unsigned>(tmem.getUsed()));
-  // The epilogue, the loads, the tensor core, and the role that requests work
-  // tiles.
-  threads = (kEpilogueWarps + 2 + (buffers.units ? 1 : 0)) * target::kWarpSize;
+  // One more role requests work tiles.
+  int64_t warps =
+      buffers.epilogueWarps + buffers.otherWarps + (buffers.units ? 1 : 0);
+  threads = warps * target::kWarpSize;
 }
 
 ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,

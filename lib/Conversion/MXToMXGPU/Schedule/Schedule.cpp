@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mx/Conversion/MXToMXGPU/Schedule.h"
+#include "ScheduleRules.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -20,7 +20,9 @@ using namespace mx::mxgpu;
 // Problem
 //===----------------------------------------------------------------------===//
 
-std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOpInterface op) {
+std::optional<MatmulProblem>
+mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
+                            const target::TargetInfo &target) {
   auto getLast = [](ShapedType type, int64_t fromEnd) {
     return type.getDimSize(type.getRank() - fromEnd);
   };
@@ -32,7 +34,8 @@ std::optional<MatmulProblem> mx::mxgpu::getMatmulProblem(MatmulOpInterface op) {
   auto scales = getScaleFormat(getElementTypeOrSelf(op.getAScales().getType()));
   if (!a || !b || !scales)
     return std::nullopt;
-  auto product = target::lookupProduct(*a, *b, op.getBlockSize(), *scales);
+  auto product = target::lookupProduct(target.mmaFamily, *a, *b,
+                                       op.getBlockSize(), *scales);
   if (!product)
     return std::nullopt;
   MatmulProblem problem;
@@ -148,20 +151,6 @@ static ScheduleError overflow(const Memory &memory, int64_t limit,
   return error;
 }
 
-/// Scales of B come in tiles of 128 columns, and a tile may begin in the middle
-/// of one. Tiles narrower than 64 columns therefore only work if there is a
-/// single one. Dynamic sizes are checked at the launch.
-static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
-                                                 int64_t tileN) {
-  if (tileN % 64 == 0 || ShapedType::isDynamic(problem.n) || problem.n <= tileN)
-    return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected a tile of 64, 128, 192 or 256 columns, or one "
-                    "that covers the {0} of the matrix, found {1}",
-                    problem.n, tileN),
-      {}};
-}
-
 /// No split of a static reduction may be empty. Splits of a dynamic one may be.
 static std::optional<ScheduleError> checkSplit(const MatmulProblem &problem,
                                                const ScheduleFields &fields) {
@@ -223,40 +212,25 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
   return std::nullopt;
 }
 
+/// The mean with which threads are launched must be below 256, and roles need
+/// what ptxas 13.0 does not spill with.
 static std::optional<ScheduleError>
-checkRegisters(const ScheduleFields &fields) {
-  constexpr int64_t kEpilogue = target::kEpilogueRegisters;
-  constexpr int64_t kOther = target::kIssueRegisters;
-  ArrayRef<int64_t> registers = fields.registers;
-  if (registers.empty())
+checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields) {
+  if (fields.registers.empty())
     return std::nullopt;
-  // Threads are launched with the mean of both, which must be below 256.
-  constexpr int64_t kSum =
-      2 * (target::kSetMaxNRegMax - target::kSetMaxNRegStep);
-  if (registers[0] >= kEpilogue && registers[1] >= kOther &&
-      registers[0] + registers[1] <= kSum)
-    return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected at least {0} registers for the epilogue and {1} "
-                    "for the other roles, at most {2} together, found "
-                    "registers = [{3}, {4}]",
-                    kEpilogue, kOther, kSum, registers[0], registers[1]),
-      {}};
+  bool isBlockScaled = problem.product.family == target::MmaFamily::Tcgen05;
+  return isBlockScaled ? checkBlockScaledRegisters(fields)
+                       : checkDequantizedRegisters(fields);
 }
 
 std::optional<ScheduleError>
 mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target) {
-  if (std::string error = target::checkMmaKind(target, problem.product.kind);
-      !error.empty())
-    return ScheduleError{error, {}};
-  if (std::string error =
-          target::checkMmaShape(problem.product.kind, fields.ctaPair ? 2 : 1,
-                                fields.tile[0], fields.tile[1]);
-      !error.empty())
-    return ScheduleError{error, {}};
-  if (auto error = checkColumns(problem, fields.tile[1]))
+  bool isBlockScaled = problem.product.family == target::MmaFamily::Tcgen05;
+  auto checkFamily =
+      isBlockScaled ? checkBlockScaledSchedule : checkDequantizedSchedule;
+  if (auto error = checkFamily(problem, fields, target))
     return error;
   if (auto error = checkGroups(problem, fields))
     return error;
@@ -264,17 +238,10 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
     return error;
   if (auto error = checkSplit(problem, fields))
     return error;
-  if (auto error = checkRegisters(fields))
+  if (auto error = checkRegisters(problem, fields))
     return error;
   ScheduleFields chosen = fields;
   chosen.stages = std::max<int64_t>(fields.stages, 1);
-  // The copies of a step are done when its stage is released.
-  if (fields.stages && fields.scaleStages > fields.stages)
-    return ScheduleError{
-        llvm::formatv("expected at most as many scale stages as stages ({0}), "
-                      "found {1}",
-                      fields.stages, fields.scaleStages),
-        {}};
   ScheduleBudget budget = getBudget(problem, chosen, target);
   if (budget.tmem.getUsed() > target.tmemColumns)
     return overflow(budget.tmem, target.tmemColumns, "columns of tensor memory",

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleGrid.h"
+#include "ScheduleRules.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include <tuple>
 
@@ -109,34 +110,91 @@ static SmallVector<int64_t> getSplitChoices(const MatmulProblem &problem,
   return choices;
 }
 
-std::vector<Candidate>
-mx::mxgpu::rankSchedules(const MatmulProblem &problem,
-                         const target::TargetInfo &target) {
+namespace {
+
+/// Collects the legal schedules of a problem.
+class Candidates {
+public:
+  Candidates(const MatmulProblem &problem, const target::TargetInfo &target)
+      : problem(problem), target(target) {
+    if (canStoreByTma(problem))
+      epilogues.push_back(Epilogue::TmaStore);
+  }
+
+  void addBlockScaled();
+  void addDequantized();
+
+  std::vector<Candidate> take() { return std::move(candidates); }
+
+private:
+  /// All splits, and rasters for each.
+  void forEachSplit(ScheduleFields fields,
+                    llvm::function_ref<void(ScheduleFields, bool)> add);
+  void addLoops(ScheduleFields fields, bool isPersistent);
+  void addRasters(ScheduleFields fields);
+
+  const MatmulProblem &problem;
+  const target::TargetInfo &target;
   std::vector<Candidate> candidates;
-  SmallVector<std::pair<RasterOrder, int64_t>> rasters;
-  auto considerLoops = [&](ScheduleFields fields, bool isPersistent) {
-    for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
-      if (loop == TileLoop::Clc && !isPersistent)
-        continue;
-      fields.tileLoop = loop;
-      fields.stages = getMaxStages(problem, fields, target);
-      if (!fields.stages || checkSchedule(problem, fields, target))
-        continue;
-      for (auto [order, group] : rasters) {
-        fields.rasterOrder = order;
-        fields.rasterGroup = group;
-        candidates.push_back(
-            {fields, getModelledCost(problem, fields, target)});
-      }
-    }
-  };
   SmallVector<Epilogue, 2> epilogues = {Epilogue::Direct};
-  if (canStoreByTma(problem))
-    epilogues.push_back(Epilogue::TmaStore);
+  SmallVector<std::pair<RasterOrder, int64_t>> rasters;
+};
+
+} // namespace
+
+void Candidates::addRasters(ScheduleFields fields) {
+  fields.stages = getMaxStages(problem, fields, target);
+  if (!fields.stages || checkSchedule(problem, fields, target))
+    return;
+  for (auto [order, group] : rasters) {
+    fields.rasterOrder = order;
+    fields.rasterGroup = group;
+    candidates.push_back({fields, getModelledCost(problem, fields, target)});
+  }
+}
+
+void Candidates::addLoops(ScheduleFields fields, bool isPersistent) {
+  addRasters(fields);
+  if (!isPersistent)
+    return;
+  fields.tileLoop = TileLoop::Clc;
+  addRasters(fields);
+}
+
+void Candidates::forEachSplit(
+    ScheduleFields fields, llvm::function_ref<void(ScheduleFields, bool)> add) {
+  for (int64_t split : getSplitChoices(problem, fields, target)) {
+    fields.splitK = split;
+    rasters = getRasterChoices(problem, fields, target);
+    Grid grid = getGrid(problem, fields, target);
+    bool isPersistent = grid.rowTiles * grid.columnTiles * split > grid.workers;
+    for (Epilogue epilogue : epilogues) {
+      fields.epilogue = epilogue;
+      add(fields, isPersistent);
+    }
+  }
+}
+
+void Candidates::addBlockScaled() {
   struct Slots {
     int64_t accumulators, overlap;
   };
   constexpr Slots kSlots[] = {{1, 0}, {2, 0}, {2, 64}, {2, 128}};
+  auto add = [&](ScheduleFields fields, bool isPersistent) {
+    for (Slots slots : kSlots) {
+      if (slots.overlap && fields.tile[1] != 256)
+        continue;
+      // One unit a worker has no next accumulator.
+      if (slots.accumulators > 1 && !isPersistent)
+        continue;
+      fields.accumulators = slots.accumulators;
+      fields.overlap = slots.overlap;
+      for (int64_t scaleStages : {1, 2}) {
+        fields.scaleStages = scaleStages;
+        addLoops(fields, isPersistent);
+      }
+    }
+  };
   // The second CTA of a pair would multiply nothing.
   bool hasPairs = ShapedType::isDynamic(problem.m) || problem.m > 128;
   for (bool ctaPair : {false, true}) {
@@ -147,30 +205,31 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
         ScheduleFields fields;
         fields.ctaPair = ctaPair;
         fields.tile = {ctaPair ? 256 : 128, columns, depth};
-        for (int64_t split : getSplitChoices(problem, fields, target)) {
-          fields.splitK = split;
-          rasters = getRasterChoices(problem, fields, target);
-          Grid grid = getGrid(problem, fields, target);
-          bool isPersistent =
-              grid.rowTiles * grid.columnTiles * split > grid.workers;
-          for (Slots slots : kSlots) {
-            if (slots.overlap && columns != 256)
-              continue;
-            // One unit a worker has no next accumulator.
-            if (slots.accumulators > 1 && !isPersistent)
-              continue;
-            for (int64_t scaleStages : {1, 2})
-              for (Epilogue epilogue : epilogues) {
-                fields.accumulators = slots.accumulators;
-                fields.overlap = slots.overlap;
-                fields.scaleStages = scaleStages;
-                fields.epilogue = epilogue;
-                considerLoops(fields, isPersistent);
-              }
-          }
-        }
+        forEachSplit(fields, add);
       }
   }
+}
+
+void Candidates::addDequantized() {
+  for (int64_t rows : {64, 128, 256})
+    for (int64_t columns : {64, 128, 256}) {
+      ScheduleFields fields;
+      fields.tile = {rows, columns, kDequantizedTileK};
+      fields.registers = getDequantizedRegisters(fields);
+      forEachSplit(fields,
+                   [&](ScheduleFields fields, bool) { addRasters(fields); });
+    }
+}
+
+std::vector<Candidate>
+mx::mxgpu::rankSchedules(const MatmulProblem &problem,
+                         const target::TargetInfo &target) {
+  Candidates all(problem, target);
+  if (problem.product.family == target::MmaFamily::Tcgen05)
+    all.addBlockScaled();
+  else
+    all.addDequantized();
+  std::vector<Candidate> candidates = all.take();
   llvm::sort(candidates, [](const Candidate &x, const Candidate &y) {
     return getRank(x) < getRank(y);
   });

@@ -9,6 +9,7 @@
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "ScheduleGrid.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Target/Wgmma.h"
 
 using namespace mlir;
 using namespace mx;
@@ -26,13 +27,50 @@ StringRef ModelledCost::getPipe() const {
   return slowest == port ? "shared memory" : slowest == fill ? "fill" : "ring";
 }
 
+/// Bytes of shared memory that a step writes and reads where operands are
+/// dequantized: A once each, B twice, as it is and dequantized, and the latter
+/// again by the instructions of each 64 rows.
+static int64_t getDequantizedBytes(const ScheduleFields &fields,
+                                   const MatmulBuffers &buffers) {
+  int64_t reads = fields.tile[0] / target::kWgmmaM;
+  return 2 * buffers.inputs.getStageBytes() +
+         2 * buffers.bInputs.getStageBytes() +
+         (1 + reads) * buffers.operands.getStageBytes();
+}
+
+/// Cycles of shared memory in a step.
+static int64_t getPortCycles(const ScheduleFields &fields,
+                             const MatmulBuffers &buffers,
+                             const target::Rates &rates) {
+  if (buffers.operands)
+    return ceilDiv(getDequantizedBytes(fields, buffers),
+                   rates.smemReadBytesPerClk);
+  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
+  return products *
+         target::mmaPortCycles(rates, fields.ctaPair ? 2 : 1, fields.tile[1]);
+}
+
+/// Waits, and scale copies that are not hidden.
+static int64_t getStepCycles(const ScheduleFields &fields,
+                             const MatmulBuffers &buffers,
+                             const target::Rates &rates) {
+  int64_t cycles = rates.stepCycles;
+  if (!buffers.aScales || fields.scaleStages > 1)
+    return cycles;
+  cycles += rates.copyLatency;
+  for (ScalesType scales : {buffers.aScales, buffers.bScales})
+    cycles += scales.getColumns() / target::kScaleColumnsPerGroup *
+              rates.scaleTileCycles;
+  return cycles;
+}
+
 ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
                                         const ScheduleFields &fields,
                                         const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
   Grid grid = getGrid(problem, fields, target);
   ModelledCost cost;
-  int64_t ctas = fields.ctaPair ? 2 : 1, tileN = fields.tile[1];
+  int64_t tileN = fields.tile[1];
   int64_t tiles = grid.rowTiles * grid.columnTiles;
   cost.units = tiles * fields.splitK;
   cost.waves = ceilDiv(cost.units, grid.workers);
@@ -44,30 +82,28 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   MatmulBuffers buffers = getBuffers(problem, fields);
   int64_t products = ceilDiv(elements, buffers.mma.getMmaShape().k);
   cost.mma = products * buffers.mma.getCycles(rates);
-  cost.port = products * target::mmaPortCycles(rates, ctas, tileN);
+  cost.port = steps * getPortCycles(fields, buffers, rates);
   int64_t stageBytes = buffers.inputs.getStageBytes();
+  if (buffers.bInputs)
+    stageBytes += buffers.bInputs.getStageBytes();
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;
   cost.ring = ceilDiv(steps * (rates.loadLatency + stageFill) + cost.mma,
                       fields.stages);
-  int64_t stepCycles = rates.stepCycles;
-  if (fields.scaleStages == 1) {
-    stepCycles += rates.copyLatency;
-    for (ScalesType scales : {buffers.aScales, buffers.bScales})
-      stepCycles += scales.getColumns() / target::kScaleColumnsPerGroup *
-                    rates.scaleTileCycles;
-  }
-  cost.steps = steps * stepCycles;
+  cost.steps = steps * getStepCycles(fields, buffers, rates);
   int64_t loop =
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring});
 
   // The epilogue of one CTA.
   bool isSplit = fields.splitK > 1;
   int64_t outBits = isSplit ? 32 : problem.getOutBits();
-  int64_t storedRows = std::min<int64_t>(grid.m, kScaleTileRows);
+  int64_t rows = fields.tile[0] / (fields.ctaPair ? 2 : 1);
+  int64_t storedRows = std::min(grid.m, rows);
   int64_t storedBytes =
       ceilDiv(storedRows * std::min(grid.n, tileN) * outBits, 8);
-  int64_t read = ceilDiv(kScaleTileRows * tileN * 4, rates.tmemReadBytesPerClk);
+  int64_t read = 0; // of sums in tensor memory
+  if (buffers.accumulators)
+    read = ceilDiv(kScaleTileRows * tileN * 4, rates.tmemReadBytesPerClk);
   int64_t latency = rates.directLatency;
   if (fields.epilogue == Epilogue::Direct) {
     bool readsC = problem.accumulate && !isSplit;
@@ -123,10 +159,12 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
 int64_t mx::mxgpu::getIdealCycles(const MatmulProblem &problem,
                                   const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
-  int64_t products =
-      ceilDiv(orAssumed(problem.k), target::getInfo(problem.product.kind).k);
-  // A column of 128 rows is half a cycle of one instruction.
-  int64_t columns =
-      ceilDiv(orAssumed(problem.m) * orAssumed(problem.n), kScaleTileRows);
+  // A column of the rows of one instruction is half a cycle.
+  bool isBlockScaled = problem.product.family == target::MmaFamily::Tcgen05;
+  int64_t rows = isBlockScaled ? kScaleTileRows : target::kWgmmaM;
+  int64_t elements =
+      isBlockScaled ? target::getInfo(problem.product.kind).k : kDequantizedK;
+  int64_t products = ceilDiv(orAssumed(problem.k), elements);
+  int64_t columns = ceilDiv(orAssumed(problem.m) * orAssumed(problem.n), rows);
   return ceilDiv(products * columns, rates.mmaColumnsPerClk * target.smCount);
 }

@@ -63,8 +63,6 @@ struct SelectSchedulePass final
     });
     WalkResult result =
         getOperation().walk([&](MatmulOpInterface op) -> WalkResult {
-          if (std::string why = target::checkTcgen05(*target); !why.empty())
-            return op->emitOpError(why);
           if (!target::lookupRates(*target))
             return op->emitOpError("no rates of chip '")
                    << target->chip << "' are known to choose a schedule by";
@@ -78,7 +76,7 @@ struct SelectSchedulePass final
   /// Leaves an operation that no kernel can do to the message of those who
   /// build kernels.
   void select(MatmulOpInterface op, const target::TargetInfo &target) {
-    std::optional<MatmulProblem> problem = getMatmulProblem(op);
+    std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
     if (!problem)
       return;
     auto given = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);

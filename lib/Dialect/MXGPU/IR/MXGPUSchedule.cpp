@@ -129,7 +129,7 @@ ScheduleAttr ScheduleAttr::get(MLIRContext *context,
                                const ScheduleFields &fields) {
   return get(context, fields.tile, fields.ctaPair, fields.stages,
              fields.accumulators, fields.overlap, fields.scaleStages,
-             fields.splitK, fields.tileLoop,
+             fields.operandStages, fields.splitK, fields.tileLoop,
              RasterAttr::get(context, fields.rasterOrder, fields.rasterGroup),
              fields.epilogue, fields.staging, fields.registers, fields.l2A,
              fields.l2B, fields.pdl);
@@ -143,6 +143,7 @@ ScheduleFields ScheduleAttr::getFields() const {
   fields.accumulators = getAccumulators();
   fields.overlap = getOverlap();
   fields.scaleStages = getScaleStages();
+  fields.operandStages = getOperandStages();
   fields.splitK = getSplitK();
   fields.tileLoop = getTileLoop();
   fields.rasterOrder = getRaster().getOrder();
@@ -177,6 +178,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                          .Case("accumulators", &fields.accumulators)
                          .Case("overlap", &fields.overlap)
                          .Case("scale_stages", &fields.scaleStages)
+                         .Case("operand_stages", &fields.operandStages)
                          .Case("split_k", &fields.splitK)
                          .Case("staging", &fields.staging)
                          .Default(nullptr);
@@ -216,10 +218,11 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
     return failure(parser.parseEqual() || parser.parseLSquare() ||
                    parseEnum(parser, fields.l2A) || parser.parseComma() ||
                    parseEnum(parser, fields.l2B) || parser.parseRSquare());
-  return parser.emitError(loc, "expected tile, cta_pair, stages, accumulators, "
-                               "overlap, scale_stages, split_k, tile_loop, "
-                               "raster, epilogue, staging, registers, l2 or "
-                               "pdl, found '")
+  return parser.emitError(loc,
+                          "expected tile, cta_pair, stages, accumulators, "
+                          "overlap, scale_stages, operand_stages, split_k, "
+                          "tile_loop, raster, epilogue, staging, "
+                          "registers, l2 or pdl, found '")
          << name << "'";
 }
 
@@ -252,9 +255,10 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
     return {};
   return ScheduleAttr::getChecked(
       emitError, context, fields.tile, fields.ctaPair, fields.stages,
-      fields.accumulators, fields.overlap, fields.scaleStages, fields.splitK,
-      fields.tileLoop, raster, fields.epilogue, fields.staging,
-      fields.registers, fields.l2A, fields.l2B, fields.pdl);
+      fields.accumulators, fields.overlap, fields.scaleStages,
+      fields.operandStages, fields.splitK, fields.tileLoop, raster,
+      fields.epilogue, fields.staging, fields.registers, fields.l2A, fields.l2B,
+      fields.pdl);
 }
 
 /// What differs from its default, and always what a reader looks for first.
@@ -277,6 +281,7 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printer << ", accumulators = " << getAccumulators();
   printUnless("overlap", getOverlap(), defaults.overlap);
   printUnless("scale_stages", getScaleStages(), defaults.scaleStages);
+  printUnless("operand_stages", getOperandStages(), defaults.operandStages);
   printUnless("split_k", getSplitK(), defaults.splitK);
   if (getTileLoop() != defaults.tileLoop)
     printer << ", tile_loop = " << stringifyTileLoop(getTileLoop());

@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
-#include "mx/Support/ScaleLayout.h"
-#include "mx/Target/MmaShapes.h"
 
 using namespace mlir;
 using namespace mx;
@@ -16,42 +14,18 @@ using namespace mx::mxgpu;
 
 /// Rows, columns and reduction elements of a tile.
 static LogicalResult verifyTile(function_ref<InFlightDiagnostic()> emitError,
-                                ArrayRef<int64_t> tile, bool ctaPair) {
+                                ArrayRef<int64_t> tile) {
   // schedule C1
   if (tile.size() != 3)
     return emitError() << "expected 3 tile sizes (rows, columns, reduction), "
                           "found "
                        << tile.size();
-  int64_t rows = target::kTmemLanes * (ctaPair ? 2 : 1);
   // schedule C2
-  if (tile[0] != rows)
-    return emitError() << "expected a tile of " << rows << " rows "
-                       << (ctaPair ? "of a CTA pair" : "without a CTA pair")
-                       << ", found " << tile[0];
-  // Scales come in tiles of 128 rows, of which the tensor core can begin at
-  // half (PTX ISA, scale factor layouts). All block-scaled kinds have the same
-  // N.
-  constexpr int64_t kHalfTile = kScaleTileRows / 2;
-  const target::MmaShapeRule &rule =
-      *target::lookupShape(target::MmaKind::MXF8F6F4, ctaPair ? 2 : 1, rows);
-  int64_t step = rule.nStepPreferred, most = rule.nMax;
-  bool isWhole = tile[1] > 0 && tile[1] % kHalfTile == 0 && tile[1] <= most;
-  bool isSmall = tile[1] > 0 && tile[1] % step == 0 && tile[1] < kHalfTile;
-  if (!isWhole && !isSmall) {
-    // schedule C3
-    InFlightDiagnostic diag = emitError() << "expected a tile of ";
-    for (int64_t columns = kHalfTile; columns < most; columns += kHalfTile)
-      diag << columns << (columns + kHalfTile < most ? ", " : " or ");
-    return diag << most << " columns, or fewer in multiples of " << step
-                << ", found " << tile[1];
-  }
-  // The scales of 4 blocks of 32 are one column of tensor memory.
-  constexpr int64_t kScaledElements = kScaleTileBlocks * 32;
-  // schedule C4
-  if (tile[2] != kScaledElements && tile[2] != 2 * kScaledElements)
-    return emitError() << "expected a tile of " << kScaledElements << " or "
-                       << 2 * kScaledElements << " reduction elements, found "
-                       << tile[2];
+  for (int64_t size : tile)
+    if (size < 8 || size > 256 || size % 8)
+      return emitError() << "expected tile sizes of 8 to 256 in steps of 8, "
+                            "found "
+                         << size;
   return success();
 }
 
@@ -61,9 +35,8 @@ verifyRegisterCounts(function_ref<InFlightDiagnostic()> emitError,
   if (registers.empty())
     return success();
   // schedule C10
-  if (registers.size() != 2)
-    return emitError() << "expected registers of the epilogue and of the other "
-                          "roles, found "
+  if (registers.size() != 2 && registers.size() != 3)
+    return emitError() << "expected registers of 2 or 3 kinds of roles, found "
                        << registers.size() << " numbers";
   // schedule C11
   for (int64_t count : registers)
@@ -77,14 +50,14 @@ verifyRegisterCounts(function_ref<InFlightDiagnostic()> emitError,
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   ArrayRef<int64_t> tile, bool ctaPair,
-                                   int64_t stages, int64_t accumulators,
-                                   int64_t overlap, int64_t scaleStages,
+                                   ArrayRef<int64_t> tile, bool, int64_t stages,
+                                   int64_t accumulators, int64_t overlap,
+                                   int64_t scaleStages, int64_t operandStages,
                                    int64_t splitK, TileLoop, RasterAttr,
                                    Epilogue epilogue, int64_t staging,
                                    ArrayRef<int64_t> registers, CacheHint,
                                    CacheHint, bool) {
-  if (failed(verifyTile(emitError, tile, ctaPair)))
+  if (failed(verifyTile(emitError, tile)))
     return failure();
   // schedule C5
   if (stages < 0 || stages > kMaxStages)
@@ -93,6 +66,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   // schedule C6
   for (auto [value, name] : {std::pair(accumulators, "accumulators"),
                              std::pair(scaleStages, "scale stages"),
+                             std::pair(operandStages, "operand stages"),
                              std::pair(splitK, "splits of the reduction"),
                              std::pair(staging, "staging buffers")})
     if (value < 1 || value > kMaxStages)

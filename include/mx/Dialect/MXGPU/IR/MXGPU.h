@@ -61,13 +61,14 @@ struct ScheduleFields {
   int64_t accumulators = 1;
   int64_t overlap = 0;
   int64_t scaleStages = 1;
+  int64_t operandStages = 2;
   int64_t splitK = 1;
   TileLoop tileLoop = TileLoop::Static;
   RasterOrder rasterOrder = RasterOrder::Linear;
   int64_t rasterGroup = 1;
   Epilogue epilogue = Epilogue::Direct;
   int64_t staging = 2;
-  /// Empty, or the registers of a thread of the epilogue and of other roles.
+  /// Empty, or the registers of a thread of each role; see ScheduleAttr.
   llvm::SmallVector<int64_t> registers;
   CacheHint l2A = CacheHint::None, l2B = CacheHint::None;
   bool pdl = false;

@@ -41,10 +41,17 @@ Value QuantizedEpilogue::getColumns() {
   return body.mul(columns, body.index(2));
 }
 
+/// Adjacent lanes that share a block of a row.
+static int64_t getLanes(FragmentType block) {
+  assert(block.getLayout().getRuns().size() == 1 &&
+         "each lane has adjacent elements of a block");
+  return kQuantizedBlock / block.getRowType().getNumElements();
+}
+
 QuantizedEpilogue::PackedRegs
 QuantizedEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
-                                ThreadRow &row, int64_t begin, int64_t end,
-                                const PackedRegs &words) {
+                                MutableArrayRef<ThreadRow> rows, int64_t begin,
+                                int64_t end, const PackedRegs &words) {
   OpBuilder::InsertionGuard guard(body);
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
                                  body.index(kQuantizedBlock), words);
@@ -52,29 +59,45 @@ QuantizedEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
   Value place = loop.getInductionVar(), inTile = sums.getColumn(place);
   // What a region reads of columns need not be aligned, nor exist.
   Value last;
-  if (row.elements.region.usesColumns())
+  if (elements.region.usesColumns())
     last = arith::SubIOp::create(body, getColumns(), body.index(1));
-  Columns columns = {body.add(unit.getColumn(), inTile), kQuantizedBlock, last,
-                     row.place.isPresent};
-  SmallVector<Value> parts;
+  SmallVector<SmallVector<Value>> parts;
   for (Value fragment : sums.load(place, kQuantizedBlock))
-    parts.push_back(ToRowsOp::create(body, fragment).getRows().front());
-  Value values = row.elements.finish(parts, columns);
-  Type types[] = {VectorType::get({kQuantizedBlock}, getElementType()),
-                  getScaleType()};
-  auto block = QuantizeBlockOp::create(body, TypeRange(types), values,
-                                       op.getResultScaleRounding());
-  {
-    OpBuilder::InsertionGuard guard(body);
-    auto ifOp =
-        scf::IfOp::create(body, row.place.isPresent, /*withElse=*/false);
-    body.setInsertionPointToStart(ifOp.thenBlock());
-    StoreBlockOp::create(body, block.getElements(), getResult(), row.place.own,
-                         columns.first);
+    parts.push_back(llvm::to_vector(
+        ValueRange(ToRowsOp::create(body, fragment).getRows())));
+  FragmentType type = sums.getType(kQuantizedBlock);
+  Value first =
+      getColumnOfRun(body, type, 0, body.add(unit.getColumn(), inTile));
+  PackedRegs next, taken(loop.getRegionIterArgs());
+  for (auto [number, row] : llvm::enumerate(rows)) {
+    Columns columns = {first, type.getRowType().getNumElements(), last,
+                       row.place.isPresent};
+    SmallVector<Value> ofRow;
+    for (ArrayRef<Value> part : parts)
+      ofRow.push_back(part[number]);
+    Value scale = storeBlock(row.elements.finish(ofRow, columns), row.place,
+                             first, getLanes(type));
+    size_t count = getWordsOfRow();
+    next.append(addScale(ValueRange(taken).slice(number * count, count), scale,
+                         inTile));
   }
-  scf::YieldOp::create(
-      body, addScale(loop.getRegionIterArgs(), block.getScale(), inTile));
+  scf::YieldOp::create(body, next);
   return llvm::to_vector(ValueRange(loop.getResults()));
+}
+
+Value QuantizedEpilogue::storeBlock(Value values, const ResultRow &row,
+                                    Value column, int64_t lanes) {
+  auto type = cast<VectorType>(values.getType());
+  Type types[] = {VectorType::get(type.getShape(), getElementType()),
+                  getScaleType()};
+  auto block = QuantizeBlockOp::create(
+      body, TypeRange(types), values, /*encode=*/Value(), /*seed=*/Value(),
+      /*first=*/Value(), op.getResultScaleRounding(), lanes);
+  OpBuilder::InsertionGuard guard(body);
+  auto ifOp = scf::IfOp::create(body, row.isPresent, /*withElse=*/false);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  StoreBlockOp::create(body, block.getElements(), getResult(), row.own, column);
+  return block.getScale();
 }
 
 QuantizedEpilogue::PackedRegs
@@ -111,18 +134,35 @@ static Value unpackScales(KernelBuilder &body, Value word, Type scale) {
   return arith::BitcastOp::create(body, VectorType::get({4}, scale), vector);
 }
 
-/// The tile of scales is the group's if its first row is.
+/// Of the lanes that share a row, one writes its scales.
+Value QuantizedEpilogue::writesScales(FragmentType block) {
+  if (getLanes(block) == 1)
+    return {};
+  Value column = FragmentColumnOp::create(body, body.getIndexType(), 0, block);
+  return arith::CmpIOp::create(body, arith::CmpIPredicate::eq, column,
+                               body.index(0));
+}
+
+/// A tile of scales is the group's if its first row is.
 void QuantizedEpilogue::storeScales(ForEachWorkTileOp unit,
                                     const ResultRow &row, Value inTile,
-                                    const PackedRegs &words) {
+                                    ValueRange words, Value isWriter) {
   OpBuilder::InsertionGuard guard(body);
-  Value first = work.getFirstRow(unit);
-  Value isOurs = arith::CmpIOp::create(body, arith::CmpIPredicate::ult, first,
-                                       work.getRowEnd(unit));
-  Value tile = work.getRowTile(unit);
+  Value tile = work.getRowTile(unit), first = work.getFirstRow(unit);
+  // A unit may have several tiles of scales.
+  if (product.getARows() > kScaleTileRows) {
+    Value number = body.div(inTile, kScaleTileRows);
+    tile = body.add(tile, number);
+    first = body.add(first, body.mul(number, body.index(kScaleTileRows)));
+    inTile = arith::RemUIOp::create(body, inTile, body.index(kScaleTileRows));
+  }
+  Value condition = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
+                                          first, work.getRowEnd(unit));
+  if (isWriter)
+    condition = arith::AndIOp::create(body, condition, isWriter);
   ScaleWordPlace place = getScaleWord(body, inTile);
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
-  auto ifOp = scf::IfOp::create(body, isOurs, /*withElse=*/false);
+  auto ifOp = scf::IfOp::create(body, condition, /*withElse=*/false);
   body.setInsertionPointToStart(ifOp.thenBlock());
   Value blockTile = body.div(unit.getColumn(), kQuantizedColumns);
   for (auto [i, word] : llvm::enumerate(words)) {
@@ -147,12 +187,16 @@ void QuantizedEpilogue::storeScales(ForEachWorkTileOp unit,
 void QuantizedEpilogue::store(ForEachWorkTileOp unit, Sums &sums) {
   FragmentType type = sums.getType(kQuantizedBlock);
   std::vector<ThreadRow> rows = getRows(unit, type);
-  ThreadRow &row = rows.front();
   sums.wait();
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
-  PackedRegs words(product.getTileColumns() / kQuantizedColumns, zero);
+  PackedRegs words(rows.size() * getWordsOfRow(), zero);
   drain(sums, [&](int64_t begin, int64_t end) {
-    words = storeColumns(unit, sums, row, begin, end, words);
+    words = storeColumns(unit, sums, rows, begin, end, words);
   });
-  storeScales(unit, row.place, getRowOfThread(body, type, 0), words);
+  Value isWriter = writesScales(type);
+  for (auto [number, row] : llvm::enumerate(rows))
+    storeScales(
+        unit, row.place, getRowOfThread(body, type, number),
+        ValueRange(words).slice(number * getWordsOfRow(), getWordsOfRow()),
+        isWriter);
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A thread has 32 columns of a row in registers: a block, whose scale it
-// computes alone. Four of them, of 128 columns, are one word of a tile of
+// A thread, or adjacent lanes together, have 32 columns of a row in registers:
+// a block. The scales of four blocks, of 128 columns, are one word of a tile of
 // scales. All rows of the tiles that a group has are written, with 0 after its
 // last.
 //
@@ -28,7 +28,7 @@ public:
   void store(ForEachWorkTileOp unit, Sums &sums) override;
 
 private:
-  /// Scales of the thread's row, a word for each 128 columns.
+  /// Scales of the thread's rows, of each a word for each 128 columns.
   using PackedRegs = llvm::SmallVector<mlir::Value>;
 
   void checkScales(mlir::Value rows, mlir::Value columns) override;
@@ -41,15 +41,28 @@ private:
     return llvm::cast<mlir::MemRefType>(getScales().getType()).getElementType();
   }
 
+  /// Words of a row's scales.
+  size_t getWordsOfRow() const {
+    return product.getTileColumns() / kQuantizedColumns;
+  }
+
   /// Quantizes and stores columns `begin` to `end`, and adds their scales to
-  /// the words of the row.
-  PackedRegs storeColumns(ForEachWorkTileOp unit, Sums &sums, ThreadRow &row,
-                          int64_t begin, int64_t end, const PackedRegs &words);
+  /// the words of the rows.
+  PackedRegs storeColumns(ForEachWorkTileOp unit, Sums &sums,
+                          llvm::MutableArrayRef<ThreadRow> rows, int64_t begin,
+                          int64_t end, const PackedRegs &words);
+  /// Quantizes what this thread has of a block that so many lanes share, stores
+  /// it from `column` on, and gives the scale.
+  mlir::Value storeBlock(mlir::Value values, const ResultRow &row,
+                         mlir::Value column, int64_t lanes);
   /// Adds the scale of the block that begins in a column to one of the words.
   PackedRegs addScale(mlir::ValueRange words, mlir::Value scale,
                       mlir::Value inTile);
+  /// Whether this thread writes the scales of its rows; null if all do.
+  mlir::Value writesScales(FragmentType block);
   void storeScales(ForEachWorkTileOp unit, const ResultRow &row,
-                   mlir::Value inTile, const PackedRegs &words);
+                   mlir::Value inTile, mlir::ValueRange words,
+                   mlir::Value isWriter);
 };
 
 } // namespace mx::mxgpu

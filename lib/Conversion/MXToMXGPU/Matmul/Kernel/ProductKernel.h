@@ -21,7 +21,7 @@ struct Product {
   Product(MatmulOpInterface op, ScheduleAttr schedule,
           const target::TargetInfo &target)
       : op(op), schedule(schedule), target(target),
-        problem(*getMatmulProblem(op)),
+        problem(*getMatmulProblem(op, target)),
         buffers(getBuffers(problem, schedule.getFields())) {}
 
   /// Columns of the result that a tile has: those of each part of B.

@@ -27,7 +27,7 @@ void BlockScaledMainLoop::buildRoles(EpiloguePolicy &epilogue) {
 
 void BlockScaledMainLoop::buildEpilogue(EpiloguePolicy &epilogue) {
   OpBuilder::InsertionGuard guard(body);
-  body.role("epilogue", kEpilogueWarps, /*elected=*/false);
+  createRole("epilogue", kEpilogueWarps, /*elected=*/false, /*kind=*/0);
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   TmemSums sums(body, product, accumulators, work.isEmpty(unit));
   epilogue.store(unit, sums);
@@ -36,7 +36,7 @@ void BlockScaledMainLoop::buildEpilogue(EpiloguePolicy &epilogue) {
 /// One thread fills the stages of the input ring.
 void BlockScaledMainLoop::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
-  body.role("load", 1, /*elected=*/true);
+  createRole("load", 1, /*elected=*/true, /*kind=*/1);
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   OperandOrigin origin = work.getOperands(unit);
   b.begin(unit, origin);
@@ -44,8 +44,9 @@ void BlockScaledMainLoop::buildLoad() {
   ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
   Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
   auto stage = ProducerAcquireOp::create(body, inputs);
-  loadPanels(body, arguments.get(Arg::AMap), origin.row, k, schedule.getTileK(),
-             stage, "a", schedule.getL2A());
+  OperandBoxes a(arguments.get(Arg::AMap), *product.problem.product.a,
+                 schedule.getTileK());
+  loadPanels(body, a, origin.row, k, stage, "a", schedule.getL2A());
   b.loadElements(stage, k);
   TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
                     ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
@@ -67,7 +68,8 @@ static bool startsWithinScaleTile(ScheduleAttr schedule) {
 /// One thread issues scale copies and MMAs, stage by stage.
 void BlockScaledMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
-  body.role("mma", 1, /*elected=*/true, /*onLeader=*/schedule.getCtaPair());
+  createRole("mma", 1, /*elected=*/true, /*kind=*/1,
+             /*onLeader=*/schedule.getCtaPair());
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(unit);
   Value bOffset;
@@ -87,14 +89,11 @@ void BlockScaledMainLoop::buildMma() {
   };
   Value aScales = copyScales("sfa", product.buffers.aScales);
   Value bScales = copyScales("sfb", product.buffers.bScales);
-  // Where every tile is full there is nothing to ask.
-  int64_t multiple = work.getReductionMultiple();
-  bool isWhole =
-      !ShapedType::isDynamic(multiple) && multiple % schedule.getTileK() == 0;
   MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
                 stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
                 accumulator.getBuffer("d"), /*a_row=*/Value(), bOffset,
-                accumulate, isWhole ? Value() : Value(step.getExtent()));
+                accumulate,
+                areTilesWhole() ? Value() : Value(step.getExtent()));
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);
   ProducerCommitOp::create(body, accumulator.getStage(), empty);

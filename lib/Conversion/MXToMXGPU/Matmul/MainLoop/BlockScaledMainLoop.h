@@ -12,14 +12,13 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_BLOCKSCALEDMAINLOOP_H
 
 #include "MainLoop.h"
-#include "OperandB.h"
 
 namespace mx::mxgpu {
 
 class BlockScaledMainLoop final : public MainLoop {
 public:
   BlockScaledMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
-      : MainLoop(kernel, work), b(b) {}
+      : MainLoop(kernel, work, b) {}
 
   // BlockScaledOperands.cpp
   void checkSizes() override;
@@ -31,17 +30,14 @@ public:
   void buildRoles(EpiloguePolicy &epilogue) override;
 
 private:
-  BufferType getInput(llvm::StringRef field) const;
   mlir::Value encodeElements(mlir::Value operand,
                              const target::OperandForm &form,
                              llvm::StringRef field, int64_t rows);
-  mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
 
   void buildEpilogue(EpiloguePolicy &epilogue);
   void buildLoad();
   void buildMma();
 
-  OperandB &b;
   /// Device memory that only this product needs.
   llvm::SmallVector<mlir::Value> temporaries;
   mlir::Value inputs, accumulators;

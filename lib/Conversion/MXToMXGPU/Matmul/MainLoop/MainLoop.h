@@ -7,6 +7,9 @@
 //
 //   BlockScaledMainLoop  tcgen05.mma of operands and scales as they are, sums
 //                        in tensor memory
+//   DequantizedMainLoop  wgmma of operands that threads dequantize to bf16,
+//   sums
+//                        in registers
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +17,7 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_MAINLOOP_H
 
 #include "../Epilogue/EpiloguePolicy.h"
+#include "OperandB.h"
 
 namespace mx::mxgpu {
 
@@ -35,10 +39,25 @@ public:
   virtual void buildRoles(EpiloguePolicy &epilogue) = 0;
 
 protected:
-  MainLoop(ProductKernel &kernel, WorkPolicy &work)
-      : KernelPart(kernel), work(work) {}
+  MainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : KernelPart(kernel), work(work), b(b) {}
+
+  /// Adds the tensor maps of the scales of both operands.
+  void addScales(KernelArguments &signature);
+  /// The field of a stage.
+  static BufferType getInput(RingType ring, llvm::StringRef field);
+  /// A role, whose threads have the registers that the schedule's number
+  /// `kind` says.
+  RoleOp createRole(llvm::StringRef name, int64_t warps, bool elected,
+                    int64_t kind, bool onLeader = false);
+  /// Whether every tile of the reduction is full.
+  bool areTilesWhole();
 
   WorkPolicy &work;
+  OperandB &b;
+
+private:
+  mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
 };
 
 } // namespace mx::mxgpu

@@ -80,10 +80,25 @@ private:
   ForEachWorkTileOp unit;
 };
 
+/// The boxes of an operand's tensor map that make up the field of a stage.
+struct OperandBoxes {
+  OperandBoxes(mlir::Value map, const target::OperandForm &form, int64_t tileK);
+  /// The column of the map where panel `panel` of a tile begins, which begins
+  /// at element `k` of the reduction.
+  mlir::Value getColumn(KernelBuilder &body, mlir::Value k,
+                        int64_t panel) const;
+
+  mlir::Value map;
+  int64_t panels;
+
+private:
+  int64_t columns, unit;
+};
+
 /// Loads the panels of an operand into the field of a stage, a box each.
-void loadPanels(KernelBuilder &body, mlir::Value map, mlir::Value row,
-                mlir::Value k, int64_t tileK, ProducerAcquireOp stage,
-                llvm::StringRef field, CacheHint cache);
+void loadPanels(KernelBuilder &body, const OperandBoxes &boxes, mlir::Value row,
+                mlir::Value k, ProducerAcquireOp stage, llvm::StringRef field,
+                CacheHint cache);
 
 } // namespace mx::mxgpu
 

@@ -13,22 +13,33 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 SmallVector<int64_t> OperandB::getScaleShape() const {
-  RingType inputs = product.buffers.inputs;
+  RingType inputs = product.buffers.getBInputs();
   BufferType scales = inputs.getBuffers()[inputs.getFieldIndex("sfb")];
   return SmallVector<int64_t>(scales.getShape());
 }
 
-void mx::mxgpu::loadPanels(KernelBuilder &body, Value map, Value row, Value k,
-                           int64_t tileK, ProducerAcquireOp stage,
+OperandBoxes::OperandBoxes(Value map, const target::OperandForm &form,
+                           int64_t tileK)
+    : map(map), columns(cast<TensorMapType>(map.getType()).getBox().back()),
+      unit(form.getElementsPerMapElement()) {
+  panels = tileK / (columns * unit);
+}
+
+Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
+                              int64_t panel) const {
+  Value column = unit > 1 ? body.div(k, unit) : k;
+  return panel ? body.add(column, panel * columns) : column;
+}
+
+void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
+                           Value row, Value k, ProducerAcquireOp stage,
                            StringRef field, CacheHint cache) {
-  int64_t elements = cast<TensorMapType>(map.getType()).getBox().back();
-  int64_t panels = tileK / elements;
-  for (int64_t panel = 0; panel < panels; ++panel)
-    TmaLoadOp::create(
-        body, map, ValueRange{row, panel ? body.add(k, panel * elements) : k},
-        stage.getBuffer(field), stage.getStage(),
-        panels > 1 ? body.index(panel) : Value(),
-        /*multicast=*/false, cache);
+  for (int64_t panel = 0; panel < boxes.panels; ++panel)
+    TmaLoadOp::create(body, boxes.map,
+                      ValueRange{row, boxes.getColumn(body, k, panel)},
+                      stage.getBuffer(field), stage.getStage(),
+                      boxes.panels > 1 ? body.index(panel) : Value(),
+                      /*multicast=*/false, cache);
 }
 
 /// Of a pair, each CTA loads half of the scales of B for both.
@@ -54,8 +65,9 @@ void WholeB::begin(ForEachWorkTileOp, const OperandOrigin &origin) {
 }
 
 void WholeB::loadElements(ProducerAcquireOp stage, Value k) {
-  loadPanels(body, arguments.get(Arg::BMap), column, k, schedule.getTileK(),
-             stage, "b", schedule.getL2B());
+  OperandBoxes boxes(arguments.get(Arg::BMap), *product.problem.product.b,
+                     schedule.getTileK());
+  loadPanels(body, boxes, column, k, stage, "b", schedule.getL2B());
 }
 
 void WholeB::loadScales(ProducerAcquireOp stage, Value kTile) {

@@ -1,0 +1,58 @@
+//===- DequantizedLayouts.h - Who holds what of dequantized tiles -*- C++ -*-=//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// wgmma fixes which thread holds which elements of A and of the sums, but not
+// what their rows and columns mean: a product is the same if rows of A, columns
+// of B or the reduction are permuted. Threads that read, write and dequantize
+// use this so that what they hold is adjacent in memory:
+//
+//   reduction  a thread's elements of A are 16 adjacent ones of each 64, where
+//              wgmma has 2 of each 8;
+//   columns    a thread's sums are 8 adjacent ones of each 32, where wgmma has
+//              2 of each 8;
+//   rows       a warp has adjacent ones, where wgmma has 16 of each 64.
+//
+// Each pair of layouts below has equal numbers of threads and registers:
+// mxgpu.relabel_fragment goes from one to the other.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_CONVERSION_MXTOMXGPU_DEQUANTIZEDLAYOUTS_H
+#define MX_CONVERSION_MXTOMXGPU_DEQUANTIZEDLAYOUTS_H
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+namespace mx::mxgpu {
+
+/// Warpgroups that multiply tiles of `rows` rows: two as soon as each has a
+/// block of 64.
+int64_t getWgmmaWarpgroups(int64_t rows);
+
+class DequantizedLayouts {
+public:
+  DequantizedLayouts(WgmmaAttr mma, int64_t tileK) : mma(mma), tileK(tileK) {}
+
+  /// A tile of A as threads read it, and as wgmma takes it.
+  FragmentLayoutAttr getALoad() const;
+  FragmentLayoutAttr getAOperand() const;
+  /// A tile of B as threads read it, and where they write it.
+  FragmentLayoutAttr getBLoad() const;
+  FragmentLayoutAttr getBOperand() const;
+  /// Sums as wgmma gives them, and which elements of the result they are.
+  FragmentLayoutAttr getSums() const;
+  FragmentLayoutAttr getResult() const;
+
+private:
+  FragmentLayoutAttr get(llvm::ArrayRef<FragmentDigit> threads,
+                         llvm::ArrayRef<FragmentDigit> values) const;
+  int64_t getBlocks() const; ///< of 64 rows, of a warpgroup
+  int64_t getWarpgroups() const;
+
+  WgmmaAttr mma;
+  int64_t tileK;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_CONVERSION_MXTOMXGPU_DEQUANTIZEDLAYOUTS_H

@@ -1,0 +1,174 @@
+//===- DequantizedMainLoop.cpp - Products by wgmma ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DequantizedMainLoop.h"
+#include "RegisterSums.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// On the host
+//===----------------------------------------------------------------------===//
+
+void DequantizedMainLoop::addOperands(KernelArguments &signature) {
+  signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
+                                          "a", product.getARows()));
+  signature.add(Arg::BMap, encodeElements(matrices.b, product.buffers.bInputs,
+                                          "b", b.getBoxRows()));
+  addScales(signature);
+}
+
+Value DequantizedMainLoop::encodeElements(Value operand, RingType ring,
+                                          StringRef field, int64_t rows) {
+  BufferType buffer = getInput(ring, field);
+  auto type =
+      TensorMapType::get(op->getContext(), {rows, buffer.getShape().back()},
+                         buffer.getElementType(), buffer.getSwizzle());
+  return EncodeTensorMapOp::create(host, type, toBytes(host, operand));
+}
+
+//===----------------------------------------------------------------------===//
+// In the kernel
+//===----------------------------------------------------------------------===//
+
+void DequantizedMainLoop::createRings() {
+  inputs = body.ring(product.buffers.inputs, "in");
+  bInputs = body.ring(product.buffers.bInputs, "in_b");
+  operands = body.ring(product.buffers.operands, "operands");
+}
+
+void DequantizedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
+  buildMultiply(epilogue);
+  buildDequantize();
+  buildLoad();
+}
+
+ForEachKOp DequantizedMainLoop::forEachTile(ForEachWorkTileOp unit,
+                                            ValueRange initial) {
+  auto [start, end] = work.getReduction(unit);
+  return body.forEachK(start, end, schedule.getTileK(), initial);
+}
+
+Value DequantizedMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
+                                      StringRef scales, Type element,
+                                      FragmentLayoutAttr layout, Value row,
+                                      ForEachKOp step) {
+  int64_t blockSize = product.problem.product.blockSize;
+  auto type = FragmentType::get(element, layout);
+  Value zero = body.index(0);
+  Value loaded =
+      LoadFragmentOp::create(body, type, stage.getBuffer(elements), zero, zero);
+  // The first block of this step in its tile of scales, and how many exist.
+  Value inTile = arith::RemUIOp::create(
+      body, step.getK(), body.index(product.problem.getScaleTileK()));
+  Value extent;
+  if (!areTilesWhole())
+    extent = body.div(step.getExtent(), blockSize);
+  Value factors = LoadFragmentScalesOp::create(body, stage.getBuffer(scales),
+                                               row, body.div(inTile, blockSize),
+                                               extent, blockSize, type);
+  // The stage's owner may fill it again.
+  ConsumerReleaseOp::create(body, stage.getStage());
+  return DequantizeFragmentOp::create(
+      body, FragmentType::get(body.getBF16Type(), layout), loaded, factors,
+      blockSize);
+}
+
+Value DequantizedMainLoop::multiply(ForEachWorkTileOp unit) {
+  OpBuilder::InsertionGuard guard(body);
+  auto sums = FragmentType::get(body.getF32Type(), layouts.getSums());
+  Value zero = ZeroFragmentOp::create(body, sums);
+  ForEachKOp step = forEachTile(unit, zero);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  // Low tiles begin within a tile of scales.
+  Value row = body.index(0);
+  if (schedule.getTileM() % kScaleTileRows)
+    row = arith::RemUIOp::create(body, work.getFirstRow(unit),
+                                 body.index(kScaleTileRows));
+  Value a = dequantize(stage, "a", "sfa", product.problem.a, layouts.getALoad(),
+                       row, step);
+  Value aOperand = RelabelFragmentOp::create(
+      body, FragmentType::get(body.getBF16Type(), layouts.getAOperand()), a);
+  auto tile = ConsumerWaitOp::create(body, operands);
+  Value started =
+      MmaOp::create(body, sums, product.buffers.mma, aOperand,
+                    tile.getBuffer("b"), /*a_scales=*/Value(),
+                    /*b_scales=*/Value(), step.getRegionIterArgs()[0],
+                    /*a_row=*/Value(), /*b_offset=*/Value(),
+                    /*accumulate=*/Value(), /*extent=*/Value())
+          .getSums();
+  Value next = MmaWaitOp::create(body, started, /*pending=*/0);
+  ConsumerReleaseOp::create(body, tile.getStage());
+  step.getYield().getValuesMutable().assign(next);
+  return step.getResult(0);
+}
+
+/// Those who multiply also store the result.
+void DequantizedMainLoop::buildMultiply(EpiloguePolicy &epilogue) {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("multiply", product.buffers.epilogueWarps, /*elected=*/false,
+             /*kind=*/0);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
+  Value empty = work.isEmpty(unit);
+  Value sums = RelabelFragmentOp::create(
+      body, FragmentType::get(body.getF32Type(), layouts.getResult()),
+      multiply(unit));
+  RegisterSums registers(body, product, sums, empty);
+  epilogue.store(unit, registers);
+}
+
+/// A warpgroup dequantizes tiles of B for those who multiply.
+void DequantizedMainLoop::buildDequantize() {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("dequantize", kDequantizeWarps, /*elected=*/false, /*kind=*/1);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
+  // Narrow tiles begin within a tile of scales.
+  Value row = body.index(0);
+  if (schedule.getTileN() % kScaleTileRows)
+    row = arith::RemUIOp::create(body, unit.getColumn(),
+                                 body.index(kScaleTileRows));
+  ForEachKOp step = forEachTile(unit);
+  auto stage = ConsumerWaitOp::create(body, bInputs);
+  Value tile = dequantize(stage, "b", "sfb", product.problem.b,
+                          layouts.getBLoad(), row, step);
+  Value operand = RelabelFragmentOp::create(
+      body, FragmentType::get(body.getBF16Type(), layouts.getBOperand()), tile);
+  auto filled = ProducerAcquireOp::create(body, operands);
+  StoreSharedOp::create(body, operand, filled.getBuffer("b"), ValueRange());
+  ProducerCommitOp::create(body, filled.getStage(), Value());
+}
+
+/// One thread fills both rings of inputs.
+void DequantizedMainLoop::buildLoad() {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("load", 1, /*elected=*/true, /*kind=*/2);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
+  OperandOrigin origin = work.getOperands(unit);
+  b.begin(unit, origin);
+  ForEachKOp step = forEachTile(unit);
+  Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
+  auto stage = ProducerAcquireOp::create(body, inputs);
+  OperandBoxes a(arguments.get(Arg::AMap), *product.problem.product.a,
+                 schedule.getTileK());
+  loadPanels(body, a, origin.row, k, stage, "a", schedule.getL2A());
+  TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
+                    ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
+                    stage.getStage());
+  ProducerCommitOp::create(body, stage.getStage(), Value());
+  auto bStage = ProducerAcquireOp::create(body, bInputs);
+  b.loadElements(bStage, k);
+  b.loadScales(bStage, kTile);
+  ProducerCommitOp::create(body, bStage.getStage(), Value());
+  if (!schedule.getPdl())
+    return;
+  body.setInsertionPointAfter(unit);
+  LaunchDependentsOp::create(body);
+}

@@ -1,0 +1,59 @@
+//===- DequantizedMainLoop.h - Products by wgmma ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The tensor core knows no scales: operands are dequantized to bf16, exactly.
+// One thread loads tiles and scales. A warpgroup dequantizes tiles of B from
+// one ring to another. The threads that multiply dequantize tiles of A in their
+// registers, where they also hold the sums. DequantizedLayouts.h says who holds
+// what.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_DEQUANTIZEDMAINLOOP_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_DEQUANTIZEDMAINLOOP_H
+
+#include "MainLoop.h"
+#include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
+
+namespace mx::mxgpu {
+
+class DequantizedMainLoop final : public MainLoop {
+public:
+  DequantizedMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : MainLoop(kernel, work, b),
+        layouts(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
+                kernel.product.schedule.getTileK()) {}
+
+  void checkSizes() override {}
+  void addOperands(KernelArguments &signature) override;
+  void freeTemporaries() override {}
+
+  void createRings() override;
+  void buildRoles(EpiloguePolicy &epilogue) override;
+
+private:
+  mlir::Value encodeElements(mlir::Value operand, RingType ring,
+                             llvm::StringRef field, int64_t rows);
+
+  void buildMultiply(EpiloguePolicy &epilogue);
+  void buildDequantize();
+  void buildLoad();
+  /// The sums of a unit.
+  mlir::Value multiply(ForEachWorkTileOp unit);
+  /// Tiles of the reduction of a unit; the insertion point moves into the loop.
+  ForEachKOp forEachTile(ForEachWorkTileOp unit, mlir::ValueRange initial = {});
+  /// A tile of an operand of `element`, as bf16. `row` is where its rows begin
+  /// among those of its tiles of scales.
+  mlir::Value dequantize(ConsumerWaitOp stage, llvm::StringRef elements,
+                         llvm::StringRef scales, mlir::Type element,
+                         FragmentLayoutAttr layout, mlir::Value row,
+                         ForEachKOp step);
+
+  DequantizedLayouts layouts;
+  mlir::Value inputs, bInputs, operands;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_DEQUANTIZEDMAINLOOP_H

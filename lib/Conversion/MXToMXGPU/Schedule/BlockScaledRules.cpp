@@ -1,0 +1,115 @@
+//===- BlockScaledRules.cpp - Schedules of products by tcgen05.mma --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleRules.h"
+#include "mx/Support/ScaleLayout.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Rows, columns and reduction elements of a tile.
+static std::optional<ScheduleError> checkTile(const ScheduleFields &fields) {
+  int64_t rows = target::kTmemLanes * (fields.ctaPair ? 2 : 1);
+  if (fields.tile[0] != rows)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} rows {1}, found {2}", rows,
+                      fields.ctaPair ? "of a CTA pair" : "without a CTA pair",
+                      fields.tile[0]),
+        {}};
+  // Scales come in tiles of 128 rows, of which the tensor core can begin at
+  // half (PTX ISA, scale factor layouts). All block-scaled kinds have the same
+  // N.
+  constexpr int64_t kHalfTile = kScaleTileRows / 2;
+  const target::MmaShapeRule &rule = *target::lookupShape(
+      target::MmaKind::MXF8F6F4, fields.ctaPair ? 2 : 1, rows);
+  int64_t step = rule.nStepPreferred, columns = fields.tile[1];
+  bool isWhole = columns % kHalfTile == 0;
+  bool isSmall = columns % step == 0 && columns < kHalfTile;
+  if (!isWhole && !isSmall)
+    return ScheduleError{
+        llvm::formatv("expected a tile of 64, 128, 192 or 256 columns, or "
+                      "fewer in multiples of {0}, found {1}",
+                      step, columns),
+        {}};
+  // The scales of 4 blocks of 32 are one column of tensor memory.
+  constexpr int64_t kScaledElements = kScaleTileBlocks * 32;
+  if (fields.tile[2] != kScaledElements &&
+      fields.tile[2] != 2 * kScaledElements)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} or {1} reduction elements, "
+                      "found {2}",
+                      kScaledElements, 2 * kScaledElements, fields.tile[2]),
+        {}};
+  return std::nullopt;
+}
+
+/// Scales of B come in tiles of 128 columns, and a tile may begin in the middle
+/// of one. Tiles narrower than 64 columns therefore only work if there is a
+/// single one. Dynamic sizes are checked at the launch.
+static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
+                                                 int64_t tileN) {
+  if (tileN % 64 == 0 || ShapedType::isDynamic(problem.n) || problem.n <= tileN)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected a tile of 64, 128, 192 or 256 columns, or one "
+                    "that covers the {0} of the matrix, found {1}",
+                    problem.n, tileN),
+      {}};
+}
+
+std::optional<ScheduleError>
+mx::mxgpu::checkBlockScaledRegisters(const ScheduleFields &fields) {
+  constexpr int64_t kEpilogue = target::kEpilogueRegisters;
+  constexpr int64_t kOther = target::kIssueRegisters;
+  ArrayRef<int64_t> registers = fields.registers;
+  // Threads are launched with the mean of both, which must be below 256.
+  constexpr int64_t kSum =
+      2 * (target::kSetMaxNRegMax - target::kSetMaxNRegStep);
+  if (registers.size() == 2 && registers[0] >= kEpilogue &&
+      registers[1] >= kOther && registers[0] + registers[1] <= kSum)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected at least {0} registers for the epilogue and {1} "
+                    "for the other roles, at most {2} together, found "
+                    "registers = [{3:$[, ]}]",
+                    kEpilogue, kOther, kSum,
+                    llvm::make_range(registers.begin(), registers.end())),
+      {}};
+}
+
+std::optional<ScheduleError>
+mx::mxgpu::checkBlockScaledSchedule(const MatmulProblem &problem,
+                                    const ScheduleFields &fields,
+                                    const target::TargetInfo &target) {
+  if (std::string error = target::checkMmaKind(target, problem.product.kind);
+      !error.empty())
+    return ScheduleError{error, {}};
+  if (auto error = checkTile(fields))
+    return error;
+  if (std::string error =
+          target::checkMmaShape(problem.product.kind, fields.ctaPair ? 2 : 1,
+                                fields.tile[0], fields.tile[1]);
+      !error.empty())
+    return ScheduleError{error, {}};
+  if (fields.operandStages != ScheduleFields().operandStages)
+    return ScheduleError{
+        llvm::formatv("expected no operand_stages on {0}, which takes operands "
+                      "as they are, found {1}",
+                      target.chip, fields.operandStages),
+        {}};
+  // The copies of a step are done when its stage is released.
+  if (fields.stages && fields.scaleStages > fields.stages)
+    return ScheduleError{
+        llvm::formatv("expected at most as many scale stages as stages ({0}), "
+                      "found {1}",
+                      fields.stages, fields.scaleStages),
+        {}};
+  return checkColumns(problem, fields.tile[1]);
+}

@@ -1,0 +1,62 @@
+//===- BufferTypes.h - Types of a product's rings ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What the rings of all products have in common. MatmulBuffers.cpp has those of
+// tensor cores that take operands and scales as they are,
+// DequantizedBuffers.cpp those of kernels that dequantize.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_SCHEDULE_BUFFERTYPES_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_SCHEDULE_BUFFERTYPES_H
+
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
+
+namespace mx::mxgpu {
+
+struct BufferTypes {
+  BufferTypes(const MatmulProblem &problem, const ScheduleFields &fields)
+      : problem(problem), fields(fields) {}
+
+  const MatmulProblem &problem;
+  const ScheduleFields &fields;
+  mlir::MLIRContext *context = problem.a.getContext();
+  int64_t ctas = fields.ctaPair ? 2 : 1;
+  Scope scope = fields.ctaPair ? Scope::Pair : Scope::Cta;
+  int64_t tileM = fields.tile[0], tileN = fields.tile[1],
+          tileK = fields.tile[2];
+
+  /// The swizzle that is as long as a row, or none if there is no such swizzle.
+  static Swizzle getSwizzle(int64_t bytes) {
+    return symbolizeSwizzle(static_cast<uint32_t>(bytes))
+        .value_or(Swizzle::None);
+  }
+
+  struct Side {
+    AsyncKind kind;
+    int64_t threads = 1;
+  };
+  RingType getRing(int64_t stages, llvm::ArrayRef<llvm::StringRef> names,
+                   llvm::ArrayRef<BufferType> buffers, Side producer,
+                   Side consumer, Scope scope, int64_t overlap = 0) const;
+
+  /// Whole scale tiles for so many rows, each as two rows of 256 bytes, the
+  /// longest that a box can have.
+  BufferType getScales(int64_t rows) const;
+  int64_t getScaleTiles() const;
+
+  /// Rows that a warp stages for bulk stores. The sums of a split reduction are
+  /// stored as f32.
+  RingType getStaging(FragmentLayoutAttr sums) const;
+  /// A dedicated warp passes the work tiles to the other roles.
+  RingType getUnits() const;
+};
+
+/// The buffers of a kernel that dequantizes its operands.
+MatmulBuffers getDequantizedBuffers(const MatmulProblem &problem,
+                                    const ScheduleFields &fields);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_SCHEDULE_BUFFERTYPES_H

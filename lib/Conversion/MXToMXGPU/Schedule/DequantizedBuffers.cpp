@@ -1,0 +1,86 @@
+//===- DequantizedBuffers.cpp - Rings of kernels that dequantize ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Tiles of A go from shared memory to the registers of those who multiply,
+// tiles of B through threads that dequantize them to a second ring, from which
+// wgmma reads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BufferTypes.h"
+#include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+struct DequantizedTypes : BufferTypes {
+  using BufferTypes::BufferTypes;
+
+  WgmmaAttr getMma() const {
+    return WgmmaAttr::get(context, tileM, tileN, kDequantizedK,
+                          getWgmmaWarpgroups(tileM));
+  }
+
+  int64_t getThreads() const {
+    return getWgmmaWarpgroups(tileM) * target::kWarpGroupSize;
+  }
+
+  /// Elements narrower than a byte come as bytes. Rows that threads read alone
+  /// are swizzled; a row that adjacent threads share needs none.
+  BufferType getInput(int64_t rows, Type type, bool isSwizzled) const {
+    int64_t bits = getStoredBits(type), bytes = tileK * bits / 8;
+    if (type.getIntOrFloatBitWidth() < 8)
+      type = IntegerType::get(context, 8);
+    return BufferType::get(context, Space::Smem, {rows, bytes}, type,
+                           isSwizzled ? getSwizzle(bytes) : Swizzle::None);
+  }
+
+  RingType getAInputs() const {
+    return getRing(
+        fields.stages, {"a", "sfa"},
+        {getInput(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
+        {AsyncKind::Tma}, {AsyncKind::Threads, getThreads()}, Scope::Cta);
+  }
+
+  RingType getBInputs() const {
+    return getRing(
+        fields.stages, {"b", "sfb"},
+        {getInput(tileN, problem.b, /*isSwizzled=*/true), getScales(tileN)},
+        {AsyncKind::Tma},
+        {AsyncKind::Threads, kDequantizeWarps * target::kWarpSize}, Scope::Cta);
+  }
+
+  RingType getOperands() const {
+    Type type = BFloat16Type::get(context);
+    auto tile =
+        BufferType::get(context, Space::Smem, {tileN, tileK}, type,
+                        getSwizzle(tileK * type.getIntOrFloatBitWidth() / 8));
+    return getRing(fields.operandStages, {"b"}, {tile},
+                   {AsyncKind::Threads, kDequantizeWarps * target::kWarpSize},
+                   {AsyncKind::Wgmma, getThreads()}, Scope::Cta);
+  }
+};
+
+} // namespace
+
+MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
+                                               const ScheduleFields &fields) {
+  DequantizedTypes types(problem, fields);
+  MatmulBuffers buffers;
+  buffers.inputs = types.getAInputs();
+  buffers.bInputs = types.getBInputs();
+  buffers.operands = types.getOperands();
+  buffers.mma = types.getMma();
+  buffers.sums = DequantizedLayouts(types.getMma(), types.tileK).getResult();
+  if (fields.epilogue == Epilogue::TmaStore &&
+      explainDirectStores(problem).empty())
+    buffers.staging = types.getStaging(buffers.sums);
+  buffers.units = types.getUnits();
+  buffers.epilogueWarps = types.getThreads() / target::kWarpSize;
+  buffers.otherWarps = kDequantizeWarps + 1;
+  return buffers;
+}

@@ -1,0 +1,95 @@
+//===- DequantizedLayouts.cpp - Who holds what of dequantized tiles -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// With digits, lowest first: of 64 elements of the reduction, element
+// 2, 2, 4, 4 (which of a pair, which pair of an instruction's two, step,
+// thread) is place 2, 4, 2, 4 (which of a pair, thread, which pair, step) of
+// the operands. Columns of the result in the same way by 32, without steps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
+#include "mx/Target/Wgmma.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Threads that dequantize B.
+static constexpr int64_t kThreads = target::kWarpGroupSize;
+
+int64_t mx::mxgpu::getWgmmaWarpgroups(int64_t rows) {
+  return rows >= 2 * target::kWgmmaM ? 2 : 1;
+}
+
+int64_t DequantizedLayouts::getWarpgroups() const {
+  return mma.getWarpgroups();
+}
+
+int64_t DequantizedLayouts::getBlocks() const {
+  return mma.getM() / target::kWgmmaM / mma.getWarpgroups();
+}
+
+static FragmentDigit rows(int64_t size, int64_t step) {
+  return {size, step, 0};
+}
+static FragmentDigit columns(int64_t size, int64_t step) {
+  return {size, 0, step};
+}
+
+/// Digits of one value count nothing.
+FragmentLayoutAttr
+DequantizedLayouts::get(ArrayRef<FragmentDigit> threads,
+                        ArrayRef<FragmentDigit> values) const {
+  auto isMore = [](const FragmentDigit &digit) { return digit.size > 1; };
+  return FragmentLayoutAttr::get(mma.getContext(),
+                                 llvm::filter_to_vector(threads, isMore),
+                                 llvm::filter_to_vector(values, isMore));
+}
+
+FragmentLayoutAttr DequantizedLayouts::getALoad() const {
+  int64_t blocks = getBlocks(), groups = getWarpgroups();
+  return get({columns(4, tileK / 4), rows(8, 1), rows(4, 16 * blocks),
+              rows(groups, mma.getM() / groups)},
+             {columns(2, 1), rows(2, 8), columns(2, 2), columns(tileK / 16, 4),
+              rows(blocks, 16)});
+}
+
+FragmentLayoutAttr DequantizedLayouts::getAOperand() const {
+  FragmentDigits digits = mma.getOperandDigits(tileK);
+  return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
+                                 digits.values);
+}
+
+/// A row for each thread, or half of one where there are fewer rows.
+FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
+  int64_t perThread = std::min(mma.getN(), kThreads),
+          shared = kThreads / perThread;
+  return get(
+      {rows(perThread, 1), columns(shared, tileK / shared)},
+      {columns(tileK / shared, 1), rows(mma.getN() / perThread, perThread)});
+}
+
+FragmentLayoutAttr DequantizedLayouts::getBOperand() const {
+  int64_t perThread = std::min(mma.getN(), kThreads),
+          shared = kThreads / perThread;
+  return get({rows(2, 1), rows(4, 8), rows(4, 2), rows(perThread / 32, 32),
+              columns(shared, 8 / shared)},
+             {columns(2, 1), columns(2, 8), columns(tileK / 16, 16),
+              columns(4 / shared, 2), rows(mma.getN() / perThread, perThread)});
+}
+
+FragmentLayoutAttr DequantizedLayouts::getSums() const {
+  FragmentDigits digits = mma.getSumDigits(mma.getN());
+  return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
+                                 digits.values);
+}
+
+FragmentLayoutAttr DequantizedLayouts::getResult() const {
+  int64_t blocks = getBlocks(), groups = getWarpgroups();
+  return get({columns(4, 8), rows(8, 1), rows(4, 16 * blocks),
+              rows(groups, mma.getM() / groups)},
+             {columns(2, 1), rows(2, 8), rows(blocks, 16), columns(4, 2),
+              columns(mma.getN() / 32, 32)});
+}

@@ -1,0 +1,107 @@
+//===- DequantizedRules.cpp - Schedules of products by wgmma --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleRules.h"
+#include "mx/Target/Wgmma.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// The sums of a tile are in the registers of two warpgroups: 128 of a thread
+/// leave room for operands.
+static constexpr int64_t kMostSums = 128 * 2 * target::kWarpGroupSize;
+
+static std::optional<ScheduleError> checkTile(const ScheduleFields &fields) {
+  constexpr int64_t kSizes[] = {64, 128, 256};
+  int64_t rows = fields.tile[0], columns = fields.tile[1];
+  for (auto [size, name] : {std::pair(rows, "rows"), {columns, "columns"}})
+    if (!llvm::is_contained(kSizes, size))
+      return ScheduleError{
+          llvm::formatv("expected a tile of 64, 128 or 256 {0}, found {1}",
+                        name, size),
+          {}};
+  if (rows * columns > kMostSums)
+    return ScheduleError{
+        llvm::formatv("expected a tile of at most {0} elements, the sums that "
+                      "registers hold, found {1} x {2}",
+                      kMostSums, rows, columns),
+        {}};
+  if (fields.tile[2] != kDequantizedTileK)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} reduction elements, found {1}",
+                      kDequantizedTileK, fields.tile[2]),
+        {}};
+  return std::nullopt;
+}
+
+/// What belongs to tensor memory, CTA pairs or cluster launch control.
+static std::optional<ScheduleError>
+checkAbsent(const ScheduleFields &fields, const target::TargetInfo &target) {
+  const ScheduleFields defaults;
+  const std::pair<bool, const char *> absent[] = {
+      {fields.ctaPair != defaults.ctaPair, "cta_pair"},
+      {fields.accumulators != defaults.accumulators, "accumulators"},
+      {fields.overlap != defaults.overlap, "overlap"},
+      {fields.scaleStages != defaults.scaleStages, "scale_stages"},
+      {fields.tileLoop != defaults.tileLoop, "tile_loop = clc"},
+  };
+  for (auto [isGiven, name] : absent)
+    if (isGiven)
+      return ScheduleError{
+          llvm::formatv("expected no {0} on {1}, whose sums are in registers: "
+                        "leave it out",
+                        name, target.chip),
+          {}};
+  return std::nullopt;
+}
+
+/// A thread's sums, what it has of A and of B, and room for addresses. All
+/// warpgroups together have the registers of an SM.
+SmallVector<int64_t>
+mx::mxgpu::getDequantizedRegisters(const ScheduleFields &fields) {
+  if (fields.tile[0] < 2 * target::kWgmmaM)
+    return {216, 128, 40};
+  if (fields.tile[1] > target::kWarpGroupSize) // two rows of B a thread
+    return {184, 104, 40};
+  return {200, 72, 40};
+}
+
+std::optional<ScheduleError>
+mx::mxgpu::checkDequantizedRegisters(const ScheduleFields &fields) {
+  ArrayRef<int64_t> registers = fields.registers;
+  if (registers.size() == 3)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected registers of three kinds of threads: those that "
+                    "multiply, that dequantize B, and that load, found "
+                    "{0} numbers",
+                    registers.size()),
+      {}};
+}
+
+std::optional<ScheduleError>
+mx::mxgpu::checkDequantizedSchedule(const MatmulProblem &problem,
+                                    const ScheduleFields &fields,
+                                    const target::TargetInfo &target) {
+  if (auto error = checkTile(fields))
+    return error;
+  // Groups begin anywhere, and their scales at whole tiles; a unit writes whole
+  // tiles of scales.
+  bool isGrouped = problem.ragged != RaggedKind::None;
+  if ((isGrouped || problem.isQuantized) &&
+      fields.tile[0] % kScaleTileRows != 0)
+    return ScheduleError{
+        llvm::formatv("expected a tile of 128 or 256 rows with {0}, found {1}",
+                      isGrouped ? "groups" : "a quantized result",
+                      fields.tile[0]),
+        {}};
+  return checkAbsent(fields, target);
+}
