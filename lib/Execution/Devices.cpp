@@ -8,6 +8,7 @@
 
 #include "Programs.h"
 #include "mx/Launch/RuntimeStatus.h"
+#include "mx/Target/TargetInfo.h"
 #include "mx_runtime.h"
 
 using namespace mx;
@@ -32,6 +33,22 @@ llvm::StringRef mx::stringifyDeviceKind(DeviceKind device) {
     return "cuda";
   }
   return "";
+}
+
+std::string mx::selectChip(llvm::StringRef device) {
+  mxSetErrorPolicy(MX_ERRORS_RETURN);
+  bool isGpu = device != "cpu" && device != "sim";
+  for (const target::TargetInfo &target : target::getTargets()) {
+    mxDeviceInfo info;
+    if (isGpu && target.hasProducts() &&
+        mxSetDeviceForTarget(device.str().c_str(), target.chip) == MX_SUCCESS &&
+        mxGetDeviceInfo(&info) == MX_SUCCESS &&
+        llvm::StringRef(info.kind) != "sim" && mxCanRunTarget(target.chip))
+      return target.chip;
+  }
+  // Whatever is wrong with the device is said when it is selected.
+  mxClearError();
+  return "sm_100a";
 }
 
 llvm::Expected<DeviceKind> mx::selectDevice(llvm::StringRef name,

@@ -129,8 +129,11 @@ llvm::Error writeReport(const std::string &path, const CheckReport &check) {
 
 } // namespace
 
-int mx::run(const RunOptions &options) {
+int mx::run(const RunOptions &given) {
+  RunOptions options = given;
   Stopwatch watch(options.printTiming);
+  if (options.chip.empty())
+    options.chip = selectChip(options.device);
   // Of a CPU too, which needs none: a name is right or wrong.
   std::string unknown;
   if (!target::lookupTarget(options.chip, unknown))

@@ -21,8 +21,9 @@ static cl::opt<std::string>
            cl::desc("auto, sim, cuda, cuda:N or cpu; auto is a GPU that runs "
                     "the chip's code where there is one, else the simulator"),
            cl::cat(category));
-static cl::opt<std::string> chip("chip", cl::init("sm_100a"),
-                                 cl::desc("GPU to compile for"),
+static cl::opt<std::string> chip("chip",
+                                 cl::desc("GPU to compile for; default: that "
+                                          "of the device, else sm_100a"),
                                  cl::cat(category));
 static cl::list<std::string>
     arguments("arg", cl::value_desc("X.npy"),
@@ -78,7 +79,11 @@ int main(int argc, char **argv) {
     options.device = name;
   if (device.getNumOccurrences())
     options.device = device;
-  options.chip = chip;
+  // A default for all runs of a script.
+  if (const char *name = std::getenv("MX_CHIP"))
+    options.chip = name;
+  if (chip.getNumOccurrences())
+    options.chip = chip;
   options.argumentFiles = arguments;
   options.resultFiles = results;
   options.checkWithCPU = !check.empty() || !checkReport.empty();

@@ -42,6 +42,10 @@ struct CompileOptions {
 /// the JIT need, and nothing else: start-up time is part of every run.
 void registerExecutionDialects(mlir::DialectRegistry &registry);
 
+/// The chip that the GPU of a device runs code for, and sm_100a where there is
+/// none.
+std::string selectChip(llvm::StringRef device);
+
 /// Chooses the device: "cpu", "sim", "cuda", "cuda:N" or "auto", which is a GPU
 /// that runs `chip` where there is one and the simulator elsewhere.
 llvm::Expected<DeviceKind> selectDevice(llvm::StringRef name,

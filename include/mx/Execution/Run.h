@@ -18,7 +18,7 @@ struct RunOptions {
   std::string inputFile;
   std::string entry = "main";
   std::string device = "auto";
-  std::string chip = "sm_100a";
+  std::string chip; ///< empty: that of the device, else sm_100a
   std::vector<std::string> argumentFiles, resultFiles;
   bool checkWithCPU = false;
   /// Where the report of the check goes as JSON, when not empty.
