@@ -2,17 +2,17 @@
 
 // wgmma.mma_async: what one product of a stage becomes, for each pair of types.
 
-!bf16_in = !mxgpu.ring<2 x (a: smem<2x64x64xbf16, sw128>, b: smem<2x8x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!bf16_in = !mxgpu.ring<2 x (a: smem<2x64x64xbf16, sw128>, b: smem<2x8x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !bf16_input = !mxgpu.stage<!bf16_in>
 !bf16_a = !mxgpu.buffer<smem<2x64x64xbf16, sw128>>
 !bf16_b = !mxgpu.buffer<smem<2x8x64xbf16, sw128>>
 !bf16_sums = !mxgpu.fragment<64x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>
-!f16_in = !mxgpu.ring<2 x (a: smem<64x64xf16, sw128>, b: smem<256x64xf16, sw128>), producer = tma, consumer = threads(128)>
+!f16_in = !mxgpu.ring<2 x (a: smem<64x64xf16, sw128>, b: smem<256x64xf16, sw128>), producer = tma, consumer = wgmma(128)>
 !f16_input = !mxgpu.stage<!f16_in>
 !f16_a = !mxgpu.buffer<smem<64x64xf16, sw128>>
 !f16_b = !mxgpu.buffer<smem<256x64xf16, sw128>>
 !f16_sums = !mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>
-!f8_in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<64x128xf8E5M2, sw128>), producer = tma, consumer = threads(128)>
+!f8_in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<64x128xf8E5M2, sw128>), producer = tma, consumer = wgmma(128)>
 !f8_input = !mxgpu.stage<!f8_in>
 !f8_a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !f8_b = !mxgpu.buffer<smem<64x128xf8E5M2, sw128>>

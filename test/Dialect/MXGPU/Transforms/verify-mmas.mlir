@@ -2,7 +2,7 @@
 
 // What an instruction in flight reads and writes is left alone until a wait for it.
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -100,7 +100,7 @@ gpu.module @kernels {
 // -----
 
 // The stage goes back while the instruction may read it: no wait,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -139,7 +139,7 @@ gpu.module @kernels {
 // -----
 
 // a wait that leaves it pending,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -179,7 +179,7 @@ gpu.module @kernels {
 // -----
 
 // the same with two in flight: the second is the one that is pending,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -227,7 +227,7 @@ gpu.module @kernels {
 // -----
 
 // two pending of two,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -275,7 +275,7 @@ gpu.module @kernels {
 // -----
 
 // a wait before the instruction,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -315,7 +315,7 @@ gpu.module @kernels {
 // -----
 
 // and a wait that not every round comes to.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -360,7 +360,7 @@ gpu.module @kernels {
 // -----
 
 // A stage that went back before the instruction reads it.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -399,7 +399,7 @@ gpu.module @kernels {
 // -----
 
 // Sums are used while they change: without a wait,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -427,7 +427,7 @@ gpu.module @kernels {
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %done = mxgpu.mma_wait %new pending(0) : !sums
         // kernel C50
-        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
         "use"(%new) : (!sums) -> ()
         mxgpu.consumer_release %stage : !input
         mxgpu.yield %done : !sums
@@ -439,7 +439,7 @@ gpu.module @kernels {
 // -----
 
 // by what takes columns of them,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -466,7 +466,7 @@ gpu.module @kernels {
         // expected-note @below {{this computes them}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         // kernel C50
-        // expected-error @below {{'mxgpu.to_rows' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+        // expected-error @below {{'mxgpu.to_rows' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
         %rows:2 = mxgpu.to_rows %new : !sums -> vector<32xf32>, vector<32xf32>
         %done = mxgpu.mma_wait %new pending(0) : !sums
         mxgpu.consumer_release %stage : !input
@@ -479,7 +479,7 @@ gpu.module @kernels {
 // -----
 
 // after a wait that leaves some pending,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -514,7 +514,7 @@ gpu.module @kernels {
         %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
         %one = mxgpu.mma_wait %s1 pending(1) : !sums
         // kernel C50
-        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
         "use"(%one) : (!sums) -> ()
         mxgpu.consumer_release %stage0 : !input
         %done = mxgpu.mma_wait %one pending(0) : !sums
@@ -528,7 +528,7 @@ gpu.module @kernels {
 // -----
 
 // behind a loop that carries them in flight,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -559,7 +559,7 @@ gpu.module @kernels {
         mxgpu.yield %new : !sums
       }
       // kernel C50
-      // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+      // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
       "use"(%sums) : (!sums) -> ()
     }
   }
@@ -568,7 +568,7 @@ gpu.module @kernels {
 // -----
 
 // in the next round of it,
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -593,7 +593,7 @@ gpu.module @kernels {
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // kernel C50
-        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
         "use"(%old) : (!sums) -> ()
         // expected-note @below {{this computes them}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
@@ -610,7 +610,7 @@ gpu.module @kernels {
 // -----
 
 // and as what a branch gives.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -638,7 +638,7 @@ gpu.module @kernels {
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %maybe = scf.if %yes -> !sums {
           // kernel C50
-          // expected-error @below {{'scf.yield' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+          // expected-error @below {{'scf.yield' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
           scf.yield %new : !sums
         } else {
           scf.yield %old : !sums
@@ -654,7 +654,7 @@ gpu.module @kernels {
 // -----
 
 // A wait for others says nothing of these: a value goes through its own.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -693,7 +693,7 @@ gpu.module @kernels {
         mxgpu.yield %s0 : !sums
       }
       // kernel C50
-      // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait with pending(0) gave, found some that may still change}}
+      // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
       "use"(%sums) : (!sums) -> ()
     }
   }

@@ -103,7 +103,8 @@ Value DequantizedMainLoop::multiply(ForEachWorkTileOp unit) {
                     tile.getBuffer("b"), /*a_scales=*/Value(),
                     /*b_scales=*/Value(), step.getRegionIterArgs()[0],
                     /*a_row=*/Value(), /*b_offset=*/Value(),
-                    /*accumulate=*/Value(), /*extent=*/Value())
+                    /*accumulate=*/Value(), /*extent=*/Value(),
+                                /*first_warp=*/IntegerAttr())
           .getSums();
   Value next = MmaWaitOp::create(body, started, /*pending=*/0);
   ConsumerReleaseOp::create(body, tile.getStage());
