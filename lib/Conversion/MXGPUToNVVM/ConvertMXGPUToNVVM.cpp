@@ -122,6 +122,8 @@ struct ConvertMXGPUToNVVMPass final
     populateTensorCorePatterns(patterns, converter);
     populateAccumulatorPatterns(patterns, converter);
     populateFragmentPatterns(patterns, converter);
+    populateSharedFragmentPatterns(patterns, converter);
+    populateFragmentScalePatterns(patterns, converter);
     populateBulkStorePatterns(patterns, converter);
     populateStorePatterns(patterns, converter);
     populateTilePatterns(patterns, converter);
