@@ -55,6 +55,9 @@ llvm::LogicalResult verifyNarrow(mlir::Operation *op, mlir::Type element,
 /// bytes, as one thread reads or writes them.
 llvm::LogicalResult verifyBlock(mlir::Operation *op, mlir::Type type);
 
+/// Fails unless a type is a vector of one dimension that fills 32-bit words.
+llvm::LogicalResult verifyWords(mlir::Operation *op, mlir::Type type);
+
 /// Fails unless an operation stands directly in a kernel, or in the function
 /// that it becomes.
 llvm::LogicalResult verifyInKernel(mlir::Operation *op);

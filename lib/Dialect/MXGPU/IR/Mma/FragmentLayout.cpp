@@ -211,6 +211,14 @@ SmallVector<FragmentRun> FragmentLayoutAttr::getRuns() const {
   return runs;
 }
 
+SmallVector<int64_t> FragmentLayoutAttr::getBlocks(int64_t block) const {
+  SmallVector<int64_t> blocks;
+  for (int64_t column : getOffsets(sortDigits({}, getValues(), false)))
+    if (blocks.empty() || blocks.back() != column / block)
+      blocks.push_back(column / block);
+  return blocks;
+}
+
 int64_t FragmentLayoutAttr::getRegister(int64_t row, int64_t column) const {
   int64_t number = 0, weight = 1;
   for (const FragmentDigit &digit : getValues()) {
@@ -297,6 +305,13 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape != ArrayRef<int64_t>{rows, columns})
     return emitError() << "expected the " << rows << "x" << columns
                        << " elements of its layout, found a shape of " << shape;
+  int64_t bits = element.getIntOrFloatBitWidth();
+  bool isNarrow = isa<FloatType>(element) && bits < 8;
+  // fragment C3
+  if (isNarrow && layout.getNumValues() * (bits == 6 ? 8 : bits) % 32)
+    return emitError() << "expected elements of " << element
+                       << " that fill words of 32 bits of a thread, found "
+                       << layout.getNumValues();
   return success();
 }
 
