@@ -129,6 +129,7 @@ struct ConvertMXGPUToNVVMPass final
     populateTilePatterns(patterns, converter);
     populateQuantizePatterns(patterns, converter);
     populateDequantizePatterns(patterns, converter);
+    populateDequantizeFragmentPatterns(patterns, converter);
     populateReducePatterns(patterns, converter);
     populateScalePatterns(patterns, converter);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

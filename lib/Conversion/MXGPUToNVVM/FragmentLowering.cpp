@@ -15,17 +15,21 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-/// Elements of a vector by their numbers; all of them in order are the vector.
-static Value pick(NVVMBuilder &builder, Value vector,
+/// Elements of a fragment's registers by their numbers; all of them in order
+/// are the registers.
+static Value pick(NVVMBuilder &builder, Value registers, FragmentType type,
                   ArrayRef<int64_t> numbers) {
   auto isOwn = [](auto pair) {
     return static_cast<int64_t>(pair.index()) == pair.value();
   };
-  int64_t count = cast<VectorType>(vector.getType()).getNumElements();
-  if (count == static_cast<int64_t>(numbers.size()) &&
+  if (type.getLayout().getNumValues() == static_cast<int64_t>(numbers.size()) &&
       llvm::all_of(llvm::enumerate(numbers), isOwn))
-    return vector;
-  return vector::ShuffleOp::create(builder, vector, vector, numbers);
+    return registers;
+  Type element = type.getElementType();
+  Value spread = spreadElements(builder, registers, element);
+  return packElements(
+      builder, vector::ShuffleOp::create(builder, spread, spread, numbers),
+      element);
 }
 
 /// The columns of a thread's rows, in ascending order.
@@ -45,7 +49,7 @@ SmallVector<Value> mx::mxgpu::takeRows(NVVMBuilder &builder, Value registers,
     SmallVector<int64_t> numbers;
     for (int64_t column : getColumns(layout))
       numbers.push_back(layout.getRegister(row, column));
-    rows.push_back(pick(builder, registers, numbers));
+    rows.push_back(pick(builder, registers, type, numbers));
   }
   return rows;
 }
@@ -84,13 +88,20 @@ struct FromRowsLowering final : OpConversionPattern<FromRowsOp> {
       return success();
     }
     SmallVector<Value> registers(layout.getNumValues());
+    Type element = op.getType().getElementType();
     for (auto [row, values] :
-         llvm::zip(layout.getRowOffsets(), adaptor.getRows()))
+         llvm::zip(layout.getRowOffsets(), adaptor.getRows())) {
+      Value spread = spreadElements(builder, values, element);
       for (auto [i, column] : llvm::enumerate(columns))
         registers[layout.getRegister(row, column)] = vector::ExtractOp::create(
-            builder, values, ArrayRef<int64_t>{int64_t(i)});
-    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
-        op, getTypeConverter()->convertType(op.getType()), registers);
+            builder, spread, ArrayRef<int64_t>{int64_t(i)});
+    }
+    auto spread = VectorType::get({int64_t(registers.size())},
+                                  registers.front().getType());
+    rewriter.replaceOp(op, packElements(builder,
+                                        vector::FromElementsOp::create(
+                                            builder, spread, registers),
+                                        element));
     return success();
   }
 };
@@ -112,7 +123,8 @@ struct ExtractColumnsLowering final : OpConversionPattern<ExtractColumnsOp> {
         numbers[layout.getRegister(row, column)] =
             from.getRegister(row, first.getInt() + column);
     NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, pick(builder, adaptor.getFragment(), numbers));
+    rewriter.replaceOp(op, pick(builder, adaptor.getFragment(),
+                                op.getFragment().getType(), numbers));
     return success();
   }
 };

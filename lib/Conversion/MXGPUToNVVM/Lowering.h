@@ -103,6 +103,13 @@ mlir::Value joinWords(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> words,
 /// words.
 void addNarrowVectorConversions(mlir::TypeConverter &converter);
 
+/// The elements of such a vector as bytes, one each, and back. Vectors of other
+/// elements stay as they are.
+mlir::Value spreadElements(NVVMBuilder &builder, mlir::Value vector,
+                           mlir::Type element);
+mlir::Value packElements(NVVMBuilder &builder, mlir::Value vector,
+                         mlir::Type element);
+
 /// The types of the parameters that represent an argument of a kernel. Tensor
 /// maps are pointers there, with `byval`.
 llvm::SmallVector<mlir::Type> getKernelParameterTypes(mlir::Type type);
@@ -162,6 +169,9 @@ void populateQuantizePatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
 void populateDequantizePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
+/// Fragments of elements and their scales as fragments of bf16.
+void populateDequantizeFragmentPatterns(mlir::RewritePatternSet &patterns,
+                                        const mlir::TypeConverter &converter);
 void populateReducePatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 /// Scales in global memory.

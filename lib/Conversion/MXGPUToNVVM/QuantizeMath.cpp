@@ -29,13 +29,17 @@ using namespace mx::mxgpu;
 // Recipes
 //===----------------------------------------------------------------------===//
 
-const FloatFormatInfo &QuantizeRecipe::getFormat() const {
+const FloatFormatInfo &mx::mxgpu::getElementFormat(Type element) {
   return getInfo(llvm::TypeSwitch<Type, FloatFormat>(element)
                      .Case([](Float8E4M3FNType) { return FloatFormat::E4M3; })
                      .Case([](Float8E5M2Type) { return FloatFormat::E5M2; })
                      .Case([](Float6E3M2FNType) { return FloatFormat::E3M2; })
                      .Case([](Float6E2M3FNType) { return FloatFormat::E2M3; })
                      .Case([](Float4E2M1FNType) { return FloatFormat::E2M1; }));
+}
+
+const FloatFormatInfo &QuantizeRecipe::getFormat() const {
+  return getElementFormat(element);
 }
 
 bool mx::mxgpu::hasNarrowConversions(Operation *op) {

@@ -31,6 +31,9 @@ namespace mx::mxgpu {
 /// of 4 and 6 bits and from and to E8M0.
 bool hasNarrowConversions(mlir::Operation *op);
 
+/// What elements of a float type are.
+const FloatFormatInfo &getElementFormat(mlir::Type element);
+
 /// What is quantized to what, and what the target does by itself.
 struct QuantizeRecipe {
   mlir::Type input;   ///< bf16, f16 or f32

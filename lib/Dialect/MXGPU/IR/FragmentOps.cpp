@@ -184,8 +184,7 @@ LogicalResult TmaStoreOp::verify() {
 // Quantization
 //===----------------------------------------------------------------------===//
 
-/// A vector of one dimension that fills 32-bit words.
-static LogicalResult verifyWords(Operation *op, Type type) {
+LogicalResult mxgpu::verifyWords(Operation *op, Type type) {
   if (failed(verifyVectorSize(op, type))) // shared C10
     return failure();
   auto vector = cast<VectorType>(type);

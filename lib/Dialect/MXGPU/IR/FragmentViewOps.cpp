@@ -63,6 +63,12 @@ static LogicalResult verifyRows(Operation *op, FragmentType fragment,
   // shared C10
   if (failed(verifyVectorSize(op, expected)))
     return failure();
+  // Elements of 4 and 6 bits are words in registers.
+  Type element = fragment.getElementType();
+  bool isNarrow =
+      isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 8;
+  if (isNarrow && failed(verifyWords(op, expected)))
+    return failure();
   if (rows.size() == count &&
       llvm::all_of(rows, [&](Type row) { return row == expected; }))
     return success();

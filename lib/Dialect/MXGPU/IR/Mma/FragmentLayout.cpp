@@ -305,6 +305,13 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape != ArrayRef<int64_t>{rows, columns})
     return emitError() << "expected the " << rows << "x" << columns
                        << " elements of its layout, found a shape of " << shape;
+  int64_t bits = element.getIntOrFloatBitWidth();
+  bool isNarrow = isa<FloatType>(element) && bits < 8;
+  // fragment C3
+  if (isNarrow && layout.getNumValues() * (bits == 6 ? 8 : bits) % 32)
+    return emitError() << "expected elements of " << element
+                       << " that fill words of 32 bits of a thread, found "
+                       << layout.getNumValues();
   return success();
 }
 

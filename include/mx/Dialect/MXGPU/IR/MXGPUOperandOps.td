@@ -1,0 +1,55 @@
+//===- MXGPUOperandOps.td - Operands in registers ----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What makes operands of matrix instructions from what threads hold.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPUOPERANDOPS_TD
+#define MX_DIALECT_MXGPU_IR_MXGPUOPERANDOPS_TD
+
+include "mx/Dialect/MXGPU/IR/MXGPUFragmentOps.td"
+
+def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
+  let summary = "multiply the elements of a fragment by the scales of their blocks";
+  let description = [{
+    Each element times the scale of its block, rounded once to bf16, to nearest
+    even. A block is `block` adjacent columns of a row; the first one begins
+    with the fragment. Of the scales, row i belongs to the i-th row that the
+    thread holds, and column j to the j-th block that its columns touch, both in
+    ascending order (`fragment_layout`'s `getRowOffsets` and `getBlocks`).
+
+    Elements of 6 bits take a byte each, whose upper two bits say nothing.
+    Elements of 4 bits take half a byte, the first one the low half. A scale of
+    f8E8M0FNU with byte s is 2^(s - 127), and NaN if s is 255. One of f8E4M3FN
+    (NVFP4, whose elements are f4E2M1FN) is the number without its sign bit, and
+    NaN if the rest is 0x7F.
+
+    - Nothing is flushed to zero: subnormal elements, scales and results count.
+    - The product is exact, and the rounding changes nothing, but in two cases.
+      Elements of f8E4M3FN with scales below 2^-124, and of f8E5M2 with scales
+      below 2^-117, can have bits below 2^-133, the last of bf16. Products of
+      2^128 and more are infinite.
+    - Infinities of f8E5M2 stay infinite.
+    - NaN elements and scales give NaN, of any sign and payload.
+
+    Example: what a thread holds of 64 columns of two rows.
+
+    ```mlir
+    %x = mxgpu.dequantize_fragment %q by %s block(32)
+        : !mxgpu.fragment<64x64xf8E4M3FN, #a>, vector<2x2xf8E8M0FNU>
+        -> !mxgpu.fragment<64x64xbf16, #a>
+    ```
+  }];
+  let arguments = (ins MXGPU_FragmentType:$input,
+                       AnyVectorOfNonZeroRank:$scales, I64Attr:$block);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $input `by` $scales `block` `(` $block `)` attr-dict
+    `:` type($input) `,` type($scales) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPUOPERANDOPS_TD

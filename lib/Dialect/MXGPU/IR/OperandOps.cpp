@@ -1,0 +1,71 @@
+//===- OperandOps.cpp - Operands of matrix instructions in registers ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Verifiers of what makes operands of matrix instructions from what threads
+// hold.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpChecks.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Columns of the smallest block that a format has.
+static constexpr int64_t kSmallestBlock = 16;
+
+/// Types of the elements and of their scales.
+static LogicalResult verifyFormats(DequantizeFragmentOp op, Type element,
+                                   Type scale) {
+  bool nvfp4 = isa<Float8E4M3FNType>(scale);
+  // dequantize_fragment C1
+  if (!nvfp4 && !isa<Float8E8M0FNUType>(scale))
+    return op.emitOpError("expected scales of f8E8M0FNU or f8E4M3FN, found ")
+           << scale;
+  bool isE2M1 = isa<Float4E2M1FNType>(element);
+  bool isOther =
+      isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType>(
+          element);
+  if (isE2M1 || (isOther && !nvfp4))
+    return success();
+  // dequantize_fragment C2
+  return op.emitOpError("expected elements of ")
+         << (nvfp4 ? "f4E2M1FN with scales of f8E4M3FN"
+                   : "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN")
+         << ", found " << element;
+}
+
+LogicalResult DequantizeFragmentOp::verify() {
+  FragmentType input = getInput().getType(), result = getType();
+  auto scales = cast<VectorType>(getScales().getType());
+  if (failed(verifyFormats(*this, input.getElementType(),
+                           scales.getElementType())))
+    return failure();
+  FragmentLayoutAttr layout = input.getLayout();
+  auto expected = FragmentType::get(BFloat16Type::get(getContext()), layout);
+  if (result != expected) // dequantize_fragment C3
+    return emitOpError("expected a result of ")
+           << expected << ", found " << result;
+  int64_t block = getBlock();
+  // dequantize_fragment C4
+  if (block < kSmallestBlock || !llvm::isPowerOf2_64(block))
+    return emitOpError("expected blocks of a power of two columns, ")
+           << kSmallestBlock << " or more, found " << block;
+  int64_t rows = layout.getRowOffsets().size();
+  int64_t blocks = layout.getBlocks(block).size();
+  // dequantize_fragment C5
+  if (auto type = VectorType::get({rows, blocks}, scales.getElementType());
+      scales != type)
+    return emitOpError("expected ")
+           << type << ", the scales of the rows and blocks that a thread holds"
+           << ", found " << scales;
+  // dequantize_fragment C6
+  if (layout.getNumValues() % 4)
+    return emitOpError("expected elements that fill words of 32 bits of a "
+                       "thread, found ")
+           << layout.getNumValues() << " in " << input;
+  return success();
+}

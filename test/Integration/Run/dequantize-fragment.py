@@ -1,0 +1,253 @@
+"""mxgpu.dequantize_fragment gives the product of each element and scale, rounded
+once to bf16, in every bit.
+
+RUN: %python %s mx-compile %t
+REQUIRES: compiler, numpy
+
+Kernels written by hand: a thread reads its rows and scales, and writes its rows
+of the result. For each format every code with every scale: codes of NaN and
+infinity apart from all others, all scales of a thread the same, so that each way
+that the kernel has is taken with every pair that it is for. Then all codes and
+scales mixed, in layouts in which neighbours in a register belong to other rows
+and blocks, or the scales do not fill a word. Compared with numpy in float64;
+any NaN equals any other. --device takes another device than the simulator,
+--chip one chip of the two, and with --programs the kernels are those that
+another run has compiled.
+"""
+
+import argparse
+import dataclasses
+import os
+import subprocess
+import sys
+
+import mx
+import numpy as np
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(here, "..", "CPU"))
+import mx_reference as ref
+
+THREADS = 128
+rng = np.random.default_rng(11)
+
+
+@dataclasses.dataclass
+class Layout:
+    """Digits as (size, step, unit), the lowest first."""
+
+    threads: list
+    values: list
+
+    def text(self):
+        def digits(some):
+            return ", ".join(f"{size}: {step} {unit}{'s' * (step > 1)}" for size, step, unit in some)
+
+        return f"#mxgpu.fragment_layout<threads = [{digits(self.threads)}], values = [{digits(self.values)}]>"
+
+    def offsets(self, unit, digits=None):
+        found = [0]
+        for size, step, of in self.values if digits is None else digits:
+            if of == unit:
+                found = [x + i * step for i in range(size) for x in found]
+        return sorted(found)
+
+    def shape(self):
+        both = self.threads + self.values
+        return "x".join(str(len(self.offsets(unit, both))) for unit in ("row", "column"))
+
+
+LAYOUTS = {
+    # An operand of wgmma in registers.
+    "wgmma": Layout([(4, 2, "column"), (8, 1, "row"), (4, 16, "row")],
+                    [(2, 1, "column"), (2, 8, "row"), (8, 8, "column")]),
+    # Neighbours in a register are in other blocks, the next ones in other rows.
+    "blocks": Layout([(128, 2, "row")], [(2, 32, "column"), (2, 1, "row"), (32, 1, "column")]),
+    "rows": Layout([(128, 2, "row")], [(2, 1, "row"), (64, 1, "column")]),
+    # Scales that do not fill a word.
+    "odd": Layout([(128, 1, "row")], [(96, 1, "column")]),
+}
+
+
+@dataclasses.dataclass
+class Case:
+    element: str
+    layout: str
+    scale: str = "f8E8M0FNU"
+    block: int = 32
+
+    @property
+    def name(self):
+        return f"{self.element}_{self.scale}_{self.layout}_{self.block}"
+
+    @property
+    def rows(self):
+        return len(LAYOUTS[self.layout].offsets("row"))
+
+    @property
+    def columns(self):
+        return LAYOUTS[self.layout].offsets("column")
+
+    @property
+    def blocks(self):
+        """Which of its blocks each of a thread's columns is in."""
+        return np.unique(np.array(self.columns) // self.block, return_inverse=True)[1]
+
+    def kernel(self):
+        n, rows, blocks = len(self.columns), self.rows, self.blocks.max() + 1
+        stored = self.element if self.element.startswith("f8") else "i8"
+        shape = LAYOUTS[self.layout].shape()
+        layout = LAYOUTS[self.layout].text()
+        fragment = f"!mxgpu.fragment<{shape}x{self.element}, {layout}>"
+        result = f"!mxgpu.fragment<{shape}xbf16, {layout}>"
+        padded = -(-rows * blocks // 4) * 4
+        vector, wide = f"vector<{n}x{self.element}>", f"vector<{n}xbf16>"
+        body = []
+        for i in range(rows):
+            body += [f"%i{i} = arith.constant {i} : index",
+                     f"%row{i} = arith.addi %first, %i{i} : index",
+                     f"%q{i} = mxgpu.load_block %q[%row{i}, %c0] : memref<?x?x{stored}> -> {vector}"]
+        names = ", ".join(f"%q{i}" for i in range(rows))
+        types = lambda one: ", ".join([one] * rows)
+        body += [
+            f"%all = mxgpu.load_block %s[%thread, %c0] : memref<?x?x{self.scale}> -> vector<{padded}x{self.scale}>",
+            f"%some = vector.extract_strided_slice %all {{offsets = [0], sizes = [{rows * blocks}], strides = [1]}} :"
+            f" vector<{padded}x{self.scale}> to vector<{rows * blocks}x{self.scale}>",
+            f"%scales = vector.shape_cast %some : vector<{rows * blocks}x{self.scale}>"
+            f" to vector<{rows}x{blocks}x{self.scale}>",
+            f"%f = mxgpu.from_rows {names} : {types(vector)} -> {fragment}",
+            f"%x = mxgpu.dequantize_fragment %f by %scales block({self.block}) : {fragment},"
+            f" vector<{rows}x{blocks}x{self.scale}> -> {result}",
+            f"%y:{rows} = mxgpu.to_rows %x : {result} -> {types(wide)}"]
+        body += [f"mxgpu.store_block %y#{i}, %x_out[%row{i}, %c0] : {wide}, memref<?x?xbf16>" for i in range(rows)]
+        lines = "\n          ".join(body)
+        return f"""
+    mxgpu.kernel @{self.name}(%q: memref<?x?x{stored}>, %s: memref<?x?x{self.scale}>, %x_out: memref<?x?xbf16>) {{
+      %c0 = arith.constant 0 : index
+      %n = arith.constant {THREADS} : index
+      %per = arith.constant {rows} : index
+      %m = memref.dim %s, %c0 : memref<?x?x{self.scale}>
+      %scheduler = mxgpu.tile_scheduler static raster = linear tile [{THREADS}, {THREADS}] of(%m, %n, %n)
+      mxgpu.role @work warps({THREADS // 32}) {{
+        %lane = mxgpu.thread_id
+        mxgpu.for_each_work_tile (%group, %row, %column, %start, %end) in %scheduler {{
+          %thread = arith.addi %row, %lane : index
+          %first = arith.muli %thread, %per : index
+          {lines}
+        }}
+      }}
+    }}"""
+
+    def entry(self):
+        stored = self.element if self.element.startswith("f8") else "i8"
+        q, s, x = f"?x?x{stored}", f"?x?x{self.scale}", "?x?xbf16"
+        return f"""
+  func.func @{self.name}(%qt: tensor<{q}>, %st: tensor<{s}>, %xt: tensor<{x}>) -> tensor<{x}> {{
+    %q = bufferization.to_buffer %qt read_only : tensor<{q}> to memref<{q}>
+    %s = bufferization.to_buffer %st read_only : tensor<{s}> to memref<{s}>
+    %x = bufferization.to_buffer %xt : tensor<{x}> to memref<{x}>
+    %grid = mxgpu.sm_count
+    mxgpu.launch @kernels::@{self.name} grid(%grid) args(%q, %s, %x : memref<{q}>, memref<{s}>, memref<{x}>)
+    %y = bufferization.to_tensor %x restrict : memref<{x}> to tensor<{x}>
+    return %y : tensor<{x}>
+  }}"""
+
+    def every_pair(self):
+        """Codes of threads x rows x columns, and scales of threads x (rows, blocks)."""
+        width = int(self.element[1])
+        codes = np.arange(256, dtype=np.uint8)  # of 4 bits: each 16 times
+        finite = np.isfinite(ref.decode(codes & (2**width - 1), self.element))
+        size = self.rows * len(self.columns)
+
+        def whole(some):
+            return np.resize(some, (-(-len(some) // size), size))
+
+        groups = [whole(codes[finite])]
+        if not finite.all():
+            groups.append(whole(codes[~finite]))
+        groups = np.concatenate(groups)
+        scales = np.repeat(codes, len(groups))[:, None]
+        return np.tile(groups, (256, 1)), np.repeat(scales, self.rows * (self.blocks.max() + 1), 1)
+
+    def mixed(self, threads):
+        """Any codes and scales, half of the threads without rare ones."""
+        codes = rng.integers(0, 256, (threads, self.rows * len(self.columns)), np.uint8)
+        scales = rng.integers(0, 256, (threads, self.rows * (self.blocks.max() + 1)), np.uint8)
+        half = threads // 2
+        codes[:half] &= 0xBB  # neither NaN nor infinity
+        scales[:half] &= 0x7F
+        return codes, scales
+
+    def run(self, program, codes, scales):
+        """The numbers of results, and of wrong ones."""
+        n, threads = len(self.columns), len(codes)
+        elements = codes.reshape(threads * self.rows, n)
+        width = int(self.element[1])
+        inner = elements & (2**width - 1)
+        stored = ref.pack(inner, self.element) if width == 4 else elements
+        stored = stored.view(np.uint8 if width == 8 else np.int8)
+        padded = np.zeros((threads, -(-scales.shape[1] // 4) * 4), np.uint8)
+        padded[:, :scales.shape[1]] = scales
+        result, = program[self.name](stored, padded, np.full(elements.shape, 0x1234, np.uint16))
+        each = scales.reshape(threads * self.rows, -1)[:, self.blocks]
+        factor = ref.decode_scale(each, self.scale == "f8E4M3FN")
+        with np.errstate(invalid="ignore"):
+            exact = ref.decode(inner, self.element) * factor
+        expected = ref.round_to(exact, "bf16").view(np.uint16)
+        result = result.view(np.uint16)
+        bad = np.where(np.isnan(exact), (result & 0x7FFF) <= 0x7F80, result != expected)
+        if bad.any():
+            i = tuple(np.argwhere(bad)[0])
+            print(f"{self.name} at {i}: code {elements[i]:#x} by {each[i]:#x}: expected {expected[i]:#x},"
+                  f" found {result[i]:#x}")
+        return bad.size, int(bad.sum())
+
+
+FORMATS = [("f8E4M3FN", "f8E8M0FNU", 32), ("f8E5M2", "f8E8M0FNU", 32), ("f6E2M3FN", "f8E8M0FNU", 32),
+           ("f6E3M2FN", "f8E8M0FNU", 32), ("f4E2M1FN", "f8E8M0FNU", 32), ("f4E2M1FN", "f8E4M3FN", 16)]
+CASES = [Case(element, layout, scale, block) for layout in LAYOUTS for element, scale, block in FORMATS]
+CASES += [Case("f8E4M3FN", "odd", block=16), Case("f8E5M2", "wgmma", block=64)]
+
+
+def compile_all(command, directory, chip):
+    entries = "".join(case.entry() for case in CASES)
+    kernels = "".join(case.kernel() for case in CASES)
+    source = os.path.join(directory, f"{chip}.mlir")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(f"""module attributes {{gpu.container_module}} {{{entries}
+  gpu.module @kernels [#nvvm.target<O = 3, chip = "{chip}", features = "+ptx88">] {{{kernels}
+  }}
+}}
+""")
+    subprocess.run([command, source, f"--chip={chip}", "-o", os.path.join(directory, chip)], check=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("compiler")
+    parser.add_argument("directory")
+    parser.add_argument("--device", default="sim")
+    parser.add_argument("--chip", choices=["sm_90a", "sm_100a"])
+    parser.add_argument("--programs", action="store_true")
+    options = parser.parse_args()
+    mx.set_device(options.device)
+    os.makedirs(options.directory, exist_ok=True)
+    total = wrong = 0
+    for chip in [options.chip] if options.chip else ["sm_90a", "sm_100a"]:
+        if not options.programs:
+            compile_all(options.compiler, options.directory, chip)
+        with mx.Program(os.path.join(options.directory, chip)) as program:
+            for case in CASES:
+                data = [case.mixed(512)]
+                if case.layout == "wgmma":
+                    data.append(case.every_pair())
+                for codes, scales in data:
+                    count, bad = case.run(program, codes, scales)
+                    total += count
+                    wrong += bad
+    print(f"{options.device}: {total} products, {wrong} wrong")
+    return wrong != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
