@@ -51,6 +51,9 @@ struct TargetInfo {
   /// those of products.
   bool hasQuantizers() const { return mmaFamily != MmaFamily::MmaSync; }
   bool hasProducts() const { return mmaFamily != MmaFamily::MmaSync; }
+  /// What a thread loads from or stores to global memory at a time (PTX ISA, ld
+  /// and st, .v8 and .v4 of 64 bits).
+  unsigned getVectorBytes() const { return computeCapability >= 100 ? 32 : 16; }
   /// cvt to and from e2m1, e2m3, e3m2 and ue8m0 (PTX ISA, cvt, target notes).
   bool hasNarrowConversions() const { return computeCapability >= 100; }
 };

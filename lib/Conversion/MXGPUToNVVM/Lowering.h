@@ -18,6 +18,10 @@
 
 namespace mx::mxgpu {
 
+/// The chip of the kernel around an operation, or null where its module does
+/// not name one that is known.
+const target::TargetInfo *getKernelTarget(mlir::Operation *op);
+
 /// The arguments of a loop's body, and whether there is a work tile (i1), or
 /// null if there always is one.
 struct SingleWorkTile {

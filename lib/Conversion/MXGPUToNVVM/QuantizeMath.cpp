@@ -43,12 +43,8 @@ const FloatFormatInfo &QuantizeRecipe::getFormat() const {
 }
 
 bool mx::mxgpu::hasNarrowConversions(Operation *op) {
-  auto module = op->getParentOfType<gpu::GPUModuleOp>();
-  for (Attribute attr : module.getTargetsAttr())
-    if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(attr))
-      if (auto *target = target::lookupTarget(nvvm.getChip().str()))
-        return target->hasNarrowConversions();
-  return false;
+  const target::TargetInfo *target = getKernelTarget(op);
+  return target && target->hasNarrowConversions();
 }
 
 QuantizeRecipe QuantizeRecipe::get(Operation *op, Type input, Type element,

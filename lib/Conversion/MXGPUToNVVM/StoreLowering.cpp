@@ -14,6 +14,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -136,11 +137,19 @@ private:
       builder.storeGlobal(address, offset, words, condition);
   }
 
+  /// Reductions have vectors of 16 bytes at most.
+  static int64_t getVectorBytes(StoreFragmentOp op) {
+    if (op.getAdd())
+      return 16;
+    const mx::target::TargetInfo *target = getKernelTarget(op);
+    int64_t most = target ? target->getVectorBytes() : 16;
+    return std::min<int64_t>(*op.getAlignment(), most);
+  }
+
   static void storeWhole(NVVMBuilder &builder, StoreFragmentOp op,
                          OpAdaptor adaptor) {
-    // Reductions have vectors of 16 bytes at most.
     int64_t bytes = getBytes(op);
-    int64_t step = (op.getAdd() ? 16 : *op.getAlignment()) / bytes;
+    int64_t step = getVectorBytes(op) / bytes;
     auto [column, offset] = splitConstant(builder, adaptor.getColumn());
     Value address = getGlobalAddress(builder, op.getDest(), adaptor.getRow(),
                                      column, bytes);

@@ -36,7 +36,7 @@ struct DequantizedTypes : BufferTypes {
     if (type.getIntOrFloatBitWidth() < 8)
       type = IntegerType::get(context, 8);
     return BufferType::get(context, Space::Smem, {rows, bytes}, type,
-                           isSwizzled ? getSwizzle(bytes) : Swizzle::None);
+                           isSwizzled ? getSwizzle(bytes) : mxgpu::Swizzle::None);
   }
 
   RingType getAInputs() const {

@@ -57,7 +57,7 @@ FragmentLayoutAttr DequantizedLayouts::getALoad() const {
 }
 
 FragmentLayoutAttr DequantizedLayouts::getAOperand() const {
-  FragmentDigits digits = mma.getOperandDigits(tileK);
+  FragmentDigits digits = mma.getOperandDigits(BFloat16Type::get(mma.getContext()), tileK);
   return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
                                  digits.values);
 }

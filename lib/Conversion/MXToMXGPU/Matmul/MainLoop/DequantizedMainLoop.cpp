@@ -65,16 +65,20 @@ Value DequantizedMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
   auto type = FragmentType::get(element, layout);
   Value zero = body.index(0);
   Value loaded =
-      LoadFragmentOp::create(body, type, stage.getBuffer(elements), zero, zero);
+      LoadFragmentOp::create(body, type, stage.getBuffer(elements), zero, zero, /*thread=*/Value());
   // The first block of this step in its tile of scales, and how many exist.
   Value inTile = arith::RemUIOp::create(
       body, step.getK(), body.index(product.problem.getScaleTileK()));
   Value extent;
   if (!areTilesWhole())
     extent = body.div(step.getExtent(), blockSize);
-  Value factors = LoadFragmentScalesOp::create(body, stage.getBuffer(scales),
-                                               row, body.div(inTile, blockSize),
-                                               extent, blockSize, type);
+  auto ofRows = VectorType::get(
+      {static_cast<int64_t>(layout.getRowOffsets().size()),
+       static_cast<int64_t>(layout.getBlocks(blockSize).size())},
+      product.problem.scales);
+  Value factors = LoadFragmentScalesOp::create(
+      body, ofRows, stage.getBuffer(scales), row, body.div(inTile, blockSize),
+      extent, /*thread=*/Value(), blockSize, type);
   // The stage's owner may fill it again.
   ConsumerReleaseOp::create(body, stage.getStage());
   return DequantizeFragmentOp::create(
