@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CtaGroups.h"
+#include "Registers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -16,8 +17,7 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
-/// The elements of a vector, each in a register of its own.
-static SmallVector<Value> getElements(NVVMBuilder &builder, Value vector) {
+SmallVector<Value> mx::mxgpu::getElements(NVVMBuilder &builder, Value vector) {
   SmallVector<Value> elements;
   int64_t count = cast<VectorType>(vector.getType()).getNumElements();
   for (int64_t i = 0; i < count; ++i)
@@ -26,7 +26,7 @@ static SmallVector<Value> getElements(NVVMBuilder &builder, Value vector) {
   return elements;
 }
 
-static Value makeVector(NVVMBuilder &builder, ValueRange elements) {
+Value mx::mxgpu::makeVector(NVVMBuilder &builder, ValueRange elements) {
   auto type = VectorType::get({static_cast<int64_t>(elements.size())},
                               elements.front().getType());
   Value vector = LLVM::PoisonOp::create(builder, type);
@@ -150,67 +150,6 @@ SmallVector<Value> NVVMBuilder::tie(ValueRange values, StringRef constraint) {
     results.push_back(
         LLVM::ExtractValueOp::create(*this, tied, ArrayRef<int64_t>{i}));
   return results;
-}
-
-//===----------------------------------------------------------------------===//
-// wgmma
-//===----------------------------------------------------------------------===//
-
-void NVVMBuilder::fenceWarpgroup() { NVVM::WgmmaFenceAlignedOp::create(*this); }
-
-void NVVMBuilder::commitWarpgroup() {
-  NVVM::WgmmaGroupSyncAlignedOp::create(*this);
-}
-
-static NVVM::WGMMATypes getWgmmaType(mx::target::MmaType type) {
-  switch (type) {
-  case mx::target::MmaType::F16:
-    return NVVM::WGMMATypes::f16;
-  case mx::target::MmaType::BF16:
-    return NVVM::WGMMATypes::bf16;
-  case mx::target::MmaType::TF32:
-    return NVVM::WGMMATypes::tf32;
-  case mx::target::MmaType::E4M3:
-    return NVVM::WGMMATypes::e4m3;
-  case mx::target::MmaType::E5M2:
-    return NVVM::WGMMATypes::e5m2;
-  case mx::target::MmaType::E2M3:
-  case mx::target::MmaType::E3M2:
-  case mx::target::MmaType::E2M1:
-  case mx::target::MmaType::U8:
-  case mx::target::MmaType::S8:
-    break;
-  }
-  llvm_unreachable("the verifier lets only types of wgmma pass");
-}
-
-Value NVVMBuilder::mmaWarpgroup(const WgmmaShape &shape, Value sums,
-                                ArrayRef<std::pair<Value, Value>> steps) {
-  SmallVector<Value> registers = getElements(*this, sums);
-  SmallVector<Type> types(registers.size(), getF32Type());
-  Type type = LLVM::LLVMStructType::getLiteral(getContext(), types);
-  Value inOut = LLVM::PoisonOp::create(*this, type);
-  for (auto [i, value] : llvm::enumerate(registers))
-    inOut = LLVM::InsertValueOp::create(*this, inOut, value,
-                                        ArrayRef<int64_t>{int64_t(i)});
-  for (auto [a, b] : steps)
-    inOut = NVVM::WgmmaMmaAsyncOp::create(
-        *this, type, inOut, a, b,
-        NVVM::MMAShapeAttr::get(getContext(), shape.m, shape.n, shape.k),
-        getWgmmaType(shape.a), getWgmmaType(shape.b), NVVM::WGMMATypes::f32,
-        NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one,
-        NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row, NVVM::MMALayout::col,
-        /*satfinite=*/NVVM::MMAIntOverflowAttr());
-  SmallVector<Value> results;
-  for (int64_t i = 0, e = registers.size(); i < e; ++i)
-    results.push_back(
-        LLVM::ExtractValueOp::create(*this, inOut, ArrayRef<int64_t>{i}));
-  return makeVector(*this, results);
-}
-
-Value NVVMBuilder::waitWarpgroup(Value sums, int64_t pending) {
-  NVVM::WgmmaWaitGroupSyncOp::create(*this, pending);
-  return makeVector(*this, tie(getElements(*this, sums), "f"));
 }
 
 Value NVVMBuilder::matrixDescriptor(uint64_t word, Value pointer) {

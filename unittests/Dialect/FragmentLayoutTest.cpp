@@ -56,7 +56,8 @@ struct FragmentLayout : testing::Test {
     return get(digits.threads, digits.values);
   }
   FragmentLayoutAttr getWgmma(int64_t columns) {
-    return get(WgmmaAttr::get(&context, columns, 16).getSumDigits(columns));
+    return get(
+        WgmmaAttr::get(&context, 64, columns, 16, 1).getSumDigits(columns));
   }
 
   MLIRContext context;
@@ -187,6 +188,47 @@ TEST_F(FragmentLayout, PartOfTheColumns) {
   EXPECT_FALSE(split.withColumns(3));
 }
 
+/// PTX ISA, wgmma.mma_async, Register Fragments, for each block of 64 rows of
+/// each warpgroup: register a_i or d_i of lane l of warp w.
+TEST_F(FragmentLayout, WgmmaBlocks) {
+  constexpr int64_t kM = 256, kGroups = 2, kBlocks = 2;
+  WgmmaAttr half = WgmmaAttr::get(&context, kM, 64, 16, kGroups);
+  WgmmaAttr byte = WgmmaAttr::get(&context, kM, 64, 32, kGroups);
+  auto rowOf = [&](int64_t thread, int64_t block, bool below) {
+    return thread / 128 * (kM / kGroups) + block * 64 + thread / 32 % 4 * 16 +
+           thread % 32 / 4 + 8 * below;
+  };
+  FragmentLayoutAttr sums = get(half.getSumDigits(64));
+  FragmentLayoutAttr halves =
+      get(half.getOperandDigits(BFloat16Type::get(&context), 48));
+  FragmentLayoutAttr bytes =
+      get(byte.getOperandDigits(Float8E4M3FNType::get(&context), 96));
+  checkAnswers(sums);
+  checkAnswers(halves);
+  checkAnswers(bytes);
+  for (int64_t thread = 0; thread < 128 * kGroups; ++thread)
+    for (int64_t block = 0; block < kBlocks; ++block) {
+      for (int64_t i = 0; i < 32; ++i) {
+        int64_t value = i % 4 + 4 * (block + kBlocks * (i / 4));
+        EXPECT_EQ(getPlace(sums, thread, value),
+                  (Place{rowOf(thread, block, i & 2),
+                         i / 4 * 8 + thread % 4 * 2 + i % 2}));
+      }
+      for (int64_t step = 0; step < 3; ++step) {
+        for (int64_t i = 0; i < 8; ++i)
+          EXPECT_EQ(
+              getPlace(halves, thread, i + 8 * (step + 3 * block)),
+              (Place{rowOf(thread, block, i & 2),
+                     step * 16 + thread % 4 * 2 + (i & 1) + (i & 4) * 2}));
+        for (int64_t i = 0; i < 16; ++i)
+          EXPECT_EQ(
+              getPlace(bytes, thread, i + 16 * (step + 3 * block)),
+              (Place{rowOf(thread, block, i & 4),
+                     step * 32 + thread % 4 * 4 + (i & 3) + (i & 8) * 2}));
+      }
+    }
+}
+
 /// A fragment takes the shape of its layout.
 TEST_F(FragmentLayout, Fragments) {
   Type f32 = Float32Type::get(&context);
@@ -194,7 +236,7 @@ TEST_F(FragmentLayout, Fragments) {
   EXPECT_EQ(sums.getRows(), 64);
   EXPECT_EQ(sums.getColumns(), 128);
   EXPECT_EQ(sums.getRowType(), VectorType::get({32}, f32));
-  MmaAttrInterface wgmma = WgmmaAttr::get(&context, 128, 16);
+  MmaAttrInterface wgmma = WgmmaAttr::get(&context, 64, 128, 16, 1);
   EXPECT_EQ(wgmma.getSumType(f32, 128), sums);
   MmaAttrInterface tcgen05 =
       Tcgen05MmaAttr::get(&context, MmaKind::MXF8F6F4, 128, 256, 1, 32);

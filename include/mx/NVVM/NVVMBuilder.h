@@ -24,6 +24,20 @@ struct WgmmaShape {
   target::MmaType a, b;
 };
 
+/// Its operands: the matrix descriptor of A or the four registers (i32) that
+/// hold it, and the descriptor of B.
+struct WgmmaStep {
+  llvm::SmallVector<mlir::Value, 4> a;
+  mlir::Value b;
+};
+
+/// Instructions that add to the same sums: their numbers among those of a
+/// thread.
+struct WgmmaBlock {
+  llvm::SmallVector<int64_t> sums;
+  llvm::SmallVector<WgmmaStep> steps;
+};
+
 /// Builds instructions at one location. Shared-memory addresses are
 /// `!llvm.ptr<3>`, addresses in tensor memory and counts are i32.
 class NVVMBuilder : public mlir::ImplicitLocOpBuilder {
@@ -64,6 +78,8 @@ public:
   mlir::Value threadId();
   /// Number of this thread's warp.
   mlir::Value warpInCta();
+  /// Number of its warpgroup.
+  mlir::Value warpgroupInCta();
   mlir::Value ctaId();
   mlir::Value ctaCount();
   mlir::Value clusterId();
@@ -169,12 +185,12 @@ public:
   // wgmma (PTX ISA, Asynchronous Warpgroup Level Matrix Instructions), by all
   // threads of a warpgroup.
   void fenceWarpgroup();
+  /// The registers (i32) that hold elements of 8 or 16 bits of A.
+  llvm::SmallVector<mlir::Value> packWords(mlir::Value vector);
   /// Adds to `sums` (a vector of f32, a thread's registers) the products of A
-  /// and B given by pairs of matrix descriptors, one instruction each. The
-  /// result is there after a wait.
-  mlir::Value
-  mmaWarpgroup(const WgmmaShape &shape, mlir::Value sums,
-               llvm::ArrayRef<std::pair<mlir::Value, mlir::Value>> steps);
+  /// and B, block by block. The result is there after a wait.
+  mlir::Value mmaWarpgroup(const WgmmaShape &shape, mlir::Value sums,
+                           llvm::ArrayRef<WgmmaBlock> blocks);
   /// Makes a group of the instructions since the last one.
   void commitWarpgroup();
   /// Waits until at most `pending` groups are under way. The result is `sums`,

@@ -97,9 +97,9 @@ struct ConvertMXGPUToNVVMPass final
       return IntegerType::get(type.getContext(), 32);
     });
     // A thread's registers of it.
-    converter.addConversion([](FragmentType type) -> Type {
-      return VectorType::get({type.getLayout().getNumValues()},
-                             type.getElementType());
+    converter.addConversion([&](FragmentType type) -> Type {
+      return converter.convertType(VectorType::get(
+          {type.getLayout().getNumValues()}, type.getElementType()));
     });
     addNarrowVectorConversions(converter);
     auto materialize = [](OpBuilder &builder, Type type, ValueRange inputs,

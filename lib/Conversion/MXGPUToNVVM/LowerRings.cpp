@@ -97,8 +97,7 @@ struct EmptyingArrivals {
   /// only.
   static EmptyingArrivals get(RingOp ring) {
     RingType type = ring.getType();
-    if (type.getConsumer() != AsyncKind::Threads &&
-        type.getConsumer() != AsyncKind::Roles)
+    if (!type.isEmptiedByThreads() && type.getConsumer() != AsyncKind::Roles)
       return {};
     int64_t arrivals = 0, ofLeader = 0;
     for (Operation *user : ring->getUsers())

@@ -45,6 +45,15 @@ static void lowerThreadIds(RoleOp role) {
   }
 }
 
+/// So do those of its warpgroups.
+static void numberWarpgroups(RoleOp role) {
+  if (int64_t first = *role.getFirstWarp())
+    role.walk([&](MmaOp mma) {
+      if (mma.getKind().getFamily().threads == mx::target::kWarpGroupSize)
+        mma.setFirstWarp(first);
+    });
+}
+
 /// Puts what the warps of a role do here, or one thread of them if it is
 /// elected. The warp meets again afterwards: the next instruction may need all
 /// its threads.
@@ -76,6 +85,7 @@ void mx::mxgpu::lowerRoles(KernelOp kernel) {
   Value warp = builder.warpInCta();
   for (RoleOp role : roles) {
     lowerThreadIds(role);
+    numberWarpgroups(role);
     bool isLast = role == roles.back() && !registers;
     Value relative =
         arith::SubIOp::create(builder, warp, builder.i32(*role.getFirstWarp()));

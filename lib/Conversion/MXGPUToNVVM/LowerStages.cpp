@@ -35,6 +35,15 @@ bool isWrittenByCopies(RingType type) {
                             type.getProducer());
 }
 
+/// Whether threads themselves read the stage that `take` gives, not only matrix
+/// instructions, which read in the way in which copies write.
+bool isReadByThreads(RingType type, Operation *take) {
+  return type.getConsumer() != AsyncKind::Wgmma ||
+         llvm::any_of(take->getUsers(), [](Operation *user) {
+           return !isa<ConsumerReleaseOp, MmaOp>(user);
+         });
+}
+
 void onLeader(NVVMBuilder &builder, llvm::function_ref<void()> body) {
   auto ifOp =
       scf::IfOp::create(builder, builder.isLeader(), /*withElse=*/false);
@@ -135,6 +144,7 @@ private:
         gives.push_back(user);
       else if (auto load = dyn_cast<TmaLoadOp>(user))
         load.getStageMutable().assign(filled);
+    isRead = isReadByThreads(type, take);
     for (Operation *give : gives)
       lowerGive(give, at[0]);
     replaceTake(take, at[0], buffers);
@@ -179,6 +189,7 @@ private:
     case AsyncKind::AtomicCounter:
     case AsyncKind::Groups:
     case AsyncKind::Roles:
+    case AsyncKind::Wgmma:
       break;
     }
   }
@@ -211,6 +222,10 @@ private:
       commitOrArrive(full, commit.getEmpty());
       break;
     case AsyncKind::Threads:
+      // Each thread makes what it wrote visible to matrix instructions (PTX
+      // ISA, Async proxy).
+      if (type.getConsumer() == AsyncKind::Wgmma)
+        builder.fenceAsyncShared();
       arriveByRole(full);
       break;
     case AsyncKind::Clc:
@@ -229,6 +244,7 @@ private:
     case AsyncKind::Tma:
     case AsyncKind::TmaStore:
     case AsyncKind::Roles:
+    case AsyncKind::Wgmma:
       break;
     }
   }
@@ -270,7 +286,7 @@ private:
     }
     if (isOfTensorCore(type))
       builder.fenceBeforeSync();
-    else if (isWrittenByCopies(type))
+    else if (isWrittenByCopies(type) && isRead)
       builder.fenceAsyncShared(); // what was read is written by the next one
     if (type.isPair())
       empty = LeaderBarrierOp::create(builder, empty);
@@ -316,6 +332,8 @@ private:
   /// The views of the last acquired stage, and the barrier of its copies.
   SmallVector<Value> buffers;
   Value filled;
+  /// Whether threads themselves read it.
+  bool isRead = false;
 };
 
 } // namespace

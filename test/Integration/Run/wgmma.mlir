@@ -13,7 +13,7 @@
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !c = !mxgpu.buffer<smem<16x32xf32, sw128>>
 !inputs = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>),
-                      producer = tma, consumer = threads(128)>
+                      producer = tma, consumer = wgmma(128)>
 !input = !mxgpu.stage<!inputs>
 !outputs = !mxgpu.ring<2 x (c: smem<16x32xf32, sw128>),
                        producer = threads(32), consumer = tma_store, scope = warp>

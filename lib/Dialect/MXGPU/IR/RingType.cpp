@@ -15,6 +15,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// Whether a kind is followed by the number of threads that play it.
+static bool hasThreads(AsyncKind asyncKind) {
+  return asyncKind == AsyncKind::Threads || asyncKind == AsyncKind::Wgmma;
+}
+
 static ParseResult parseAsyncKind(AsmParser &parser, StringRef keyword,
                                   AsyncKind &asyncKind, int64_t &threads) {
   threads = 1;
@@ -25,7 +30,7 @@ static ParseResult parseAsyncKind(AsmParser &parser, StringRef keyword,
   if (failed(parsed))
     return failure();
   asyncKind = *parsed;
-  if (asyncKind == AsyncKind::Threads)
+  if (hasThreads(asyncKind))
     return failure(parser.parseLParen() || parser.parseInteger(threads) ||
                    parser.parseRParen());
   return success();
@@ -34,7 +39,7 @@ static ParseResult parseAsyncKind(AsmParser &parser, StringRef keyword,
 static void printAsyncKind(AsmPrinter &printer, StringRef keyword,
                            AsyncKind asyncKind, int64_t threads) {
   printer << ", " << keyword << " = " << stringifyAsyncKind(asyncKind);
-  if (asyncKind == AsyncKind::Threads)
+  if (hasThreads(asyncKind))
     printer << '(' << threads << ')';
 }
 
@@ -135,6 +140,7 @@ static bool canFill(AsyncKind asyncKind, Space space, Scope scope) {
     return space == Space::Smem && scope != Scope::Pair;
   case AsyncKind::TmaStore:
   case AsyncKind::Roles:
+  case AsyncKind::Wgmma:
     return false;
   }
   return false;
@@ -147,6 +153,9 @@ static bool canEmpty(AsyncKind asyncKind, Space space, AsyncKind producer,
     return space == Space::Smem && producer == AsyncKind::Tma;
   case AsyncKind::Threads:
     return space == Space::Tmem || producer == AsyncKind::Tma ||
+           (producer == AsyncKind::Threads && scope == Scope::Cta);
+  case AsyncKind::Wgmma:
+    return producer == AsyncKind::Tma ||
            (producer == AsyncKind::Threads && scope == Scope::Cta);
   case AsyncKind::TmaStore:
     return space == Space::Smem && producer == AsyncKind::Threads;
@@ -206,6 +215,12 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (threads < 1 || threads > target::kMaxThreadsPerCta)
       return emitError() << "expected 1 to " << target::kMaxThreadsPerCta
                          << " threads, found " << threads;
+  // ring C16
+  if (consumer == AsyncKind::Wgmma && consumerThreads % target::kWarpGroupSize)
+    return emitError() << "expected threads of whole warpgroups for "
+                       << stringifyAsyncKind(consumer) << ", a multiple of "
+                       << target::kWarpGroupSize << ", found "
+                       << consumerThreads;
   for (BufferType buffer : buffers) {
     // ring C5
     if (!canFill(producer, buffer.getSpace(), scope))

@@ -189,15 +189,24 @@ LogicalResult CopyScalesOp::verify() {
 // MMA
 //===----------------------------------------------------------------------===//
 
-int64_t MmaOp::getReduction() { return getOperandReduction(getA().getType()); }
+BufferType MmaOp::getABuffer() {
+  return dyn_cast<BufferType>(getA().getType());
+}
+
+int64_t MmaOp::getReduction() {
+  if (auto fragment = dyn_cast<FragmentType>(getA().getType()))
+    return fragment.getColumns();
+  return getOperandReduction(getABuffer());
+}
 
 /// A and B are read, and so are scales; sums in tensor memory change.
 void MmaOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
   for (OpOperand *operand : {&getAMutable(), &getBMutable()})
-    effects.emplace_back(MemoryEffects::Read::get(), operand,
-                         SharedMemory::get());
+    if (isa<BufferType>(operand->get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), operand,
+                           SharedMemory::get());
   for (MutableOperandRange range : {getAScalesMutable(), getBScalesMutable()})
     for (OpOperand &operand : range)
       effects.emplace_back(MemoryEffects::Read::get(), &operand,
@@ -228,6 +237,21 @@ static LogicalResult verifyPlaces(MmaOp op,
     return op.emitOpError("expected sums in ")
            << target::getName(family.accumulator) << " for " << family.name
            << ", found " << op.getD().getType();
+  if (auto a = dyn_cast<FragmentType>(op.getA().getType())) {
+    FragmentType expected =
+        op.getKind().getOperandType(a.getElementType(), a.getColumns());
+    // mma C9
+    if (!expected)
+      return op.emitOpError("expected a in ")
+             << target::getName(family.operands) << " for " << family.name
+             << ", or as many elements of a type that it takes from registers, "
+                "found "
+             << a;
+    // mma C10
+    if (a != expected)
+      return op.emitOpError("expected a in registers as ")
+             << expected << ", found " << a;
+  }
   bool givesSums = static_cast<bool>(op.getSums());
   // mma C3
   if (givesSums != (found == MmaPlace::Registers) ||
@@ -237,16 +261,36 @@ static LogicalResult verifyPlaces(MmaOp op,
   return success();
 }
 
+/// What warpgroups start and wait for reads through the async proxy: the ring
+/// says so, for the fence of threads that fill it, and because no fence is
+/// needed where it is done.
+static LogicalResult verifyRings(MmaOp op) {
+  if (op.getKind().getFamily().completion != target::MmaCompletion::WaitGroup)
+    return success();
+  for (auto [operand, name] :
+       {std::pair(Value(op.getA()), "a"), std::pair(Value(op.getB()), "b")}) {
+    RingType ring = findRing(operand);
+    // mma C11
+    if (ring && ring.getConsumer() != AsyncKind::Wgmma)
+      return op.emitOpError("expected ")
+             << name << " in a ring with consumer wgmma(n), found "
+             << stringifyAsyncKind(ring.getConsumer());
+  }
+  return success();
+}
+
 LogicalResult MmaOp::verify() {
-  BufferType a = getA().getType(), b = getB().getType();
+  BufferType a = getABuffer(), b = getBBuffer();
   auto d = dyn_cast<BufferType>(getD().getType());
-  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getA())) ||
+  if ((a && failed(verifyBufferOf<ConsumerWaitOp>(*this, getA()))) ||
       failed(verifyBufferOf<ConsumerWaitOp>(*this, getB())) ||
       (d && failed(verifyBufferOf<ProducerAcquireOp>(*this, getD()))) ||
-      failed(verifyPlaces(*this, getKind().getFamily())))
+      failed(verifyPlaces(*this, getKind().getFamily())) ||
+      failed(verifyRings(*this)))
     return failure();
-  for (auto [scales, operand, name] : {std::tuple(getAScales(), getA(), "a"),
-                                       std::tuple(getBScales(), getB(), "b")}) {
+  for (auto [scales, operand, name] :
+       {std::tuple(getAScales(), Value(getA()), "a"),
+        std::tuple(getBScales(), Value(getB()), "b")}) {
     auto copy = scales ? scales.getDefiningOp<CopyScalesOp>() : CopyScalesOp();
     // mma C4
     if (scales &&
@@ -277,8 +321,14 @@ LogicalResult MmaOp::verify() {
     return emitOpError("expected a reduction of a multiple of ")
            << k << " elements, found " << getReduction();
   for (BufferType buffer : {a, b})
-    if (failed(verifyOperandRows(*this, buffer)))
+    if (buffer && failed(verifyOperandRows(*this, buffer)))
       return failure();
+  // mma C12
+  if (IntegerAttr warp = getFirstWarpAttr();
+      warp && (warp.getInt() < 0 || warp.getInt() % target::kWarpGroupWarps))
+    return emitOpError("expected first_warp to be a multiple of ")
+           << target::kWarpGroupWarps << ", where a warpgroup begins, found "
+           << warp.getInt();
   return getKind().verifyMma(*this);
 }
 

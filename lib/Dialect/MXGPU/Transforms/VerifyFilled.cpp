@@ -164,6 +164,7 @@ LogicalResult mxgpu::verifyFilled(RingOp ring, const Sides &sides) {
   case AsyncKind::AtomicCounter:
   case AsyncKind::Groups:
   case AsyncKind::Roles:
+  case AsyncKind::Wgmma:
     break;
   }
   return success();

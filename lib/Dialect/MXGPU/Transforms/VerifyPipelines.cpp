@@ -192,7 +192,7 @@ private:
     RingType type = ring.getType();
     if (type.getConsumer() == AsyncKind::Roles)
       return true;
-    return type.getConsumer() == AsyncKind::Threads && !type.isPair() &&
+    return type.isEmptiedByThreads() && !type.isPair() &&
            type.getProducer() != AsyncKind::Mma &&
            llvm::none_of(sides.getConsumers(),
                          [&](const Port &port) { return port.role == role; });
@@ -291,8 +291,8 @@ private:
   }
 
   /// One thread drives the copy engine and the tensor core, a warp looks for
-  /// groups; `threads(n)` are all threads of a role, or of the roles that
-  /// consume a ring together.
+  /// groups; `threads(n)` and `wgmma(n)` are all threads of a role, or of the
+  /// roles that consume a ring together.
   LogicalResult verifyAsyncKind(RingOp ring, Port port, AsyncKind asyncKind,
                                 int64_t threads, int64_t found) {
     RoleOp role = port.role;
@@ -306,7 +306,7 @@ private:
                               "groups of ring \"")
              << ring.getName() << '"';
     }
-    if (asyncKind != AsyncKind::Threads) {
+    if (asyncKind != AsyncKind::Threads && asyncKind != AsyncKind::Wgmma) {
       if (role.getElected())
         return success();
       // kernel C29

@@ -283,7 +283,7 @@ func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
 // -----
 
 // What instructions there are.
-// expected-error @below {{expected ','}}
+// expected-error @below {{struct is missing required parameter: k}}
 #mma = #mxgpu.wgmma<n = 128>
 
 // -----
@@ -324,6 +324,48 @@ func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
 
 // -----
 
+// wgmma C11
+// expected-error @below {{expected 1 to 8 warpgroups, found 0}}
+#mma = #mxgpu.wgmma<n = 128, k = 16, warpgroups = 0>
+
+// -----
+
+// wgmma C11
+// expected-error @below {{expected 1 to 8 warpgroups, found 9}}
+#mma = #mxgpu.wgmma<m = 576, n = 128, k = 16, warpgroups = 9>
+
+// -----
+
+// wgmma C12
+// expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found 32}}
+#mma = #mxgpu.wgmma<m = 32, n = 128, k = 16>
+
+// -----
+
+// wgmma C12
+// expected-error @below {{expected m to be 128 times a power of two, 64 rows of each warpgroup, found 192}}
+#mma = #mxgpu.wgmma<m = 192, n = 128, k = 16, warpgroups = 2>
+
+// -----
+
+// wgmma C12
+// expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found 192}}
+#mma = #mxgpu.wgmma<m = 192, n = 64, k = 16>
+
+// -----
+
+// wgmma C12
+// expected-error @below {{expected m to be 64 times a power of two, 64 rows of each warpgroup, found -64}}
+#mma = #mxgpu.wgmma<m = -64, n = 64, k = 16>
+
+// -----
+
+// wgmma C13
+// expected-error @below {{expected sums that fit 255 registers of a thread, found 256: divide m by more warpgroups}}
+#mma = #mxgpu.wgmma<m = 256, n = 256, k = 16, warpgroups = 2>
+
+// -----
+
 // tcgen05_mma C1
 // expected-error @below {{expected 1 or 2 CTAs, found 3}}
 #mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, ctas = 3>
@@ -361,7 +403,7 @@ func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
 // -----
 
 // Scales and sums where the instruction has them.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -382,7 +424,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -401,7 +443,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -422,7 +464,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
@@ -444,7 +486,7 @@ gpu.module @kernels {
 // -----
 
 // Sums in registers are a value, those in tensor memory are not.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -463,7 +505,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -483,7 +525,7 @@ gpu.module @kernels {
 // -----
 
 // Reductions of a and b that fit each other and the instruction.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x32xbf16, sw64>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x32xbf16, sw64>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x32xbf16, sw64>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -502,7 +544,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x16xbf16, sw32>, b: smem<128x16xbf16, sw32>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x16xbf16, sw32>, b: smem<128x16xbf16, sw32>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x16xbf16, sw32>>
 !b = !mxgpu.buffer<smem<128x16xbf16, sw32>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -522,7 +564,7 @@ gpu.module @kernels {
 // -----
 
 // The K of an instruction is that of its types.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -541,7 +583,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -560,7 +602,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x128xf8E4M3FN, sw128>, b: smem<128x128xf8E5M2, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x128xf8E4M3FN, sw128>, b: smem<128x128xf8E5M2, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E5M2, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -580,7 +622,7 @@ gpu.module @kernels {
 // -----
 
 // Types that it multiplies.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -599,7 +641,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x32xf32, sw128>, b: smem<128x32xf32, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x32xf32, sw128>, b: smem<128x32xf32, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x32xf32, sw128>>
 !b = !mxgpu.buffer<smem<128x32xf32, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -621,7 +663,7 @@ gpu.module @kernels {
 // Rows as long as their swizzle.
 // shared C35
 // expected-error @below {{expected rows of at most 64 bytes under swizzle sw64, found 128}}
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw64>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw64>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw64>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -638,7 +680,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -658,7 +700,7 @@ gpu.module @kernels {
 // -----
 
 // What only instructions of tensor memory take.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -677,7 +719,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -696,7 +738,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -716,7 +758,7 @@ gpu.module @kernels {
 // -----
 
 // Rows of a, b and the sums.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<64x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<64x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -735,7 +777,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -754,7 +796,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<96x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<96x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<96x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -773,7 +815,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -793,7 +835,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -813,7 +855,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
@@ -832,7 +874,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -852,7 +894,7 @@ gpu.module @kernels {
 // -----
 
 // The sums of a row for each thread are not those of a warpgroup.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
@@ -872,7 +914,7 @@ gpu.module @kernels {
 // -----
 
 // Whole warpgroups.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -883,7 +925,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C9
-      // expected-error @below {{'mxgpu.mma' op expected a role of whole warpgroups, found 2 warps}}
+      // expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 2}}
       %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
     }
   }
@@ -891,7 +933,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -902,8 +944,295 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C9
-      // expected-error @below {{'mxgpu.mma' op expected a role of whole warpgroups, found 6 warps}}
+      // expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 6}}
       %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// A in registers: in those of the instruction,
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // mma C10
+      // expected-error @below {{'mxgpu.mma' op expected a in registers as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // mma C10
+      // expected-error @below {{'mxgpu.mma' op expected a in registers as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// of a type that it multiplies,
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // mma C9
+      // expected-error @below {{'mxgpu.mma' op expected a in shared memory for wgmma.mma_async, or as many elements of a type that it takes from registers, found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// whole instructions of it,
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // mma C9
+      // expected-error @below {{'mxgpu.mma' op expected a in shared memory for wgmma.mma_async, or as many elements of a type that it takes from registers, found '!mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// as many elements as B has,
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // mma C6
+      // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 32 and 64}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// of the type of B,
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C5
+      // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found f16 and bf16 in '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// and all of it.
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C14
+      // expected-error @below {{'mxgpu.mma' op expected no row of a, which is in registers}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held row(%i), %b into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// The ring says that an instruction reads its stages, whoever fills them.
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // mma C11
+      // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer wgmma(n), found threads}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = threads(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // mma C11
+      // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer wgmma(n), found threads}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// Warpgroups begin at every fourth warp.
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // mma C12
+      // expected-error @below {{'mxgpu.mma' op expected first_warp to be a multiple of 4, where a warpgroup begins, found 2}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero {first_warp = 2} : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// Several warpgroups: all of the role,
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C9
+      // expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 4}}
+      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(12) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C9
+      // expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 12}}
+      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// their sums,
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(8) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C8
+      // expected-error @below {{'mxgpu.mma' op expected sums of '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// and the rows of all.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(8) {
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // wgmma C7
+      // expected-error @below {{'mxgpu.mma' op expected 128 rows of a, or a multiple of them and a row where they begin, found 64}}
+      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !sums -> !sums
     }
   }
 }
@@ -1058,7 +1387,7 @@ gpu.module @kernels {
 // -----
 
 // What a wait group counts.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1078,7 +1407,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1098,7 +1427,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1117,7 +1446,7 @@ gpu.module @kernels {
 // -----
 
 // Parts of the columns are all of one size, in the layout of the whole.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1135,7 +1464,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1153,7 +1482,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1171,7 +1500,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1189,7 +1518,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1208,7 +1537,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1227,7 +1556,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1247,7 +1576,7 @@ gpu.module @kernels {
 // -----
 
 // A vector for each row of the thread.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
@@ -1265,7 +1594,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
@@ -1283,7 +1612,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
@@ -1301,7 +1630,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
@@ -1319,7 +1648,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
@@ -1338,7 +1667,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
@@ -1357,7 +1686,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -1377,7 +1706,7 @@ gpu.module @kernels {
 // -----
 
 // Rows and runs that a thread has, where the role has the threads.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1395,7 +1724,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1413,7 +1742,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -1431,7 +1760,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1449,7 +1778,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1467,7 +1796,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1485,7 +1814,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1503,7 +1832,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -1521,7 +1850,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>

@@ -200,6 +200,36 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), 
 
 // -----
 
+// ring C6
+// expected-error @below {{expected a consumer that can read smem filled by clc, found wgmma}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<16xi8>), producer = clc, consumer = wgmma(128)>)
+
+// -----
+
+// ring C6
+// expected-error @below {{expected a consumer that can read tmem filled by mma, found wgmma}}
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = wgmma(128)>)
+
+// -----
+
+// ring C6
+// expected-error @below {{expected a consumer that can read smem filled by threads, found wgmma}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = wgmma(128), scope = warp>)
+
+// -----
+
+// ring C5
+// expected-error @below {{expected a producer that can write smem with scope = cta, found wgmma}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = wgmma(128), consumer = threads(128)>)
+
+// -----
+
+// ring C16
+// expected-error @below {{expected threads of whole warpgroups for wgmma, a multiple of 128, found 64}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer = wgmma(64)>)
+
+// -----
+
 // schedule C1
 // expected-error @below {{expected 3 tile sizes (rows, columns, reduction), found 2}}
 #schedule = #mxgpu.schedule<tile = [128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>

@@ -250,7 +250,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // -----
 
 // Chips have the matrix instructions of one family.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -268,7 +268,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -309,7 +309,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // -----
 
 // The threads of a warpgroup multiply together, and it begins at every fourth warp.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -329,7 +329,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>

@@ -107,7 +107,7 @@ gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
 }
 
 // A role that multiplies together begins where a warpgroup does.
-!hopper_in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!hopper_in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
 !hopper_a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !hopper_b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !hopper_sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>

@@ -34,7 +34,8 @@ def MXGPU_AsyncKind : MXGPU_I32Enum<"AsyncKind",
       I32EnumAttrCase<"Clc", 4, "clc">,
       I32EnumAttrCase<"Roles", 5, "roles">,
       I32EnumAttrCase<"AtomicCounter", 6, "atomic_counter">,
-      I32EnumAttrCase<"Groups", 7, "groups">]>;
+      I32EnumAttrCase<"Groups", 7, "groups">,
+      I32EnumAttrCase<"Wgmma", 8, "wgmma">]>;
 
 def MXGPU_Scope : MXGPU_I32Enum<"Scope", "CTAs that share a ring's stages", [
       I32EnumAttrCase<"Cta", 0, "cta">,

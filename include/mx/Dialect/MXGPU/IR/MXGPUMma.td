@@ -81,8 +81,8 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
       that it is done.
     }], "const ::mx::target::MmaFamilyInfo &", "getFamily">,
     InterfaceMethod<[{
-      Rows, columns and elements of the reduction that one instruction
-      multiplies, of all CTAs that share it.
+      Rows and columns of the sums, of all CTAs that share an instruction, and
+      elements of the reduction that one instruction multiplies.
     }], "::mx::mxgpu::MmaShape", "getMmaShape">,
     InterfaceMethod<"CTAs that share it.", "int64_t", "getNumCtas">,
     InterfaceMethod<"Elements that share a scale, 0 without scales.",
@@ -92,6 +92,13 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
       columns of the sums.
     }], "::mx::mxgpu::FragmentDigits", "getSumDigits",
         (ins "int64_t":$columns)>,
+    InterfaceMethod<[{
+      The digits of the layout in which the threads of a role hold A with
+      `columns` elements of the reduction, of type `element`; none if the
+      instruction does not take A from registers, or not so many or such ones.
+    }], "::mx::mxgpu::FragmentDigits", "getOperandDigits",
+        (ins "::mlir::Type":$element, "int64_t":$columns),
+        /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"Empty if the chip has it, else why not.",
         "::std::string", "checkTarget",
         (ins "const ::mx::target::TargetInfo &":$target)>,
@@ -111,11 +118,16 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
   let extraClassDeclaration = [{
     /// The type of `columns` columns of the sums, as elements of `element`.
     ::mx::mxgpu::FragmentType getSumType(::mlir::Type element, int64_t columns);
+    /// The type of A in registers with `columns` elements of the reduction;
+    /// null if the instruction does not take it from there.
+    ::mx::mxgpu::FragmentType getOperandType(::mlir::Type element,
+                                             int64_t columns);
   }];
 }
 
-class MXGPU_Mma<string name, string attrMnemonic> : AttrDef<MXGPU_Dialect, name,
-    [DeclareAttrInterfaceMethods<MXGPU_MmaAttrInterface>]> {
+class MXGPU_Mma<string name, string attrMnemonic,
+                list<string> optional = []> : AttrDef<MXGPU_Dialect, name,
+    [DeclareAttrInterfaceMethods<MXGPU_MmaAttrInterface, optional>]> {
   let mnemonic = attrMnemonic;
   let genVerifyDecl = 1;
 }
@@ -145,17 +157,38 @@ def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
   }];
 }
 
-def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma"> {
+def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma", ["getOperandDigits"]> {
   let summary = "wgmma.mma_async";
   let description = [{
-    The four warps of a warpgroup issue it together and hold its 64 rows of sums
-    in registers. Operands lie in shared memory; there are no scales (PTX ISA,
-    wgmma.mma_async).
+    The four warps of a warpgroup issue it together and hold its sums in
+    registers. There are no scales (PTX ISA, wgmma.mma_async). Several
+    `warpgroups` of a role divide the `m` rows: each multiplies as many, which
+    follow each other, in blocks of 64 with instructions of their own.
 
-    Example: `#mxgpu.wgmma<n = 128, k = 16>`.
+    B lies in shared memory; A lies there too, or is a fragment. Thread 32 * w +
+    4 * i + j of a warpgroup then holds of each block rows 16 * w + i and 8
+    below it; of a row it holds, from each 32 bytes, the word at 4 * j and the
+    one 16 bytes behind (PTX ISA, wgmma.mma_async, Register Fragments: A).
+
+    Examples: `#mxgpu.wgmma<n = 128, k = 16>`,
+    `#mxgpu.wgmma<m = 256, n = 128, k = 16, warpgroups = 2>`. Sums of the
+    latter, and its A with 64 elements of the reduction:
+
+    ```mlir
+    #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows],
+                           values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>
+    #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows],
+                           values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns, 2: 64 rows]>
+    ```
   }];
-  let parameters = (ins "int64_t":$n, "int64_t":$k);
+  let parameters = (ins DefaultValuedParameter<"int64_t", "64">:$m,
+    "int64_t":$n, "int64_t":$k,
+    DefaultValuedParameter<"int64_t", "1">:$warpgroups);
   let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// Blocks of 64 rows that each warpgroup multiplies.
+    int64_t getBlocks() const;
+  }];
 }
 
 def MXGPU_FragmentType : TypeDef<MXGPU_Dialect, "Fragment"> {

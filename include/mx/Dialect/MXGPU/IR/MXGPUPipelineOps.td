@@ -203,13 +203,15 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     buffer in tensor memory, or a fragment, and then the operation gives the new
     one. An instruction whose completion is a wait group has only been started:
     its result may be another's `d`, or go to `mxgpu.mma_wait`, and the stage
-    that A and B are of is given back after that.
+    that A and B are of is given back after that. A may be a fragment where the
+    instruction takes it from registers; they are in use until that wait.
 
     Only the first `extent` elements of the tile's reduction dimension are
     multiplied, a multiple of what one instruction multiplies; elements beyond
     are not, whatever they hold. Without `accumulate` true the old accumulator is
     not read. `row` is where the rows of A begin that are multiplied, a multiple
-    of the instruction's.
+    of the instruction's. `first_warp` is that of its role, from which warpgroups
+    that divide the rows count; mxgpu-lower-kernels sets it.
 
     `b_offset` is the row of `b_scales` that belongs to the first row of B: 0,
     the default, or 64.
@@ -222,14 +224,18 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
         into %d accumulate(%more) extent(%n) : !a, !b, !d
     %next = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %sums
         : !a, !b, !sums -> !sums
+    %more = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %sums
+        : !a_fragment, !b, !sums -> !sums
     ```
   }];
   let arguments = (ins
-    MXGPU_MmaAttrInterface:$kind, MXGPU_BufferType:$a, MXGPU_BufferType:$b,
+    MXGPU_MmaAttrInterface:$kind,
+    AnyTypeOf<[MXGPU_BufferType, MXGPU_FragmentType]>:$a, MXGPU_BufferType:$b,
     Optional<MXGPU_ScalesType>:$a_scales, Optional<MXGPU_ScalesType>:$b_scales,
     AnyTypeOf<[MXGPU_BufferType, MXGPU_FragmentType]>:$d,
     Optional<Index>:$a_row, Optional<Index>:$b_offset,
-    Optional<I1>:$accumulate, Optional<Index>:$extent);
+    Optional<I1>:$accumulate, Optional<Index>:$extent,
+    OptionalAttr<I64Attr>:$first_warp);
   let results = (outs Optional<MXGPU_FragmentType>:$sums);
   let assemblyFormat = [{
     $kind $a (`row` `(` $a_row^ `)`)? `,` $b
@@ -243,6 +249,9 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
   let extraClassDeclaration = [{
     /// Elements of the reduction that the tile has.
     int64_t getReduction();
+    /// What A and B are in shared memory; A is null in registers.
+    ::mx::mxgpu::BufferType getABuffer();
+    ::mx::mxgpu::BufferType getBBuffer() { return getB().getType(); }
   }];
 }
 
@@ -253,12 +262,16 @@ def MXGPU_MmaWaitOp : MXGPU_Op<"mma_wait", [
   let description = [{
     Waits until at most `pending` of the `mxgpu.mma` that the threads of the
     warpgroup have started are under way, and gives the sums as they are then
-    (PTX ISA, wgmma.wait_group). With none pending they are finished.
+    (PTX ISA, wgmma.wait_group). They are finished with none pending, or if as
+    many have been started in this block after the `mxgpu.mma` that computes
+    them.
 
-    Example:
+    Example: the first of two is finished.
 
     ```mlir
-    %finished = mxgpu.mma_wait %sums pending(0) : !sums
+    %started = mxgpu.mma #wgmma %a, %b into %sums : !a, !b, !sums -> !sums
+    %others = mxgpu.mma #wgmma %c, %b into %more : !a, !b, !sums -> !sums
+    %finished = mxgpu.mma_wait %started pending(1) : !sums
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$sums, I64Attr:$pending);

@@ -103,6 +103,9 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     - `threads(n)`: n threads of a role, or of several roles that all consume
       each stage; one lane of each warp arrives, or every thread if both sides
       are threads;
+    - `wgmma(n)`: as `threads(n)`, of whole warpgroups, with matrix instructions
+      that read the stage (PTX ISA, async proxy). One lane of each warp arrives,
+      and threads that fill the stage make their writes visible to it first;
     - `tma_store`: bulk stores; a stage is empty when they have read it;
     - `clc`: cluster launch control, which answers with a work tile;
     - `atomic_counter`: a thread that takes the numbers of work tiles from an
@@ -142,6 +145,12 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     /// guards them: the thread that starts the stores knows when they have
     /// read.
     bool isStaging() const { return getConsumer() == AsyncKind::TmaStore; }
+    /// Whether threads of roles release the stages when they are done with
+    /// them, themselves or by instructions that they wait for.
+    bool isEmptiedByThreads() const {
+      return getConsumer() == AsyncKind::Threads ||
+             getConsumer() == AsyncKind::Wgmma;
+    }
     /// Whether the stages are those of a CTA pair.
     bool isPair() const { return getScope() == Scope::Pair; }
     /// Bytes that the copies which fill a stage count at its barrier.

@@ -50,8 +50,8 @@ struct MmaShape {
 };
 
 /// The operands of an mxgpu.mma after conversion: addresses of buffers in
-/// shared memory, columns (i32) of scales and sums in tensor memory, sums in
-/// registers as a vector; null for those that it does not have.
+/// shared memory, columns (i32) of scales and sums in tensor memory, A and sums
+/// in registers as vectors; null for those that it does not have.
 struct MmaOperands {
   mlir::Value a, b, aScales, bScales, d, aRow, bOffset, accumulate, extent;
 };

@@ -305,9 +305,17 @@ VectorType FragmentType::getRowType() const {
   return VectorType::get({getLayout().getNumValues() / rows}, getElementType());
 }
 
-FragmentType MmaAttrInterface::getSumType(Type element, int64_t columns) {
-  FragmentDigits digits = getSumDigits(columns);
+static FragmentType makeFragment(Type element, const FragmentDigits &digits) {
   return FragmentType::get(
-      element,
-      FragmentLayoutAttr::get(getContext(), digits.threads, digits.values));
+      element, FragmentLayoutAttr::get(element.getContext(), digits.threads,
+                                       digits.values));
+}
+
+FragmentType MmaAttrInterface::getSumType(Type element, int64_t columns) {
+  return makeFragment(element, getSumDigits(columns));
+}
+
+FragmentType MmaAttrInterface::getOperandType(Type element, int64_t columns) {
+  FragmentDigits digits = getOperandDigits(element, columns);
+  return digits.values.empty() ? FragmentType() : makeFragment(element, digits);
 }

@@ -58,8 +58,10 @@ void DescribedOperand::addRows(NVVMBuilder &builder, Value rows) {
       descriptor, arith::ExtUIOp::create(builder, builder.getI64Type(), units));
 }
 
-Value DescribedOperand::at(NVVMBuilder &builder, int64_t step) const {
-  int64_t units = step / stepsPerPanel * panelBytes / target::kDescriptorUnit +
+Value DescribedOperand::at(NVVMBuilder &builder, int64_t step,
+                           int64_t row) const {
+  int64_t bytes = step / stepsPerPanel * panelBytes + row * rowBytes;
+  int64_t units = bytes / target::kDescriptorUnit +
                   step % stepsPerPanel * target::kDescriptorKStep;
   return units ? builder.add(descriptor, builder.i64(units)) : descriptor;
 }

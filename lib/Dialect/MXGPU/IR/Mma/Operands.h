@@ -32,8 +32,9 @@ public:
 
   /// Adds rows (i32) to where it begins, a multiple of the swizzle's pattern.
   void addRows(NVVMBuilder &builder, mlir::Value rows);
-  /// The descriptor for instruction number `step` along the reduction.
-  mlir::Value at(NVVMBuilder &builder, int64_t step) const;
+  /// The descriptor for instruction number `step` along the reduction, `row`
+  /// rows (a multiple of the swizzle's pattern) below where it begins.
+  mlir::Value at(NVVMBuilder &builder, int64_t step, int64_t row = 0) const;
 
 private:
   mlir::Value descriptor;

@@ -87,7 +87,7 @@ int64_t Tcgen05MmaAttr::getCycles(const target::Rates &rates) const {
 /// that its operands break.
 static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
                                                          MmaOp op) {
-  BufferType a = op.getA().getType(), b = op.getB().getType();
+  BufferType a = op.getABuffer(), b = op.getBBuffer();
   std::optional<target::MmaType> aType = mxgpu::getMmaType(a.getElementType());
   std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
   Type scale = op.getAScales().getType().getElementType();
@@ -115,7 +115,7 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
 /// byte for each element.
 static LogicalResult verifyDense(Tcgen05MmaAttr kind, MmaOp op) {
   bool takesDense = kind.getMmaShape().k > 32;
-  for (BufferType buffer : {op.getA().getType(), op.getB().getType()}) {
+  for (BufferType buffer : {op.getABuffer(), op.getBBuffer()}) {
     bool isDense = buffer.getElementType().getIntOrFloatBitWidth() < 8 &&
                    !buffer.getPadded();
     // tcgen05_mma C9
@@ -175,7 +175,7 @@ static LogicalResult verifyScales(MmaOp op,
 
 /// Each CTA of a pair holds half of the rows of A and of B.
 static LogicalResult verifyShapes(Tcgen05MmaAttr kind, MmaOp op) {
-  BufferType a = op.getA().getType(), b = op.getB().getType();
+  BufferType a = op.getABuffer(), b = op.getBBuffer();
   int64_t ctas = kind.getCtas();
   // tcgen05_mma C7
   for (auto [buffer, rows, name] :
@@ -257,8 +257,8 @@ static Issue getIssue(NVVMBuilder &builder, MmaOp op, const MmaOperands &values,
   int64_t k = target::getInfo(instruction.kind).k;
   return {instruction,
           k / static_cast<int64_t>(instruction.blockSize),
-          {builder, op.getA().getType(), values.a, target::encode},
-          {builder, op.getB().getType(), values.b, target::encode},
+          {builder, op.getABuffer(), values.a, target::encode},
+          {builder, op.getBBuffer(), values.b, target::encode},
           values.d,
           values.aScales,
           bScales,

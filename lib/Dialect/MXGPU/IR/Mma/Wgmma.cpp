@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands in shared memory, sums in the registers of a warpgroup, which issues
-// an instruction for each 32 bytes of the reduction.
+// B in shared memory, A there or in registers, sums in the registers of
+// warpgroups, each of which issues an instruction for each 32 bytes of the
+// reduction and each 64 of its rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,13 +12,20 @@
 #include "Operands.h"
 #include "mlir/IR/Matchers.h"
 #include "mx/Target/Descriptors.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// Sums that a thread holds.
+static int64_t countSums(int64_t m, int64_t n, int64_t warpgroups) {
+  return m * n / (warpgroups * target::kWarpGroupSize);
+}
+
 LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                int64_t n, int64_t k) {
+                                int64_t m, int64_t n, int64_t k,
+                                int64_t warpgroups) {
   // wgmma C1
   if (n < target::kWgmmaNMin || n > target::kWgmmaNMax ||
       n % target::kWgmmaNStep)
@@ -27,6 +35,25 @@ LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   // wgmma C2
   if (k != 8 && k != 16 && k != 32)
     return emitError() << "expected k = 8, 16 or 32, found " << k;
+  constexpr int64_t kMostGroups =
+      target::kMaxThreadsPerCta / target::kWarpGroupSize;
+  // wgmma C11
+  if (warpgroups < 1 || warpgroups > kMostGroups)
+    return emitError() << "expected 1 to " << kMostGroups
+                       << " warpgroups, found " << warpgroups;
+  int64_t unit = target::kWgmmaM * warpgroups;
+  // wgmma C12
+  if (m < unit || m % unit || !llvm::isPowerOf2_64(m / unit))
+    return emitError() << "expected m to be " << unit
+                       << " times a power of two, " << target::kWgmmaM
+                       << " rows of each warpgroup, found " << m;
+  // PTX ISA, Register State Space: a thread has 255.
+  constexpr int64_t kMostSums = 255;
+  // wgmma C13
+  if (int64_t sums = countSums(m, n, warpgroups); sums > kMostSums)
+    return emitError() << "expected sums that fit " << kMostSums
+                       << " registers of a thread, found " << sums
+                       << ": divide m by more warpgroups";
   return success();
 }
 
@@ -38,20 +65,55 @@ const target::MmaFamilyInfo &WgmmaAttr::getFamily() const {
   return target::getInfo(target::MmaFamily::Wgmma);
 }
 
-MmaShape WgmmaAttr::getMmaShape() const {
-  return {target::kWgmmaM, getN(), getK()};
+MmaShape WgmmaAttr::getMmaShape() const { return {getM(), getN(), getK()}; }
+
+int64_t WgmmaAttr::getBlocks() const {
+  return getM() / getWarpgroups() / target::kWgmmaM;
 }
 
 int64_t WgmmaAttr::getNumCtas() const { return 1; }
 int64_t WgmmaAttr::getScaleBlock() const { return 0; }
 
-/// PTX ISA, wgmma.mma_async, Register Fragments: the fragment D.
-FragmentDigits WgmmaAttr::getSumDigits(int64_t columns) const {
-  FragmentDigits digits = {{{4, 0, 2}, {8, 1, 0}, {4, 16, 0}},
-                           {{2, 0, 1}, {2, 8, 0}}};
-  if (columns > 8)
-    digits.values.push_back({columns / 8, 0, 8});
+/// Digits of one value say nothing.
+static FragmentDigits makeDigits(FragmentDigits digits) {
+  for (SmallVector<FragmentDigit> *part : {&digits.threads, &digits.values})
+    llvm::erase_if(*part, [](const FragmentDigit &d) { return d.size <= 1; });
   return digits;
+}
+
+/// The digits of a warpgroup's threads, which hold `run` columns, and that of
+/// the warpgroups.
+static SmallVector<FragmentDigit> getThreadDigits(WgmmaAttr kind, int64_t run) {
+  int64_t groups = kind.getWarpgroups();
+  return {
+      {4, 0, run}, {8, 1, 0}, {4, 16, 0}, {groups, kind.getM() / groups, 0}};
+}
+
+/// PTX ISA, wgmma.mma_async, Register Fragments: the fragment D. Columns come
+/// last, so that some of them are adjacent registers.
+FragmentDigits WgmmaAttr::getSumDigits(int64_t columns) const {
+  return makeDigits({getThreadDigits(*this, 2),
+                     {{2, 0, 1},
+                      {2, 8, 0},
+                      {getBlocks(), target::kWgmmaM, 0},
+                      {columns / 8, 0, 8}}});
+}
+
+/// The fragment A: two words, of as many elements as fit, of each 32 bytes of
+/// two rows.
+FragmentDigits WgmmaAttr::getOperandDigits(Type element,
+                                           int64_t columns) const {
+  std::optional<target::MmaType> type = mxgpu::getMmaType(element);
+  if (!type || !target::lookupWgmma(*type, *type) || columns < getK() ||
+      columns % getK())
+    return {};
+  int64_t word = getK() / 8; // 32 bytes are k elements
+  return makeDigits({getThreadDigits(*this, word),
+                     {{word, 0, 1},
+                      {2, 8, 0},
+                      {2, 0, 4 * word},
+                      {columns / getK(), 0, getK()},
+                      {getBlocks(), target::kWgmmaM, 0}}});
 }
 
 std::string WgmmaAttr::checkTarget(const target::TargetInfo &target) const {
@@ -62,12 +124,42 @@ std::string WgmmaAttr::checkTarget(const target::TargetInfo &target) const {
 /// dense bf16 at 1.83 GHz on 132 SMs are 2048 products a cycle and SM (H100
 /// datasheet): as many columns a cycle as tcgen05.mma of one CTA.
 int64_t WgmmaAttr::getCycles(const target::Rates &rates) const {
-  return target::mmaCycles(rates, getN());
+  return target::mmaCycles(rates, getN()) * (getM() / target::kWgmmaM);
 }
 
 //===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//
+
+static std::optional<target::MmaType> getTypeOfA(MmaOp op) {
+  Type type = op.getA().getType();
+  if (auto fragment = dyn_cast<FragmentType>(type))
+    return mxgpu::getMmaType(fragment.getElementType());
+  return mxgpu::getMmaType(cast<BufferType>(type).getElementType());
+}
+
+/// In shared memory A may be part of a higher tile.
+static LogicalResult verifyRowsOfA(WgmmaAttr kind, MmaOp op) {
+  BufferType a = op.getABuffer();
+  // wgmma C14
+  if (!a && op.getARow())
+    return op.emitOpError("expected no row of a, which is in registers");
+  if (!a)
+    return success();
+  int64_t rows = getOperandRows(a), m = kind.getM();
+  // wgmma C7
+  if (op.getARow() ? rows % m != 0 : rows != m)
+    return op.emitOpError("expected ")
+           << m << " rows of a, or a multiple of them and a row "
+           << "where they begin, found " << rows;
+  IntegerAttr first;
+  // wgmma C10
+  if (op.getARow() && matchPattern(op.getARow(), m_Constant(&first)) &&
+      (first.getInt() < 0 || first.getInt() >= rows || first.getInt() % m))
+    return op.emitOpError("expected a row of a that is a multiple of ")
+           << m << " below " << rows << ", found " << first.getInt();
+  return success();
+}
 
 LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   // wgmma C3
@@ -75,37 +167,26 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
     return op.emitOpError("expected neither accumulate, extent nor b_offset: "
                           "begin with mxgpu.zero_fragment, and let the copy "
                           "engine fill what lies beyond the reduction with 0");
-  BufferType a = op.getA().getType(), b = op.getB().getType();
-  std::optional<target::MmaType> aType = mxgpu::getMmaType(a.getElementType());
+  BufferType b = op.getBBuffer();
+  std::optional<target::MmaType> aType = getTypeOfA(op);
   std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
   // wgmma C4
   if (!aType || !bType)
     return op.emitOpError("expected elements of bf16, f16, f8E4M3FN or f8E5M2, "
                           "found ")
-           << a << " and " << b;
+           << op.getA().getType() << " and " << b;
   // wgmma C5
   if (std::string error =
           target::checkWgmma(target::kWgmmaM, getN(), getK(), *aType, *bType);
       !error.empty())
-    return op.emitOpError() << error << " in " << a << " and " << b;
+    return op.emitOpError()
+           << error << " in " << op.getA().getType() << " and " << b;
   // wgmma C6
   if (getOperandRows(b) != getN())
     return op.emitOpError("expected ")
            << getN() << " rows of b, found " << getOperandRows(b);
-  int64_t rows = getOperandRows(a);
-  // wgmma C7
-  if (op.getARow() ? rows % target::kWgmmaM != 0 : rows != target::kWgmmaM)
-    return op.emitOpError("expected ")
-           << target::kWgmmaM << " rows of a, or a multiple of them and a row "
-           << "where they begin, found " << rows;
-  IntegerAttr first;
-  // wgmma C10
-  if (op.getARow() && matchPattern(op.getARow(), m_Constant(&first)) &&
-      (first.getInt() < 0 || first.getInt() >= rows ||
-       first.getInt() % target::kWgmmaM))
-    return op.emitOpError("expected a row of a that is a multiple of ")
-           << target::kWgmmaM << " below " << rows << ", found "
-           << first.getInt();
+  if (failed(verifyRowsOfA(*this, op)))
+    return failure();
   auto sums = cast<FragmentType>(op.getD().getType());
   FragmentType expected =
       op.getKind().getSumType(Float32Type::get(getContext()), getN());
@@ -113,10 +194,14 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   if (sums != expected)
     return op.emitOpError("expected sums of ")
            << expected << ", found " << sums;
+  int64_t warps = getWarpgroups() * target::kWarpGroupWarps;
   // wgmma C9
-  if (RoleOp role = getRole(op); role && role.getWarps() % 4)
-    return op.emitOpError("expected a role of whole warpgroups, found ")
-           << role.getWarps() << " warps";
+  if (RoleOp role = getRole(op);
+      role && static_cast<int64_t>(role.getWarps()) != warps)
+    return op.emitOpError("expected a role of ")
+           << warps << " warps, " << getWarpgroups()
+           << (getWarpgroups() == 1 ? " warpgroup" : " warpgroups")
+           << ", found " << role.getWarps();
   return success();
 }
 
@@ -124,25 +209,86 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
 // Emission
 //===----------------------------------------------------------------------===//
 
+namespace {
+
+/// What the warpgroups have of A, instruction by instruction.
+class OperandA {
+public:
+  OperandA(NVVMBuilder &builder, WgmmaAttr kind, MmaOp op,
+           const MmaOperands &values)
+      : steps(op.getReduction() / kind.getK()) {
+    if (BufferType buffer = op.getABuffer())
+      describe(builder, kind, op, buffer, values);
+    else
+      words = builder.packWords(values.a);
+  }
+
+  /// The descriptor or the registers for an instruction of a block.
+  SmallVector<Value> at(NVVMBuilder &builder, int64_t block, int64_t step) {
+    constexpr int64_t kWords = 4;
+    if (described)
+      return {described->at(builder, step, block * target::kWgmmaM)};
+    ArrayRef<Value> all = words;
+    return SmallVector<Value>(
+        all.slice((block * steps + step) * kWords, kWords));
+  }
+
+private:
+  void describe(NVVMBuilder &builder, WgmmaAttr kind, MmaOp op,
+                BufferType buffer, const MmaOperands &values) {
+    described.emplace(builder, buffer, values.a, target::encodeWgmma);
+    if (values.aRow)
+      described->addRows(builder, builder.toI32(values.aRow));
+    int64_t groups = kind.getWarpgroups();
+    if (groups == 1)
+      return;
+    Value group = builder.warpgroupInCta();
+    if (int64_t first = op.getFirstWarp().value_or(0))
+      group = builder.add(group, builder.i32(-first / target::kWarpGroupWarps));
+    described->addRows(builder,
+                       builder.mul(group, builder.i32(kind.getM() / groups)));
+  }
+
+  int64_t steps;
+  std::optional<DescribedOperand> described;
+  SmallVector<Value> words;
+};
+
+} // namespace
+
+/// The registers of a block's sums, in the order of the instruction: 4 of each
+/// 8 columns.
+static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
+                                           int64_t count) {
+  constexpr int64_t kAdjacent = 4;
+  SmallVector<int64_t> numbers;
+  for (int64_t first = block * kAdjacent; first < count;
+       first += blocks * kAdjacent)
+    for (int64_t i = 0; i < kAdjacent; ++i)
+      numbers.push_back(first + i);
+  return numbers;
+}
+
 Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
                       const MmaOperands &values) const {
-  BufferType a = op.getA().getType(), b = op.getB().getType();
-  DescribedOperand aOperand{builder, a, values.a, target::encodeWgmma};
-  if (values.aRow)
-    aOperand.addRows(builder, builder.toI32(values.aRow));
-  DescribedOperand bOperand{builder, b, values.b, target::encodeWgmma};
+  OperandA a{builder, *this, op, values};
+  DescribedOperand b{builder, op.getBBuffer(), values.b, target::encodeWgmma};
   // Registers that the instructions are about to use are ordered by the fence
   // (PTX ISA, wgmma.fence). It is convergent: in the block of the instructions
   // it keeps LLVM from making copies of them.
   builder.fenceWarpgroup();
-  SmallVector<std::pair<Value, Value>> steps;
-  for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
-    steps.push_back({aOperand.at(builder, step), bOperand.at(builder, step)});
-  Value sums = builder.mmaWarpgroup(
+  int64_t sums = countSums(getM(), getN(), getWarpgroups());
+  SmallVector<WgmmaBlock> blocks(getBlocks());
+  for (auto [number, block] : llvm::enumerate(blocks)) {
+    block.sums = getRegistersOf(number, blocks.size(), sums);
+    for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
+      block.steps.push_back({a.at(builder, number, step), b.at(builder, step)});
+  }
+  Value results = builder.mmaWarpgroup(
       {target::kWgmmaM, static_cast<unsigned>(getN()),
-       static_cast<unsigned>(getK()), *mxgpu::getMmaType(a.getElementType()),
-       *mxgpu::getMmaType(b.getElementType())},
-      values.d, steps);
+       static_cast<unsigned>(getK()), *getTypeOfA(op),
+       *mxgpu::getMmaType(op.getBBuffer().getElementType())},
+      values.d, blocks);
   builder.commitWarpgroup();
-  return sums;
+  return results;
 }

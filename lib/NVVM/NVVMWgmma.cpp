@@ -1,0 +1,153 @@
+//===- NVVMWgmma.cpp - Matrix instructions of a warpgroup -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The part of NVVMBuilder that speaks wgmma. NVVM has no operation for the form
+// with A in registers; what its operation for descriptors becomes is written
+// here with registers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Registers.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mx/Target/Wgmma.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+void NVVMBuilder::fenceWarpgroup() { NVVM::WgmmaFenceAlignedOp::create(*this); }
+
+void NVVMBuilder::commitWarpgroup() {
+  NVVM::WgmmaGroupSyncAlignedOp::create(*this);
+}
+
+Value NVVMBuilder::waitWarpgroup(Value sums, int64_t pending) {
+  NVVM::WgmmaWaitGroupSyncOp::create(*this, pending);
+  return makeVector(*this, tie(getElements(*this, sums), "f"));
+}
+
+/// They are tied, so that what computes them stands before the fence of the
+/// instructions that use them: ptxas serializes instructions whose registers
+/// are written behind it.
+SmallVector<Value> NVVMBuilder::packWords(Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  unsigned bits = type.getElementTypeBitWidth();
+  // LLVM has no floats of 8 bits.
+  if (bits == 8)
+    vector =
+        arith::BitcastOp::create(*this, type.clone(getIntegerType(8)), vector);
+  SmallVector<Value> elements = getElements(*this, vector);
+  SmallVector<Value> words;
+  for (size_t i = 0, perWord = 32 / bits; i < elements.size(); i += perWord)
+    words.push_back(LLVM::BitcastOp::create(
+        *this, getI32Type(),
+        makeVector(*this, ValueRange(elements).slice(i, perWord))));
+  return tie(words, "r");
+}
+
+static NVVM::WGMMATypes getWgmmaType(mx::target::MmaType type) {
+  switch (type) {
+  case mx::target::MmaType::F16:
+    return NVVM::WGMMATypes::f16;
+  case mx::target::MmaType::BF16:
+    return NVVM::WGMMATypes::bf16;
+  case mx::target::MmaType::TF32:
+    return NVVM::WGMMATypes::tf32;
+  case mx::target::MmaType::E4M3:
+    return NVVM::WGMMATypes::e4m3;
+  case mx::target::MmaType::E5M2:
+    return NVVM::WGMMATypes::e5m2;
+  case mx::target::MmaType::E2M3:
+  case mx::target::MmaType::E3M2:
+  case mx::target::MmaType::E2M1:
+  case mx::target::MmaType::U8:
+  case mx::target::MmaType::S8:
+    break;
+  }
+  llvm_unreachable("the verifier lets only types of wgmma pass");
+}
+
+/// `$0, $1, ...`: operands of an inline instruction from number `first` on.
+static std::string nameOperands(size_t first, size_t count) {
+  std::string text;
+  for (size_t i = first; i < first + count; ++i)
+    text += (i == first ? "$" : ", $") + std::to_string(i);
+  return text;
+}
+
+/// What is constant in all of them: sums are added to (scale-d), nothing is
+/// negated, and B is K-major (imm-trans-b, which only 16-bit types have).
+static std::string spellInRegisters(const WgmmaShape &shape, size_t sums,
+                                    size_t words) {
+  std::string types[] = {
+      NVVM::stringifyWGMMATypes(getWgmmaType(shape.a)).str(),
+      NVVM::stringifyWGMMATypes(getWgmmaType(shape.b)).str()};
+  // $sums to $(2 sums - 1) are the old sums, in the registers of the new ones.
+  return "{\n.reg .pred p;\nsetp.ne.b32 p, 1, "
+         "0;\nwgmma.mma_async.sync.aligned.m" +
+         std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +
+         std::to_string(shape.k) + ".f32." + types[0] + "." + types[1] + " {" +
+         nameOperands(0, sums) + "}, {" + nameOperands(2 * sums, words) +
+         "}, " + nameOperands(2 * sums + words, 1) + ", p, 1, 1" +
+         (shape.k == 16 ? ", 0" : "") + ";\n}";
+}
+
+static Value mmaInRegisters(NVVMBuilder &builder, const WgmmaShape &shape,
+                            Value inOut, const WgmmaStep &step) {
+  auto type = cast<LLVM::LLVMStructType>(inOut.getType());
+  size_t sums = type.getBody().size();
+  SmallVector<Value> operands;
+  std::string outputs, inputs;
+  for (size_t i = 0; i < sums; ++i) {
+    operands.push_back(LLVM::ExtractValueOp::create(
+        builder, inOut, ArrayRef<int64_t>{int64_t(i)}));
+    outputs += "=f,";
+    inputs += std::to_string(i) + ",";
+  }
+  for (Value word : step.a) {
+    operands.push_back(word);
+    inputs += "r,";
+  }
+  operands.push_back(step.b);
+  return LLVM::InlineAsmOp::create(
+             builder, type, operands,
+             spellInRegisters(shape, sums, step.a.size()),
+             outputs + inputs + "l", /*has_side_effects=*/true,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             /*asm_dialect=*/LLVM::AsmDialectAttr(),
+             /*operand_attrs=*/ArrayAttr())
+      .getRes();
+}
+
+static Value mmaDescribed(NVVMBuilder &builder, const WgmmaShape &shape,
+                          Value inOut, const WgmmaStep &step) {
+  return NVVM::WgmmaMmaAsyncOp::create(
+      builder, inOut.getType(), inOut, step.a.front(), step.b,
+      NVVM::MMAShapeAttr::get(builder.getContext(), shape.m, shape.n, shape.k),
+      getWgmmaType(shape.a), getWgmmaType(shape.b), NVVM::WGMMATypes::f32,
+      NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one,
+      NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row, NVVM::MMALayout::col,
+      /*satfinite=*/NVVM::MMAIntOverflowAttr());
+}
+
+Value NVVMBuilder::mmaWarpgroup(const WgmmaShape &shape, Value sums,
+                                ArrayRef<WgmmaBlock> blocks) {
+  SmallVector<Value> registers = getElements(*this, sums);
+  for (const WgmmaBlock &block : blocks) {
+    SmallVector<Type> types(block.sums.size(), getF32Type());
+    Value inOut = LLVM::PoisonOp::create(
+        *this, LLVM::LLVMStructType::getLiteral(getContext(), types));
+    for (auto [i, number] : llvm::enumerate(block.sums))
+      inOut = LLVM::InsertValueOp::create(*this, inOut, registers[number],
+                                          ArrayRef<int64_t>{int64_t(i)});
+    for (const WgmmaStep &step : block.steps)
+      inOut = (step.a.size() == 1 ? mmaDescribed : mmaInRegisters)(*this, shape,
+                                                                   inOut, step);
+    for (auto [i, number] : llvm::enumerate(block.sums))
+      registers[number] = LLVM::ExtractValueOp::create(
+          *this, inOut, ArrayRef<int64_t>{int64_t(i)});
+  }
+  return makeVector(*this, registers);
+}
