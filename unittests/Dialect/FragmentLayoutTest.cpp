@@ -56,7 +56,8 @@ struct FragmentLayout : testing::Test {
     return get(digits.threads, digits.values);
   }
   FragmentLayoutAttr getWgmma(int64_t columns) {
-    return get(WgmmaAttr::get(&context, 64, columns, 16, 1).getSumDigits(columns));
+    return get(
+        WgmmaAttr::get(&context, 64, columns, 16, 1).getSumDigits(columns));
   }
 
   MLIRContext context;
@@ -210,18 +211,20 @@ TEST_F(FragmentLayout, WgmmaBlocks) {
       for (int64_t i = 0; i < 32; ++i) {
         int64_t value = i % 4 + 4 * (block + kBlocks * (i / 4));
         EXPECT_EQ(getPlace(sums, thread, value),
-                  Place(rowOf(thread, block, i & 2),
-                        i / 4 * 8 + thread % 4 * 2 + i % 2));
+                  (Place{rowOf(thread, block, i & 2),
+                         i / 4 * 8 + thread % 4 * 2 + i % 2}));
       }
       for (int64_t step = 0; step < 3; ++step) {
         for (int64_t i = 0; i < 8; ++i)
-          EXPECT_EQ(getPlace(halves, thread, i + 8 * (step + 3 * block)),
-                    Place(rowOf(thread, block, i & 2),
-                          step * 16 + thread % 4 * 2 + (i & 1) + (i & 4) * 2));
+          EXPECT_EQ(
+              getPlace(halves, thread, i + 8 * (step + 3 * block)),
+              (Place{rowOf(thread, block, i & 2),
+                     step * 16 + thread % 4 * 2 + (i & 1) + (i & 4) * 2}));
         for (int64_t i = 0; i < 16; ++i)
-          EXPECT_EQ(getPlace(bytes, thread, i + 16 * (step + 3 * block)),
-                    Place(rowOf(thread, block, i & 4),
-                          step * 32 + thread % 4 * 4 + (i & 3) + (i & 8) * 2));
+          EXPECT_EQ(
+              getPlace(bytes, thread, i + 16 * (step + 3 * block)),
+              (Place{rowOf(thread, block, i & 4),
+                     step * 32 + thread % 4 * 4 + (i & 3) + (i & 8) * 2}));
       }
     }
 }

@@ -318,6 +318,104 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
+// Warpgroups whose matrix instructions read what copies wrote: one lane of each warp
+// releases the stage, and nothing that a fence orders lies between.
+
+// CHECK-LABEL: mxgpu.kernel @wgmma(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(4)
+// CHECK:         mxgpu.role @multiply
+// CHECK:           mxgpu.mma_wait
+// CHECK-NOT:       nvvm.fence
+// CHECK:           nvvm.bar.warp.sync
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive
+// Threads that read it, too, keep the fence.
+// CHECK-LABEL: mxgpu.kernel @wgmma_and_threads(
+// CHECK:         mxgpu.role @multiply
+// CHECK:           mxgpu.load_shared
+// CHECK:           mxgpu.mma_wait
+// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK:           nvvm.bar.warp.sync
+// Threads that fill it make each what it wrote visible; nothing is needed where the
+// instructions are done.
+// CHECK-LABEL: mxgpu.kernel @wgmma_filled(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(2) empty(4)
+// CHECK:         mxgpu.role @multiply
+// CHECK:           mxgpu.mma_wait
+// CHECK-NOT:       nvvm.fence
+// CHECK:           mxgpu.arrive
+// CHECK:         mxgpu.role @fill
+// CHECK:           mxgpu.store_shared
+// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK:           nvvm.bar.warp.sync
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive
+
+!ring = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!stage = !mxgpu.stage<!ring>
+!filled = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(64), consumer = wgmma(128)>
+!filled_stage = !mxgpu.stage<!filled>
+!map = !mxgpu.tensor_map<128x64xbf16, sw128>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @wgmma(%i: index, %map: !map) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @multiply warps(4) {
+      %a = mxgpu.zero_fragment : !a
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %b = mxgpu.consumer_wait %ring : !ring
+      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %sums = mxgpu.mma_wait %started pending(0) : !sums
+      mxgpu.consumer_release %stage : !stage
+    }
+    mxgpu.role @load warps(1) elected {
+      %stage, %b = mxgpu.producer_acquire %ring : !ring
+      mxgpu.tma_load %map[%i, %i] into %b for %stage : !map, !b, !stage
+      mxgpu.producer_commit %stage : !stage
+    }
+  }
+
+  mxgpu.kernel @wgmma_and_threads(%i: index, %map: !map) {
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @multiply warps(4) {
+      %a = mxgpu.zero_fragment : !a
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %b = mxgpu.consumer_wait %ring : !ring
+      %read = mxgpu.load_shared %b at [%i, %i] : !b -> vector<8xbf16>
+      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %sums = mxgpu.mma_wait %started pending(0) : !sums
+      mxgpu.consumer_release %stage : !stage
+    }
+    mxgpu.role @load warps(1) elected {
+      %stage, %b = mxgpu.producer_acquire %ring : !ring
+      mxgpu.tma_load %map[%i, %i] into %b for %stage : !map, !b, !stage
+      mxgpu.producer_commit %stage : !stage
+    }
+  }
+
+  mxgpu.kernel @wgmma_filled(%i: index, %v: bf16) {
+    %x = vector.broadcast %v : bf16 to vector<8xbf16>
+    %ring = mxgpu.ring "ring" : !filled
+    mxgpu.role @multiply warps(4) {
+      %a = mxgpu.zero_fragment : !a
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %b = mxgpu.consumer_wait %ring : !filled
+      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %sums = mxgpu.mma_wait %started pending(0) : !sums
+      mxgpu.consumer_release %stage : !filled_stage
+    }
+    mxgpu.role @fill warps(2) {
+      %stage, %b = mxgpu.producer_acquire %ring : !filled
+      mxgpu.store_shared %x, %b at [%i, %i] : vector<8xbf16>, !b
+      mxgpu.producer_commit %stage : !filled_stage
+    }
+  }
+}
+
+// -----
+
 // Cluster launch control in a pair. The leader asks for both, when the stages of both
 // are empty; each CTA expects the answer at its own barrier. Elected roles arrive
 // once, others once for each warp, at the leader's barrier: 2 x (1 + 2) + 1.

@@ -17,6 +17,19 @@
 !f8_a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !f8_b = !mxgpu.buffer<smem<64x128xf8E5M2, sw128>>
 !f8_sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!held_in = !mxgpu.ring<2 x (b: smem<8x32xbf16, sw64>), producer = tma, consumer = wgmma(256)>
+!held_input = !mxgpu.stage<!held_in>
+!held_b = !mxgpu.buffer<smem<8x32xbf16, sw64>>
+!held = !mxgpu.fragment<256x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns, 2: 64 rows]>>
+!held_sums = !mxgpu.fragment<256x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows]>>
+!held_f8_in = !mxgpu.ring<2 x (b: smem<16x32xf8E5M2, sw32>), producer = tma, consumer = wgmma(128)>
+!held_f8_b = !mxgpu.buffer<smem<16x32xf8E5M2, sw32>>
+!held_f8 = !mxgpu.fragment<64x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row, 4: 16 rows], values = [4: 1 column, 2: 8 rows, 2: 16 columns]>>
+!held_f8_sums = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
+!blocks_in = !mxgpu.ring<2 x (a: smem<512x32xbf16, sw64>, b: smem<16x32xbf16, sw64>), producer = tma, consumer = wgmma(256)>
+!blocks_a = !mxgpu.buffer<smem<512x32xbf16, sw64>>
+!blocks_b = !mxgpu.buffer<smem<16x32xbf16, sw64>>
+!blocks_sums = !mxgpu.fragment<256x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 2: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // A stage has two panels of A and of B: four instructions to each, 32 bytes apart, with
   // descriptors in units of 16 bytes. All of them are one chain through the registers,
@@ -142,6 +155,118 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       %rows:2 = mxgpu.to_rows %sums : !f8_sums -> vector<16xf32>, vector<16xf32>
       mxgpu.store_fragment %rows#0, %out[%i, %j] when(%yes) : vector<16xf32>, memref<?x?xf32>
       mxgpu.store_fragment %rows#1, %out[%j, %i] when(%yes) : vector<16xf32>, memref<?x?xf32>
+    }
+  }
+
+  // A in registers, two blocks of rows in each of two warpgroups, two steps of K: what
+  // computes the words is tied before the fence, and each block is a chain of its own
+  // through its four sums.
+  // CHECK-LABEL: llvm.func @held(
+  // CHECK:       %[[WORDS:.*]] = llvm.inline_asm has_side_effects "", "{{(=r,){16}(0,1)}},{{.*}},14,15" %
+  // CHECK-NEXT:  %[[A0:.*]] = llvm.extractvalue %[[WORDS]][0]
+  // CHECK-NEXT:  %[[A1:.*]] = llvm.extractvalue %[[WORDS]][1]
+  // CHECK-NEXT:  %[[A2:.*]] = llvm.extractvalue %[[WORDS]][2]
+  // CHECK-NEXT:  %[[A3:.*]] = llvm.extractvalue %[[WORDS]][3]
+  // CHECK-NEXT:  %[[A4:.*]] = llvm.extractvalue %[[WORDS]][4]
+  // CHECK-NEXT:  %[[A5:.*]] = llvm.extractvalue %[[WORDS]][5]
+  // CHECK-NEXT:  %[[A6:.*]] = llvm.extractvalue %[[WORDS]][6]
+  // CHECK-NEXT:  %[[A7:.*]] = llvm.extractvalue %[[WORDS]][7]
+  // CHECK-NEXT:  %[[A8:.*]] = llvm.extractvalue %[[WORDS]][8]
+  // CHECK-NEXT:  %[[A9:.*]] = llvm.extractvalue %[[WORDS]][9]
+  // CHECK-NEXT:  %[[A10:.*]] = llvm.extractvalue %[[WORDS]][10]
+  // CHECK-NEXT:  %[[A11:.*]] = llvm.extractvalue %[[WORDS]][11]
+  // CHECK-NEXT:  %[[A12:.*]] = llvm.extractvalue %[[WORDS]][12]
+  // CHECK-NEXT:  %[[A13:.*]] = llvm.extractvalue %[[WORDS]][13]
+  // CHECK-NEXT:  %[[A14:.*]] = llvm.extractvalue %[[WORDS]][14]
+  // CHECK-NEXT:  %[[A15:.*]] = llvm.extractvalue %[[WORDS]][15]
+  // CHECK:       %[[B0:.*]] = arith.addi %[[UNITS:.*]], %c-9223371899415822336_i64
+  // CHECK:       nvvm.wgmma.fence.aligned
+  // CHECK:       %[[B1:.*]] = arith.addi %[[UNITS]], %c-9223371899415822334_i64
+  // CHECK:       %[[M0:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[A0]], %[[A1]], %[[A2]], %[[A3]], %[[B0]]
+  // CHECK-NEXT:  %[[D10:.*]] = llvm.extractvalue %[[M0]][0]
+  // CHECK-NEXT:  %[[D11:.*]] = llvm.extractvalue %[[M0]][1]
+  // CHECK-NEXT:  %[[D12:.*]] = llvm.extractvalue %[[M0]][2]
+  // CHECK-NEXT:  %[[D13:.*]] = llvm.extractvalue %[[M0]][3]
+  // CHECK-NEXT:  %[[M1:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %[[D10]], %[[D11]], %[[D12]], %[[D13]], %[[A4]], %[[A5]], %[[A6]], %[[A7]], %[[B1]]
+  // CHECK:       %[[M2:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[A8]], %[[A9]], %[[A10]], %[[A11]], %[[B0]]
+  // CHECK-NEXT:  %[[D30:.*]] = llvm.extractvalue %[[M2]][0]
+  // CHECK-NEXT:  %[[D31:.*]] = llvm.extractvalue %[[M2]][1]
+  // CHECK-NEXT:  %[[D32:.*]] = llvm.extractvalue %[[M2]][2]
+  // CHECK-NEXT:  %[[D33:.*]] = llvm.extractvalue %[[M2]][3]
+  // CHECK-NEXT:  %[[M3:.*]] = llvm.inline_asm has_side_effects "{{.*}}wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, {$8, $9, $10, $11}, $12, p, 1, 1, 0;{{.*}}", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,l" %[[D30]], %[[D31]], %[[D32]], %[[D33]], %[[A12]], %[[A13]], %[[A14]], %[[A15]], %[[B1]]
+  // CHECK-NOT:   wgmma.mma_async
+  // CHECK:       nvvm.wgmma.commit.group.sync.aligned
+  // CHECK-NEXT:  nvvm.wgmma.wait.group.sync.aligned 0
+  mxgpu.kernel @held(%as: memref<?x?xbf16>, %i: index, %out: memref<?x?xf32>, %yes: i1) {
+    %in = mxgpu.ring "in" : !held_in
+    mxgpu.role @multiply warps(8) {
+      %a = vector.load %as[%i, %i] : memref<?x?xbf16>, vector<8xbf16>
+      %zero = mxgpu.zero_fragment : !held_sums
+      %held = mxgpu.from_rows %a, %a, %a, %a : vector<8xbf16>, vector<8xbf16>, vector<8xbf16>, vector<8xbf16> -> !held
+      %stage, %b = mxgpu.consumer_wait %in : !held_in
+      %started = mxgpu.mma #mxgpu.wgmma<m = 256, n = 8, k = 16, warpgroups = 2> %held, %b into %zero : !held, !held_b, !held_sums -> !held_sums
+      %sums = mxgpu.mma_wait %started pending(0) : !held_sums
+      mxgpu.consumer_release %stage : !held_input
+      %v:4 = mxgpu.to_rows %sums : !held_sums -> vector<2xf32>, vector<2xf32>, vector<2xf32>, vector<2xf32>
+      mxgpu.store_fragment %v#0, %out[%i, %i] when(%yes) : vector<2xf32>, memref<?x?xf32>
+    }
+  }
+
+  // Four elements to a word; no transposition of B.
+  // CHECK-LABEL: llvm.func @held_f8(
+  // CHECK-COUNT-4: llvm.bitcast %{{.*}} : vector<4xi8> to i32
+  // CHECK:       llvm.inline_asm has_side_effects "", "=r,=r,=r,=r,0,1,2,3"
+  // CHECK:       nvvm.wgmma.fence.aligned
+  // CHECK:       wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e5m2 {$0, $1, $2, $3, $4, $5, $6, $7}, {$16, $17, $18, $19}, $20, p, 1, 1;
+  // CHECK-NOT:   wgmma.mma_async
+  // CHECK:       nvvm.wgmma.commit.group.sync.aligned
+  mxgpu.kernel @held_f8(%i: index, %as: memref<?x?xf8E4M3FN>) {
+    %in = mxgpu.ring "in" : !held_f8_in
+    mxgpu.role @multiply warps(4) {
+      %a = vector.load %as[%i, %i] : memref<?x?xf8E4M3FN>, vector<8xf8E4M3FN>
+      %zero = mxgpu.zero_fragment : !held_f8_sums
+      %held = mxgpu.from_rows %a, %a : vector<8xf8E4M3FN>, vector<8xf8E4M3FN> -> !held_f8
+      %stage, %b = mxgpu.consumer_wait %in : !held_f8_in
+      %started = mxgpu.mma #mxgpu.wgmma<n = 16, k = 32> %held, %b into %zero : !held_f8, !held_f8_b, !held_f8_sums -> !held_f8_sums
+      %sums = mxgpu.mma_wait %started pending(0) : !held_f8_sums
+      mxgpu.consumer_release %stage : !mxgpu.stage<!held_f8_in>
+    }
+  }
+
+  // A in shared memory: a warpgroup begins at its 128 rows, 4 units of 16 bytes each,
+  // whatever its number in the CTA; the second block is 64 rows below.
+  // CHECK-LABEL: llvm.func @blocks(
+  // CHECK:       %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
+  // CHECK:       %[[ROWS:.*]] = arith.muli %{{.*}}, %c4_i32
+  // CHECK-NEXT:  %[[MORE:.*]] = arith.extui %[[ROWS]]
+  // CHECK-NEXT:  %[[START:.*]] = arith.addi %{{.*}}, %[[MORE]]
+  // CHECK-NEXT:  %[[IN_CTA:.*]] = arith.shrui %[[THREAD]], %c7_i32
+  // CHECK-NEXT:  %[[GROUP:.*]] = arith.addi %[[IN_CTA]], %c-1_i32
+  // CHECK-NEXT:  %[[ROWS:.*]] = arith.muli %[[GROUP]], %c512_i32
+  // CHECK-NEXT:  %[[MORE:.*]] = arith.extui %[[ROWS]]
+  // CHECK-NEXT:  %[[A00:.*]] = arith.addi %[[START]], %[[MORE]]
+  // CHECK-NEXT:  %[[B0:.*]] = arith.addi
+  // CHECK:       nvvm.wgmma.fence.aligned
+  // CHECK-NEXT:  %[[A01:.*]] = arith.addi %[[A00]], %c2_i64
+  // CHECK-NEXT:  %[[B1:.*]] = arith.addi
+  // CHECK-NEXT:  %[[A10:.*]] = arith.addi %[[A00]], %c256_i64
+  // CHECK-NEXT:  %[[A11:.*]] = arith.addi %[[A00]], %c258_i64
+  // CHECK:       %{{.*}} = nvvm.wgmma.mma_async %[[A00]], %[[B0]], %
+  // CHECK-NEXT:  %{{.*}} = nvvm.wgmma.mma_async %[[A01]], %[[B1]], %
+  // CHECK:       %{{.*}} = nvvm.wgmma.mma_async %[[A10]], %[[B0]], %
+  // CHECK-NEXT:  %{{.*}} = nvvm.wgmma.mma_async %[[A11]], %[[B1]], %
+  // CHECK-NOT:   nvvm.wgmma.mma_async
+  // CHECK:       nvvm.wgmma.commit.group.sync.aligned
+  mxgpu.kernel @blocks(%i: index) {
+    %in = mxgpu.ring "in" : !blocks_in
+    mxgpu.role @first warps(4) {
+    }
+    mxgpu.role @multiply warps(8) {
+      %zero = mxgpu.zero_fragment : !blocks_sums
+      %stage, %a, %b = mxgpu.consumer_wait %in : !blocks_in
+      %started = mxgpu.mma #mxgpu.wgmma<m = 256, n = 16, k = 16, warpgroups = 2> %a row(%i), %b into %zero : !blocks_a, !blocks_b, !blocks_sums -> !blocks_sums
+      %sums = mxgpu.mma_wait %started pending(0) : !blocks_sums
+      mxgpu.consumer_release %stage : !mxgpu.stage<!blocks_in>
     }
   }
 }

@@ -1,6 +1,7 @@
 """Kernels of wgmma.mma_async: each pair of types that it multiplies, with the
-smallest and the largest N and one between, sums carried by a loop over K; and
-kernels that start two and three products before they wait for the first.
+smallest and the largest N and one between, sums carried by a loop over K; kernels
+that start two and three products before they wait for the first; and one that uses
+sums while others are computed.
 """
 
 KERNEL = """
@@ -71,6 +72,44 @@ STORE = """\
         %at{i}_{row} = arith.addi %at, %c{i}_{row} : index
         mxgpu.store_fragment %x{i}_{row}, %c[%r{row}, %at{i}_{row}] when(%has{row}) : vector<2xf32>, memref<?x?xf32>"""
 
+# Two products of sums of their own.
+OTHERS = """
+  mxgpu.kernel @others(%a_map: !others_am, %b_map: !others_bm, %c: memref<?x?xf32>, %reduction: index) {
+    %c0 = arith.constant 0 : index
+    %yes = arith.constant true
+    %in0 = mxgpu.ring "in0" : !others_in
+    %in1 = mxgpu.ring "in1" : !others_in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !others_sums
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %reduction step 64 {
+        %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !others_in
+        %s0 = mxgpu.mma #mxgpu.wgmma<n = 64, k = 16> %a0, %b0 into %zero : !others_a, !others_b, !others_sums -> !others_sums
+        %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !others_in
+        %s1 = mxgpu.mma #mxgpu.wgmma<n = 64, k = 16> %a1, %b1 into %zero : !others_a, !others_b, !others_sums -> !others_sums
+        %done0 = mxgpu.mma_wait %s0 pending(1) : !others_sums
+        mxgpu.consumer_release %stage0 : !others_input
+        %v:2 = mxgpu.to_rows %done0 : !others_sums -> vector<16xf32>, vector<16xf32>
+        mxgpu.store_fragment %v#0, %c[%k, %c0] when(%yes) : vector<16xf32>, memref<?x?xf32>
+        %done1 = mxgpu.mma_wait %s1 pending(0) : !others_sums
+        mxgpu.consumer_release %stage1 : !others_input
+        %w:2 = mxgpu.to_rows %done1 : !others_sums -> vector<16xf32>, vector<16xf32>
+        mxgpu.store_fragment %w#0, %c[%c0, %k] when(%yes) : vector<16xf32>, memref<?x?xf32>
+      }
+    }
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %reduction step 64 {
+        %stage0, %a0, %b0 = mxgpu.producer_acquire %in0 : !others_in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %stage0 : !others_am, !others_a, !others_input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %stage0 : !others_bm, !others_b, !others_input
+        mxgpu.producer_commit %stage0 : !others_input
+        %stage1, %a1, %b1 = mxgpu.producer_acquire %in1 : !others_in
+        mxgpu.tma_load %a_map[%k, %c0] into %a1 for %stage1 : !others_am, !others_a, !others_input
+        mxgpu.tma_load %b_map[%k, %c0] into %b1 for %stage1 : !others_bm, !others_b, !others_input
+        mxgpu.producer_commit %stage1 : !others_input
+      }
+    }
+  }"""
+
 PAIRS = [("bf16", "bf16"), ("f16", "f16")] + [
     (a, b) for a in ("f8E4M3FN", "f8E5M2") for b in ("f8E4M3FN", "f8E5M2")
 ]
@@ -111,6 +150,8 @@ def kernel(name, a, b, n, flights):
 cases = [(f"{a}_{b}_{n}".lower(), a, b, n, 1) for a, b in PAIRS for n in (8, 64, 256)]
 cases += [("two_in_flight", "bf16", "bf16", 128, 2), ("three_in_flight", "f16", "f16", 64, 3)]
 types, kernels = zip(*(kernel(*case) for case in cases))
+others, _ = kernel("others", "bf16", "bf16", 64, 2)
+types, kernels = (*types, others), (*kernels, OTHERS)
 print("\n".join(types))
 print('gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_90a", features = "+ptx88">] {', end="")
 print("\n".join(kernels))

@@ -261,13 +261,32 @@ static LogicalResult verifyPlaces(MmaOp op,
   return success();
 }
 
+/// What warpgroups start and wait for reads through the async proxy: the ring
+/// says so, for the fence of threads that fill it, and because no fence is
+/// needed where it is done.
+static LogicalResult verifyRings(MmaOp op) {
+  if (op.getKind().getFamily().completion != target::MmaCompletion::WaitGroup)
+    return success();
+  for (auto [operand, name] :
+       {std::pair(Value(op.getA()), "a"), std::pair(Value(op.getB()), "b")}) {
+    RingType ring = findRing(operand);
+    // mma C11
+    if (ring && ring.getConsumer() != AsyncKind::Wgmma)
+      return op.emitOpError("expected ")
+             << name << " in a ring with consumer wgmma(n), found "
+             << stringifyAsyncKind(ring.getConsumer());
+  }
+  return success();
+}
+
 LogicalResult MmaOp::verify() {
   BufferType a = getABuffer(), b = getBBuffer();
   auto d = dyn_cast<BufferType>(getD().getType());
   if ((a && failed(verifyBufferOf<ConsumerWaitOp>(*this, getA()))) ||
       failed(verifyBufferOf<ConsumerWaitOp>(*this, getB())) ||
       (d && failed(verifyBufferOf<ProducerAcquireOp>(*this, getD()))) ||
-      failed(verifyPlaces(*this, getKind().getFamily())))
+      failed(verifyPlaces(*this, getKind().getFamily())) ||
+      failed(verifyRings(*this)))
     return failure();
   for (auto [scales, operand, name] :
        {std::tuple(getAScales(), Value(getA()), "a"),
@@ -304,6 +323,12 @@ LogicalResult MmaOp::verify() {
   for (BufferType buffer : {a, b})
     if (buffer && failed(verifyOperandRows(*this, buffer)))
       return failure();
+  // mma C12
+  if (IntegerAttr warp = getFirstWarpAttr();
+      warp && (warp.getInt() < 0 || warp.getInt() % target::kWarpGroupWarps))
+    return emitOpError("expected first_warp to be a multiple of ")
+           << target::kWarpGroupWarps << ", where a warpgroup begins, found "
+           << warp.getInt();
   return getKind().verifyMma(*this);
 }
 

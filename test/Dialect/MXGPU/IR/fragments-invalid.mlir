@@ -1069,7 +1069,7 @@ gpu.module @kernels {
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
       // wgmma C5
-      // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found f16 and bf16 in '!mxgpu.fragment<}}
+      // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found f16 and bf16 in '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
       %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
     }
   }
@@ -1110,7 +1110,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C15
+      // mma C11
       // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer wgmma(n), found threads}}
       %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
     }
@@ -1130,9 +1130,30 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
-      // wgmma C15
+      // mma C11
       // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer wgmma(n), found threads}}
       %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// Warpgroups begin at every fourth warp.
+!in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !in
+      // mma C12
+      // expected-error @below {{'mxgpu.mma' op expected first_warp to be a multiple of 4, where a warpgroup begins, found 2}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero {first_warp = 2} : !held, !b, !sums -> !sums
     }
   }
 }

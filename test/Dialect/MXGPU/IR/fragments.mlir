@@ -18,6 +18,11 @@
 !part = !mxgpu.fragment<64x32xf32, #part>
 !rows = !mxgpu.fragment<128x32xf32, #rows>
 
+!held_inputs = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
+!held = !mxgpu.fragment<256x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns, 2: 64 rows]>>
+!held_sums = !mxgpu.fragment<256x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>
+!held_part = !mxgpu.fragment<256x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 4: 8 columns]>>
+
 // CHECK-LABEL: gpu.module @kernels
 gpu.module @kernels {
   mxgpu.kernel @kernel(%out: memref<?x?xf32>, %k: index, %n: index) {
@@ -55,6 +60,23 @@ gpu.module @kernels {
       %some = arith.cmpi ult, %row, %n : index
       mxgpu.store_fragment %w#0, %out[%row, %column] when(%some) : vector<8xf32>, memref<?x?xf32>
       mxgpu.store_fragment %w#1, %out[%row, %first] when(%some) aligned(8) : vector<8xf32>, memref<?x?xf32>
+    }
+  }
+
+  // Two warpgroups, A in registers.
+  // CHECK: mxgpu.kernel @held
+  mxgpu.kernel @held() {
+    %c32 = arith.constant 32 : index
+    %in = mxgpu.ring "in" : !held_inputs
+    mxgpu.role @multiply warps(8) {
+      %zero = mxgpu.zero_fragment : !held_sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %b = mxgpu.consumer_wait %in : !held_inputs
+      // CHECK: mxgpu.mma #mxgpu.wgmma<m = 256, n = 128, k = 16, warpgroups = 2> %{{.*}}, %{{.*}} into %{{.*}} : !fragment{{[0-9]*}}, !smem{{[0-9]*}}, !fragment{{[0-9]*}} -> !fragment
+      %started = mxgpu.mma #mxgpu.wgmma<m = 256, n = 128, k = 16, warpgroups = 2> %held, %b into %zero : !held, !b, !held_sums -> !held_sums
+      %sums = mxgpu.mma_wait %started pending(0) : !held_sums
+      %part = mxgpu.extract_columns %sums at(%c32) : !held_sums -> !held_part
+      %v:4 = mxgpu.to_rows %part : !held_part -> vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>
     }
   }
 }

@@ -10,6 +10,11 @@
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!only_b = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!only_b_stage = !mxgpu.stage<!only_b>
+!both = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
+!both_stage = !mxgpu.stage<!both>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
   // Each waited for in its round.
   mxgpu.kernel @each(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
@@ -93,6 +98,102 @@ gpu.module @kernels {
       }
       %end = mxgpu.mma_wait %sums pending(0) : !sums
       "use"(%end) : (!sums) -> ()
+    }
+  }
+
+  // Two of sums of their own: the first ones are there while the second are computed.
+  mxgpu.kernel @others(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    %in1 = mxgpu.ring "in1" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+        %s1, %a1, %b1 = mxgpu.producer_acquire %in1 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
+        mxgpu.producer_commit %s1 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !sums -> !sums
+        %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %s0 pending(1) : !sums
+        "use"(%done) : (!sums) -> ()
+        mxgpu.consumer_release %stage0 : !input
+        %other = mxgpu.mma_wait %s1 pending(0) : !sums
+        mxgpu.consumer_release %stage1 : !input
+        "use"(%other) : (!sums) -> ()
+      }
+    }
+  }
+
+  // A in registers: only B is of a stage.
+  mxgpu.kernel @held(%b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !only_b
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %b0 = mxgpu.producer_acquire %in0 : !only_b
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !only_b_stage
+        mxgpu.producer_commit %s0 : !only_b_stage
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %a = "hold"() : () -> !held
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %b = mxgpu.consumer_wait %in0 : !only_b
+        %new = mxgpu.mma #wgmma %a, %b into %old : !held, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !only_b_stage
+        mxgpu.yield %done : !sums
+      }
+      "use"(%sums) : (!sums) -> ()
+    }
+  }
+
+  // Two roles read B together.
+  mxgpu.kernel @shared(%b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !both
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %b0 = mxgpu.producer_acquire %in0 : !both
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !both_stage
+        mxgpu.producer_commit %s0 : !both_stage
+      }
+    }
+    mxgpu.role @upper warps(4) {
+      %a = "hold"() : () -> !held
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %b = mxgpu.consumer_wait %in0 : !both
+        %new = mxgpu.mma #wgmma %a, %b into %old : !held, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !both_stage
+        mxgpu.yield %done : !sums
+      }
+      "use"(%sums) : (!sums) -> ()
+    }
+    mxgpu.role @lower warps(4) {
+      %a = "hold"() : () -> !held
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %b = mxgpu.consumer_wait %in0 : !both
+        %new = mxgpu.mma #wgmma %a, %b into %old : !held, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !both_stage
+        mxgpu.yield %done : !sums
+      }
+      "use"(%sums) : (!sums) -> ()
     }
   }
 }
@@ -695,6 +796,104 @@ gpu.module @kernels {
       // kernel C50
       // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
       "use"(%sums) : (!sums) -> ()
+    }
+  }
+}
+
+// -----
+
+// A wait that leaves more pending than are started after them.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    %in1 = mxgpu.ring "in1" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+        %s1, %a1, %b1 = mxgpu.producer_acquire %in1 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
+        mxgpu.producer_commit %s1 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
+        // expected-note @below {{this computes them}}
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !sums -> !sums
+        %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !sums -> !sums
+        %done = mxgpu.mma_wait %s0 pending(2) : !sums
+        // kernel C50
+        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+        "use"(%done) : (!sums) -> ()
+        %other = mxgpu.mma_wait %s1 pending(0) : !sums
+        mxgpu.consumer_release %stage0 : !input
+        mxgpu.consumer_release %stage1 : !input
+        "use"(%other) : (!sums) -> ()
+      }
+    }
+  }
+}
+
+// -----
+
+// A wait before the others are started.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
+    %c0 = arith.constant 0 : index
+    %in0 = mxgpu.ring "in0" : !in
+    %in1 = mxgpu.ring "in1" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s0, %a0, %b0 = mxgpu.producer_acquire %in0 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a0 for %s0 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b0 for %s0 : !b_map, !b, !input
+        mxgpu.producer_commit %s0 : !input
+        %s1, %a1, %b1 = mxgpu.producer_acquire %in1 : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a1 for %s1 : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b1 for %s1 : !b_map, !b, !input
+        mxgpu.producer_commit %s1 : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
+        // expected-note @below {{this computes them}}
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !sums -> !sums
+        %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
+        %done = mxgpu.mma_wait %s0 pending(1) : !sums
+        // kernel C50
+        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+        "use"(%done) : (!sums) -> ()
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !sums -> !sums
+        %other = mxgpu.mma_wait %s1 pending(0) : !sums
+        mxgpu.consumer_release %stage0 : !input
+        mxgpu.consumer_release %stage1 : !input
+        "use"(%other) : (!sums) -> ()
+      }
     }
   }
 }

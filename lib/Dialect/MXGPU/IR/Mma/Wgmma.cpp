@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/Wgmma.h"
-#include "../OpChecks.h"
 #include "Operands.h"
 #include "mlir/IR/Matchers.h"
 #include "mx/Target/Descriptors.h"
@@ -162,21 +161,6 @@ static LogicalResult verifyRowsOfA(WgmmaAttr kind, MmaOp op) {
   return success();
 }
 
-/// The kind of ring decides what orders the instruction's reads: a fence where
-/// threads wrote, none where they are done.
-static LogicalResult verifyRings(MmaOp op) {
-  for (auto [operand, name] :
-       {std::pair(Value(op.getA()), "a"), std::pair(Value(op.getB()), "b")}) {
-    RingType ring = findRing(operand);
-    // wgmma C15
-    if (ring && ring.getConsumer() != AsyncKind::Wgmma)
-      return op.emitOpError("expected ")
-             << name << " in a ring with consumer wgmma(n), found "
-             << stringifyAsyncKind(ring.getConsumer());
-  }
-  return success();
-}
-
 LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   // wgmma C3
   if (op.getAccumulate() || op.getExtent() || op.getBOffset())
@@ -201,7 +185,7 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   if (getOperandRows(b) != getN())
     return op.emitOpError("expected ")
            << getN() << " rows of b, found " << getOperandRows(b);
-  if (failed(verifyRowsOfA(*this, op)) || failed(verifyRings(op)))
+  if (failed(verifyRowsOfA(*this, op)))
     return failure();
   auto sums = cast<FragmentType>(op.getD().getType());
   FragmentType expected =
