@@ -17,14 +17,13 @@
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // Each byte below its sign, moved up by 4, without what is between. The scale's
   // multiplier is the byte and 127 - 7 as the exponent, twice. Codes of NaN and scales above
-  // 134 carry into the highest bits of their bytes: the thread then computes in f32.
+  // 134 change the highest bits of their bytes: the thread then computes in f32.
   // CHECK-LABEL: llvm.func @e4m3(
   // CHECK-DAG:     %[[FIRST:.*]] = arith.constant 37248 : i32
   // CHECK-DAG:     %[[SECOND:.*]] = arith.constant 45986 : i32
   // CHECK-DAG:     %[[FIELDS:.*]] = arith.constant -2014279696 : i32
   // CHECK-DAG:     %[[BYTE:.*]] = arith.constant 16448 : i32
   // CHECK-DAG:     %[[BIAS:.*]] = arith.constant 1006648320 : i32
-  // CHECK-DAG:     %[[MAGNITUDES:.*]] = arith.constant 2139062143 : i32
   // CHECK-DAG:     %[[NAN:.*]] = arith.constant 16843009 : i32
   // CHECK-DAG:     %[[LARGE:.*]] = arith.constant 2038004089 : i32
   // CHECK-DAG:     %[[HIGHEST:.*]] = arith.constant -2139062144 : i32
@@ -46,11 +45,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-NEXT:    %[[B_PAIR:.*]] = llvm.bitcast %[[B_BITS]] : i32 to vector<2xbf16>
   // CHECK-NEXT:    %[[B_PRODUCT:.*]] = llvm.fmul %[[B_PAIR]], %[[MULTIPLIER]] : vector<2xbf16>
   // CHECK-NEXT:    %[[B_RESULT:.*]] = llvm.bitcast %[[B_PRODUCT]]
-  // CHECK-NEXT:    %[[LOW:.*]] = arith.andi %[[SCALE]], %[[MAGNITUDES]]
-  // CHECK-NEXT:    %[[SUM:.*]] = arith.addi %[[LOW]], %[[LARGE]]
-  // CHECK-NEXT:    %[[IS_LARGE:.*]] = arith.andi %[[SUM]], %[[SCALE]]
-  // CHECK-NEXT:    %[[CODES:.*]] = arith.andi %[[WORD]], %[[MAGNITUDES]]
-  // CHECK-NEXT:    %[[IS_NAN:.*]] = arith.addi %[[CODES]], %[[NAN]]
+  // CHECK-NEXT:    %[[KEPT:.*]] = arith.addi %[[SCALE]], %[[LARGE]]
+  // CHECK-NEXT:    %[[LOST:.*]] = arith.xori %[[KEPT]], %c-1_i32
+  // CHECK-NEXT:    %[[IS_LARGE:.*]] = arith.andi %[[SCALE]], %[[LOST]]
+  // CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[WORD]], %[[NAN]]
+  // CHECK-NEXT:    %[[IS_NAN:.*]] = arith.xori %[[NEXT]], %[[WORD]]
   // CHECK-NEXT:    %[[BOTH:.*]] = arith.ori %[[IS_LARGE]], %[[IS_NAN]]
   // CHECK-NEXT:    %[[BITS:.*]] = arith.andi %[[BOTH]], %[[HIGHEST]]
   // CHECK-NEXT:    %[[IS_RARE:.*]] = arith.cmpi ne, %[[BITS]], %c0_i32
@@ -70,11 +69,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
   // Infinity and NaN: exponents of 31.
   // CHECK-LABEL: llvm.func @e5m2(
-  // CHECK-DAG:     %[[EXPONENTS:.*]] = arith.constant 2088533116 : i32
   // CHECK-DAG:     %[[NAN:.*]] = arith.constant 67372036 : i32
   // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
-  // CHECK:         %[[CODES:.*]] = arith.andi %[[WORD]], %[[EXPONENTS]]
-  // CHECK-NEXT:    arith.addi %[[CODES]], %[[NAN]]
+  // CHECK:         %[[NEXT:.*]] = arith.addi %[[WORD]], %[[NAN]]
+  // CHECK-NEXT:    arith.xori %[[NEXT]], %[[WORD]]
   mxgpu.kernel @e5m2() {
     mxgpu.role @hold warps(4) {
       %q:2 = "q"() : () -> (!e5m2, vector<1x1xf8E8M0FNU>)
@@ -88,7 +86,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
   // CHECK:         %[[TOP:.*]] = arith.shli %[[WORD]], %c2_i32
   // CHECK-NEXT:    nvvm.prmt <default> %{{.*}}, %[[TOP]], %[[TOP]]
-  // CHECK-NOT:     arith.andi %[[WORD]]
+  // CHECK-NOT:     arith.addi %[[WORD]]
   // CHECK:         llvm.return
   mxgpu.kernel @e2m3() {
     mxgpu.role @hold warps(4) {
