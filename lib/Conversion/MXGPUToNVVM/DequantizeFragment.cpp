@@ -77,8 +77,6 @@ private:
   Value shiftLeft(Value word, int64_t bits);
   Value mask(Value word, uint32_t bits);
   Value inBothHalves(int64_t bits) { return builder.i32(bits * 0x10001); }
-  Value inAllBytes(int64_t bits) { return builder.i32(bits * 0x01010101); }
-  Value addToBytes(Value word, uint32_t bits, int64_t addend);
   Value multiply(Value a, Value b);
 
   // The fields in their place.
@@ -118,11 +116,6 @@ Value FragmentProducts::shiftLeft(Value word, int64_t bits) {
 
 Value FragmentProducts::mask(Value word, uint32_t bits) {
   return arith::AndIOp::create(builder, word, builder.i32(int32_t(bits)));
-}
-
-/// Some low bits of each byte, and a number that does not carry into the next.
-Value FragmentProducts::addToBytes(Value word, uint32_t bits, int64_t addend) {
-  return builder.add(mask(word, bits * 0x01010101), inAllBytes(addend));
 }
 
 Value FragmentProducts::multiply(Value a, Value b) {
@@ -216,29 +209,31 @@ Value FragmentProducts::joinScales(ArrayRef<Value> scales,
 //===----------------------------------------------------------------------===//
 
 /// Whether any of the thread's elements and scales is one that a multiplication
-/// cannot do. A sum then reaches the highest bit of its byte.
+/// cannot do. Numbers added to all bytes at once find them at the highest bits:
+/// that of a code of NaN changes, that of a scale is lost. What bytes carry
+/// into the next one is no harm, as only those do that have been found.
 Value FragmentProducts::isRare() {
-  Value sums;
-  auto collect = [&](Value sum) {
-    sums = sums ? arith::OrIOp::create(builder, sums, sum).getResult() : sum;
+  Value found = builder.i32(0);
+  auto add = [&](Value word, int64_t number) {
+    return builder.add(word, builder.i32(number * 0x01010101));
   };
-  // Fields from 255 on: bytes that are too large by 128 or more, whose highest
-  // bit is set, too.
+  auto collect = [&](Value bits) {
+    found = arith::OrIOp::create(builder, found, bits);
+  };
+  // Those whose field would be more than the largest one.
   int64_t most = kMaxField - (kBias - format.bias);
-  for (Value word : scaleWords)
-    collect(arith::AndIOp::create(builder, addToBytes(word, 0x7F, 0xFF - most),
-                                  word));
-  if (format.hasNaN) {
-    uint32_t magnitude = 0x7F, last = 1;
-    if (format.hasInfinity) { // any mantissa
-      last = 1u << format.mantissaBits;
-      magnitude &= ~(last - 1);
-    }
-    for (Value word : words)
-      collect(addToBytes(word, magnitude, last));
+  for (Value word : scaleWords) {
+    Value kept = add(word, 0xFF - most);
+    Value lost = arith::XOrIOp::create(builder, kept, builder.i32(-1));
+    collect(arith::AndIOp::create(builder, word, lost));
   }
+  // From infinity on, or the one code.
+  int64_t last = format.hasInfinity ? 1 << format.mantissaBits : 1;
+  if (format.hasNaN)
+    for (Value word : words)
+      collect(arith::XOrIOp::create(builder, add(word, last), word));
   return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
-                               mask(sums, 0x80808080), builder.i32(0));
+                               mask(found, 0x80808080), builder.i32(0));
 }
 
 Values FragmentProducts::multiplyOnce(Values placed) {

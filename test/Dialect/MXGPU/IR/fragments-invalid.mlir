@@ -226,6 +226,18 @@
 // -----
 
 // Fragments have the shape of their layout.
+// fragment C3
+// expected-error @below {{expected elements of 'f4E2M1FN' that fill words of 32 bits of a thread, found 4}}
+func.func private @f(!mxgpu.fragment<128x4xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>)
+
+// -----
+
+// fragment C3
+// expected-error @below {{expected elements of 'f6E3M2FN' that fill words of 32 bits of a thread, found 6}}
+func.func private @f(!mxgpu.fragment<128x6xf6E3M2FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [6: 1 column]>>)
+
+// -----
+
 // fragment C2
 // expected-error @below {{expected the 128x32 elements of its layout, found a shape of 64, 32}}
 func.func private @f(!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>)
@@ -2100,4 +2112,15 @@ gpu.module @kernels {
       mxgpu.store_shared %zero, %c : !sums, !c
     }
   }
+}
+
+// -----
+
+// Elements of a thread fill a word, but those of one of its rows do not.
+!narrow = !mxgpu.fragment<256x4xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 2 rows], values = [4: 1 column, 2: 1 row]>>
+func.func @f(%f: !narrow) {
+  // shared C12
+  // expected-error @below {{'mxgpu.to_rows' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<4xf4E2M1FN>'}}
+  %rows:2 = mxgpu.to_rows %f : !narrow -> vector<4xf4E2M1FN>, vector<4xf4E2M1FN>
+  return
 }

@@ -1,0 +1,180 @@
+// RUN: mx-opt %s -allow-unregistered-dialect --mxgpu-allocate --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+
+// Elements are moved to where bf16 has its fields, and multiplied two at a time.
+
+!e4m3 = !mxgpu.fragment<128x4xf8E4M3FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
+!e5m2 = !mxgpu.fragment<128x4xf8E5M2, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
+!e2m3 = !mxgpu.fragment<128x4xf6E2M3FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
+!four = !mxgpu.fragment<128x4xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column]>>
+!e2m1 = !mxgpu.fragment<128x8xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [8: 1 column]>>
+!eight = !mxgpu.fragment<128x8xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [8: 1 column]>>
+// Neighbours in a register are in different blocks.
+!far = !mxgpu.fragment<8x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [16: 2 columns, 8: 1 row], values = [2: 32 columns, 2: 1 column]>>
+!far_result = !mxgpu.fragment<8x64xbf16, #mxgpu.fragment_layout<threads = [16: 2 columns, 8: 1 row], values = [2: 32 columns, 2: 1 column]>>
+!mixed = !mxgpu.fragment<128x8xf4E2M1FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [2: 4 columns, 4: 1 column]>>
+!mixed6 = !mxgpu.fragment<128x4xf6E2M3FN, #mxgpu.fragment_layout<threads = [128: 1 row], values = [2: 2 columns, 2: 1 column]>>
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  // Each byte below its sign, moved up by 4, without what is between. The scale's
+  // multiplier is the byte and 127 - 7 as the exponent, twice. Codes of NaN and scales above
+  // 134 change the highest bits of their bytes: the thread then computes in f32.
+  // CHECK-LABEL: llvm.func @e4m3(
+  // CHECK-DAG:     %[[FIRST:.*]] = arith.constant 37248 : i32
+  // CHECK-DAG:     %[[SECOND:.*]] = arith.constant 45986 : i32
+  // CHECK-DAG:     %[[FIELDS:.*]] = arith.constant -2014279696 : i32
+  // CHECK-DAG:     %[[BYTE:.*]] = arith.constant 16448 : i32
+  // CHECK-DAG:     %[[BIAS:.*]] = arith.constant 1006648320 : i32
+  // CHECK-DAG:     %[[NAN:.*]] = arith.constant 16843009 : i32
+  // CHECK-DAG:     %[[LARGE:.*]] = arith.constant 2038004089 : i32
+  // CHECK-DAG:     %[[HIGHEST:.*]] = arith.constant -2139062144 : i32
+  // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
+  // CHECK:         %[[SCALE:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
+  // CHECK:         %[[A:.*]] = nvvm.prmt <default> %[[FIRST]], %[[WORD]], %[[WORD]]
+  // CHECK-NEXT:    %[[A4:.*]] = arith.shli %[[A]], %c4_i32
+  // CHECK-NEXT:    %[[A_BITS:.*]] = arith.andi %[[A4]], %[[FIELDS]]
+  // CHECK-NEXT:    %[[B:.*]] = nvvm.prmt <default> %[[SECOND]], %[[WORD]], %[[WORD]]
+  // CHECK-NEXT:    %[[B4:.*]] = arith.shli %[[B]], %c4_i32
+  // CHECK-NEXT:    %[[B_BITS:.*]] = arith.andi %[[B4]], %[[FIELDS]]
+  // CHECK-NEXT:    %[[TWICE:.*]] = nvvm.prmt <default> %[[BYTE]], %[[SCALE]], %c0_i32
+  // CHECK-NEXT:    %[[EXPONENT:.*]] = arith.shli %[[TWICE]], %c7_i32
+  // CHECK-NEXT:    %[[BIASED:.*]] = arith.addi %[[EXPONENT]], %[[BIAS]]
+  // CHECK-NEXT:    %[[MULTIPLIER:.*]] = llvm.bitcast %[[BIASED]] : i32 to vector<2xbf16>
+  // CHECK-NEXT:    %[[A_PAIR:.*]] = llvm.bitcast %[[A_BITS]] : i32 to vector<2xbf16>
+  // CHECK-NEXT:    %[[A_PRODUCT:.*]] = llvm.fmul %[[A_PAIR]], %[[MULTIPLIER]] : vector<2xbf16>
+  // CHECK-NEXT:    %[[A_RESULT:.*]] = llvm.bitcast %[[A_PRODUCT]]
+  // CHECK-NEXT:    %[[B_PAIR:.*]] = llvm.bitcast %[[B_BITS]] : i32 to vector<2xbf16>
+  // CHECK-NEXT:    %[[B_PRODUCT:.*]] = llvm.fmul %[[B_PAIR]], %[[MULTIPLIER]] : vector<2xbf16>
+  // CHECK-NEXT:    %[[B_RESULT:.*]] = llvm.bitcast %[[B_PRODUCT]]
+  // CHECK-NEXT:    %[[KEPT:.*]] = arith.addi %[[SCALE]], %[[LARGE]]
+  // CHECK-NEXT:    %[[LOST:.*]] = arith.xori %[[KEPT]], %c-1_i32
+  // CHECK-NEXT:    %[[IS_LARGE:.*]] = arith.andi %[[SCALE]], %[[LOST]]
+  // CHECK-NEXT:    %[[NEXT:.*]] = arith.addi %[[WORD]], %[[NAN]]
+  // CHECK-NEXT:    %[[IS_NAN:.*]] = arith.xori %[[NEXT]], %[[WORD]]
+  // CHECK-NEXT:    %[[BOTH:.*]] = arith.ori %[[IS_LARGE]], %[[IS_NAN]]
+  // CHECK-NEXT:    %[[BITS:.*]] = arith.andi %[[BOTH]], %[[HIGHEST]]
+  // CHECK-NEXT:    %[[IS_RARE:.*]] = arith.cmpi ne, %[[BITS]], %c0_i32
+  // CHECK-NEXT:    %[[R:.*]]:2 = scf.if %[[IS_RARE]] -> (i32, i32) {
+  // CHECK-COUNT-2:   nvvm.convert.f8x2.to.f16x2
+  // CHECK-COUNT-2:   nvvm.convert.f32x2.to.bf16x2
+  // CHECK:         } else {
+  // CHECK-NEXT:      scf.yield %[[A_RESULT]], %[[B_RESULT]]
+  // CHECK:         vector.from_elements %[[R]]#0, %[[R]]#1
+  mxgpu.kernel @e4m3() {
+    mxgpu.role @hold warps(4) {
+      %q:2 = "q"() : () -> (!e4m3, vector<1x1xf8E8M0FNU>)
+      %x = mxgpu.dequantize_fragment %q#0 by %q#1 block(32) : !e4m3, vector<1x1xf8E8M0FNU> -> !four
+      "use"(%x) : (!four) -> ()
+    }
+  }
+
+  // Infinity and NaN: exponents of 31.
+  // CHECK-LABEL: llvm.func @e5m2(
+  // CHECK-DAG:     %[[NAN:.*]] = arith.constant 67372036 : i32
+  // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
+  // CHECK:         %[[NEXT:.*]] = arith.addi %[[WORD]], %[[NAN]]
+  // CHECK-NEXT:    arith.xori %[[NEXT]], %[[WORD]]
+  mxgpu.kernel @e5m2() {
+    mxgpu.role @hold warps(4) {
+      %q:2 = "q"() : () -> (!e5m2, vector<1x1xf8E8M0FNU>)
+      %x = mxgpu.dequantize_fragment %q#0 by %q#1 block(32) : !e5m2, vector<1x1xf8E8M0FNU> -> !four
+      "use"(%x) : (!four) -> ()
+    }
+  }
+
+  // The two bits above the element go. There is no NaN to look for.
+  // CHECK-LABEL: llvm.func @e2m3(
+  // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
+  // CHECK:         %[[TOP:.*]] = arith.shli %[[WORD]], %c2_i32
+  // CHECK-NEXT:    nvvm.prmt <default> %{{.*}}, %[[TOP]], %[[TOP]]
+  // CHECK-NOT:     arith.addi %[[WORD]]
+  // CHECK:         llvm.return
+  mxgpu.kernel @e2m3() {
+    mxgpu.role @hold warps(4) {
+      %q:2 = "q"() : () -> (!e2m3, vector<1x1xf8E8M0FNU>)
+      %x = mxgpu.dequantize_fragment %q#0 by %q#1 block(32) : !e2m3, vector<1x1xf8E8M0FNU> -> !four
+      "use"(%x) : (!four) -> ()
+    }
+  }
+
+  // Elements of low and of high halves, beside each other. Large scales take two
+  // multiplications, by 2^126 and by the scale.
+  // CHECK-LABEL: llvm.func @e2m1(
+  // CHECK-DAG:     %[[FACTOR:.*]] = arith.constant 2122350208 : i32
+  // CHECK-DAG:     %[[FIRST:.*]] = arith.constant 50304 : i32
+  // CHECK-DAG:     %[[FIELDS:.*]] = arith.constant -2118090304 : i32
+  // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
+  // CHECK:         %[[LOW:.*]] = arith.shli %[[WORD]], %c4_i32
+  // CHECK-NEXT:    %[[PAIR:.*]] = nvvm.prmt <default> %[[FIRST]], %[[LOW]], %[[WORD]]
+  // CHECK-NEXT:    %[[MOVED:.*]] = arith.shli %[[PAIR]], %c2_i32
+  // CHECK-NEXT:    %[[PLACED:.*]] = arith.andi %[[MOVED]], %[[FIELDS]]
+  // CHECK-COUNT-3: nvvm.prmt <default> %{{.*}}, %[[LOW]], %[[WORD]]
+  // CHECK:         scf.if
+  // CHECK:           %[[FACTORS:.*]] = llvm.bitcast %[[FACTOR]]
+  // CHECK:           %[[NUMBERS:.*]] = llvm.bitcast %[[PLACED]]
+  // CHECK:           %[[EXACT:.*]] = llvm.fmul %[[NUMBERS]], %[[FACTORS]]
+  // CHECK:           llvm.fmul %[[EXACT]]
+  // CHECK-COUNT-6:   llvm.fmul
+  // CHECK:         } else {
+  // CHECK-COUNT-4:   llvm.fmul
+  // CHECK-NOT:       llvm.fmul
+  // CHECK:         llvm.return
+  mxgpu.kernel @e2m1() {
+    mxgpu.role @hold warps(4) {
+      %q:2 = "q"() : () -> (!e2m1, vector<1x1xf8E8M0FNU>)
+      %x = mxgpu.dequantize_fragment %q#0 by %q#1 block(32) : !e2m1, vector<1x1xf8E8M0FNU> -> !eight
+      "use"(%x) : (!eight) -> ()
+    }
+  }
+
+  // With E4M3 scales they always do.
+  // CHECK-LABEL: llvm.func @nvfp4(
+  // CHECK:         scf.if
+  // CHECK-NOT:     scf.if
+  // CHECK:         nvvm.convert.f8x2.to.f16x2
+  // CHECK-NOT:     nvvm.convert.f8x2.to.f16x2
+  // CHECK-COUNT-8: llvm.fmul
+  // CHECK-NOT:     llvm.fmul
+  // CHECK:         llvm.return
+  mxgpu.kernel @nvfp4() {
+    mxgpu.role @hold warps(4) {
+      %q:2 = "q"() : () -> (!e2m1, vector<1x1xf8E4M3FN>)
+      %x = mxgpu.dequantize_fragment %q#0 by %q#1 block(16) : !e2m1, vector<1x1xf8E4M3FN> -> !eight
+      "use"(%x) : (!eight) -> ()
+    }
+  }
+
+  // A multiplier for each half.
+  // CHECK-LABEL: llvm.func @far(
+  // CHECK-DAG:     %[[HALVES:.*]] = arith.constant 21520 : i32
+  // CHECK:         %[[M0:.*]] = arith.addi
+  // CHECK:         %[[M1:.*]] = arith.addi
+  // CHECK:         nvvm.prmt <default> %[[HALVES]], %[[M0]], %[[M1]]
+  mxgpu.kernel @far() {
+    mxgpu.role @hold warps(4) {
+      %q:2 = "q"() : () -> (!far, vector<1x2xf8E8M0FNU>)
+      %x = mxgpu.dequantize_fragment %q#0 by %q#1 block(32) : !far, vector<1x2xf8E8M0FNU> -> !far_result
+      "use"(%x) : (!far_result) -> ()
+    }
+  }
+
+  // Narrow elements are words. They get bytes where they change places.
+  // CHECK-LABEL: llvm.func @narrow(
+  // CHECK-DAG:     %[[FIRST:.*]] = arith.constant 20800 : i32
+  // CHECK-DAG:     %[[SECOND:.*]] = arith.constant 29538 : i32
+  // CHECK-DAG:     %[[EVEN:.*]] = arith.constant 25632 : i32
+  // CHECK:         %[[LOW:.*]] = arith.andi
+  // CHECK:         %[[HIGH:.*]] = arith.andi
+  // CHECK-NEXT:    nvvm.prmt <default> %[[FIRST]], %[[LOW]], %[[HIGH]]
+  // CHECK-NEXT:    nvvm.prmt <default> %[[SECOND]], %[[LOW]], %[[HIGH]]
+  // CHECK:         vector.shuffle %{{.*}} [0, 2, 4, 6, 1, 3, 5, 7] : vector<8xi8>
+  // CHECK:         nvvm.prmt <default> %[[EVEN]],
+  // CHECK:         vector.shuffle %{{.*}} [0, 2, 1, 3] : vector<4xi8>
+  mxgpu.kernel @narrow() {
+    mxgpu.role @hold warps(4) {
+      %q:2 = "q"() : () -> (!mixed, !mixed6)
+      %row = mxgpu.to_rows %q#0 : !mixed -> vector<8xf4E2M1FN>
+      %row6 = mxgpu.to_rows %q#1 : !mixed6 -> vector<4xf6E2M3FN>
+      "use"(%row, %row6) : (vector<8xf4E2M1FN>, vector<4xf6E2M3FN>) -> ()
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics
+
+// What operands of matrix instructions in registers refuse.
+
+!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+func.func @f(%q: !in, %s: vector<2x2xf32>) {
+  // dequantize_fragment C1
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected scales of f8E8M0FNU or f8E4M3FN, found 'f32'}}
+  %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf32> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x64xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
+  // dequantize_fragment C2
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN, found 'i8'}}
+  %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf8E8M0FNU> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+func.func @f(%q: !in, %s: vector<2x4xf8E4M3FN>) {
+  // dequantize_fragment C2
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected elements of f4E2M1FN with scales of f8E4M3FN, found 'f8E4M3FN'}}
+  %x = mxgpu.dequantize_fragment %q by %s block(16) : !in, vector<2x4xf8E4M3FN> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
+  // dequantize_fragment C3
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>', found '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+  %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf8E8M0FNU> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 8: 8 columns, 2: 8 rows]>>
+func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
+  // dequantize_fragment C3
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 8: 8 columns, 2: 8 rows]>>'}}
+  %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf8E8M0FNU> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+func.func @f(%q: !in, %s: vector<2x8xf8E8M0FNU>) {
+  // dequantize_fragment C4
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 16 or more, found 8}}
+  %x = mxgpu.dequantize_fragment %q by %s block(8) : !in, vector<2x8xf8E8M0FNU> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
+  // dequantize_fragment C4
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 16 or more, found 48}}
+  %x = mxgpu.dequantize_fragment %q by %s block(48) : !in, vector<2x2xf8E8M0FNU> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
+  // dequantize_fragment C4
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 16 or more, found -32}}
+  %x = mxgpu.dequantize_fragment %q by %s block(-32) : !in, vector<2x2xf8E8M0FNU> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+func.func @f(%q: !in, %s: vector<2x4xf8E8M0FNU>) {
+  // dequantize_fragment C5
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x2xf8E8M0FNU>', the scales of the rows and blocks that a thread holds, found 'vector<2x4xf8E8M0FNU>'}}
+  %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x4xf8E8M0FNU> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+func.func @f(%q: !in, %s: vector<8xf8E4M3FN>) {
+  // dequantize_fragment C5
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x4xf8E4M3FN>', the scales of the rows and blocks that a thread holds, found 'vector<8xf8E4M3FN>'}}
+  %x = mxgpu.dequantize_fragment %q by %s block(16) : !in, vector<8xf8E4M3FN> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+func.func @f(%q: !in, %s: vector<2x[4]xf8E4M3FN>) {
+  // dequantize_fragment C5
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected 'vector<2x4xf8E4M3FN>', the scales of the rows and blocks that a thread holds, found 'vector<2x[4]xf8E4M3FN>'}}
+  %x = mxgpu.dequantize_fragment %q by %s block(16) : !in, vector<2x[4]xf8E4M3FN> -> !out
+  return
+}
+
+// -----
+
+!in = !mxgpu.fragment<64x2xf8E5M2, #mxgpu.fragment_layout<threads = [64: 1 row], values = [2: 1 column]>>
+!out = !mxgpu.fragment<64x2xbf16, #mxgpu.fragment_layout<threads = [64: 1 row], values = [2: 1 column]>>
+func.func @f(%q: !in, %s: vector<1x1xf8E8M0FNU>) {
+  // dequantize_fragment C6
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected elements that fill words of 32 bits of a thread, found 2 in '!mxgpu.fragment<64x2xf8E5M2, #mxgpu.fragment_layout<threads = [64: 1 row], values = [2: 1 column]>>'}}
+  %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<1x1xf8E8M0FNU> -> !out
+  return
+}
