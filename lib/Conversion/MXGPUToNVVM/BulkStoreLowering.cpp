@@ -63,8 +63,8 @@ struct StoreSharedLowering final : OpConversionPattern<StoreSharedOp> {
   matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto fragment = dyn_cast<FragmentType>(op.getValue().getType());
-    if (!fragment)
-      return rewriter.notifyMatchFailure(op, "a vector of a tile");
+    if (!fragment || op.getThread())
+      return rewriter.notifyMatchFailure(op, "a vector of a tile, or a role's");
     NVVMBuilder builder(op.getLoc(), rewriter);
     BufferType buffer = op.getBuffer().getType();
     FragmentLayoutAttr layout = fragment.getLayout();

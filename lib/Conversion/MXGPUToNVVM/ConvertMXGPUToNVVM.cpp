@@ -97,9 +97,9 @@ struct ConvertMXGPUToNVVMPass final
       return IntegerType::get(type.getContext(), 32);
     });
     // A thread's registers of it.
-    converter.addConversion([](FragmentType type) -> Type {
-      return VectorType::get({type.getLayout().getNumValues()},
-                             type.getElementType());
+    converter.addConversion([&](FragmentType type) -> Type {
+      return converter.convertType(VectorType::get(
+          {type.getLayout().getNumValues()}, type.getElementType()));
     });
     addNarrowVectorConversions(converter);
     auto materialize = [](OpBuilder &builder, Type type, ValueRange inputs,
@@ -122,6 +122,8 @@ struct ConvertMXGPUToNVVMPass final
     populateTensorCorePatterns(patterns, converter);
     populateAccumulatorPatterns(patterns, converter);
     populateFragmentPatterns(patterns, converter);
+    populateSharedFragmentPatterns(patterns, converter);
+    populateFragmentScalePatterns(patterns, converter);
     populateBulkStorePatterns(patterns, converter);
     populateStorePatterns(patterns, converter);
     populateTilePatterns(patterns, converter);

@@ -3,7 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A layout takes the thread's number apart into digits, each of which moves the
-// element by so many rows or columns.
+// element by so many rows or columns. Accesses that do the same with addresses
+// are given the number, as roles are branches when those are lowered.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +12,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -65,8 +67,22 @@ struct LowerCoordinatesPass final
             cast<FragmentType>(column.getFragment()).getLayout();
         replace(op, addDigits(builder, layout, &FragmentDigit::columns,
                               layout.getRuns()[column.getNumber()].column));
+      } else {
+        llvm::TypeSwitch<Operation *>(op)
+            .Case<LoadFragmentOp, LoadFragmentScalesOp, StoreSharedOp>(
+                [&](auto access) { addThread(builder, access); });
       }
     });
+  }
+
+  /// Accesses of all threads of a role.
+  template <typename AccessOp>
+  static void addThread(ImplicitLocOpBuilder &builder, AccessOp op) {
+    bool isOfRole = true;
+    if constexpr (std::is_same_v<AccessOp, StoreSharedOp>)
+      isOfRole = op.isOfRole();
+    if (isOfRole && !op.getThread())
+      op.getThreadMutable().assign(ThreadIdOp::create(builder).getResult());
   }
 
   static void replace(Operation *op, Value value) {

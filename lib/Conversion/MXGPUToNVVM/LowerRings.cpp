@@ -16,6 +16,7 @@
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -153,6 +154,8 @@ struct LowerRingsPass final
     if (failed(verifyLowered<ForEachWorkTileOp, ForEachKOp>(
             kernel, "rings are: run mxgpu-lower-work first")))
       return failure();
+    if (failed(verifyThreadsNamed(kernel)))
+      return failure();
     for (auto ring : kernel.getBody().getOps<RingOp>())
       if (failed(initBarriers(ring)))
         return failure();
@@ -176,6 +179,26 @@ struct LowerRingsPass final
         return failure();
     }
     return success();
+  }
+
+  /// Which stores are a role's is known as long as there are rings, and which
+  /// thread of it is as long as there are roles.
+  static LogicalResult verifyThreadsNamed(KernelOp kernel) {
+    WalkResult result = kernel.walk([](Operation *op) {
+      bool isNamed = llvm::TypeSwitch<Operation *, bool>(op)
+                         .Case<LoadFragmentOp, LoadFragmentScalesOp>(
+                             [](auto load) { return bool(load.getThread()); })
+                         .Case<StoreSharedOp>([](StoreSharedOp store) {
+                           return !store.isOfRole() || store.getThread();
+                         })
+                         .Default(true);
+      if (isNamed)
+        return WalkResult::advance();
+      op->emitOpError("expected the number of the thread before rings are "
+                      "lowered: run mxgpu-lower-coordinates first");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
   }
 
   static LogicalResult initBarriers(RingOp ring) {

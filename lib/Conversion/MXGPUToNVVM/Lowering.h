@@ -146,6 +146,11 @@ void populateAccumulatorPatterns(mlir::RewritePatternSet &patterns,
 /// Fragments as vectors of a thread's registers.
 void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
+/// Fragments of a whole role from and to shared memory, and their scales.
+void populateSharedFragmentPatterns(mlir::RewritePatternSet &patterns,
+                                    const mlir::TypeConverter &converter);
+void populateFragmentScalePatterns(mlir::RewritePatternSet &patterns,
+                                   const mlir::TypeConverter &converter);
 void populateBulkStorePatterns(mlir::RewritePatternSet &patterns,
                                const mlir::TypeConverter &converter);
 void populateStorePatterns(mlir::RewritePatternSet &patterns,

@@ -181,7 +181,7 @@ struct StoreFragmentSharedLowering final : OpConversionPattern<StoreSharedOp> {
   matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     if (op.getCoords().empty())
-      return rewriter.notifyMatchFailure(op, "a warp's rows: see staging");
+      return rewriter.notifyMatchFailure(op, "a fragment");
     NVVMBuilder builder(op.getLoc(), rewriter);
     Fragment fragment(builder, op.getBuffer().getType(),
                       cast<VectorType>(op.getValue().getType()),

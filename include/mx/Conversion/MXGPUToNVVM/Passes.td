@@ -25,6 +25,8 @@ def LowerCoordinatesPass
   let description = [{
     `mxgpu.fragment_row` and `mxgpu.fragment_column` become arithmetic on the
     thread's number within its role, as the fragment's layout says.
+    `mxgpu.load_fragment`, `mxgpu.load_fragment_scales` and `mxgpu.store_shared`
+    of a fragment of a role are given that number.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -134,9 +134,6 @@ LogicalResult StoreFragmentOp::verify() {
   return success();
 }
 
-/// Rows after which a swizzle repeats (PTX ISA, tensor swizzling modes).
-static constexpr int64_t kSwizzleRows = 8;
-
 LogicalResult TmaStoreOp::verify() {
   if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())) ||
       failed(verifyStaged(*this, getBuffer())))

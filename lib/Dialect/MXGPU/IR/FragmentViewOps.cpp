@@ -14,7 +14,17 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// A fragment is held by the threads of the role, all of them.
+LogicalResult mxgpu::verifyHolders(Operation *op, FragmentLayoutAttr layout) {
+  RoleOp role = getRole(op);
+  int64_t threads = role ? role.getWarps() * target::kWarpSize : 0;
+  // shared C26
+  if (role && threads != layout.getNumThreads())
+    return op->emitOpError("expected a role of the ")
+           << layout.getNumThreads()
+           << " threads that hold the fragment, found " << threads;
+  return success();
+}
+
 template <typename CoordinateOp>
 static LogicalResult verifyCoordinate(CoordinateOp op, int64_t count,
                                       StringRef what) {
@@ -22,15 +32,7 @@ static LogicalResult verifyCoordinate(CoordinateOp op, int64_t count,
   if (int64_t number = op.getNumber(); number < 0 || number >= count)
     return op.emitOpError("expected the number of a ")
            << what << " below " << count << ", found " << number;
-  FragmentLayoutAttr layout = cast<FragmentType>(op.getFragment()).getLayout();
-  RoleOp role = getRole(op);
-  int64_t threads = role ? role.getWarps() * target::kWarpSize : 0;
-  // shared C26
-  if (role && threads != layout.getNumThreads())
-    return op.emitOpError("expected a role of the ")
-           << layout.getNumThreads()
-           << " threads that hold the fragment, found " << threads;
-  return success();
+  return verifyHolders(op, cast<FragmentType>(op.getFragment()).getLayout());
 }
 
 LogicalResult FragmentRowOp::verify() {
@@ -112,4 +114,32 @@ LogicalResult ExtractColumnsOp::verify() {
            << type.getColumns() << " below " << from.getColumns() << ", found "
            << column.getInt();
   return success();
+}
+
+LogicalResult RelabelFragmentOp::verify() {
+  FragmentType from = getFragment().getType(), type = getType();
+  // relabel_fragment C1
+  if (type.getElementType() != from.getElementType() ||
+      type.getShape() != from.getShape())
+    return emitOpError("expected the elements and the shape of ")
+           << from << ", found " << type;
+  FragmentLayoutAttr layout = type.getLayout(), old = from.getLayout();
+  // relabel_fragment C2
+  if (layout.getNumThreads() != old.getNumThreads() ||
+      layout.getNumValues() != old.getNumValues())
+    return emitOpError("expected ")
+           << old.getNumThreads() << " threads with " << old.getNumValues()
+           << " registers each, found " << layout.getNumThreads() << " with "
+           << layout.getNumValues();
+  return success();
+}
+
+OpFoldResult RelabelFragmentOp::fold(FoldAdaptor) {
+  if (getFragment().getType() == getType())
+    return getFragment();
+  auto first = getFragment().getDefiningOp<RelabelFragmentOp>();
+  if (!first)
+    return {};
+  getFragmentMutable().assign(first.getFragment());
+  return getResult();
 }

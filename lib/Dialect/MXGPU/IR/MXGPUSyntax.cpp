@@ -78,6 +78,14 @@ void LoadSharedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "fragment");
 }
 
+void LoadFragmentOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "fragment");
+}
+
+void LoadFragmentScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "scales");
+}
+
 static void setArgumentNames(Region &region, ArrayRef<StringRef> names,
                              OpAsmSetValueNameFn setName) {
   for (auto [argument, name] : llvm::zip(region.getArguments(), names))

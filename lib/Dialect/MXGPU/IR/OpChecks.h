@@ -55,6 +55,21 @@ llvm::LogicalResult verifyNarrow(mlir::Operation *op, mlir::Type element,
 /// bytes, as one thread reads or writes them.
 llvm::LogicalResult verifyBlock(mlir::Operation *op, mlir::Type type);
 
+/// Fails where the threads of the role that an operation is in are not those of
+/// a fragment.
+llvm::LogicalResult verifyHolders(mlir::Operation *op,
+                                  FragmentLayoutAttr layout);
+
+/// Fails unless threads can move a fragment to or from `buffer` as boxes of its
+/// shape, and the buffer is a matrix or panels of one.
+llvm::LogicalResult verifyBox(mlir::Operation *op, BufferType buffer,
+                              FragmentType type);
+
+/// Rows and columns of a matrix in shared memory, panels side by side; columns
+/// count elements of a fragment, of which a byte may hold two.
+llvm::SmallVector<int64_t, 2> getMatrixShape(BufferType buffer,
+                                             mlir::Type element);
+
 /// Fails unless an operation stands directly in a kernel, or in the function
 /// that it becomes.
 llvm::LogicalResult verifyInKernel(mlir::Operation *op);

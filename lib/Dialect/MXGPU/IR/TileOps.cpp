@@ -15,14 +15,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Rows and columns of a field, panels side by side.
-static SmallVector<int64_t, 2> getMatrixShape(BufferType buffer) {
-  ArrayRef<int64_t> shape = buffer.getShape();
-  if (shape.size() == 2)
-    return {shape[0], shape[1]};
-  return {shape[1], shape[0] * shape[2]};
-}
-
 int64_t mx::mxgpu::getStoredBits(Type element) {
   int64_t bits = element.getIntOrFloatBitWidth();
   return bits == 6 ? 8 : bits;
@@ -73,7 +65,8 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
   if (shape[1] * bits % 8 || (bytes != 4 && bytes != 8 && bytes % kChunkBytes))
     return op->emitOpError("expected rows of 4, 8 or a multiple of ")
            << kChunkBytes << " bytes, found " << type;
-  SmallVector<int64_t, 2> matrix = getMatrixShape(buffer);
+  SmallVector<int64_t, 2> matrix =
+      getMatrixShape(buffer, buffer.getElementType());
   // shared C24
   if (matrix[0] % shape[0] || rowBytes % bytes)
     return op->emitOpError("expected a fragment that divides ")
@@ -123,6 +116,33 @@ static LogicalResult verifyWarpRows(StoreSharedOp op, BufferType buffer,
   return success();
 }
 
+/// A fragment of all threads of a role, in a buffer that they share.
+static LogicalResult verifyRoleFragment(StoreSharedOp op, BufferType buffer,
+                                        FragmentType type) {
+  if (failed(verifyHolders(op, type.getLayout())) ||
+      failed(verifyBox(op, buffer, type)))
+    return failure();
+  // store_shared C7
+  if (ArrayRef(getMatrixShape(buffer, type.getElementType())) !=
+      type.getShape())
+    return op.emitOpError("expected a buffer of the ")
+           << type.getRows() << "x" << type.getColumns() << " elements of "
+           << type << ", found " << buffer;
+  return success();
+}
+
+bool StoreSharedOp::isOfRole() {
+  if (!isa<FragmentType>(getValue().getType()))
+    return false;
+  RingType ring = findRing(getBuffer());
+  return getThread() || (ring && ring.getScope() == Scope::Cta);
+}
+
+void StoreSharedOp::build(OpBuilder &builder, OperationState &state,
+                          Value value, Value buffer, ValueRange coords) {
+  build(builder, state, value, buffer, coords, /*thread=*/Value());
+}
+
 LogicalResult StoreSharedOp::verify() {
   if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())))
     return failure();
@@ -135,13 +155,12 @@ LogicalResult StoreSharedOp::verify() {
            << (fragment ? "no coordinates of a fragment"
                         : "a row and a column where a vector goes")
            << ", found " << getCoords().size();
-  Scope scope = fragment ? Scope::Warp : Scope::Cta;
   // store_shared C2
-  if (ring && ring.getScope() != scope)
-    return emitOpError("expected a ring with scope = ")
-           << stringifyScope(scope) << ", found " << ring;
+  if (ring && !fragment && ring.getScope() != Scope::Cta)
+    return emitOpError("expected a ring with scope = cta, found ") << ring;
   if (fragment)
-    return verifyWarpRows(*this, buffer, fragment);
+    return isOfRole() ? verifyRoleFragment(*this, buffer, fragment)
+                      : verifyWarpRows(*this, buffer, fragment);
   return verifyFragment(*this, buffer, cast<VectorType>(getValue().getType()));
 }
 

@@ -99,6 +99,9 @@ inline constexpr int64_t kMaxStages = 1024;
 /// What one access of a thread to shared memory moves at most.
 inline constexpr int64_t kChunkBytes = 16;
 
+/// Rows after which a swizzle repeats (PTX ISA, tensor swizzling modes).
+inline constexpr int64_t kSwizzleRows = 8;
+
 /// Most rows of tiles in a band of a raster: no grid has more.
 inline constexpr int64_t kMaxRasterGroup = int64_t(1) << 20;
 
@@ -112,6 +115,9 @@ int64_t getStoredBits(mlir::Type element);
 
 /// Rows and columns of a fragment: a vector of one dimension is one row.
 llvm::SmallVector<int64_t, 2> getFragmentShape(mlir::VectorType type);
+
+/// Rows and columns of the matrix of scale tiles that a buffer holds, or none.
+std::optional<std::pair<int64_t, int64_t>> getScaleTiles(BufferType buffer);
 
 /// What a ring calls the buffer of which `buffer` is a view, or an empty string
 /// where no take of a stage gave it.

@@ -242,15 +242,20 @@ def MXGPU_LoadSharedOp : MXGPU_Op<"load_shared", [MXGPU_NamesResult]> {
   let hasVerifier = 1;
 }
 
-def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared"> {
-  let summary = "write rows that threads hold into a buffer";
+def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared", [AttrSizedOperandSegments]> {
+  let summary = "write what threads hold into a buffer";
   let description = [{
-    A warp writes its rows of a fragment, permuted as the buffer's swizzle says;
-    the buffer has as many rows and columns.
+    Of a fragment each thread writes what it holds, permuted as the buffer's
+    swizzle says. The ring is either a warp's own (`scope = warp`), and the
+    buffer has the rows of a warp; or that of all threads of a role
+    (`scope = cta`), and the buffer, a matrix or panels of one, has the
+    fragment's shape.
 
     With `at` each thread writes a vector, whose first element has that row
     and column, multiples of the vector's shape. The ring is that of all
     threads of a role (`scope = cta`).
+
+    `thread` is as for `mxgpu.load_fragment`, of a fragment of a role.
 
     Examples:
 
@@ -261,12 +266,18 @@ def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared"> {
   }];
   let arguments = (ins AnyTypeOf<[AnyVectorOfNonZeroRank, MXGPU_FragmentType]>:$value,
                        Arg<MXGPU_BufferType, "", [MemWrite<MXGPU_SharedMemory>]>:$buffer,
-                       Variadic<Index>:$coords);
+                       Variadic<Index>:$coords, Optional<Index>:$thread);
   let assemblyFormat = [{
-    $value `,` $buffer (`at` `[` $coords^ `]`)? attr-dict
-    `:` type($value) `,` type($buffer)
+    $value `,` $buffer (`at` `[` $coords^ `]`)? (`thread` `(` $thread^ `)`)?
+    attr-dict `:` type($value) `,` type($buffer)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$buffer,
+                                 CArg<"::mlir::ValueRange", "{}">:$coords)>];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether it writes a fragment that all threads of a role share.
+    bool isOfRole();
+  }];
 }
 
 def MXGPU_StoreScaleOp : MXGPU_Op<"store_scale"> {

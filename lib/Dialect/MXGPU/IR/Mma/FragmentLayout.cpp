@@ -211,6 +211,14 @@ SmallVector<FragmentRun> FragmentLayoutAttr::getRuns() const {
   return runs;
 }
 
+SmallVector<int64_t> FragmentLayoutAttr::getBlocks(int64_t block) const {
+  SmallVector<int64_t> blocks;
+  for (int64_t column : getOffsets(sortDigits({}, getValues(), false)))
+    if (blocks.empty() || blocks.back() != column / block)
+      blocks.push_back(column / block);
+  return blocks;
+}
+
 int64_t FragmentLayoutAttr::getRegister(int64_t row, int64_t column) const {
   int64_t number = 0, weight = 1;
   for (const FragmentDigit &digit : getValues()) {

@@ -1,0 +1,108 @@
+//===- MXGPUFragmentViewOps.td - Operands from shared memory -*- tablegen -*-=//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What the threads of a role read of operands and their scales, as the layout
+// of a fragment says, and fragments under another layout.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPUFRAGMENTVIEWOPS_TD
+#define MX_DIALECT_MXGPU_IR_MXGPUFRAGMENTVIEWOPS_TD
+
+include "mx/Dialect/MXGPU/IR/MXGPUBase.td"
+
+def MXGPU_LoadFragmentOp : MXGPU_Op<"load_fragment", [MXGPU_NamesResult]> {
+  let summary = "read a fragment from shared memory";
+  let description = [{
+    Each thread of the role reads the elements that the layout gives it, of the
+    box of the result's shape that begins at `row` and `column`, multiples of
+    that shape, where the swizzle has put them. Panels of a buffer are one
+    matrix: panel i holds the i-th part of each row.
+
+    The buffer has the fragment's elements, or is of bytes (i8), each of which
+    holds two elements of 4 bits, the first in its lower half, or one of 6 bits,
+    in the lower bits. Columns count elements. A run of adjacent columns is read
+    up to 16 bytes at a time.
+
+    `thread` is the number by which the layout knows the thread. Without it
+    `mxgpu-lower-coordinates` gives the thread's number within its role. Another
+    order of these numbers, the same wherever the fragment is read or written,
+    can keep accesses of adjacent threads out of each other's banks.
+
+    Example:
+
+    ```mlir
+    %q = mxgpu.load_fragment %a at [%row, %column] : !a -> !q
+    ```
+  }];
+  let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
+                       Index:$row, Index:$column, Optional<Index>:$thread);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $buffer `at` `[` $row `,` $column `]` (`thread` `(` $thread^ `)`)? attr-dict
+    `:` type($buffer) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
+  let summary = "the same registers under another layout";
+  let description = [{
+    Register v of thread t holds what it held, and the result's layout says which
+    element that is. Rows or columns have thereby changed places, without an
+    instruction: the elements of a reduction may come in any order that both
+    operands of a product agree on.
+
+    Example:
+
+    ```mlir
+    %y = mxgpu.relabel_fragment %x : !x -> !y
+    ```
+  }];
+  let arguments = (ins MXGPU_FragmentType:$fragment);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def MXGPU_LoadFragmentScalesOp : MXGPU_Op<"load_fragment_scales",
+    [MXGPU_NamesResult, AttrSizedOperandSegments]> {
+  let summary = "read the scales of a thread's elements of a fragment";
+  let description = [{
+    The fragment is a box of `for`'s shape. Its first row is `row`, and its first
+    column begins block `block`, both of the buffer and multiples of what the box
+    has of them; a block is `block(n)` columns. The result has a row for each row
+    that the thread holds, and in it the scales of the blocks that its columns
+    touch, both in ascending order. With `extent` the fragment's blocks from
+    number `extent` on have scales whose bits are 0, whatever memory holds.
+
+    The buffer holds tiles of 128 rows by 4 blocks, as the tensor core of
+    sm_100a reads them: the scale of row r and block b of a tile is byte
+    `r % 32 * 16 + r / 32 * 4 + b` of 512. It is one tile, `512` or `2x256`, or a
+    matrix of tiles, `m x n x 512` or `m x n x 2 x 256`. Blocks of a row that are
+    adjacent in memory are read together. `thread` is as for
+    `mxgpu.load_fragment`.
+
+    Example:
+
+    ```mlir
+    %s = mxgpu.load_fragment_scales %sfa at [%row, %block] extent(%n) block(32) for !q
+        : !sfa -> vector<4x1xf8E8M0FNU>
+    ```
+  }];
+  let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
+                       Index:$row, Index:$block, Optional<Index>:$extent,
+                       Optional<Index>:$thread, I64Attr:$block_size,
+                       TypeAttrOf<MXGPU_FragmentType>:$fragment);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = [{
+    $buffer `at` `[` $row `,` $block `]` (`extent` `(` $extent^ `)`)?
+    (`thread` `(` $thread^ `)`)? `block` `(` $block_size `)` `for` $fragment
+    attr-dict `:` type($buffer) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPUFRAGMENTVIEWOPS_TD

@@ -1,0 +1,182 @@
+//===- FragmentPlaces.cpp - Where fragments lie in shared memory ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A row and a column are sums of what the box, the thread and the register
+// give. Their bits are apart from each other (SharedFragmentOps.cpp), so that
+// each part of the address is computed by itself: that of the thread once, that
+// of the register as a constant, of which the swizzle leaves a few bits to be
+// added without carry.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FragmentPlaces.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+Value mx::mxgpu::addThreadDigits(
+    NVVMBuilder &builder, Value thread, FragmentLayoutAttr layout,
+    llvm::function_ref<int64_t(const FragmentDigit &)> step) {
+  Value sum;
+  int64_t weight = 1, threads = layout.getNumThreads();
+  for (const FragmentDigit &digit : layout.getThreads()) {
+    int64_t size = std::exchange(weight, weight * digit.size);
+    int64_t each = step(digit);
+    if (!each || digit.size == 1)
+      continue;
+    Value value = thread;
+    if (size > 1)
+      value = arith::DivUIOp::create(builder, value, builder.i32(size));
+    if (weight < threads)
+      value = arith::RemUIOp::create(builder, value, builder.i32(digit.size));
+    value = builder.mul(value, builder.i32(each));
+    sum = sum ? builder.add(sum, value) : value;
+  }
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes of registers
+//===----------------------------------------------------------------------===//
+
+Value mx::mxgpu::gatherBytes(NVVMBuilder &builder, ArrayRef<Value> words,
+                             ArrayRef<BytePlace> bytes) {
+  auto isOwn = [&](auto pair) {
+    return pair.value().word == bytes.front().word &&
+           pair.value().byte == static_cast<int64_t>(pair.index());
+  };
+  Value word = words[bytes.front().word];
+  if (llvm::all_of(llvm::enumerate(bytes), isOwn))
+    return word;
+  // One more of the words at a time. What is there already stays in place.
+  SmallVector<bool> isThere(bytes.size());
+  for (size_t first = 0; first < bytes.size(); ++first) {
+    if (isThere[first])
+      continue;
+    // The first two come together.
+    size_t second = first;
+    if (first == 0)
+      while (second < bytes.size() && bytes[second].word == bytes[0].word)
+        ++second;
+    size_t other = second < bytes.size() ? bytes[second].word : bytes[0].word;
+    uint32_t selector = 0;
+    for (auto [i, place] : llvm::enumerate(bytes)) {
+      bool isOther = place.word == other && !isThere[i];
+      bool isFirst = first == 0 && place.word == bytes[0].word;
+      uint32_t digit = isFirst   ? place.byte
+                       : isOther ? 4 + place.byte
+                                 : static_cast<uint32_t>(i);
+      selector |= digit << (4 * i);
+      isThere[i] = isThere[i] || isOther || isFirst;
+    }
+    word = builder.permute(word, words[other], selector);
+  }
+  return word;
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+FragmentPlaces::FragmentPlaces(NVVMBuilder &builder, BufferType buffer,
+                               FragmentType type, Value start, Value thread)
+    : builder(builder), type(type), layout(type.getLayout()), start(start),
+      bits(getStoredBits(type.getElementType())) {
+  ArrayRef<int64_t> shape = buffer.getShape();
+  rowBytes = shape.back() * buffer.getElementType().getIntOrFloatBitWidth() / 8;
+  panelBytes = shape[shape.size() - 2] * rowBytes;
+  if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
+    mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
+  auto addDigits = [&](auto step) -> Value {
+    Value sum = addThreadDigits(builder, thread, layout, step);
+    return sum ? sum : builder.i32(0);
+  };
+  line = addDigits([&](auto &digit) { return digit.rows * rowBytes; });
+  inLine = addDigits([&](auto &digit) { return toBytes(digit.columns); });
+  Value permutation = mask ? permute(line) : Value();
+  if (toBytes(type.getColumns()) > rowBytes) {
+    Value panel =
+        arith::DivUIOp::create(builder, inLine, builder.i32(rowBytes));
+    inLine = arith::RemUIOp::create(builder, inLine, builder.i32(rowBytes));
+    line = builder.add(line, builder.mul(panel, builder.i32(panelBytes)));
+  }
+  if (mask)
+    inLine = arith::XOrIOp::create(builder, inLine, permutation);
+}
+
+Value FragmentPlaces::permute(Value line) {
+  Value shifted = arith::ShRUIOp::create(builder, line, builder.i32(3));
+  return arith::AndIOp::create(builder, shifted, builder.i32(mask));
+}
+
+void FragmentPlaces::moveTo(Value row, Value column) {
+  Value boxLine = builder.mul(builder.toI32(row), builder.i32(rowBytes));
+  // The first byte of a row, of two elements of 4 bits if they are so small.
+  Value byte = arith::DivUIOp::create(
+      builder, builder.mul(builder.toI32(column), builder.i32(bits)),
+      builder.i32(8));
+  Value panel = arith::DivUIOp::create(builder, byte, builder.i32(rowBytes));
+  Value inRow = arith::RemUIOp::create(builder, byte, builder.i32(rowBytes));
+  Value first =
+      builder.add(boxLine, builder.mul(panel, builder.i32(panelBytes)));
+  if (!mask) {
+    start = builder.offset(start, builder.add(first, inRow));
+    return;
+  }
+  start = builder.offset(start, first);
+  // The swizzle repeats with boxes of so many rows.
+  bool isSame = type.getRows() % kSwizzleRows == 0;
+  boxInLine =
+      isSame ? inRow : arith::XOrIOp::create(builder, inRow, permute(boxLine));
+}
+
+int64_t FragmentPlaces::getAlignment() const {
+  int64_t alignment = std::gcd(kChunkBytes, rowBytes);
+  alignment = std::gcd(alignment, toBytes(type.getColumns()));
+  for (const FragmentDigit &digit : layout.getThreads())
+    if (digit.size > 1)
+      alignment = std::gcd(alignment, toBytes(digit.columns));
+  return alignment;
+}
+
+SmallVector<FragmentAccess> FragmentPlaces::getAccesses() const {
+  SmallVector<FragmentAccess> accesses;
+  int64_t alignment = getAlignment();
+  for (int64_t row : layout.getRowOffsets())
+    for (const FragmentRun &run : layout.getRuns()) {
+      int64_t byte = toBytes(run.column), end = byte + toBytes(run.size);
+      while (byte < end) {
+        int64_t size = std::min<int64_t>(std::gcd(alignment, byte),
+                                         llvm::bit_floor<uint64_t>(end - byte));
+        FragmentAccess &access = accesses.emplace_back();
+        access.row = row;
+        access.byte = byte;
+        for (int64_t i = byte; i < byte + size; ++i) {
+          int64_t first = layout.getRegister(row, i * 8 / bits);
+          access.registerBytes.push_back(toBytes(first) + i * 8 % bits / 8);
+        }
+        byte += size;
+      }
+    }
+  return accesses;
+}
+
+Value FragmentPlaces::getPointer(const FragmentAccess &access) {
+  int64_t panel = access.byte / rowBytes, byte = access.byte % rowBytes;
+  int64_t changed = (byte & mask) ^ permute(access.row);
+  Value &pointer = pointers[changed];
+  if (!pointer) {
+    Value place = inLine;
+    if (changed)
+      place = arith::XOrIOp::create(builder, place, builder.i32(changed));
+    if (boxInLine)
+      place = arith::XOrIOp::create(builder, place, boxInLine);
+    pointer = builder.offset(start, builder.add(line, place));
+  }
+  return builder.offset(pointer, access.row * rowBytes + panel * panelBytes +
+                                     (byte & ~mask));
+}

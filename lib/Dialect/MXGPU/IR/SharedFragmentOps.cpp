@@ -1,0 +1,222 @@
+//===- SharedFragmentOps.cpp - Fragments from and to shared memory --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Verification of what the threads of a role read of operands and scales. The
+// rules make the bits of a place those of its box, of the thread and of the
+// register, each apart from the others: nothing is carried between them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "OpChecks.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mx/Support/ScaleLayout.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// Elements of a fragment's type in each of a buffer's.
+static int64_t getPerElement(BufferType buffer, Type element) {
+  return buffer.getElementType().getIntOrFloatBitWidth() /
+         getStoredBits(element);
+}
+
+SmallVector<int64_t, 2> mxgpu::getMatrixShape(BufferType buffer, Type element) {
+  ArrayRef<int64_t> shape = buffer.getShape();
+  int64_t columns = shape.back() * getPerElement(buffer, element);
+  if (shape.size() == 2)
+    return {shape[0], columns};
+  return {shape[1], shape[0] * columns};
+}
+
+/// Columns lie in one panel, or are those of several.
+static LogicalResult verifyBoxShape(Operation *op, BufferType buffer,
+                                    FragmentType type) {
+  auto [rows, columns] = std::pair(type.getRows(), type.getColumns());
+  SmallVector<int64_t, 2> matrix =
+      getMatrixShape(buffer, type.getElementType());
+  int64_t panel =
+      buffer.getShape().back() * getPerElement(buffer, type.getElementType());
+  bool isPart = panel % columns == 0;
+  // load_fragment C2
+  if (matrix[0] % rows || matrix[1] % columns ||
+      (!isPart && columns % panel != 0))
+    return op->emitOpError("expected a fragment whose rows divide those of the "
+                           "buffer, and whose columns divide a panel or are "
+                           "those of some, found ")
+           << type << " and " << buffer;
+  // load_fragment C3
+  if (!isPart && !llvm::isPowerOf2_64(panel))
+    return op->emitOpError("expected panels of a power of two of elements for "
+                           "a fragment of several, found ")
+           << buffer;
+  if (buffer.getSwizzle() == mxgpu::Swizzle::None)
+    return success();
+  bool isPanels = buffer.getShape().size() == 3;
+  // load_fragment C7
+  if ((!llvm::isPowerOf2_64(rows) && rows % kSwizzleRows) ||
+      (isPanels && matrix[0] % kSwizzleRows))
+    return op->emitOpError("expected a power of two or a multiple of ")
+           << kSwizzleRows << " of rows under a swizzle, and panels of a "
+           << "multiple of " << kSwizzleRows << " rows, found " << type
+           << " and " << buffer;
+  return success();
+}
+
+LogicalResult mxgpu::verifyBox(Operation *op, BufferType buffer,
+                               FragmentType type) {
+  // shared C20
+  if (buffer.getSpace() != Space::Smem || buffer.getShape().size() < 2 ||
+      buffer.getShape().size() > 3 || buffer.getPadded())
+    return op->emitOpError("expected a matrix in shared memory, or panels of "
+                           "one, found ")
+           << buffer;
+  Type element = type.getElementType();
+  int64_t bits = element.getIntOrFloatBitWidth();
+  bool inBytes = bits < 8 && buffer.getElementType().isInteger(8);
+  bool isSame = element == buffer.getElementType() && bits != 6 && bits <= 32;
+  // load_fragment C1
+  if (!isSame && !inBytes)
+    return op->emitOpError("expected a fragment of ")
+           << buffer.getElementType()
+           << ", of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), "
+              "found "
+           << element;
+  int64_t rowBytes = buffer.getShape().back() *
+                     buffer.getElementType().getIntOrFloatBitWidth() / 8;
+  // shared C22
+  if (buffer.getSwizzle() != mxgpu::Swizzle::None &&
+      rowBytes != static_cast<int64_t>(buffer.getSwizzle()))
+    return op->emitOpError("expected rows as long as their swizzle says, "
+                           "found ")
+           << buffer;
+  if (failed(verifyBoxShape(op, buffer, type)))
+    return failure();
+  FragmentLayoutAttr layout = type.getLayout();
+  // load_fragment C4
+  if (layout.getNumValues() * getStoredBits(element) % 32)
+    return op->emitOpError("expected registers that fill words of 32 bits, "
+                           "found ")
+           << layout.getNumValues() << " of " << element;
+  auto isCount = [](const FragmentDigit &digit) { return digit.size > 1; };
+  const FragmentDigit *first = llvm::find_if(layout.getValues(), isCount);
+  // load_fragment C5
+  if (bits == 4 && (first->columns != 1 || first->size % 2))
+    return op->emitOpError("expected registers whose lowest digit counts an "
+                           "even number of adjacent columns, as two elements "
+                           "of 4 bits are a byte, found ")
+           << layout;
+  return success();
+}
+
+/// A coordinate that is known is one of a box.
+static LogicalResult verifyCoordinate(Operation *op, Value coordinate,
+                                      int64_t step, int64_t end,
+                                      StringRef name) {
+  std::optional<int64_t> known = getConstantIntValue(coordinate);
+  if (!known || (*known >= 0 && *known < end && *known % step == 0))
+    return success();
+  // load_fragment C6
+  return op->emitOpError("expected a ")
+         << name << " that is a multiple of " << step << " below " << end
+         << ", found " << *known;
+}
+
+LogicalResult LoadFragmentOp::verify() {
+  BufferType buffer = getBuffer().getType();
+  FragmentType type = getType();
+  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())) ||
+      failed(verifyHolders(*this, type.getLayout())) ||
+      failed(verifyBox(*this, buffer, type)))
+    return failure();
+  SmallVector<int64_t, 2> matrix =
+      getMatrixShape(buffer, type.getElementType());
+  if (failed(
+          verifyCoordinate(*this, getRow(), type.getRows(), matrix[0], "row")))
+    return failure();
+  return verifyCoordinate(*this, getColumn(), type.getColumns(), matrix[1],
+                          "column");
+}
+
+//===----------------------------------------------------------------------===//
+// Scales
+//===----------------------------------------------------------------------===//
+
+std::optional<std::pair<int64_t, int64_t>>
+mxgpu::getScaleTiles(BufferType buffer) {
+  ArrayRef<int64_t> shape = buffer.getShape();
+  if (shape.back() == kScaleTileBytes)
+    shape = shape.drop_back();
+  else if (shape.size() > 1 && shape.back() == kScaleTileBytes / 2 &&
+           shape[shape.size() - 2] == 2)
+    shape = shape.drop_back(2);
+  else
+    return {};
+  if (shape.empty())
+    return std::pair<int64_t, int64_t>(1, 1);
+  if (shape.size() != 2)
+    return {};
+  return std::pair(shape[0], shape[1]);
+}
+
+static bool isScale(Type type) {
+  return isa<Float8E8M0FNUType, Float8E4M3FNType>(type);
+}
+
+/// A box divides a tile or consists of whole ones, and boxes divide the matrix.
+static bool isBoxOf(int64_t size, int64_t tile, int64_t matrix) {
+  return (tile % size == 0 || size % tile == 0) && matrix % size == 0;
+}
+
+LogicalResult LoadFragmentScalesOp::verify() {
+  auto type = cast<FragmentType>(getFragment());
+  FragmentLayoutAttr layout = type.getLayout();
+  BufferType buffer = getBuffer().getType();
+  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getBuffer())) ||
+      failed(verifyHolders(*this, layout)))
+    return failure();
+  auto tiles = getScaleTiles(buffer);
+  // load_fragment_scales C1
+  if (buffer.getSpace() != Space::Smem || !tiles ||
+      buffer.getSwizzle() != mxgpu::Swizzle::None ||
+      !isScale(buffer.getElementType()))
+    return emitOpError("expected a tile of ")
+           << kScaleTileBytes
+           << " scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found "
+           << buffer;
+  int64_t block = getBlockSize(), columns = type.getColumns();
+  // load_fragment_scales C2
+  if (block < 16 || !llvm::isPowerOf2_64(block) ||
+      (columns % block && block % columns))
+    return emitOpError("expected blocks of a power of two of columns, 16 or "
+                       "more, that are a multiple or a divisor of the "
+                       "fragment's ")
+           << columns << ", found " << block;
+  int64_t rows = type.getRows(), blocks = std::max<int64_t>(columns / block, 1);
+  int64_t allRows = tiles->first * kScaleTileRows;
+  int64_t allBlocks = tiles->second * kScaleTileBlocks;
+  // load_fragment_scales C3
+  if (!isBoxOf(rows, kScaleTileRows, allRows) ||
+      !isBoxOf(blocks, kScaleTileBlocks, allBlocks))
+    return emitOpError("expected a fragment whose rows and blocks divide a "
+                       "tile of ")
+           << kScaleTileRows << "x" << kScaleTileBlocks
+           << " or are those of some, and divide the buffer's " << allRows
+           << "x" << allBlocks << ", found " << rows << "x" << blocks;
+  auto expected = VectorType::get({int64_t(layout.getRowOffsets().size()),
+                                   int64_t(layout.getBlocks(block).size())},
+                                  buffer.getElementType());
+  // load_fragment_scales C4
+  if (getType() != expected)
+    return emitOpError("expected the scales of a thread's rows and blocks, ")
+           << expected << ", found " << getType();
+  if (failed(verifyCoordinate(*this, getRow(), rows, allRows, "row")))
+    return failure();
+  return verifyCoordinate(*this, getBlock(), blocks, allBlocks, "block");
+}
