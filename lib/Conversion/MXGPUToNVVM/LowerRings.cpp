@@ -184,14 +184,13 @@ struct LowerRingsPass final
   /// thread of it is as long as there are roles.
   static LogicalResult verifyThreadsNamed(KernelOp kernel) {
     WalkResult result = kernel.walk([](Operation *op) {
-      bool isNamed =
-          llvm::TypeSwitch<Operation *, bool>(op)
-              .Case<LoadFragmentOp, LoadFragmentScalesOp>(
-                  [](auto load) { return bool(load.getThread()); })
-              .Case<StoreSharedOp>([](StoreSharedOp store) {
-                return !store.isOfRole() || store.getThread();
-              })
-              .Default(true);
+      bool isNamed = llvm::TypeSwitch<Operation *, bool>(op)
+                         .Case<LoadFragmentOp, LoadFragmentScalesOp>(
+                             [](auto load) { return bool(load.getThread()); })
+                         .Case<StoreSharedOp>([](StoreSharedOp store) {
+                           return !store.isOfRole() || store.getThread();
+                         })
+                         .Default(true);
       if (isNamed)
         return WalkResult::advance();
       op->emitOpError("expected the number of the thread before rings are "

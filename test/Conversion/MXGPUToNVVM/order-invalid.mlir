@@ -12,6 +12,7 @@
 // RUN: not mx-opt %t/left.mlir --convert-mxgpu-to-nvvm 2>&1 | FileCheck %t/left.mlir
 // RUN: not mx-opt %t/scales.mlir --convert-mxgpu-to-nvvm 2>&1 | FileCheck %t/scales.mlir
 // RUN: not mx-opt %t/load.mlir --convert-mxgpu-to-nvvm 2>&1 | FileCheck %t/load.mlir
+// RUN: not mx-opt %t/fragment.mlir --mxgpu-allocate --mxgpu-lower-rings 2>&1 | FileCheck %t/fragment.mlir
 // RUN: not mx-opt %t/roles.mlir --mxgpu-lower-kernels 2>&1 | FileCheck %t/roles.mlir
 
 //--- kernel.mlir
@@ -141,5 +142,29 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK-NOT: error
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @kernel() smem(0) {
+  }
+}
+
+//--- fragment.mlir
+// CHECK: error: 'mxgpu.load_fragment' op expected the number of the thread before rings are lowered: run mxgpu-lower-coordinates first
+// CHECK-NOT: error
+!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<32x16xi8>>
+!map = !mxgpu.tensor_map<32x16xi8>
+!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @kernel(%map: !map) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @hold warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      %q = mxgpu.load_fragment %a at [%c0, %c0] : !a -> !q
+      mxgpu.consumer_release %s : !mxgpu.stage<!in>
+    }
+    mxgpu.role @load warps(1) elected {
+      %s, %a = mxgpu.producer_acquire %in : !in
+      mxgpu.tma_load %map[%c0, %c0] into %a for %s : !map, !a, !mxgpu.stage<!in>
+      mxgpu.producer_commit %s : !mxgpu.stage<!in>
+    }
   }
 }

@@ -52,14 +52,20 @@ static LogicalResult verifyBoxShape(Operation *op, BufferType buffer,
                            "those of some, found ")
            << type << " and " << buffer;
   // load_fragment C3
-  if ((!isPart && !llvm::isPowerOf2_64(panel)) ||
-      (buffer.getSwizzle() != mxgpu::Swizzle::None &&
-       !llvm::isPowerOf2_64(rows) && rows % kSwizzleRows))
+  if (!isPart && !llvm::isPowerOf2_64(panel))
+    return op->emitOpError("expected panels of a power of two of elements for "
+                           "a fragment of several, found ")
+           << buffer;
+  if (buffer.getSwizzle() == mxgpu::Swizzle::None)
+    return success();
+  bool isPanels = buffer.getShape().size() == 3;
+  // load_fragment C7
+  if ((!llvm::isPowerOf2_64(rows) && rows % kSwizzleRows) ||
+      (isPanels && matrix[0] % kSwizzleRows))
     return op->emitOpError("expected a power of two or a multiple of ")
-           << kSwizzleRows
-           << " of rows under a swizzle, and panels of a power of two of "
-              "elements, found "
-           << type << " and " << buffer;
+           << kSwizzleRows << " of rows under a swizzle, and panels of a "
+           << "multiple of " << kSwizzleRows << " rows, found " << type
+           << " and " << buffer;
   return success();
 }
 

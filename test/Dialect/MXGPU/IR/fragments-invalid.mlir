@@ -1907,8 +1907,8 @@ gpu.module @kernels {
     mxgpu.role @store warps(4) {
       %zero = mxgpu.zero_fragment : !sums
       %stage, %c = mxgpu.producer_acquire %out : !out
-      // store_shared C2
-      // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = warp, found '!mxgpu.ring<2 x (c: smem<16x32xf32, sw128>), producer = threads(128), consumer = tma_store>'}}
+      // load_fragment C2
+      // expected-error @below {{'mxgpu.store_shared' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
       mxgpu.store_shared %zero, %c : !sums, !c
     }
   }

@@ -141,8 +141,8 @@ gpu.module @kernels {
       %q = vector.broadcast %v : i8 to vector<128xi8>
       %s, %s_q = mxgpu.producer_acquire %out : !out
       %rows = mxgpu.from_rows %q : vector<128xi8> -> !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>
-      // store_shared C2
-      // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = warp}}
+      // shared C26
+      // expected-error @below {{'mxgpu.store_shared' op expected a role of the 128 threads that hold the fragment, found 32}}
       mxgpu.store_shared %rows, %s_q : !mxgpu.fragment<128x128xi8, #mxgpu.fragment_layout<threads = [128: 1 row], values = [128: 1 column]>>, !q
     }
   }

@@ -255,8 +255,7 @@ def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared", [AttrSizedOperandSegments]> {
     and column, multiples of the vector's shape. The ring is that of all
     threads of a role (`scope = cta`).
 
-    `thread` is the thread's number within its role, which
-    `mxgpu-lower-coordinates` puts there for a fragment of a role.
+    `thread` is as for `mxgpu.load_fragment`, of a fragment of a role.
 
     Examples:
 

@@ -23,8 +23,12 @@ def MXGPU_LoadFragmentOp : MXGPU_Op<"load_fragment", [MXGPU_NamesResult]> {
     The buffer has the fragment's elements, or is of bytes (i8), each of which
     holds two elements of 4 bits, the first in its lower half, or one of 6 bits,
     in the lower bits. Columns count elements. A run of adjacent columns is read
-    up to 16 bytes at a time. `thread` is the thread's number within its role,
-    which `mxgpu-lower-coordinates` puts there.
+    up to 16 bytes at a time.
+
+    `thread` is the number by which the layout knows the thread. Without it
+    `mxgpu-lower-coordinates` gives the thread's number within its role. Another
+    order of these numbers, the same wherever the fragment is read or written,
+    can keep accesses of adjacent threads out of each other's banks.
 
     Example:
 

@@ -57,10 +57,8 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     /// The adjacent columns of one of its rows, in ascending order, counted
     /// from that of register 0.
     ::llvm::SmallVector<::mx::mxgpu::FragmentRun> getRuns() const;
-    /// The blocks of so many columns, a power of two, that the thread's columns
-    /// touch, in ascending order, counted from that of register 0. As digits
-    /// add up without carry, its columns are in the same blocks of each other
-    /// whichever thread it is.
+    /// The blocks of so many columns that its columns touch, in ascending order,
+    /// counted from that of register 0.
     ::llvm::SmallVector<int64_t> getBlocks(int64_t block) const;
     /// The register that holds column `column` of the thread's row number
     /// `row`, both counted as above.

@@ -1,0 +1,155 @@
+// RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --mxgpu-allocate --mxgpu-lower-coordinates --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --mxgpu-allocate --mxgpu-lower-coordinates --mxgpu-lower-rings --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s --check-prefix=COUNT
+// RUN: mx-opt %s -allow-unregistered-dialect -split-input-file --canonicalize | FileCheck %s --check-prefix=FOLD
+
+// Operands of wgmma from shared memory. A run of 16 bytes is one load; bytes change places
+// where registers are in another order. A relabelled fragment is the same vector.
+
+#a = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 32 rows, 2: 128 rows],
+                            values = [2: 1 column, 2: 8 rows, 2: 2 columns, 4: 4 columns, 2: 16 rows]>
+#a_use = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows],
+                                values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns, 2: 64 rows]>
+!in = !mxgpu.ring<2 x (a: smem<256x64xf8E4M3FN, sw64>), producer = tma, consumer = threads(256)>
+!a = !mxgpu.buffer<smem<256x64xf8E4M3FN, sw64>>
+!map = !mxgpu.tensor_map<256x64xf8E4M3FN, sw64>
+!q = !mxgpu.fragment<256x64xf8E4M3FN, #a>
+!q_use = !mxgpu.fragment<256x64xf8E4M3FN, #a_use>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  // COUNT-LABEL: llvm.func @a(
+  // COUNT-COUNT-4: llvm.load {{.*}} -> vector<4xi32>
+  // COUNT-NOT: llvm.load
+  // COUNT-COUNT-16: nvvm.prmt
+  // COUNT-NOT: nvvm.prmt
+  // CHECK-LABEL: llvm.func @a(
+  // The rows are 8 apart, and so are the second two from the first two: immediates.
+  // CHECK: %[[A:.*]] = llvm.load %[[AT:.*]] {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
+  // CHECK: %[[AT8:.*]] = llvm.getelementptr %[[AT]][512]
+  // CHECK: llvm.load %[[AT8]] {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
+  // CHECK: llvm.getelementptr %[[AT]][1024]
+  // CHECK: llvm.getelementptr %[[AT]][1536]
+  // FOLD-LABEL: mxgpu.kernel @a(
+  // FOLD: %[[Q:.*]] = mxgpu.load_fragment
+  // FOLD-NEXT: %[[USE:.*]] = mxgpu.relabel_fragment %[[Q]]
+  // FOLD-NEXT: "use"(%[[Q]])
+  // FOLD-NEXT: "use"(%[[USE]])
+  mxgpu.kernel @a(%a_map: !map, %i: index) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @hold warps(8) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      %q = mxgpu.load_fragment %a at [%c0, %c0] : !a -> !q
+      %use = mxgpu.relabel_fragment %q : !q -> !q_use
+      %same = mxgpu.relabel_fragment %use : !q_use -> !q
+      %again = mxgpu.relabel_fragment %same : !q -> !q_use
+      "use"(%same) : (!q) -> ()
+      "use"(%again) : (!q_use) -> ()
+      mxgpu.consumer_release %s : !mxgpu.stage<!in>
+    }
+    mxgpu.role @load warps(1) elected {
+      %s, %a = mxgpu.producer_acquire %in : !in
+      mxgpu.tma_load %a_map[%i, %c0] into %a for %s : !map, !a, !mxgpu.stage<!in>
+      mxgpu.producer_commit %s : !mxgpu.stage<!in>
+    }
+  }
+}
+
+// -----
+
+// 8 halves that are adjacent in memory are one store, whatever registers they are in. Pairs
+// of the same word stay as they are.
+#b = #mxgpu.fragment_layout<threads = [2: 1 row, 4: 8 rows, 4: 2 rows, 4: 32 rows],
+                            values = [2: 1 column, 2: 8 columns, 4: 16 columns, 4: 2 columns]>
+!out = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = tma_store>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+!y = !mxgpu.fragment<128x64xbf16, #b>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  // COUNT-LABEL: llvm.func @b(
+  // COUNT-NOT: nvvm.prmt
+  // COUNT-COUNT-8: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
+  // COUNT-NOT: llvm.store
+  // CHECK-LABEL: llvm.func @b(
+  mxgpu.kernel @b(%map: !b_map) {
+    %c0 = arith.constant 0 : index
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(4) {
+      %y = "some"() : () -> !y
+      %s, %b = mxgpu.producer_acquire %out : !out
+      mxgpu.store_shared %y, %b : !y, !b
+      mxgpu.tma_store %b to %map[%c0, %c0] : !b, !b_map
+      mxgpu.producer_commit %s : !mxgpu.stage<!out>
+    }
+  }
+}
+
+// -----
+
+// Four blocks are a word. Those from the extent on are 0, for all rows by one mask.
+!in = !mxgpu.ring<1 x (sf: smem<1x2x2x256xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<1x2x2x256xf8E8M0FNU>>
+!map = !mxgpu.tensor_map<1x2x2x256xf8E8M0FNU>
+!q = !mxgpu.fragment<64x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [128: 1 column, 2: 32 rows]>>
+!q1 = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row], values = [16: 1 column, 4: 8 rows]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  // COUNT-LABEL: llvm.func @scales(
+  // COUNT-COUNT-4: arith.cmpi
+  // COUNT: llvm.load {{.*}} -> i32
+  // COUNT: arith.andi
+  // COUNT: llvm.load {{.*}} -> i32
+  // COUNT: arith.andi
+  // COUNT-COUNT-4: llvm.load {{.*}} -> i8
+  // COUNT-NOT: llvm.load
+  // CHECK-LABEL: llvm.func @scales(
+  // CHECK: vector.shape_cast %{{.*}} : vector<8xf8E8M0FNU> to vector<2x4xf8E8M0FNU>
+  // CHECK: vector.shape_cast %{{.*}} : vector<4xf8E8M0FNU> to vector<4x1xf8E8M0FNU>
+  mxgpu.kernel @scales(%map: !map, %i: index, %n: index) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @hold warps(1) {
+      %s, %sf = mxgpu.consumer_wait %in : !in
+      %x = mxgpu.load_fragment_scales %sf at [%i, %c0] extent(%n) block(32) for !q : !sf -> vector<2x4xf8E8M0FNU>
+      "use"(%x) : (vector<2x4xf8E8M0FNU>) -> ()
+      %y = mxgpu.load_fragment_scales %sf at [%c0, %i] block(32) for !q1 : !sf -> vector<4x1xf8E8M0FNU>
+      "use"(%y) : (vector<4x1xf8E8M0FNU>) -> ()
+      mxgpu.consumer_release %s : !mxgpu.stage<!in>
+    }
+    mxgpu.role @load warps(1) elected {
+      %s, %sf = mxgpu.producer_acquire %in : !in
+      mxgpu.tma_load %map[%c0, %c0, %c0, %c0] into %sf for %s : !map, !sf, !mxgpu.stage<!in>
+      mxgpu.producer_commit %s : !mxgpu.stage<!in>
+    }
+  }
+}
+
+// -----
+
+// Two elements of 4 bits in a byte, in a buffer of them and in one of bytes.
+!in = !mxgpu.ring<1 x (a: smem<32x32xf4E2M1FN>, b: smem<32x16xi8>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<32x32xf4E2M1FN>>
+!b = !mxgpu.buffer<smem<32x16xi8>>
+!a_map = !mxgpu.tensor_map<32x32xf4E2M1FN>
+!b_map = !mxgpu.tensor_map<32x16xi8>
+!q = !mxgpu.fragment<32x32xf4E2M1FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  // COUNT-LABEL: llvm.func @nibbles(
+  // COUNT-COUNT-2: llvm.load {{.*}} -> vector<4xi32>
+  // COUNT-NOT: llvm.load
+  mxgpu.kernel @nibbles(%a_map: !a_map, %b_map: !b_map) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @hold warps(1) {
+      %s, %a, %b = mxgpu.consumer_wait %in : !in
+      %x = mxgpu.load_fragment %a at [%c0, %c0] : !a -> !q
+      "use"(%x) : (!q) -> ()
+      %y = mxgpu.load_fragment %b at [%c0, %c0] : !b -> !q
+      "use"(%y) : (!q) -> ()
+      mxgpu.consumer_release %s : !mxgpu.stage<!in>
+    }
+    mxgpu.role @load warps(1) elected {
+      %s, %a, %b = mxgpu.producer_acquire %in : !in
+      mxgpu.tma_load %a_map[%c0, %c0] into %a for %s : !a_map, !a, !mxgpu.stage<!in>
+      mxgpu.tma_load %b_map[%c0, %c0] into %b for %s : !b_map, !b, !mxgpu.stage<!in>
+      mxgpu.producer_commit %s : !mxgpu.stage<!in>
+    }
+  }
+}

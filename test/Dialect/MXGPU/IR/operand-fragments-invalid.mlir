@@ -1,0 +1,503 @@
+// RUN: mx-opt %s -allow-unregistered-dialect -split-input-file -verify-diagnostics
+
+// What threads read of operands and their scales, fragments under another layout, and
+// fragments that a role writes to a buffer.
+
+!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = threads(32), consumer = tma_store>
+!a = !mxgpu.buffer<smem<32x16xi8>>
+!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.producer_acquire %in : !in
+      // shared C2
+      // expected-error @below {{'mxgpu.load_fragment' op expected a buffer of mxgpu.consumer_wait, found one of mxgpu.producer_acquire}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = tma, consumer = threads(64)>
+!a = !mxgpu.buffer<smem<32x16xi8>>
+!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(2) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // shared C26
+      // expected-error @below {{'mxgpu.load_fragment' op expected a role of the 32 threads that hold the fragment, found 64}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<512xi8>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<512xi8>>
+!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // shared C20
+      // expected-error @below {{'mxgpu.load_fragment' op expected a matrix in shared memory, or panels of one, found}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<32x16xi8, sw32>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<32x16xi8, sw32>>
+!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // shared C22
+      // expected-error @below {{'mxgpu.load_fragment' op expected rows as long as their swizzle says, found}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<32x16xbf16>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<32x16xbf16>>
+!q = !mxgpu.fragment<32x16xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C1
+      // expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'bf16', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f16'}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<32x16xf64>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<32x16xf64>>
+!q = !mxgpu.fragment<32x16xf64, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C1
+      // expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'f64', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f64'}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<32x16xf6E3M2FN>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<32x16xf6E3M2FN>>
+!q = !mxgpu.fragment<32x16xf6E3M2FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C1
+      // expected-error @below {{'mxgpu.load_fragment' op expected a fragment of 'f6E3M2FN', of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), found 'f6E3M2FN'}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<48x16xi8>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<48x16xi8>>
+!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C2
+      // expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<3x32x16xi8>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<3x32x16xi8>>
+!q = !mxgpu.fragment<32x32xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C2
+      // expected-error @below {{'mxgpu.load_fragment' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<2x32x48xi8>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<2x32x48xi8>>
+!q = !mxgpu.fragment<32x96xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [96: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C3
+      // expected-error @below {{'mxgpu.load_fragment' op expected panels of a power of two of elements for a fragment of several, found}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<32x6xi8>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<32x6xi8>>
+!q = !mxgpu.fragment<32x6xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C4
+      // expected-error @below {{'mxgpu.load_fragment' op expected registers that fill words of 32 bits, found 6 of 'i8'}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<64x8xi8>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<64x8xi8>>
+!q = !mxgpu.fragment<64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 32 rows, 16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C5
+      // expected-error @below {{'mxgpu.load_fragment' op expected registers whose lowest digit counts an even number of adjacent columns, as two elements of 4 bits are a byte, found}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<64x16xi8>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<64x16xi8>>
+!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C6
+      // expected-error @below {{'mxgpu.load_fragment' op expected a row that is a multiple of 32 below 64, found 8}}
+      %q = mxgpu.load_fragment %a at [%c8, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<32x32xi8>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<32x32xi8>>
+!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C6
+      // expected-error @below {{'mxgpu.load_fragment' op expected a column that is a multiple of 16 below 32, found 8}}
+      %q = mxgpu.load_fragment %a at [%i, %c8] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<12x128xi8, sw128>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<12x128xi8, sw128>>
+!q = !mxgpu.fragment<12x128xi8, #mxgpu.fragment_layout<threads = [32: 4 columns], values = [4: 1 column, 12: 1 row]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C7
+      // expected-error @below {{'mxgpu.load_fragment' op expected a power of two or a multiple of 8 of rows under a swizzle, and panels of a multiple of 8 rows, found}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (a: smem<2x4x128xi8, sw128>), producer = tma, consumer = threads(32)>
+!a = !mxgpu.buffer<smem<2x4x128xi8, sw128>>
+!q = !mxgpu.fragment<4x256xi8, #mxgpu.fragment_layout<threads = [32: 8 columns], values = [8: 1 column, 4: 1 row]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %s, %a = mxgpu.consumer_wait %in : !in
+      // load_fragment C7
+      // expected-error @below {{'mxgpu.load_fragment' op expected a power of two or a multiple of 8 of rows under a swizzle, and panels of a multiple of 8 rows, found}}
+      %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
+    }
+  }
+}
+
+// -----
+
+!x = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+!y = !mxgpu.fragment<32x16xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+func.func @relabel(%x: !x) {
+  // relabel_fragment C1
+  // expected-error @below {{'mxgpu.relabel_fragment' op expected the elements and the shape of}}
+  %y = mxgpu.relabel_fragment %x : !x -> !y
+  return
+}
+
+// -----
+
+!x = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+!y = !mxgpu.fragment<64x8xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 32 rows, 8: 1 column]>>
+func.func @relabel(%x: !x) {
+  // relabel_fragment C1
+  // expected-error @below {{'mxgpu.relabel_fragment' op expected the elements and the shape of}}
+  %y = mxgpu.relabel_fragment %x : !x -> !y
+  return
+}
+
+// -----
+
+!x = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+!y = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 8 columns], values = [8: 1 column]>>
+func.func @relabel(%x: !x) {
+  // relabel_fragment C2
+  // expected-error @below {{'mxgpu.relabel_fragment' op expected 32 threads with 16 registers each, found 64 with 8}}
+  %y = mxgpu.relabel_fragment %x : !x -> !y
+  return
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (sf: smem<1x2x128xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<1x2x128xf8E8M0FNU>>
+!q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment_scales C1
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<1x2xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = tma, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<512xi8>>
+!q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment_scales C1
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a tile of 512 scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<1x2xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment_scales C2
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected blocks of a power of two of columns, 16 or more, that are a multiple or a divisor of the fragment's 64, found 8}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(8) for !q : !sf -> vector<1x2xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!q = !mxgpu.fragment<96x16xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column, 3: 32 rows]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment_scales C3
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a fragment whose rows and blocks divide a tile of 128x4 or are those of some, and divide the buffer's 128x4, found 96x1}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(16) for !q : !sf -> vector<1x2xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (sf: smem<2x256xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<2x256xf8E8M0FNU>>
+!q = !mxgpu.fragment<32x256xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [256: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment_scales C3
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a fragment whose rows and blocks divide a tile of 128x4 or are those of some, and divide the buffer's 128x4, found 32x8}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<1x2xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment_scales C4
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected the scales of a thread's rows and blocks, 'vector<1x2xf8E8M0FNU>', found 'vector<2x1xf8E8M0FNU>'}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<2x1xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (sf: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
+!q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c8 = arith.constant 8 : index
+    mxgpu.role @read warps(1) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment C6
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a block that is a multiple of 2 below 4, found 8}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %c8] block(32) for !q : !sf -> vector<1x2xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (y: smem<64x16xi8>), producer = threads(32), consumer = tma_store>
+!y = !mxgpu.buffer<smem<64x16xi8>>
+!q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %q = "some"() : () -> !q
+      %s, %y = mxgpu.producer_acquire %out : !out
+      // store_shared C7
+      // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 32x16 elements of}}
+      mxgpu.store_shared %q, %y : !q, !y
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (y: smem<32x6xi8>), producer = threads(32), consumer = tma_store>
+!y = !mxgpu.buffer<smem<32x6xi8>>
+!q = !mxgpu.fragment<32x6xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %q = "some"() : () -> !q
+      %s, %y = mxgpu.producer_acquire %out : !out
+      // load_fragment C4
+      // expected-error @below {{'mxgpu.store_shared' op expected registers that fill words of 32 bits, found 6 of 'i8'}}
+      mxgpu.store_shared %q, %y : !q, !y
+    }
+  }
+}
+
+// -----
+
+!out = !mxgpu.ring<1 x (y: smem<32x16xi8>), producer = threads(32), consumer = tma_store, scope = warp>
+!y = !mxgpu.buffer<smem<32x16xi8>>
+!q = vector<16xi8>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %out = mxgpu.ring "out" : !out
+    mxgpu.role @write warps(1) {
+      %q = "some"() : () -> !q
+      %s, %y = mxgpu.producer_acquire %out : !out
+      // store_shared C2
+      // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = cta, found}}
+      mxgpu.store_shared %q, %y at [%i, %i] : !q, !y
+    }
+  }
+}
