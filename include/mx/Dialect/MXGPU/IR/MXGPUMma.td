@@ -117,6 +117,7 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
 class MXGPU_Mma<string name, string attrMnemonic> : AttrDef<MXGPU_Dialect, name,
     [DeclareAttrInterfaceMethods<MXGPU_MmaAttrInterface>]> {
   let mnemonic = attrMnemonic;
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
 
@@ -140,9 +141,6 @@ def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
     EnumParameter<MXGPU_MmaKind>:$kind, "int64_t":$m, "int64_t":$n,
     DefaultValuedParameter<"int64_t", "1">:$ctas,
     DefaultValuedParameter<"int64_t", "32">:$block);
-  let assemblyFormat = [{
-    `<` $kind `,` struct($m, $n, $ctas, $block) `>`
-  }];
 }
 
 def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma"> {
@@ -155,7 +153,6 @@ def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma"> {
     Example: `#mxgpu.wgmma<n = 128, k = 16>`.
   }];
   let parameters = (ins "int64_t":$n, "int64_t":$k);
-  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def MXGPU_FragmentType : TypeDef<MXGPU_Dialect, "Fragment"> {
