@@ -14,6 +14,7 @@
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
 #include "mx/Pipelines/Pipelines.h"
+#include "mx/Translation/MissingBody.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
@@ -101,8 +102,7 @@ static LogicalResult verifyDeclarations(ModuleOp module) {
         SymbolTable::symbolKnownUseEmpty(function, module) || isKnown(name) ||
         isKnown(("_mlir_ciface_" + name).str()))
       continue;
-    return function.emitError("expected a body of '")
-           << name << "', which mx-run does not have, found a declaration";
+    return refuseMissingBody(function);
   }
   return success();
 }

@@ -189,18 +189,6 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
   return translateToPTX(module, stream);
 }
 
-/// That functions that are called have bodies.
-static LogicalResult verifyBodies(ModuleOp module) {
-  for (auto function : module.getOps<func::FuncOp>())
-    if (function.isDeclaration() &&
-        !SymbolTable::symbolKnownUseEmpty(function, module))
-      return function.emitError("expected a body of '")
-             << function.getSymName()
-             << "', as what the host would do there cannot be part of a launch "
-                "plan, found a declaration";
-  return success();
-}
-
 llvm::Expected<std::unique_ptr<Program>>
 mx::compileForDevice(ModuleOp module, func::FuncOp entry,
                      const CompileOptions &options) {
@@ -211,8 +199,7 @@ mx::compileForDevice(ModuleOp module, func::FuncOp entry,
       function.setPrivate();
   plan::Manifest manifest;
   std::string ptx;
-  if (failed(verifyBodies(module)) ||
-      failed(lower(module, options, manifest, ptx)))
+  if (failed(lower(module, options, manifest, ptx)))
     return makeError("cannot compile '" + symbol + "' for " +
                      stringifyDeviceKind(options.device));
   if (manifest.target.empty())

@@ -74,6 +74,7 @@ void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createCheckAccesses());
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createForallToForLoopPass());
+  pm.addPass(createCheckLoops());
   pm.addPass(createConvertMXToCPU());
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());

@@ -164,7 +164,7 @@ std::string Evaluator::checkSteps() {
     if (isKnown(entry.steps[i]))
       if (std::string wrong = check(entry, entry.steps[i], numbers);
           !wrong.empty())
-        return "step " + std::to_string(i) + ": " + wrong;
+        return "step " + std::to_string(i) + " of the plan: " + wrong;
   return {};
 }
 

@@ -119,8 +119,11 @@ PlanScalars::simplify(const plan::Expression &expression) const {
            : a.isConstant() ? std::optional(a.value ? b : c)
                             : std::nullopt;
   case Operator::Eq:
-  case Operator::Le:
     return areSame ? std::optional(one) : std::nullopt;
+  case Operator::Le: {
+    bool isLess = a.isConstant() && a.value <= 0 && isNonNegative(b);
+    return areSame || isLess ? std::optional(one) : std::nullopt;
+  }
   case Operator::Ne:
   case Operator::Lt:
     return areSame ? std::optional(zero) : std::nullopt;
@@ -164,7 +167,8 @@ Number PlanScalars::apply(plan::Expression expression) {
     int64_t product;
     if (inner.op == op && inner.operands[1].isConstant() &&
         !llvm::MulOverflow(inner.operands[1].value, b.value, product))
-      return apply(op, inner.operands[0], product);
+      return apply(
+          {op, {inner.operands[0], product}, {}, {}, expression.place});
   }
   if (std::optional<Number> simple = simplify(expression))
     return *simple;

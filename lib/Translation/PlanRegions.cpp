@@ -14,6 +14,9 @@
 
 #include "PlanBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Dialect/MX/IR/Place.h"
+#include "mx/Support/CallMessages.h"
+#include "mx/Translation/MissingBody.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
@@ -153,6 +156,9 @@ LogicalResult PlanBuilder::translateFor(scf::ForOp op) {
     if (op.getUnsignedCmp())
       numbers.requireNonNegative(op, bound);
   }
+  numbers.require(numbers.apply(plan::Operator::Lt, 0, step.range[2]),
+                  getPlace(op.getLoc()) + kLoopStepMessage + "{}",
+                  {step.range[2]});
   FailureOr<std::vector<Operand>> names = define(op, op.getRegionIterArgs());
   if (failed(names))
     return failure();
@@ -218,14 +224,12 @@ LogicalResult PlanBuilder::translateExecute(scf::ExecuteRegionOp op) {
 LogicalResult PlanBuilder::translateCall(func::CallOp op) {
   auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       op, op.getCalleeAttr());
-  bool isExternal = !callee || callee.isExternal();
-  if (isExternal || llvm::is_contained(calls, callee.getOperation()))
+  if (callee.isExternal())
+    return refuseMissingBody(callee);
+  if (llvm::is_contained(calls, callee.getOperation()))
     return op.emitOpError("expected calls of functions that end in a launch "
                           "plan, found one of @")
-           << op.getCallee()
-           << (isExternal ? ", which has no body: what the host would do there "
-                            "cannot be part of a plan"
-                          : ", which calls itself");
+           << op.getCallee() << ", which calls itself";
   if (!llvm::hasSingleElement(callee.getBody()))
     return callee.emitOpError("expected one block in a launch plan, found ")
            << callee.getBody().getBlocks().size();

@@ -153,8 +153,8 @@ bool PlanScalars::translateSizes(Operation *op) {
     return false;
   Type type = op->getOperand(0).getType();
   Number a = get(op->getOperand(0)), b = get(op->getOperand(1));
-  auto set = [&](Operator kind) {
-    this->set(op->getResult(0), apply(kind, a, b));
+  auto set = [&](Operator kind, std::string place = "") {
+    this->set(op->getResult(0), apply({kind, {a, b}, {}, {}, place}));
     return true;
   };
   if (type.isInteger(1)) {
@@ -166,12 +166,14 @@ bool PlanScalars::translateSizes(Operation *op) {
   }
   if (!type.isIndex())
     return false;
+  // For results that do not fit into 64 bits.
+  std::string place = getPlace(op->getLoc());
   if (isa<arith::AddIOp>(op))
-    return set(Operator::Add);
+    return set(Operator::Add, place);
   if (isa<arith::SubIOp>(op))
-    return set(Operator::Sub);
+    return set(Operator::Sub, place);
   if (isa<arith::MulIOp>(op))
-    return set(Operator::Mul);
+    return set(Operator::Mul, place);
   bool areNonNegative = isNonNegative(a) && isNonNegative(b);
   if (isa<arith::MinSIOp>(op) || (isa<arith::MinUIOp>(op) && areNonNegative))
     return set(Operator::Min);

@@ -7,6 +7,7 @@
 
 #include "Execution.h"
 #include "Handles.h"
+#include "mx/Support/CallMessages.h"
 
 #include <algorithm>
 #include <cstring>
@@ -34,7 +35,7 @@ Error Execution::atStep(const std::string &text) const {
   std::string place;
   for (size_t index : position)
     place += (place.empty() ? "" : ".") + std::to_string(index);
-  return {MX_ERROR_INVALID_VALUE, "step " + place + ": " + text};
+  return {MX_ERROR_INVALID_VALUE, "step " + place + " of the plan: " + text};
 }
 
 Error Execution::count() {
@@ -229,8 +230,7 @@ Error Execution::takeFor(const Step &step) {
   int64_t from = numbers.get(step.range[0]), to = numbers.get(step.range[1]),
           by = numbers.get(step.range[2]);
   if (by < 1)
-    return atStep("expected a loop with a step of at least 1, found " +
-                  std::to_string(by));
+    return atStep(kLoopStepMessage + std::to_string(by));
   const plan::Block &block = step.blocks[0];
   assign(step.results, step.inits);
   for (int64_t i = from; i < to;) {

@@ -52,7 +52,7 @@ func.func @linear(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU>, %y:
 
 func.func @host(%x: tensor<?xf32>) -> f32 {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{'tensor.extract' op expected tensors to stay in device memory, where the host cannot read an element: return the tensor, and give what depends on it to another function as an argument}}
+  // expected-error @below {{'tensor.extract' op expected tensors to stay in device memory, where the host cannot read an element: return the tensor, and give what depends on it to another function as an argument; launch plans, those of mx-compile and mx-run, read it}}
   %0 = tensor.extract %x[%c0] : tensor<?xf32>
   return %0 : f32
 }

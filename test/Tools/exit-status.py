@@ -52,6 +52,7 @@ func.func @main(%x: f32) -> f32 {
 }
 """)
 number = save("number.npy", np.float32(1))
+no_body = "expected a body of 'elsewhere', found a declaration: a program has the functions that it calls"
 
 # 0: what works, help and versions.
 for tool in ["mx-opt", "mx-translate", "mx-run", "mx-compile", "mx-launch", "mx-sim",
@@ -82,12 +83,13 @@ for check in [[], ["--check=cpu"]]:
     for device in ["sim", "cpu"]:
         run = ["mx-run", f"--device={device}", *check]
         ends(2, *run, unknown, "--arg", floats, says="error:")
-        ends(2, *run, missing, "--arg", number, says="expected a body of 'elsewhere'")
+        ends(2, *run, missing, "--arg", number, says=no_body)
         ends(2, *run, matmul, "--arg", x, "--arg", k32, says="error:")
         ends(2, *run, matmul, "--arg", k33, "--arg", k33, says="multiple of 32")
         ends(2, *run, matmul, "--arg", x, "--arg", floats, says="expected ?x?xu2")
     ends(2, "mx-run", "--device=abacus", *check, matmul, "--arg", x, "--arg", x, says="abacus")
 ends(2, "mx-compile", unknown, "-o", "out", says="error:")
+ends(2, "mx-compile", missing, "-o", "out", says=no_body)
 ends(2, "mx-launch", "matmul", "--arg", x, "--arg", k32, says="expected")
 ends(2, "mx-launch", "matmul", "--arg", k33, "--arg", k33, says="multiple of 32")
 ends(2, "mx-launch", "matmul", "--arg", x, "--arg", floats, says="expected ?x?xu2")

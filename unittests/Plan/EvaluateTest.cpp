@@ -94,11 +94,13 @@ TEST_F(Evaluate, Workspace) {
 
 TEST_F(Evaluate, Steps) {
   entry().steps[3].bytes = 38401;
-  EXPECT_EQ(run(), "step 3: expected at most the 38400 bytes of its buffers, "
-                   "found 38401");
+  EXPECT_EQ(run(),
+            "step 3 of the plan: expected at most the 38400 bytes of its "
+            "buffers, found 38401");
   entry().steps[3].bytes = 0;
   entry().steps[1].parameters[3].number = int64_t(1) << 31;
-  EXPECT_EQ(run(), "step 1: expected a parameter of 32 bits, found 2147483648");
+  EXPECT_EQ(run(), "step 1 of the plan: expected a parameter of 32 bits, found "
+                   "2147483648");
 }
 
 TEST_F(Evaluate, Results) {

@@ -124,8 +124,8 @@ TEST_F(Flow, RefusesNumbersOutsideOfBuffers) {
     mxClearError();
     EXPECT_EQ(launch(1, at), MX_ERROR_INVALID_VALUE);
     EXPECT_EQ(mxGetLastError(),
-              "entry 'double': step 1: expected a number within the 256 bytes "
-              "of its buffer, found one at byte " +
+              "entry 'double': step 1 of the plan: expected a number within "
+              "the 256 bytes of its buffer, found one at byte " +
                   std::to_string(at * 4));
   }
 }
@@ -153,8 +153,8 @@ TEST_F(Flow, RefusesLoopsThatDoNotEnd) {
   ASSERT_EQ(load(change(kFlowManifest, "\"step\": 1", "\"step\": 0")),
             MX_SUCCESS);
   EXPECT_EQ(launch(1, 3), MX_ERROR_INVALID_VALUE);
-  EXPECT_STREQ(mxGetLastError(), "entry 'double': step 0: expected a loop with "
-                                 "a step of at least 1, found 0");
+  EXPECT_STREQ(mxGetLastError(), "entry 'double': step 0 of the plan: expected "
+                                 "a loop with a step of at least 1, found 0");
   mxClearError();
   // Numbers near the end of 64 bits end a loop, too.
   ASSERT_EQ(load(change(kFlowManifest, "\"step\": 1",

@@ -47,7 +47,7 @@ inline constexpr char kSumManifest[] = R"({
       ],
       "requires": [
         {"condition": "v5", "message": "expected {} elements of y, found {}", "values": ["arg0[0]", "arg1[0]"]},
-        {"condition": "v7", "message": "expected z at a multiple of 16, found {} behind one", "values": ["v6"]}
+        {"condition": "v7", "message": "expected z at a multiple of 16, found {} after one", "values": ["v6"]}
       ],
       "workspace": "v2",
       "buffers": [

@@ -244,7 +244,7 @@ TEST_F(Program, RefusesWrongArguments) {
   expectRefused("expected 3 arguments, found 2");
   arguments.push_back({&count, nullptr});
   result = static_cast<char *>(result) + 4;
-  expectRefused("expected z at a multiple of 16, found 4 behind one");
+  expectRefused("expected z at a multiple of 16, found 4 after one");
   result = nullptr;
   expectRefused("result 0 'z': expected device memory, found a null pointer");
   expectError(MX_ERROR_INVALID_VALUE,
@@ -300,7 +300,7 @@ TEST_F(Program, RefusesDeadHandles) {
 
 TEST_F(Program, NamesTheKernelThatFails) {
   prepare();
-  // The simulator finds what lies behind the end of the arrays.
+  // The simulator finds what lies after the end of the arrays.
   count = kElements + 1;
   EXPECT_EQ(launch(), MX_ERROR_CHECK);
   EXPECT_EQ(std::string(mxGetLastError())

@@ -8,9 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "ThreadDigits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -22,32 +22,6 @@ static Value startAtUse(NVVMBuilder &builder, Value pointer) {
   if (!start || !start.getBase().getDefiningOp<LLVM::AddressOfOp>())
     return pointer;
   return builder.clone(*start)->getResult(0);
-}
-
-/// What the digits of a lane's number add up to in rows, or in columns.
-static Value addLaneDigits(NVVMBuilder &builder, Value lane,
-                           FragmentLayoutAttr layout,
-                           int64_t FragmentDigit::*step, int64_t scale) {
-  constexpr int64_t kLanes = mx::target::kWarpSize;
-  Value sum;
-  int64_t weight = 1;
-  for (const FragmentDigit &digit : layout.getThreads()) {
-    if (weight >= kLanes)
-      break;
-    int64_t size = std::min(digit.size, kLanes / weight);
-    if (digit.*step) {
-      Value value = lane;
-      if (weight > 1)
-        value = arith::ShRUIOp::create(builder, value,
-                                       builder.i32(llvm::Log2_64(weight)));
-      if (weight * size < kLanes)
-        value = arith::AndIOp::create(builder, value, builder.i32(size - 1));
-      Value place = builder.mul(value, builder.i32(digit.*step * scale));
-      sum = sum ? builder.add(sum, place) : place;
-    }
-    weight *= digit.size;
-  }
-  return sum;
 }
 
 namespace {
@@ -76,12 +50,16 @@ struct StoreSharedLowering final : OpConversionPattern<StoreSharedOp> {
       mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
     Value lane =
         arith::AndIOp::create(builder, builder.threadId(), builder.i32(31));
+    auto addDigits = [&](auto step) {
+      return addThreadDigits(builder, lane, mx::target::kWarpSize, layout,
+                             step);
+    };
     Value row =
-        addLaneDigits(builder, lane, layout, &FragmentDigit::rows, rowBytes);
+        addDigits([&](auto &digit) { return digit.rows * rowBytes; });
     if (!row) // its lanes share each of the warp's rows
       row = builder.i32(0);
-    Value column = addLaneDigits(builder, lane, layout, &FragmentDigit::columns,
-                                 elementBytes);
+    Value column =
+        addDigits([&](auto &digit) { return digit.columns * elementBytes; });
     // The rows as they are computed, which words of halves begin with.
     SmallVector<Value> rows;
     if (auto made = op.getValue().getDefiningOp<FromRowsOp>())

@@ -11,33 +11,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentPlaces.h"
+#include "ThreadDigits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace mx::mxgpu;
-
-Value mx::mxgpu::addThreadDigits(
-    NVVMBuilder &builder, Value thread, FragmentLayoutAttr layout,
-    llvm::function_ref<int64_t(const FragmentDigit &)> step) {
-  Value sum;
-  int64_t weight = 1, threads = layout.getNumThreads();
-  for (const FragmentDigit &digit : layout.getThreads()) {
-    int64_t size = std::exchange(weight, weight * digit.size);
-    int64_t each = step(digit);
-    if (!each || digit.size == 1)
-      continue;
-    Value value = thread;
-    if (size > 1)
-      value = arith::DivUIOp::create(builder, value, builder.i32(size));
-    if (weight < threads)
-      value = arith::RemUIOp::create(builder, value, builder.i32(digit.size));
-    value = builder.mul(value, builder.i32(each));
-    sum = sum ? builder.add(sum, value) : value;
-  }
-  return sum;
-}
 
 //===----------------------------------------------------------------------===//
 // Bytes of registers
@@ -92,7 +72,8 @@ FragmentPlaces::FragmentPlaces(NVVMBuilder &builder, BufferType buffer,
   if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
     mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
   auto addDigits = [&](auto step) -> Value {
-    Value sum = addThreadDigits(builder, thread, layout, step);
+    Value sum = addThreadDigits(builder, thread, layout.getNumThreads(), layout,
+                                step);
     return sum ? sum : builder.i32(0);
   };
   line = addDigits([&](auto &digit) { return digit.rows * rowBytes; });

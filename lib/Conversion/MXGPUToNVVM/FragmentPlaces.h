@@ -14,13 +14,6 @@
 
 namespace mx::mxgpu {
 
-/// What the digits of a thread's number (i32) add up to, each value of a digit
-/// being so much as `step` says; null if that is 0 for all.
-mlir::Value
-addThreadDigits(NVVMBuilder &builder, mlir::Value thread,
-                FragmentLayoutAttr layout,
-                llvm::function_ref<int64_t(const FragmentDigit &)> step);
-
 /// One byte of a list of words.
 struct BytePlace {
   size_t word;

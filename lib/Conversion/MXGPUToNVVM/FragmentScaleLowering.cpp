@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentPlaces.h"
+#include "ThreadDigits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mx/Support/ScaleLayout.h"
@@ -73,8 +74,9 @@ public:
 
 private:
   Value addDigits(Value thread, int64_t FragmentDigit::*step) {
-    Value sum = addThreadDigits(builder, thread, layout,
-                                [&](auto &digit) { return digit.*step; });
+    Value sum =
+        addThreadDigits(builder, thread, layout.getNumThreads(), layout,
+                        [&](const FragmentDigit &digit) { return digit.*step; });
     return sum ? sum : builder.i32(0);
   }
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/ByteCounts.h"
 #include "Views.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -26,6 +27,11 @@ struct AllocPattern final : OpConversionPattern<memref::AllocOp> {
   matchAndRewrite(memref::AllocOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
     IndexBuilder builder(rewriter, op.getLoc());
+    forEachDoubtfulExtent(
+        rewriter, op.getLoc(), op.getType(), op.getDynamicSizes(),
+        [&](Value size, Value isValid, const std::string &format) {
+          RequireOp::create(rewriter, op.getLoc(), isValid, format, size);
+        });
     View view;
     view.sizes = builder.getValues(op.getType().getShape(),
                                    getSingles(operands.getDynamicSizes()));

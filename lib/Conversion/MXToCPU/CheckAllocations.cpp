@@ -47,10 +47,15 @@ LogicalResult check(memref::AllocOp op, ModuleOp module) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   auto require = [&](Value condition) {
-    SmallVector<Value> extents;
     createEndProgramUnless(builder, loc, module, condition, describe(type),
                            op.getDynamicSizes());
   };
+  forEachDoubtfulExtent(
+      builder, loc, type, op.getDynamicSizes(),
+      [&](Value size, Value isValid, const std::string &format) {
+        createEndProgramUnless(builder, loc, module, isValid,
+                               "error: " + format + "\n", size);
+      });
   if (!type.hasStaticShape())
     require(createFitsAddressSpace(builder, loc, type, op.getDynamicSizes()));
   builder.setInsertionPointAfter(op);

@@ -22,8 +22,7 @@ void Emitter::check(Int condition, llvm::Twine text, ArrayRef<Int> values) {
       known && *known)
     return;
   createEndProgramUnless(builder, loc, module, condition,
-                         "error: " + op->getName().getStringRef() +
-                             ": expected " + text + "\n",
+                         "error: expected " + text + "\n",
                          llvm::to_vector_of<Value>(values));
 }
 
@@ -58,12 +57,14 @@ void Emitter::checkScales(StringRef name, const Scales &scales,
   checkDim(name, array, batch + 1, blocks);
 }
 
-void Emitter::checkColumns(StringRef name, Int columns, int64_t blockSize) {
-  Int rest = columns % blockSize, below = columns - rest;
+void Emitter::checkMultiple(StringRef name, int64_t dimension, Int found,
+                            int64_t blockSize) {
+  Int rest = found % blockSize, below = found - rest;
   check(rest == 0,
-        name + " to be a multiple of " + llvm::Twine(blockSize) +
+        "dimension " + llvm::Twine(dimension) + " of " + name +
+            " to be a multiple of " + llvm::Twine(blockSize) +
             ", found %ld; the nearest are %ld and %ld",
-        {columns, below, below + blockSize});
+        {found, below, below + blockSize});
 }
 
 void Emitter::checkOffsets(Value offsets, Int total) {

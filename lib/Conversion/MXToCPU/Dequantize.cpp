@@ -83,11 +83,11 @@ struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
     Int width = columns;
     if (reduction)
       width = (columns + *groups * 127).roundUp(128); // the ragged capacity
-    else
-      emitter.checkColumns("the quantized dimension", columns, blockSize);
     for (int64_t i = 0; i < rank - 1; ++i)
       emitter.checkDim("input", elements, i, emitter.dim(out, i));
     emitter.checkDim("input", elements, rank - 1, width);
+    if (!reduction)
+      emitter.checkMultiple("input", rank - 1, columns, blockSize);
     emitter.checkScales("scales", scales, elements, rows, width, blockSize,
                         reduction ? std::nullopt : groups);
 

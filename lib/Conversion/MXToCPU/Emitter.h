@@ -98,8 +98,8 @@ public:
   // Checks at run time
   //===--------------------------------------------------------------------===//
 
-  /// Ends the program with "expected TEXT" if `condition` is false; each %ld or
-  /// %lx in the text stands for one of the values. Nothing is emitted for what
+  /// Ends the program with "expected TEXT" if `condition` is false; each %ld in
+  /// the text stands for one of the values. Nothing is emitted for what
   /// is known to be true.
   void check(Int condition, llvm::Twine text, llvm::ArrayRef<Int> values);
   /// Checks that a dimension of `name` has a size.
@@ -112,8 +112,10 @@ public:
                    int64_t blockSize, std::optional<Int> groups = {});
   /// Checks that group ends do not decrease and stay within `total`.
   void checkOffsets(mlir::Value offsets, Int total);
-  /// Checks that columns are a whole number of blocks, and of bytes.
-  void checkColumns(llvm::StringRef name, Int columns, int64_t blockSize);
+  /// Checks that a dimension of `name`, of size `found`, is a whole number of
+  /// blocks, and of bytes.
+  void checkMultiple(llvm::StringRef name, int64_t dimension, Int found,
+                     int64_t blockSize);
 
 private:
   llvm::SmallVector<mlir::Value> scaleIndices(const Scales &scales,

@@ -12,8 +12,8 @@
 namespace mx {
 
 /// Where the i1 `condition` is false, prints the place of `loc` and `format`,
-/// a printf format for `values` (integers or indices, as %ld), and ends the
-/// program with kExitBadInput.
+/// a printf format for `values` (integers or indices, as %ld or %lld), and ends
+/// the program with kExitBadInput.
 void createEndProgramUnless(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::ModuleOp module, mlir::Value condition,
                             const llvm::Twine &format, mlir::ValueRange values);

@@ -119,7 +119,7 @@ struct MatmulOpLowering final : OpConversionPattern<MatmulOp> {
     Int k = emitter.dim(a.elements, rank - 1);
 
     Elements outArray{out, rewriter.getF32Type()};
-    emitter.checkColumns("K", k, blockSize);
+    emitter.checkMultiple("a", rank - 1, k, blockSize);
     emitter.checkDim("b", b.elements, rank - 1, k);
     for (int64_t i = 0; i < rank - 2; ++i) {
       emitter.checkDim("b", b.elements, i, emitter.dim(a.elements, i));
@@ -175,7 +175,7 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     Int rows = emitter.dim(a.elements, 0), k = emitter.dim(a.elements, 1);
     Int columns = emitter.dim(b.elements, 1);
     Elements outArray{out, emitter.getBuilder().getF32Type()};
-    emitter.checkColumns("K", k, blockSize);
+    emitter.checkMultiple("a", 1, k, blockSize);
     emitter.checkDim("b", b.elements, 0, groups);
     emitter.checkDim("b", b.elements, 2, k);
     emitter.checkScales("a_scales", a.scales, a.elements, rows, k, blockSize,
@@ -215,7 +215,7 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     Int groups = emitter.dim(counts, 0), rows = emitter.dim(a.elements, 1);
     Int k = emitter.dim(a.elements, 2), columns = emitter.dim(b.elements, 1);
     Elements outArray{out, emitter.getBuilder().getF32Type()};
-    emitter.checkColumns("K", k, blockSize);
+    emitter.checkMultiple("a", 2, k, blockSize);
     emitter.checkDim("a", a.elements, 0, groups);
     emitter.checkDim("b", b.elements, 0, groups);
     emitter.checkDim("b", b.elements, 2, k);
@@ -253,7 +253,7 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     Int capacity = emitter.dim(a.elements, 1);
     Int groups = emitter.dim(offsets, 0);
     Elements outArray{out, emitter.getBuilder().getF32Type()};
-    emitter.checkColumns("the ragged capacity", capacity, 128);
+    emitter.checkMultiple("a", 1, capacity, 128);
     emitter.checkDim("b", b.elements, 1, capacity);
     emitter.checkScales("a_scales", a.scales, a.elements, rows, capacity,
                         blockSize);

@@ -151,7 +151,8 @@ void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
   if (reduction)
     columns = (length + *groups * 127).roundUp(128); // the ragged capacity
   else
-    emitter.checkColumns("the quantized dimension", length, o.blockSize);
+    emitter.checkMultiple("input", rank - (o.transposed ? 2 : 1), length,
+                          o.blockSize);
   for (int64_t i = 0; i < rank - 2; ++i)
     emitter.checkDim("elements", o.elements, i, emitter.dim(o.input, i));
   emitter.checkDim("elements", o.elements, rank - 2, lines);
@@ -245,7 +246,8 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
               : Int::constant(rewriter, op.getLoc(), i32, 0x3F800000);
       Int isPositive = *encodeBits > 0, isNumber = *encodeBits <= 0x7F800000;
       emitter.check(isPositive & isNumber,
-                    "a global_scale greater than 0, found 0x%lx as bits",
+                    "a global_scale greater than 0, found the "
+                    "bits %ld",
                     {*encodeBits});
     }
     std::optional<Int> seed;

@@ -76,8 +76,7 @@ private:
       if (!input.scales)
         continue;
       Int rows = getSize(rank - 2), columns = getSize(rank - 1);
-      emitter.checkColumns("the last dimension of the input", columns,
-                           input.blockSize);
+      emitter.checkMultiple("input", rank - 1, columns, input.blockSize);
       emitter.checkScales("input_scales", *input.scales, input.elements, rows,
                           columns, input.blockSize);
     }

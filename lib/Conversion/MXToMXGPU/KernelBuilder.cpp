@@ -107,10 +107,10 @@ void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
   if (!rowTiles)
     rowTiles = host.ceilDiv(rows, kScaleTileRows);
   host.requireSize(host.dim(scales, batch), rowTiles,
-                   "tiles of rows of " + name);
+                   "dimension " + Twine(batch) + " of " + name);
   host.requireSize(host.dim(scales, batch + 1),
                    host.ceilDiv(columns, kScaleTileBlocks * block),
-                   "tiles of blocks of " + name);
+                   "dimension " + Twine(batch + 1) + " of " + name);
 }
 
 /// By their bits, zero, negative numbers and NaN are refused alike.

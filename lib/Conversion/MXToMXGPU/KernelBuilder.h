@@ -148,7 +148,7 @@ llvm::LogicalResult verifyRowSchedule(mlir::Operation *op, int64_t block,
 void requireScaleSizes(KernelBuilder &host, mlir::Value scales,
                        mlir::Value rows, mlir::Value columns, int64_t block,
                        mlir::Value rowTiles = {},
-                       llvm::StringRef name = "the scales", int64_t batch = 0);
+                       llvm::StringRef name = "scales", int64_t batch = 0);
 
 /// The same memory with so many leading dimensions as one, or none in place of
 /// none.

@@ -26,6 +26,15 @@ mlir::Value createFitsAddressSpace(mlir::OpBuilder &builder, mlir::Location loc,
                                    mlir::MemRefType type,
                                    mlir::ValueRange sizes);
 
+/// Calls `each` for every dynamic extent of the array that may be below 0, with
+/// the i1 that it is not and a printf format for it.
+void forEachDoubtfulExtent(
+    mlir::OpBuilder &builder, mlir::Location loc, mlir::MemRefType type,
+    mlir::ValueRange sizes,
+    llvm::function_ref<void(mlir::Value size, mlir::Value isValid,
+                            const std::string &format)>
+        each);
+
 } // namespace mx
 
 #endif // MX_LIB_CONVERSION_UTILS_BYTECOUNTS_H

@@ -104,9 +104,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // STORE:       %[[V:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<16xf32>
   // STORE:       %[[OWN:.*]] = arith.muli %[[WARP]], %c2048_i32
   // STORE-NEXT:  %[[LANE:.*]] = arith.andi %[[THREAD]], %c31_i32
-  // STORE-NEXT:  %[[Q:.*]] = arith.shrui %[[LANE]], %c2_i32
+  // STORE-NEXT:  %[[Q:.*]] = arith.divui %[[LANE]], %c4_i32
   // STORE-NEXT:  %[[ROW:.*]] = arith.muli %[[Q]], %c128_i32
-  // STORE-NEXT:  %[[R:.*]] = arith.andi %[[LANE]], %c3_i32
+  // STORE-NEXT:  %[[R:.*]] = arith.remui %[[LANE]], %c4_i32
   // STORE-NEXT:  %[[COLUMN:.*]] = arith.muli %[[R]], %c8_i32
   // STORE-NEXT:  %[[BITS:.*]] = arith.shrui %[[ROW]], %c3_i32
   // STORE-NEXT:  %[[MASKED:.*]] = arith.andi %[[BITS]], %c112_i32

@@ -54,7 +54,7 @@ func.func @main(%a: !a, %s: !s, %y: !y, %b: memref<128x64xf8E4M3FN, strided<[136
 !a = memref<128x192xf8E4M3FN>
 !s = memref<128x6xf8E8M0FNU>
 func.func @main(%x: memref<128x96xbf16>, %e: !a, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected dimension 1 of the input to be a multiple of the 128 columns of a tile with concat on the GPU, found 96}}
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of the 128 columns of a tile with concat on the GPU, found 96}}
   mx.quantize ins(%x : memref<128x96xbf16>) outs(%e, %s : !a, !s) concat prologue {
   ^bb0(%v: bf16, %row: index, %column: index):
     mx.yield %v, %v : bf16, bf16
@@ -121,7 +121,7 @@ func.func @main(%a: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf8E8M0FNU
 
 // Rows that the copy engine cannot take.
 func.func @main(%x: memref<128x60xbf16>, %e: memref<60x128xf8E4M3FN>, %s: memref<1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected dimension 1 of the input to be a multiple of 8 with axes [0] on the GPU, found 60: pad it to 64}}
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 8 with axes [0] on the GPU, found 60: pad it to 64}}
   mx.quantize ins(%x : memref<128x60xbf16>) outs(%e, %s : memref<60x128xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) axes = [0]
   return
 }
@@ -217,7 +217,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s) {
 
 // NVFP4's blocks of 16 may leave rows that the copy engine cannot store.
 func.func @main(%x: memref<48x64xbf16>, %e: memref<64x48xf4E2M1FN>, %s: memref<64x3xf8E4M3FN>, %g: f32) {
-  // expected-error @below {{'mx.quantize' op expected dimension 1 of the elements to be a multiple of 32 with axes [0] on the GPU, found 48: pad it to 64}}
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of elements to be a multiple of 32 with axes [0] on the GPU, found 48: pad it to 64}}
   mx.quantize ins(%x : memref<48x64xbf16>) global_scale(%g) outs(%e, %s : memref<64x48xf4E2M1FN>, memref<64x3xf8E4M3FN>) axes = [0] block_size = 16
   return
 }
@@ -249,7 +249,7 @@ func.func @main(%x: !x, %e: memref<2x128x64xf8E4M3FN>, %s: memref<2x1x1x32x4x4xf
 
 func.func @main(%x: memref<2x64x40xbf16>, %e: memref<2x40x64xf4E2M1FN>, %s: memref<2x40x2xf8E8M0FNU>, %y: memref<2x64x36xbf16>, %f: memref<2x36x64xf4E2M1FN>, %t: memref<2x36x2xf8E8M0FNU>) {
   mx.quantize ins(%x : memref<2x64x40xbf16>) outs(%e, %s : memref<2x40x64xf4E2M1FN>, memref<2x40x2xf8E8M0FNU>) axes = [0]
-  // expected-error @below {{'mx.quantize' op expected dimension 2 of the input to be a multiple of 8 with axes [0] on the GPU, found 36: pad it to 40}}
+  // expected-error @below {{'mx.quantize' op expected dimension 2 of input to be a multiple of 8 with axes [0] on the GPU, found 36: pad it to 40}}
   mx.quantize ins(%y : memref<2x64x36xbf16>) outs(%f, %t : memref<2x36x64xf4E2M1FN>, memref<2x36x2xf8E8M0FNU>) axes = [0]
   return
 }
@@ -484,7 +484,7 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
 !q = memref<12x128xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: !x, %n: memref<128xi32>, %q: !q, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected dimension 1 of the input to be a multiple of 8 with axes [0] on the GPU, found 12: pad it to 16}}
+  // expected-error @below {{'mx.quantize' op expected dimension 1 of input to be a multiple of 8 with axes [0] on the GPU, found 12: pad it to 16}}
   mx.quantize ins(%x : !x) gather(%n : memref<128xi32>) outs(%q, %s : !q, !s) axes = [0]
   return
 }

@@ -127,14 +127,14 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK:         %[[KB:.*]] = memref.dim %[[B]], %[[C1]]
 // CHECK:         %[[SAME:.*]] = arith.cmpi eq, %[[KB]], %[[K]]
 // CHECK:         mxgpu.require %[[SAME]], "expected dimension 1 of b to be %lld, found %lld"(%[[K]], %[[KB]])
-// CHECK:         "expected dimension 0 of the result to be %lld, found %lld"(%[[M]], %{{.*}})
-// CHECK:         "expected dimension 1 of the result to be %lld, found %lld"(%[[N]], %{{.*}})
+// CHECK:         "expected dimension 0 of outs to be %lld, found %lld"(%[[M]], %{{.*}})
+// CHECK:         "expected dimension 1 of outs to be %lld, found %lld"(%[[N]], %{{.*}})
 // CHECK:         %[[MT:.*]] = arith.ceildivui %[[M]], %[[C128]]
-// CHECK:         "expected tiles of rows of the scales of a to be %lld, found %lld"(%[[MT]], %{{.*}})
+// CHECK:         "expected dimension 0 of a_scales to be %lld, found %lld"(%[[MT]], %{{.*}})
 // CHECK:         %[[KT:.*]] = arith.ceildivui %[[K]], %[[C128]]
-// CHECK:         "expected tiles of blocks of the scales of a to be %lld, found %lld"(%[[KT]], %{{.*}})
-// CHECK:         "expected tiles of rows of the scales of b to be %lld, found %lld"
-// CHECK:         "expected tiles of blocks of the scales of b to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of a_scales to be %lld, found %lld"(%[[KT]], %{{.*}})
+// CHECK:         "expected dimension 0 of b_scales to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of b_scales to be %lld, found %lld"
 // CHECK:         "expected the address of a to be a multiple of 16, found %lld; the nearest are %lld and %lld"
 // CHECK:         "expected the address of b to be a multiple of 16, found %lld; the nearest are %lld and %lld"
 // CHECK:         %[[UNITS:.*]] = arith.muli
@@ -192,11 +192,11 @@ func.func @slices(%a: !slice, %as: memref<?x1x32x4x4xf8E8M0FNU>, %b: memref<128x
 // a row is that of 16 lanes, a block that of 4. All loads come first.
 
 // CHECK-LABEL: func.func @quantize(
-// CHECK:         "expected dimension 1 of the input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
-// CHECK:         "expected dimension 0 of the elements to be %lld, found %lld"
-// CHECK:         "expected dimension 1 of the elements to be %lld, found %lld"
-// CHECK:         "expected tiles of rows of the scales to be %lld, found %lld"
-// CHECK:         "expected tiles of blocks of the scales to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
+// CHECK:         "expected dimension 0 of elements to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of elements to be %lld, found %lld"
+// CHECK:         "expected dimension 0 of scales to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of scales to be %lld, found %lld"
 // CHECK:         %[[GRID:.*]] = arith.muli
 // CHECK:         mxgpu.launch @kernels::@quantize_quantize grid(%[[GRID]])
 
@@ -243,9 +243,9 @@ func.func @quantize(%x: memref<?x?xf16>, %e: memref<?x?xf8E5M2>, %s: memref<?x?x
 
 // CHECK-LABEL: func.func @nvfp4(
 // CHECK-SAME:    %{{.*}}: memref<?x?xbf16>, %[[E:.*]]: memref<?x?xf4E2M1FN>, %[[S:.*]]: memref<?x?xf8E4M3FN>, %[[G:.*]]: f32)
-// CHECK:         "expected dimension 1 of the input to be a multiple of 16, found %lld; the nearest are %lld and %lld"
-// CHECK:         "expected dimension 0 of the scales to be %lld, found %lld"
-// CHECK:         "expected dimension 1 of the scales to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of input to be a multiple of 16, found %lld; the nearest are %lld and %lld"
+// CHECK:         "expected dimension 0 of scales to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of scales to be %lld, found %lld"
 // CHECK:         %[[BYTES:.*]] = builtin.unrealized_conversion_cast %[[E]] : memref<?x?xf4E2M1FN> to memref<?x?xi8>
 // CHECK:         "expected a global_scale greater than 0, found the bits %lld"
 // CHECK:         mxgpu.launch @kernels::@nvfp4_quantize grid(%{{.*}}) args(%{{.*}}, %[[BYTES]], %[[S]], %[[G]] :
@@ -299,11 +299,11 @@ func.func @nvfp4_and_amax(%x: memref<?x?xbf16>, %g: f32, %e: memref<?x?xf4E2M1FN
 
 // CHECK-LABEL: func.func @dequantize(
 // CHECK-SAME:    %[[Q:.*]]: memref<?x?xf4E2M1FN>, %[[S:.*]]: memref<?x?x32x4x4xf8E4M3FN>, %[[X:.*]]: memref<?x?xf16>, %[[G:.*]]: f32)
-// CHECK:         "expected dimension 1 of the result to be a multiple of 16, found %lld; the nearest are %lld and %lld"
-// CHECK:         "expected dimension 0 of the input to be %lld, found %lld"
-// CHECK:         "expected dimension 1 of the input to be %lld, found %lld"
-// CHECK:         "expected tiles of rows of the scales to be %lld, found %lld"
-// CHECK:         "expected tiles of blocks of the scales to be %lld, found %lld"
+// CHECK:         "expected dimension 0 of input to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of input to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of input to be a multiple of 16, found %lld; the nearest are %lld and %lld"
+// CHECK:         "expected dimension 0 of scales to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of scales to be %lld, found %lld"
 // CHECK:         %[[BYTES:.*]] = builtin.unrealized_conversion_cast %[[Q]] : memref<?x?xf4E2M1FN> to memref<?x?xi8>
 // CHECK:         mxgpu.launch @kernels::@dequantize_dequantize grid(%{{.*}}) args(%[[BYTES]], %[[S]], %[[X]], %[[G]] :
 // CHECK-LABEL: mxgpu.kernel @dequantize_dequantize(
@@ -333,11 +333,11 @@ func.func @dequantize(%q: memref<?x?xf4E2M1FN>, %s: memref<?x?x32x4x4xf8E4M3FN>,
 // Relayout: a warp takes 32 scales of a row. One layout is copied.
 
 // CHECK-LABEL: func.func @relayout(
-// CHECK:         "expected tiles of rows of the scales to be %lld, found %lld"
-// CHECK:         "expected tiles of blocks of the scales to be %lld, found %lld"
+// CHECK:         "expected dimension 0 of scales to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of scales to be %lld, found %lld"
 // CHECK:         mxgpu.launch @kernels::@relayout_relayout
 // CHECK:         mxgpu.launch @kernels::@relayout_relayout_0
-// CHECK:         "expected dimension 0 of the input to be %lld, found %lld"
+// CHECK:         "expected dimension 0 of input to be %lld, found %lld"
 // CHECK:         memref.copy
 // CHECK-LABEL: mxgpu.kernel @relayout_relayout(
 // CHECK-SAME:    %[[S:[a-z_0-9]*]]: memref<?x?xf8E8M0FNU>, %[[T:[a-z_0-9]*]]: memref<?x?x32x4x4xf8E8M0FNU>) {
@@ -403,7 +403,7 @@ func.func @copies(%x: memref<32x32xf32>, %z: memref<32x32xf32>, %e: memref<32x32
 // A prologue is inlined on what a thread has loaded of the inputs, gathered
 // rows of them; where there is nothing, it is 0 that is quantized.
 
-// CHECK:         "expected dimension 0 of an input to be %lld, found %lld"
+// CHECK:         "expected dimension 0 of input to be %lld, found %lld"
 // CHECK-LABEL: mxgpu.kernel @prologue_quantize(
 // CHECK-SAME:    %[[X:[^:]*]]: memref<?x256xbf16>, %[[Y:[^:]*]]: memref<?x256xf32>, %[[N:[^:]*]]: memref<?xi32>, %[[W:[^:]*]]: memref<?xf32>,
 // CHECK-SAME:    %[[E:[^:]*]]: memref<?x256xf8E4M3FN>, %[[S:[^:]*]]: memref<?x8xf8E8M0FNU>)

@@ -126,3 +126,17 @@ func.func @refused(%a: tensor<?x?xf8E4M3FN>, %as: !scales, %y: tensor<?x?xbf16>)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 40>} -> tensor<?x?xbf16>
   return %0 : tensor<?x?xbf16>
 }
+
+// A raster by groups is written as in the schedule.
+// CHECK-LABEL: mx.matmul in @by_groups:
+// CHECK:          candidate {{ *}}products
+// CHECK:       {{^[1-8]}}  {{[^ ]+}} {{.*}} group_m({{[0-9]+}}){{( tma[0-9])? +[0-9]+ +[0-9]+}}
+!rows = tensor<16384x4096xf8E4M3FN>
+!row_scales = tensor<16384x128xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!square = tensor<16384x16384xbf16>
+func.func @by_groups(%a: !rows, %sa: !row_scales, %b: !rows, %sb: !row_scales) -> !square {
+  %init = tensor.empty() : !square
+  %y = mx.matmul ins(%a, %sa, %b, %sb : !rows, !row_scales, !rows, !row_scales)
+      outs(%init : !square) -> !square
+  return %y : !square
+}

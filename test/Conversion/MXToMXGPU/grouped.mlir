@@ -37,13 +37,13 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
 // CHECK-NEXT:    mxgpu.wait_dependencies
 // CHECK-NEXT:    %[[WORK:.*]] = mxgpu.tile_scheduler groups(%[[UNITS]] : !groups_ring) raster = linear tile [256, 128] ragged(%{{.*}} : memref<4xi32>) of(%c300, %c200, %c256)
 
-// Rows behind the end of the group are not stored.
+// Rows after the end of the group are not stored.
 // CHECK:         mxgpu.role @epilogue
 // CHECK-NEXT:      mxgpu.for_each_work_tile (%group, %row, %column, %start, %[[END:.*]]) in %[[WORK]] {
 // CHECK:             %[[PRESENT:.*]] = arith.cmpi ult, %[[OWN:.*]], %[[END]] : index
 // CHECK:             mxgpu.store_fragment %{{.*}}, %result[%[[OWN]], %{{.*}}] when(%[[PRESENT]]) aligned(16)
 
-// Scales of a group begin with a tile, and its rows of b behind those of others.
+// Scales of a group begin with a tile, and its rows of b after those of others.
 // CHECK:         mxgpu.role @load
 // CHECK-NEXT:      mxgpu.for_each_work_tile (%[[GROUP:.*]], %[[ROW:.*]], %[[COLUMN:.*]], %start, %end) in %[[WORK]] {
 // CHECK:             %[[MINE:.*]] = arith.addi %[[ROW]], %{{.*}}

@@ -10,7 +10,7 @@
 // CHECK-DAG: !threads_ring = !mxgpu.ring<1 x (columns: smem<128x128xf8E4M3FN, sw128>, columns_scales: smem<1x1x512xf8E8M0FNU>), producer = threads(256), consumer = tma_store>
 
 // CHECK-LABEL: func.func @columns(
-// CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of the input to be a multiple of 8, found %lld; the nearest are %lld and %lld"
+// CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of input to be a multiple of 8, found %lld; the nearest are %lld and %lld"
 // CHECK:         %[[X:.*]] = mxgpu.encode_tensor_map %arg0 : memref<?x?xbf16> -> !map
 // CHECK:         %[[Q:.*]] = mxgpu.encode_tensor_map %arg1 : memref<?x?xf8E4M3FN> -> !map1
 // CHECK:         mxgpu.launch @kernels::@columns_quantize grid(%{{.*}}) args(%[[X]], %[[Q]], %arg2, %[[M:.*]], %[[K:.*]] : !map, !map1, memref<?x?x32x4x4xf8E8M0FNU>, index, index)
@@ -27,7 +27,7 @@ func.func @both(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x3
 }
 
 // CHECK-LABEL: func.func @ragged(
-// CHECK:         mxgpu.require %{{.*}}, "expected tiles of rows of the scales to be %lld, found %lld"
+// CHECK:         mxgpu.require %{{.*}}, "expected dimension 0 of scales to be %lld, found %lld"
 func.func @ragged(%x: memref<?x?xbf16>, %o: memref<4xi32>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
   mx.quantize ragged = rows ins(%x : memref<?x?xbf16>) offsets(%o : memref<4xi32>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0]
   return
@@ -45,7 +45,7 @@ func.func @parts(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x
 }
 
 // CHECK-LABEL: func.func @swiglu(
-// CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of the input to be a multiple of 8, found %lld; the nearest are %lld and %lld"
+// CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of input to be a multiple of 8, found %lld; the nearest are %lld and %lld"
 // CHECK-NOT:     memref<?x?xbf16> -> !map
 // CHECK:         mxgpu.launch @kernels::@swiglu_quantize grid(%{{.*}}) args(%arg0, %arg1, %arg2, %{{.*}} :
 func.func @swiglu(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %w: memref<?xf32>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
@@ -85,8 +85,8 @@ func.func @squares(%x: memref<?x?xbf16>, %seed: i64, %e: memref<?x?xf8E4M3FN>, %
 
 // Matrices of a batch have maps of rank 3, and tiles of their own.
 // CHECK-LABEL: func.func @batch(
-// CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 0 of the elements to be %lld, found %lld"
-// CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 1 of the input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
+// CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 0 of elements to be %lld, found %lld"
+// CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 1 of input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
 // CHECK:         mxgpu.encode_tensor_map %arg0 : memref<?x?x?xbf16> -> !map
 // CHECK:         %[[TILES:.*]] = memref.collapse_shape %arg2 {{.*}} : memref<?x?x?x32x4x4xf8E8M0FNU> into memref<?x?x32x4x4xf8E8M0FNU>
 // CHECK:         mxgpu.encode_tensor_map %arg1 : memref<?x?x?xf8E4M3FN> -> !map

@@ -24,8 +24,8 @@ func.func private @quantize(%rows: index, %columns: index, %scale_rows: index) {
   %x = memref.alloc(%rows, %columns) : !x
   %e = memref.alloc(%rows, %columns) : !e
   %s = memref.alloc(%scale_rows, %blocks) : !s
-  // QUANTIZE-K: checks.mlir:[[@LINE+2]]:3: error: mx.quantize: expected the quantized dimension to be a multiple of 32, found 33; the nearest are 32 and 64
-  // SCALES: checks.mlir:[[@LINE+1]]:3: error: mx.quantize: expected dimension 0 of scales to be 4, found 5
+  // QUANTIZE-K: checks.mlir:[[@LINE+2]]:3: error: expected dimension 1 of input to be a multiple of 32, found 33; the nearest are 32 and 64
+  // SCALES: checks.mlir:[[@LINE+1]]:3: error: expected dimension 0 of scales to be 4, found 5
   mx.quantize ins(%x : !x) outs(%e, %s : !e, !s)
   return
 }
@@ -62,8 +62,8 @@ func.func private @matmul(%ka: index, %kb: index, %rows: index) {
   %b = memref.alloc(%c4, %kb) : !e
   %sb = memref.alloc(%c4, %blocks_b) : !s
   %c = memref.alloc(%rows, %c4) : !x
-  // MATMUL-K: error: mx.matmul: expected dimension 1 of b to be 64, found 96
-  // MATMUL-OUTS: error: mx.matmul: expected dimension 0 of outs to be 4, found 3
+  // MATMUL-K: error: expected dimension 1 of b to be 64, found 96
+  // MATMUL-OUTS: error: expected dimension 0 of outs to be 4, found 3
   mx.matmul ins(%a, %sa, %b, %sb : !e, !s, !e, !s) outs(%c : !x)
   return
 }
@@ -92,9 +92,9 @@ func.func private @grouped(%first: i32, %second: i32) {
   %x = memref.alloc() : memref<8x32xf32>
   %e = memref.alloc() : memref<8x32xf8E4M3FN>
   %s = memref.alloc() : memref<8x1xf8E8M0FNU>
-  // DECREASING: error: mx.quantize: expected offsets[1] between 5 and 8, found 4
-  // BEYOND: error: mx.quantize: expected offsets[1] between 5 and 8, found 9
-  // NEGATIVE: error: mx.quantize: expected offsets[0] between 0 and 8, found -1
+  // DECREASING: error: expected offsets[1] between 5 and 8, found 4
+  // BEYOND: error: expected offsets[1] between 5 and 8, found 9
+  // NEGATIVE: error: expected offsets[0] between 0 and 8, found -1
   mx.quantize ragged = rows ins(%x : memref<8x32xf32>)
       offsets(%o : memref<2xi32>)
       outs(%e, %s : memref<8x32xf8E4M3FN>, memref<8x1xf8E8M0FNU>)
@@ -127,7 +127,7 @@ func.func @encode() {
   %e = memref.alloc() : memref<8x32xf4E2M1FN>
   %s = memref.alloc() : memref<8x2xf8E4M3FN>
   %zero = arith.constant 0.0 : f32
-  // ENCODE: error: mx.quantize: expected a global_scale greater than 0, found 0x0 as bits
+  // ENCODE: error: expected a global_scale greater than 0, found the bits 0
   mx.quantize ins(%x : memref<8x32xf32>) global_scale(%zero)
       outs(%e, %s : memref<8x32xf4E2M1FN>, memref<8x2xf8E4M3FN>) block_size = 16
   return
@@ -141,8 +141,8 @@ func.func private @requantize(%columns: index, %scale_rows: index) {
   %e = memref.alloc(%columns, %c32) : !e
   %c1 = arith.constant 1 : index
   %s = memref.alloc(%columns, %c1) : !s
-  // INPUT-SCALES: error: mx.quantize: expected dimension 0 of input_scales to be 32, found 31
-  // INPUT-BLOCKS: error: mx.quantize: expected the last dimension of the input to be a multiple of 32, found 40; the nearest are 32 and 64
+  // INPUT-SCALES: error: expected dimension 0 of input_scales to be 32, found 31
+  // INPUT-BLOCKS: error: expected dimension 1 of input to be a multiple of 32, found 40; the nearest are 32 and 64
   mx.quantize ins(%x : !e) input_scales(%n : !s) outs(%e, %s : !e, !s) axes = [0] prologue {
   ^bb0(%a: bf16, %row: index, %col: index):
     mx.yield %a : bf16

@@ -246,6 +246,6 @@ cases += [Case(rng, count=3, dtype="bf16", element="f8E4M3FN", kind=kind, axes=[
 failures = sum(check(case) for case in cases) + sum(check_seed(rng, axis) for axis in (1, 0))
 if target != "cpu":
     run(Case(rng, kind="plain", columns=96, dynamic=True),
-        "expected dimension 1 of the input with concat to be a multiple of 128, found 96; the nearest are 0 and 128")
+        "expected dimension 1 of input with concat to be a multiple of 128, found 96; the nearest are 0 and 128")
 print(f"{failures} arrays of {len(cases)} cases differ")
 sys.exit(failures != 0)

@@ -24,7 +24,7 @@ def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
     become one `i8` each.
 
     Dynamic sizes are compared at run time. If they do not match, the program
-    prints `LOCATION: error: OPERATION: expected ..., found ...` to the standard
+    prints `LOCATION: error: expected ..., found ...` to the standard
     error stream and calls `exit(2)`.
   }];
   let dependentDialects = [
@@ -50,13 +50,25 @@ def CheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
+def CheckLoops : Pass<"mx-check-loops", "::mlir::ModuleOp"> {
+  let summary = "End the program if a loop does not count upwards";
+  let description = [{
+    A loop of scf whose step is below 1 at run time prints `LOCATION: error:
+    expected a loop with a step of at least 1, found 0` to the standard error
+    stream and calls `exit(2)`; it would not end otherwise.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def CheckAllocations : Pass<"mx-check-allocations", "::mlir::ModuleOp"> {
   let summary = "End the program if there is no memory for an array";
   let description = [{
     `memref.alloc` of an array whose size does not fit into an address space, or
     for which `malloc` has no memory, prints `LOCATION: error: expected memory
     for an array of 1048576x1048576xf32, found less` to the standard error
-    stream and calls `exit(2)`. If the static extents alone are already too
+    stream and calls `exit(2)`; a dimension below 0 has a message of its own. If the static extents alone are already too
     large, the pass reports an error.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",

@@ -33,7 +33,7 @@ public:
     Value columns = host.dim(op.getInput(), 1);
     host.requireSize(host.dim(op.getRows(), 0), count, "dimension 0 of rows");
     host.requireSize(host.dim(op.getOuts()[0], 1), columns,
-                     "dimension 1 of the result");
+                     "dimension 1 of outs");
     SmallVector<Value> arguments = {op.getInput(), op.getRows(),
                                     op.getOuts()[0]};
     if (op.getOffsets())

@@ -28,9 +28,9 @@ static void checkOperands(ProductKernel &kernel, WorkPolicy &work, Value m,
   MatmulOpInterface op = kernel.product.op;
   Value aTiles = work.getRowTiles(m), bTiles = work.getColumnTiles(n);
   requireScaleSizes(host, matrices.aScales, m, k, form.blockSize, aTiles,
-                    "the scales of a");
+                    "a_scales");
   requireScaleSizes(host, matrices.bScales, n, k, form.blockSize, bTiles,
-                    "the scales of b");
+                    "b_scales");
   requireRows(host, matrices.a, form.a->rowMultiple, form.a->alignment, "a");
   requireRows(host, op.getB(), form.b->rowMultiple, form.b->alignment, "b");
 }
@@ -46,8 +46,9 @@ void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {
   host.requireAtMost(host.dim(matrices.a, 0), kMaxExtent, "rows of a");
   host.requireAtMost(host.dim(matrices.b, 0), kMaxExtent, "rows of b");
   host.requireAtMost(k, kMaxExtent, "columns of a");
+  int64_t lastOfA = cast<MemRefType>(op.getA().getType()).getRank() - 1;
   host.requireMultiple(k, kernel.product.problem.product.reductionMultiple,
-                       "dimension 1 of a");
+                       "dimension " + Twine(lastOfA) + " of a");
   Value columns = policies.b->getResultColumns(n);
   policies.epilogue->checkColumns(columns);
   int64_t last = cast<MemRefType>(op.getB().getType()).getRank() - 1;

@@ -80,7 +80,7 @@ LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
   Value row = toRow(host, op.getInput());
   int64_t vector = kLoadBytes * 8 / type.getElementTypeBitWidth();
   Value elements = host.dim(row, 1);
-  host.requireMultiple(elements, vector, "the elements of the input");
+  host.requireMultiple(elements, vector, "the elements of input");
   clearMemory(host, op.getOuts()[0]);
   SmallVector<Value> arguments = {row, op.getOuts()[0]};
   KernelOp kernel =

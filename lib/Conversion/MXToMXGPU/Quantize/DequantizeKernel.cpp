@@ -86,9 +86,9 @@ LogicalResult mx::mxgpu::convertDequantize(DequantizeOp op,
     return failure();
   KernelBuilder host(op.getLoc(), op);
   Value rows = host.dim(out, 0), columns = host.dim(out, 1);
-  host.requireMultiple(columns, block, "dimension 1 of the result");
-  host.requireSize(host.dim(input, 0), rows, "dimension 0 of the input");
-  host.requireSize(host.dim(input, 1), columns, "dimension 1 of the input");
+  host.requireSize(host.dim(input, 0), rows, "dimension 0 of input");
+  host.requireSize(host.dim(input, 1), columns, "dimension 1 of input");
+  host.requireMultiple(columns, block, "dimension 1 of input");
   requireScaleSizes(host, scales, rows, columns, block);
   SmallVector<Value> arguments = {toBytes(host, input), scales, out};
   if (Value scale = op.getGlobalScale())
@@ -151,7 +151,7 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
   if (fromMatrix == (rank == 2)) { // The layouts are the same.
     for (int64_t i = 0; i < rank; ++i)
       host.requireSize(host.dim(input, i), host.dim(out, i),
-                       "dimension " + Twine(i) + " of the input");
+                       "dimension " + Twine(i) + " of input");
     memref::CopyOp::create(host, input, out);
     op.erase();
     return success();

@@ -107,7 +107,7 @@ static LogicalResult verifyConcatenated(QuantizeOp op,
   if (!op.getConcat() || ShapedType::isDynamic(columns) ||
       columns % multiple == 0)
     return success();
-  return op.emitOpError("expected dimension 1 of the input to be a multiple of "
+  return op.emitOpError("expected dimension 1 of input to be a multiple of "
                         "the ")
          << multiple << " columns of a tile with concat on the GPU, found "
          << columns;
@@ -117,11 +117,11 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op,
                         QuantizeScheduleAttr schedule) {
   if (op.getConcat())
     host.requireMultiple(host.dim(op.getInput(), 1), schedule.getTile()[1],
-                         "dimension 1 of the input with concat");
+                         "dimension 1 of input with concat");
   for (Value input : op.getInputs().drop_front())
     for (int64_t dim : {0, 1})
       host.requireSize(host.dim(input, dim), host.dim(op.getInput(), dim),
-                       "dimension " + Twine(dim) + " of an input");
+                       "dimension " + Twine(dim) + " of input");
   for (Value input : op.getInputs())
     if (auto type = cast<MemRefType>(input.getType());
         isByTiles(op) || !type.getLayout().isIdentity())
@@ -136,7 +136,7 @@ static void checkInputs(KernelBuilder &host, QuantizeOp op,
     Value rows = host.dim(op.getInput(), 0);
     Value columns = host.dim(op.getInput(), 1);
     int64_t block = source.getBlockSize();
-    host.requireMultiple(columns, block, "dimension 1 of the input");
+    host.requireMultiple(columns, block, "dimension 1 of input");
     requireScaleSizes(host, source.scales, rows, columns, block,
                       /*rowTiles=*/{}, "input_scales");
   }
@@ -153,7 +153,7 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
   RaggedKind ragged = op.getRaggedOfAxis(axis);
   for (int64_t dim = 0; dim < batch; ++dim)
     for (auto [value, name] :
-         {std::pair(elements, "the elements"), std::pair(scales, "the scales")})
+         {std::pair(elements, "elements"), std::pair(scales, "scales")})
       host.requireSize(host.dim(value, dim), host.dim(op.getInput(), dim),
                        "dimension " + Twine(dim) + " of " + name);
   if (ragged == RaggedKind::Reduction) {
@@ -164,16 +164,16 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
                  host.index(kRaggedReductionAlign));
   } else {
     host.requireMultiple(columns, block,
-                         "dimension " + Twine(batch + axis) + " of the input");
+                         "dimension " + Twine(batch + axis) + " of input");
   }
   for (auto [dim, size] :
        {std::pair(batch, rows), std::pair(batch + 1, columns)})
     host.requireSize(host.dim(elements, dim), size,
-                     "dimension " + Twine(dim) + " of the elements");
+                     "dimension " + Twine(dim) + " of elements");
   Value rowTiles;
   if (ragged == RaggedKind::Rows)
     rowTiles = host.packedTiles(rows, kScaleTileRows, op.getOffsets());
-  requireScaleSizes(host, scales, rows, columns, block, rowTiles, "the scales",
+  requireScaleSizes(host, scales, rows, columns, block, rowTiles, "scales",
                     batch);
 }
 

@@ -33,12 +33,12 @@ static constexpr int64_t kMaxBox = 256;
 void QuantizeTileBuilder::checkInputs() {
   for (int64_t dim : {0, 1})
     host.requireAtMost(getQuantizedDim(host, op, dim), kMaxExtent,
-                       dim ? "columns of the input" : "rows of the input");
+                       dim ? "columns of input" : "rows of input");
   for (Value input : op.getInputs()) {
     Type type = getElementTypeOrSelf(input.getType());
     int64_t last = getBatchRank(op) + 1;
     host.requireMultiple(host.dim(input, last), getColumnStep(type),
-                         "dimension " + Twine(last) + " of the input");
+                         "dimension " + Twine(last) + " of input");
   }
 }
 
@@ -71,7 +71,7 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   int64_t last = getBatchRank(op) + 1;
   if (getBlock() == 16)
     host.requireMultiple(host.dim(op.getElements(index), last), 32,
-                         "dimension " + Twine(last) + " of the elements");
+                         "dimension " + Twine(last) + " of elements");
   // The copy engine moves elements that are no bytes as the bytes of memory.
   dest.elements = collapseLeading(host, toBytes(host, op.getElements(index)),
                                   getBatchRank(op));
@@ -138,7 +138,7 @@ void QuantizeTileBuilder::build() {
         columns = host.dim(op.getInput(), getBatchRank(op) + 1);
   if (getBatchRank(op))
     host.requireAtMost(host.mul(getRowTiles(rows), host.index(getRows())),
-                       kMaxExtent, "rows of the input in tiles");
+                       kMaxExtent, "rows of input in tiles");
   SmallVector<Value> arguments =
       isProduced() ? pieces.getArguments(host) : SmallVector<Value>{inputMap};
   for (const Destination &dest : destinations)
@@ -279,11 +279,11 @@ LogicalResult QuantizeTileBuilder::verify() {
   for (Value input : op.getInputs())
     if (failed(verifyRows(op, input,
                           getColumnStep(getElementTypeOrSelf(input.getType())),
-                          "the input")))
+                          "input")))
       return failure();
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     if (failed(verifyRows(op, op.getElements(i),
-                          getElementStep(op.getElements(i)), "the elements")))
+                          getElementStep(op.getElements(i)), "elements")))
       return failure();
   return success();
 }

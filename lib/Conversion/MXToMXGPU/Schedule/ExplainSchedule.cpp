@@ -43,7 +43,7 @@ static std::string getShortForm(const ScheduleFields &fields) {
   if (fields.tileLoop == TileLoop::Clc)
     text += " clc";
   if (fields.rasterOrder == RasterOrder::GroupM)
-    text += llvm::formatv(" sg{0}", fields.rasterGroup);
+    text += llvm::formatv(" group_m({0})", fields.rasterGroup);
   else if (fields.rasterOrder == RasterOrder::Hilbert)
     text += " hilbert";
   else if (fields.rasterOrder == RasterOrder::Columns)
@@ -86,15 +86,18 @@ static constexpr Term kTerms[] = {
 };
 
 static void printTable(raw_ostream &os, ArrayRef<Candidate> candidates) {
-  constexpr int kFormWidth = 34, kTermWidth = 9;
-  os << "   " << llvm::left_justify("candidate", kFormWidth);
+  constexpr size_t kTermWidth = 9;
+  size_t formWidth = 34;
+  for (const Candidate &candidate : candidates.take_front(kShown))
+    formWidth = std::max(formWidth, getShortForm(candidate.fields).size());
+  os << "   " << llvm::left_justify("candidate", formWidth);
   for (const Term &term : kTerms)
     os << llvm::right_justify(term.name, kTermWidth);
   os << "  limit\n";
   for (auto [index, candidate] :
        llvm::enumerate(candidates.take_front(kShown))) {
     os << index + 1 << "  "
-       << llvm::left_justify(getShortForm(candidate.fields), kFormWidth);
+       << llvm::left_justify(getShortForm(candidate.fields), formWidth);
     for (const Term &term : kTerms)
       os << llvm::right_justify(std::to_string(candidate.cost.*term.value),
                                 kTermWidth);

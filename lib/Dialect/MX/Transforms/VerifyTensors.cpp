@@ -144,7 +144,8 @@ static LogicalResult verifyOnDevice(Operation *op, bool hostReads) {
                  << type;
         return refuse("where the host cannot read an element: return the "
                       "tensor, and give what depends on it to another function "
-                      "as an argument");
+                      "as an argument; launch plans, those of mx-compile and "
+                      "mx-run, read it");
       })
       .Case([&](tensor::PadOp) {
         return refuse("where no kernel pads them: pad the argument before the "

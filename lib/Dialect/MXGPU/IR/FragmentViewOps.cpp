@@ -113,13 +113,17 @@ LogicalResult ExtractColumnsOp::verify() {
            << from << " in its layout, found " << type;
   IntegerAttr column;
   // extract_columns C2
-  if (matchPattern(getColumn(), m_Constant(&column)) &&
-      (column.getInt() < 0 || column.getInt() % type.getColumns() ||
-       column.getInt() >= from.getColumns()))
-    return emitOpError("expected a column that is a multiple of ")
-           << type.getColumns() << " below " << from.getColumns() << ", found "
+  if (!matchPattern(getColumn(), m_Constant(&column)) ||
+      (column.getInt() >= 0 && column.getInt() % type.getColumns() == 0 &&
+       column.getInt() < from.getColumns()))
+    return success();
+  if (type == from)
+    return emitOpError(
+               "expected column 0 of a part that is all columns, found ")
            << column.getInt();
-  return success();
+  return emitOpError("expected a column from 0 to ")
+         << from.getColumns() - type.getColumns() << " in steps of "
+         << type.getColumns() << ", found " << column.getInt();
 }
 
 LogicalResult RelabelFragmentOp::verify() {

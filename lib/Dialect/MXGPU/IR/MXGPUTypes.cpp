@@ -182,10 +182,6 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected padded box rows of "
                        << target::kTensorMapPaddedBox << " elements, found "
                        << box.back();
-  if (padded && swizzle != mxgpu::Swizzle::None &&
-      swizzle != mxgpu::Swizzle::Sw128)
-    return emitError() << "expected no swizzle or sw128 with padded, found "
-                       << stringifySwizzle(swizzle);
   int64_t rowBytes = box.back() * getStoredBitsOf(elementType, padded) / 8;
   // tensor_map C5
   if (rowBytes % 16)

@@ -295,8 +295,33 @@ func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
 // -----
 
 // What instructions there are.
-// expected-error @below {{struct is missing required parameter: k}}
+// expected-error @below {{expected k = number}}
 #mma = #mxgpu.wgmma<n = 128>
+
+// -----
+
+// expected-error @below {{expected one of n, k, found m}}
+#mma = #mxgpu.wgmma<m = 64, n = 128, k = 16>
+
+// -----
+
+// expected-error @below {{expected n once}}
+#mma = #mxgpu.wgmma<n = 128, n = 128>
+
+// -----
+
+// expected-error @below {{expected a number as n}}
+#mma = #mxgpu.wgmma<n = many, k = 16>
+
+// -----
+
+// expected-error @below {{integer value too large}}
+#mma = #mxgpu.wgmma<n = 99999999999999999999, k = 16>
+
+// -----
+
+// expected-error @below {{expected one of [mxf8f6f4, mxf4, mxf4nvf4] for kinds of tcgen05.mma with block scales (PTX ISA, .kind), got: f16}}
+#mma = #mxgpu.tcgen05_mma<f16, m = 128, n = 128>
 
 // -----
 
@@ -1541,7 +1566,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %c = arith.constant 32 : index
       // extract_columns C2
-      // expected-error @below {{'mxgpu.extract_columns' op expected a column that is a multiple of 64 below 128, found 32}}
+      // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found 32}}
       %part = mxgpu.extract_columns %zero at(%c) : !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
     }
   }
@@ -1560,7 +1585,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %c = arith.constant 128 : index
       // extract_columns C2
-      // expected-error @below {{'mxgpu.extract_columns' op expected a column that is a multiple of 64 below 128, found 128}}
+      // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found 128}}
       %part = mxgpu.extract_columns %zero at(%c) : !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
     }
   }
@@ -1579,8 +1604,25 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %c = arith.constant -64 : index
       // extract_columns C2
-      // expected-error @below {{'mxgpu.extract_columns' op expected a column that is a multiple of 64 below 128, found -64}}
+      // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found -64}}
       %part = mxgpu.extract_columns %zero at(%c) : !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %c = arith.constant 128 : index
+      // extract_columns C2
+      // expected-error @below {{'mxgpu.extract_columns' op expected column 0 of a part that is all columns, found 128}}
+      %part = mxgpu.extract_columns %zero at(%c) : !sums -> !sums
     }
   }
 }

@@ -392,6 +392,12 @@ func.func private @f(!mxgpu.tensor_map<128x64xf4E2M1FN, padded>)
 
 // -----
 
+// shared C35: no swizzle but sw128 is as long as padded rows.
+// expected-error @below {{expected rows of at most 64 bytes under swizzle sw64, found 128}}
+func.func private @f(!mxgpu.tensor_map<128x128xf4E2M1FN, sw64, padded>)
+
+// -----
+
 // scales C2
 // expected-error @below {{expected 1 to 1024 tiles, found 1025}}
 func.func private @f(!mxgpu.scales<128x1025>)

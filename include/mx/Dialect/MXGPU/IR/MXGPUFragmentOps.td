@@ -178,7 +178,7 @@ def MXGPU_EpilogueColumnOp : MXGPU_Op<"epilogue_column", [Pure]> {
   let extraClassDeclaration = [{
     /// Columns of a part.
     int64_t getWidth();
-    /// Whether the place is known to be behind the shared columns, or among
+    /// Whether the place is known to be after the shared columns, or among
     /// them.
     bool isRest();
     bool isShared();

@@ -132,6 +132,7 @@ class MXGPU_Mma<string name, string attrMnemonic,
                 list<string> optional = []> : AttrDef<MXGPU_Dialect, name,
     [DeclareAttrInterfaceMethods<MXGPU_MmaAttrInterface, optional>]> {
   let mnemonic = attrMnemonic;
+  let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
 
@@ -155,9 +156,6 @@ def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
     EnumParameter<MXGPU_MmaKind>:$kind, "int64_t":$m, "int64_t":$n,
     DefaultValuedParameter<"int64_t", "1">:$ctas,
     DefaultValuedParameter<"int64_t", "32">:$block);
-  let assemblyFormat = [{
-    `<` $kind `,` struct($m, $n, $ctas, $block) `>`
-  }];
 }
 
 def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma", ["getOperandDigits"]> {
@@ -187,7 +185,6 @@ def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma", ["getOperandDigits"]> {
   let parameters = (ins DefaultValuedParameter<"int64_t", "64">:$m,
     "int64_t":$n, "int64_t":$k,
     DefaultValuedParameter<"int64_t", "1">:$warpgroups);
-  let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// Blocks of 64 rows that each warpgroup multiplies.
     int64_t getBlocks() const;

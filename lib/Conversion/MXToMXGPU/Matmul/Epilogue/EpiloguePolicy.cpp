@@ -20,7 +20,7 @@ static void requireResultSize(KernelBuilder &host, Value result,
   int64_t rank = cast<MemRefType>(result.getType()).getRank();
   int64_t dim = rank - 1 - fromLast;
   host.requireSize(host.dim(result, dim), size,
-                   "dimension " + Twine(dim) + " of the result");
+                   "dimension " + Twine(dim) + " of outs");
 }
 
 void EpiloguePolicy::checkRows(Value rows) {

@@ -21,12 +21,12 @@ void QuantizedEpilogue::viewResult() {
 }
 
 void QuantizedEpilogue::checkColumns(Value columns) {
-  host.requireMultiple(columns, kQuantizedColumns, "columns of the result");
+  host.requireMultiple(columns, kQuantizedColumns, "columns of outs");
 }
 
 void QuantizedEpilogue::checkScales(Value rows, Value columns) {
   requireScaleSizes(host, matrices.outScales, rows, columns, kQuantizedBlock,
-                    work.getRowTiles(rows), "the scales of the result");
+                    work.getRowTiles(rows), "scales");
 }
 
 void QuantizedEpilogue::begin() {

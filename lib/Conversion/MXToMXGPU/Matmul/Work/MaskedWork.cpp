@@ -26,9 +26,9 @@ void MaskedWork::checkGroups() {
   Value groups = host.dim(op.getGroupOffsets(), 0);
   host.requireSize(host.dim(op.getA(), 0), groups, "dimension 0 of a");
   host.requireSize(host.dim(op.getResultTensor(), 0), groups,
-                   "dimension 0 of the result");
+                   "dimension 0 of outs");
   host.requireSize(host.dim(op.getAScales(), 0), groups,
-                   "dimension 0 of the scales of a");
+                   "dimension 0 of a_scales");
   RowsWork::checkGroups();
 }
 

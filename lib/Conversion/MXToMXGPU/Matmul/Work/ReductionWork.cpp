@@ -20,9 +20,8 @@ void ReductionWork::viewMatrices() {
 void ReductionWork::checkGroups() {
   Value groups = host.dim(op.getGroupOffsets(), 0);
   host.requireSize(host.dim(op.getResultTensor(), 0), groups,
-                   "dimension 0 of the result");
-  host.requireAtMost(host.dim(matrices.out, 0), kMaxExtent,
-                     "rows of the result");
+                   "dimension 0 of outs");
+  host.requireAtMost(host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
 }
 
 /// Without rows there is no map to load them by.

@@ -22,9 +22,8 @@ void RowsWork::checkGroups() {
   Value groups = host.dim(op.getGroupOffsets(), 0);
   host.requireSize(host.dim(op.getB(), 0), groups, "dimension 0 of b");
   host.requireSize(host.dim(op.getBScales(), 0), groups,
-                   "dimension 0 of the scales of b");
-  host.requireAtMost(host.dim(matrices.out, 0), kMaxExtent,
-                     "rows of the result");
+                   "dimension 0 of b_scales");
+  host.requireAtMost(host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
 }
 
 /// As many as suffice for any division of the rows.

@@ -1,0 +1,36 @@
+// RUN: mx-opt %s --mxgpu-allocate --mxgpu-lower-kernels --convert-mxgpu-to-nvvm --canonicalize --cse | FileCheck %s
+
+// A constant that is added to a column is part of each store's offset, so that
+// stores to several columns share an address. Without `aligned` it is not: the
+// store asks how many columns there are.
+
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  // CHECK-LABEL: llvm.func @columns(
+  // CHECK:         %[[ROW:.*]] = arith.muli %{{.*}}, %{{.*}} : index
+  // CHECK-NEXT:    %[[ELEMENT:.*]] = arith.addi %[[ROW]], %[[J:.*]] : index
+  // CHECK-NEXT:    %[[BYTES:.*]] = arith.muli %[[ELEMENT]], %c4 : index
+  // CHECK:         %[[ADDRESS:.*]] = llvm.getelementptr
+  // CHECK-NEXT:    llvm.inline_asm {{.*}}[$0+0]{{.*}} %[[ADDRESS]],
+  // CHECK-NEXT:    llvm.inline_asm {{.*}}[$0+32]{{.*}} %[[ADDRESS]],
+  // CHECK-NEXT:    llvm.inline_asm {{.*}}[$0+64]{{.*}} %[[ADDRESS]],
+  // A column that is constant altogether.
+  // CHECK-NEXT:    arith.muli %[[ROW]], %c4 : index
+  // CHECK:         %[[OF_ROW:.*]] = llvm.getelementptr
+  // CHECK-NEXT:    llvm.inline_asm {{.*}}[$0+32]{{.*}} %[[OF_ROW]],
+  // CHECK:         %[[OF_COLUMN:.*]] = llvm.getelementptr
+  // CHECK:         llvm.inline_asm {{.*}}[$0+0]{{.*}} %[[OF_COLUMN]],
+  mxgpu.kernel @columns(%out: memref<?x?xf32>, %i: index, %j: index, %yes: i1) {
+    mxgpu.role @write warps(4) {
+      %f = arith.constant dense<1.0> : vector<4xf32>
+      %c8 = arith.constant 8 : index
+      %c16 = arith.constant 16 : index
+      %right = arith.addi %j, %c8 : index
+      %left = arith.addi %c16, %j : index
+      mxgpu.store_fragment %f, %out[%i, %j] when(%yes) aligned(16) : vector<4xf32>, memref<?x?xf32>
+      mxgpu.store_fragment %f, %out[%i, %right] when(%yes) aligned(16) : vector<4xf32>, memref<?x?xf32>
+      mxgpu.store_fragment %f, %out[%i, %left] when(%yes) aligned(16) : vector<4xf32>, memref<?x?xf32>
+      mxgpu.store_fragment %f, %out[%i, %c8] when(%yes) aligned(16) : vector<4xf32>, memref<?x?xf32>
+      mxgpu.store_fragment %f, %out[%i, %right] when(%yes) : vector<4xf32>, memref<?x?xf32>
+    }
+  }
+}

@@ -1,0 +1,122 @@
+"""Sizes and steps that are wrong when a program is called: the reference path,
+plans that mx-run makes and plans that mx-launch reads refuse them with the same
+words at the same place, and with status 2.
+
+RUN: %python %s %mx_obj/bin %t
+REQUIRES: compiler, numpy
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+from work_folder import enter, write
+
+tools, work = sys.argv[1:]
+enter(work)
+
+
+def call(*arguments):
+    done = subprocess.run([os.path.join(tools, arguments[0]), *arguments[1:]], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stderr.strip()
+
+
+def refuses(name, says, *arguments):
+    """Every tool ends with status 2, and says `says` at its place."""
+    files = []
+    for i, argument in enumerate(arguments):
+        np.save(f"arg{i}.npy", argument)
+        files += ["--arg", f"arg{i}.npy"]
+    runs = {
+        "cpu": call("mx-run", f"{name}.mlir", "--device=cpu", *files),
+        "sim": call("mx-run", f"{name}.mlir", "--device=sim", *files),
+        "launch": call("mx-launch", name, "--device=sim", *files),
+    }
+    for run, (status, text) in runs.items():
+        text = re.sub(r"^mx-\w+: entry 'main': ", "", text.split("\n")[0])
+        text = re.sub(r"^(\S+:\d+:\d+: )(error: )?('mx\.\w+' op )?", r"\1", text)
+        assert status == 2 and text == says, f"{name}, {run}: expected 2: {says}\nfound {status}: {text}"
+
+
+def program(name, text):
+    write(f"{name}.mlir", text)
+    status, text = call("mx-compile", f"{name}.mlir", "-o", name, "--ptxas=none")
+    assert status == 0, text
+
+
+# Loops that would not end.
+program("loop", """func.func @main(%step: index) -> index {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %sum = scf.for %i = %c0 to %c4 step %step iter_args(%a = %c0) -> index {
+    %b = arith.addi %a, %i : index
+    scf.yield %b : index
+  }
+  return %sum : index
+}
+""")
+for step in 0, -1:
+    refuses("loop", f"loop.mlir:4:10: expected a loop with a step of at least 1, found {step}", np.int64(step))
+program("narrow", """func.func @main(%steps: tensor<?xi32>, %n: i32) -> i32 {
+  %c0 = arith.constant 0 : i32
+  %c0_index = arith.constant 0 : index
+  %c1 = arith.constant 1 : i32
+  %step = tensor.extract %steps[%c0_index] : tensor<?xi32>
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%a = %c0) -> i32 : i32 {
+    %inner = scf.for %j = %c0 to %n step %step iter_args(%b = %a) -> i32 : i32 {
+      %c = arith.addi %b, %j : i32
+      scf.yield %c : i32
+    }
+    scf.yield %inner : i32
+  }
+  return %sum : i32
+}
+""")
+refuses("narrow", "narrow.mlir:7:14: expected a loop with a step of at least 1, found -7",
+        np.array([-7], np.int32), np.int32(3))
+
+# Dimensions below 0, from an argument and from data.
+program("below", """func.func @main(%n: index) -> tensor<2x?xf32> {
+  %c1 = arith.constant 1 : index
+  %columns = arith.subi %c1, %n : index
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty(%columns) : tensor<2x?xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<2x?xf32>) -> tensor<2x?xf32>
+  return %1 : tensor<2x?xf32>
+}
+""")
+refuses("below", "below.mlir:5:8: expected dimension 1 of an array to be at least 0, found -4", np.int64(5))
+program("read", """func.func @main(%sizes: tensor<?xi32>, %at: index) -> tensor<?xf32> {
+  %size = tensor.extract %sizes[%at] : tensor<?xi32>
+  %n = arith.index_cast %size : i32 to index
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty(%n) : tensor<?xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<?xf32>) -> tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+""")
+refuses("read", "read.mlir:5:8: expected dimension 0 of an array to be at least 0, found -1",
+        np.array([4, -1], np.int32), np.int64(1))
+refuses("read", "read.mlir:2:11: 'memref.load' op expected an access inside of its array: out-of-bounds access",
+        np.array([4, -1], np.int32), np.int64(2))
+
+# Shapes that do not fit together, which no type says.
+program("quantize", """!x = tensor<?x?xbf16>
+!e = tensor<?x?xf8E4M3FN>
+!s = tensor<?x?xf8E8M0FNU>
+func.func @main(%x: !x, %rows: index, %columns: index, %blocks: index) -> (!e, !s) {
+  %0 = tensor.empty(%rows, %columns) : !e
+  %1 = tensor.empty(%rows, %blocks) : !s
+  %q:2 = mx.quantize ins(%x : !x) outs(%0, %1 : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+""")
+x = np.zeros((128, 128), np.uint16)
+refuses("quantize", "quantize.mlir:7:10: expected dimension 0 of elements to be 128, found 64", x, np.int64(64),
+        np.int64(128), np.int64(4))
+refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of scales to be 4, found 5", x, np.int64(128),
+        np.int64(128), np.int64(5))
+refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of input to be a multiple of 32, found 100; the nearest "
+        "are 96 and 128", x[:, :100].copy(), np.int64(128), np.int64(100), np.int64(3))
