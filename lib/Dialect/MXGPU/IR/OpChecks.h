@@ -70,6 +70,9 @@ llvm::LogicalResult verifyBox(mlir::Operation *op, BufferType buffer,
 llvm::SmallVector<int64_t, 2> getMatrixShape(BufferType buffer,
                                              mlir::Type element);
 
+/// Fails unless a type is a vector of one dimension that fills 32-bit words.
+llvm::LogicalResult verifyWords(mlir::Operation *op, mlir::Type type);
+
 /// Fails unless an operation stands directly in a kernel, or in the function
 /// that it becomes.
 llvm::LogicalResult verifyInKernel(mlir::Operation *op);

@@ -10,6 +10,7 @@ include "mx/Dialect/MXGPU/IR/MXGPUPipelineOps.td"
 include "mx/Dialect/MXGPU/IR/MXGPUBarrierOps.td"
 include "mx/Dialect/MXGPU/IR/MXGPUFragmentOps.td"
 include "mx/Dialect/MXGPU/IR/MXGPUFragmentViewOps.td"
+include "mx/Dialect/MXGPU/IR/MXGPUOperandOps.td"
 include "mx/Dialect/MXGPU/IR/MXGPUQuantizeOps.td"
 include "mx/Dialect/MXGPU/IR/MXGPUHostOps.td"
 

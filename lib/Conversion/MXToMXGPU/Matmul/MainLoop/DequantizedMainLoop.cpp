@@ -60,12 +60,12 @@ ForEachKOp DequantizedMainLoop::forEachTile(ForEachWorkTileOp unit,
 Value DequantizedMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
                                       StringRef scales, Type element,
                                       FragmentLayoutAttr layout, Value row,
-                                      ForEachKOp step) {
+                                      ForEachKOp step, Value thread) {
   int64_t blockSize = product.problem.product.blockSize;
   auto type = FragmentType::get(element, layout);
   Value zero = body.index(0);
   Value loaded =
-      LoadFragmentOp::create(body, type, stage.getBuffer(elements), zero, zero, /*thread=*/Value());
+      LoadFragmentOp::create(body, type, stage.getBuffer(elements), zero, zero, thread);
   // The first block of this step in its tile of scales, and how many exist.
   Value inTile = arith::RemUIOp::create(
       body, step.getK(), body.index(product.problem.getScaleTileK()));
@@ -78,7 +78,7 @@ Value DequantizedMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
       product.problem.scales);
   Value factors = LoadFragmentScalesOp::create(
       body, ofRows, stage.getBuffer(scales), row, body.div(inTile, blockSize),
-      extent, /*thread=*/Value(), blockSize, type);
+      extent, thread, blockSize, type);
   // The stage's owner may fill it again.
   ConsumerReleaseOp::create(body, stage.getStage());
   return DequantizeFragmentOp::create(
@@ -130,10 +130,21 @@ void DequantizedMainLoop::buildMultiply(EpiloguePolicy &epilogue) {
   epilogue.store(unit, registers);
 }
 
+/// The part of a tile of B that a thread has. Eight lanes that access shared
+/// memory together then have 8 different rows of 8, where tiles are read and
+/// where they are written, so that the swizzles give them different banks.
+static Value getPartOfB(KernelBuilder &body) {
+  Value thread = ThreadIdOp::create(body);
+  Value pair = arith::AndIOp::create(body, thread, body.index(6));
+  Value moved = body.mul(pair, body.index(4));
+  return arith::XOrIOp::create(body, thread, moved);
+}
+
 /// A warpgroup dequantizes tiles of B for those who multiply.
 void DequantizedMainLoop::buildDequantize() {
   OpBuilder::InsertionGuard guard(body);
   createRole("dequantize", kDequantizeWarps, /*elected=*/false, /*kind=*/1);
+  Value thread = getPartOfB(body);
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   // Narrow tiles begin within a tile of scales.
   Value row = body.index(0);
@@ -143,11 +154,12 @@ void DequantizedMainLoop::buildDequantize() {
   ForEachKOp step = forEachTile(unit);
   auto stage = ConsumerWaitOp::create(body, bInputs);
   Value tile = dequantize(stage, "b", "sfb", product.problem.b,
-                          layouts.getBLoad(), row, step);
+                          layouts.getBLoad(), row, step, thread);
   Value operand = RelabelFragmentOp::create(
       body, FragmentType::get(body.getBF16Type(), layouts.getBOperand()), tile);
   auto filled = ProducerAcquireOp::create(body, operands);
-  StoreSharedOp::create(body, operand, filled.getBuffer("b"), ValueRange());
+  StoreSharedOp::create(body, operand, filled.getBuffer("b"), ValueRange(),
+                        thread);
   ProducerCommitOp::create(body, filled.getStage(), Value());
 }
 

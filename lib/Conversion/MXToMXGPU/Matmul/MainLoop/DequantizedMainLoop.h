@@ -48,7 +48,7 @@ private:
   mlir::Value dequantize(ConsumerWaitOp stage, llvm::StringRef elements,
                          llvm::StringRef scales, mlir::Type element,
                          FragmentLayoutAttr layout, mlir::Value row,
-                         ForEachKOp step);
+                         ForEachKOp step, mlir::Value thread = {});
 
   DequantizedLayouts layouts;
   mlir::Value inputs, bInputs, operands;

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The products that are timed, as programs.
+
+usage: cases.py MX_COMPILE DIRECTORY"""
+
+import dataclasses
+import pathlib
+import subprocess
+import sys
+
+CHIP = "sm_90a"
+PROGRAM = """
+!a = tensor<{m}x{k}x{a}>
+!b = tensor<{n}x{k}x{b}>
+!as = tensor<{m}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
+!bs = tensor<{n}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
+!out = tensor<{m}x{n}xbf16>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs) -> !out {{
+  %init = tensor.empty() : !out
+  %y = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%init : !out)
+      {block}{schedule} -> !out
+  return %y : !out
+}}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    m: int
+    n: int
+    k: int
+    a: str = "f8E4M3FN"
+    b: str = "f8E4M3FN"
+    scale: str = "f8E8M0FNU"
+    schedule: str = ""
+
+    @property
+    def block(self):
+        return 16 if self.scale == "f8E4M3FN" else 32
+
+    @property
+    def flops(self):
+        return 2 * self.m * self.n * self.k
+
+    def text(self):
+        schedule = f"{{mxgpu.schedule = #mxgpu.schedule<{self.schedule}>}}" if self.schedule else ""
+        return PROGRAM.format(m=self.m, n=self.n, k=self.k, a=self.a, b=self.b, s=self.scale,
+                              blocks=self.k // self.block, schedule=schedule,
+                              block="block_size = 16 " if self.block == 16 else "")
+
+
+FP4 = dict(a="f4E2M1FN", b="f4E2M1FN")
+CASES = [
+    Case("mxfp8-4096", 4096, 4096, 4096),
+    Case("mxfp8-8192", 8192, 8192, 8192),
+    Case("mxfp8-16384x4096x7168", 16384, 4096, 7168),
+    Case("mxfp8-e5m2-8192", 8192, 8192, 8192, a="f8E5M2"),
+    Case("mxfp4-8192", 8192, 8192, 8192, **FP4),
+    Case("nvfp4-8192", 8192, 8192, 8192, scale="f8E4M3FN", **FP4),
+    Case("mxfp6-8192", 8192, 8192, 8192, a="f6E2M3FN", b="f6E2M3FN"),
+    Case("mxfp8xmxfp4-8192", 8192, 8192, 8192, b="f4E2M1FN"),
+]
+
+
+def compile_case(mx_compile, case, directory):
+    target = directory / case.name
+    source = directory / f"{case.name}.mlir"
+    source.write_text(case.text())
+    subprocess.run([mx_compile, source, f"--chip={CHIP}", "-o", target], check=True)
+
+
+def main():
+    mx_compile, directory = sys.argv[1], pathlib.Path(sys.argv[2])
+    directory.mkdir(parents=True, exist_ok=True)
+    for case in CASES:
+        compile_case(mx_compile, case, directory)
+
+
+if __name__ == "__main__":
+    main()

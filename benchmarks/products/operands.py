@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random operands, and what they stand for: tables of the formats, bit by bit."""
+
+import torch
+
+# Exponent bits, mantissa bits, bias.
+FORMATS = {"f8E4M3FN": (4, 3, 7), "f8E5M2": (5, 2, 15), "f6E2M3FN": (2, 3, 1),
+           "f6E3M2FN": (3, 2, 3), "f4E2M1FN": (2, 1, 1)}
+
+
+def decode_table(name):
+    """The value of each code, as float32; NaN and infinities where the format has
+    them."""
+    exponent_bits, mantissa_bits, bias = FORMATS[name]
+    bits = 1 + exponent_bits + mantissa_bits
+    table = []
+    for code in range(1 << bits):
+        mantissa = code & ((1 << mantissa_bits) - 1)
+        exponent = (code >> mantissa_bits) & ((1 << exponent_bits) - 1)
+        if exponent == 0:
+            value = mantissa * 2.0 ** (1 - bias - mantissa_bits)
+        else:
+            value = (1 + mantissa / (1 << mantissa_bits)) * 2.0 ** (exponent - bias)
+        if name == "f8E4M3FN" and code & 0x7F == 0x7F:
+            value = float("nan")
+        if name == "f8E5M2" and exponent == 31:
+            value = float("nan") if mantissa else float("inf")
+        table.append(-value if code >> (bits - 1) else value)
+    return torch.tensor(table, dtype=torch.float32, device="cuda")
+
+
+def random_codes(name, rows, k):
+    """Codes of normal numbers rounded to the format: the bits that quantizers
+    give, so that power is what it is in use."""
+    table = decode_table(name)
+    finite = torch.nonzero(torch.isfinite(table)).flatten()
+    order = finite[torch.argsort(table[finite])]
+    values = table[order]
+    largest = values[-1]
+    codes = torch.empty(rows, k, dtype=torch.uint8, device="cuda")
+    for begin in range(0, rows, 1024):
+        x = torch.randn(min(1024, rows - begin), k, device="cuda")
+        blocks = x.view(x.shape[0], -1, 32)
+        x = (blocks / blocks.abs().amax(-1, keepdim=True) * largest).view_as(x)
+        above = torch.searchsorted(values, x).clamp(1, len(values) - 1)
+        low, high = values[above - 1], values[above]
+        codes[begin:begin + len(x)] = order[torch.where(x - low < high - x, above - 1, above)]
+    return codes
+
+
+def pack(codes, name):
+    """As memory holds them: two of 4 bits in a byte, the first in its low half."""
+    if name != "f4E2M1FN":
+        return codes
+    return codes[:, 0::2] | codes[:, 1::2] << 4
+
+
+def random_scales(scale, rows, blocks):
+    """Bytes, and what they stand for."""
+    if scale == "f8E8M0FNU":
+        codes = torch.randint(121, 128, (rows, blocks), dtype=torch.uint8, device="cuda")
+        return codes, torch.exp2(codes.float() - 127)
+    codes = torch.randint(0x28, 0x48, (rows, blocks), dtype=torch.uint8, device="cuda")
+    return codes, decode_table("f8E4M3FN")[codes.long()]
+
+
+def tile(scales):
+    """In tiles of 128 rows by 4 blocks; 0 beyond the matrix."""
+    rows, blocks = scales.shape
+    full = torch.zeros(-(-rows // 128) * 128, -(-blocks // 4) * 4, dtype=torch.uint8,
+                       device="cuda")
+    full[:rows, :blocks] = scales
+    tiles = full.view(-1, 4, 32, full.shape[1] // 4, 4)
+    return tiles.permute(0, 3, 2, 1, 4).contiguous()
+
+
+class Operand:
+    def __init__(self, element, scale, rows, k):
+        block = 16 if scale == "f8E4M3FN" else 32
+        codes = random_codes(element, rows, k)
+        scales, factors = random_scales(scale, rows, k // block)
+        self.elements, self.scales = pack(codes, element), tile(scales)
+        table = decode_table(element)
+        self.values = torch.empty(rows, k, dtype=torch.bfloat16, device="cuda")
+        for begin in range(0, rows, 1024):
+            part = table[codes[begin:begin + 1024].long()]
+            part *= factors[begin:begin + 1024].repeat_interleave(block, 1)
+            self.values[begin:begin + 1024] = part  # exact
+            assert torch.equal(self.values[begin:begin + 1024].float(), part)

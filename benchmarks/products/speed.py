@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times products on one GPU beside cuBLAS on the dequantized values.
+
+usage: speed.py PROGRAMS [--only=TEXT] [--results=FILE.json] [--seconds=S]
+
+For each case the whole result is compared first: with float64 in some rows, and
+with cuBLAS everywhere. Then contestants take turns in one process, on sets of
+operands that together are larger than the L2. Burst: one launch after a pause of
+12 ms, the median of 12. Sustained: back to back for a while, the median of the
+second half. Needs PyTorch."""
+
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import time
+
+import cases
+import mx
+import torch
+from operands import Operand
+
+L2_BYTES = 60 << 20
+
+
+def query(fields):
+    text = subprocess.run(["nvidia-smi", f"--query-gpu={fields}", "--format=csv,noheader,nounits"],
+                          capture_output=True, text=True).stdout
+    return [part.strip() for part in text.split("\n")[0].split(",")]
+
+
+class MxProduct:
+    name = "mx"
+
+    def __init__(self, case, programs, sets):
+        self.program = mx.Program(str(programs / case.name))
+        self.entry = self.program["main"]
+        self.sets = [self.wrap(*pair) for pair in sets]
+        self.out = torch.empty(case.m, case.n, dtype=torch.bfloat16, device="cuda")
+        value = self.entry.results[0]
+        self.results = [mx.DeviceArray.from_pointer(self.out.data_ptr(), (case.m, case.n),
+                                                    value.dtype)]
+        self.workspace = self.entry.make_workspace(*self.sets[0])
+
+    def wrap(self, a, b):
+        tensors = [a.elements, a.scales, b.elements, b.scales]
+        return [mx.DeviceArray.from_pointer(t.data_ptr(), tuple(t.shape), value.dtype)
+                for t, value in zip(tensors, self.entry.arguments)]
+
+    def launch(self, index):
+        self.entry.launch(self.sets[index], self.results, self.workspace,
+                          torch.cuda.current_stream().cuda_stream)
+
+
+class CublasProduct:
+    name = "cuBLAS bf16, dequantized values"
+
+    def __init__(self, case, sets):
+        self.sets = [(a.values, b.values.t()) for a, b in sets]
+        self.out = torch.empty(case.m, case.n, dtype=torch.bfloat16, device="cuda")
+
+    def launch(self, index):
+        torch.mm(*self.sets[index], out=self.out)
+
+
+def check(case, product, pair):
+    """Elements beyond the bound of docs/Spec.md, in rows spread over the result,
+    and elements that differ from cuBLAS by more than a rounding."""
+    product.out.fill_(float("nan"))
+    product.launch(0)
+    torch.cuda.synchronize()
+    a, b = (operand.values for operand in pair)
+    rows = torch.linspace(0, case.m - 1, 64, device="cuda").long()
+    wide, high = a[rows].double(), b.double()
+    exact = wide @ high.t()
+    total = wide.abs() @ high.abs().t()
+    found = product.out[rows].double()
+    bound = (case.k / 16 + 2) * 2.0**-22 * total + exact.abs() * 2.0**-8
+    wrong = int((~((found - exact).abs() <= bound)).sum())
+    del wide, high, total, exact
+    peer = torch.mm(a, b.t()).float()
+    scale = peer.abs().amax() * 2.0**-7
+    wrong += int((~((product.out.float() - peer).abs() <= scale)).sum())
+    return wrong
+
+
+def burst(contestant, count=12):
+    times = []
+    for i in range(count):
+        contestant.launch(i % len(contestant.sets))
+        torch.cuda.synchronize()
+        time.sleep(0.012)
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        contestant.launch((i + 1) % len(contestant.sets))
+        begin.record()
+        contestant.launch((i + 2) % len(contestant.sets))
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end) * 1e-3)
+    return statistics.median(times)
+
+
+def sustained(contestant, seconds):
+    """Median time of batches in the second half, and the clock there."""
+    batch, begin, times, clocks = 20, time.monotonic(), [], []
+    while time.monotonic() - begin < seconds:
+        events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        events[0].record()
+        for i in range(batch):
+            contestant.launch(i % len(contestant.sets))
+        events[1].record()
+        torch.cuda.synchronize()
+        if time.monotonic() - begin > seconds / 2:
+            times.append(events[0].elapsed_time(events[1]) * 1e-3 / batch)
+    return statistics.median(times)
+
+
+def run_case(case, programs, seconds):
+    size = (case.m + case.n) * case.k
+    count = max(2, -(-2 * L2_BYTES // size))
+    sets = [tuple(Operand(element, case.scale, rows, case.k)
+                  for element, rows in ((case.a, case.m), (case.b, case.n))) for _ in range(count)]
+    product = MxProduct(case, programs, sets)
+    wrong = check(case, product, sets[0])
+    contestants = [product, CublasProduct(case, sets)]
+    row = dict(name=case.name, m=case.m, n=case.n, k=case.k, a=case.a, b=case.b,
+               scale=case.scale, wrong=wrong, contestants={})
+    for contestant in contestants:
+        entry = dict(burst_tflops=round(case.flops / burst(contestant) * 1e-12, 1))
+        row["contestants"][contestant.name] = entry
+    # In turn, twice: the first is hotter for the second.
+    for _ in range(2):
+        for contestant in contestants:
+            value = round(case.flops / sustained(contestant, seconds) * 1e-12, 1)
+            row["contestants"][contestant.name]["sustained_tflops"] = value
+            row["contestants"][contestant.name]["sm_mhz_after"] = int(query("clocks.sm")[0])
+    return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", type=pathlib.Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--seconds", type=float, default=0.8)
+    options = parser.parse_args()
+    mx.set_device("cuda")
+    name, driver, power = query("name,driver_version,power.limit")
+    rows = []
+    print(f"{'case':28}{'wrong':>6}{'mx burst':>10}{'cuBLAS':>8}{'ratio':>7}"
+          f"{'mx sust.':>10}{'cuBLAS':>8}{'ratio':>7}", flush=True)
+    for case in cases.CASES:
+        if not re.search(options.only, case.name) or not (options.programs / case.name).exists():
+            continue
+        row = run_case(case, options.programs, options.seconds)
+        rows.append(row)
+        ours, peer = row["contestants"].values()
+        cells = []
+        for key in ("burst_tflops", "sustained_tflops"):
+            cells += [ours[key], peer[key], ours[key] / peer[key]]
+        print(f"{case.name:28}{row['wrong']:6}{cells[0]:10.1f}{cells[1]:8.1f}{cells[2]:7.2f}"
+              f"{cells[3]:10.1f}{cells[4]:8.1f}{cells[5]:7.2f}", flush=True)
+        torch.cuda.empty_cache()
+    if options.results:
+        options.results.write_text(json.dumps(dict(
+            gpu=name, driver=driver, power_limit_w=power, torch=torch.__version__, rows=rows),
+            indent=1))
+
+
+if __name__ == "__main__":
+    main()
