@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// For a product of n matrix instructions with K = 32 each the device's y obeys
+// For a product of n matrix instructions with K = 32 each (16 where A has no
+// scales) the device's y obeys
 //   |y - y64| <= n * (33 * 2^-25 + 2^-23) * sum|a||b| + ulp(out) / 2,
 // where the first term of the factor allows the instruction to truncate its
 // products to 25 bits below the largest before adding them, and the second is
@@ -34,7 +35,8 @@ int64_t mx::countDefinedElements(Operation *op,
       grouped.getScatter() || grouped.getMasked())
     return count;
   // Rows beyond the last group are nobody's.
-  const NpyArray *offsets = arrays.operands[4];
+  const NpyArray *offsets =
+      arrays.operands[grouped.getOffsetsMutable().getOperandNumber()];
   if (!offsets || offsets->data.size() < 4)
     return count;
   int32_t end;
@@ -383,7 +385,9 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
   if (!magnitude)
     return magnitude.takeError();
   ProductBound bound;
-  bound.steps = ceilDiv(reductionExtent(matmul, arrays), 32) +
+  // wgmma multiplies 16 numbers of 16 bits.
+  int64_t elements = matmul.getAScales() ? 32 : 16;
+  bound.steps = ceilDiv(reductionExtent(matmul, arrays), elements) +
                 (matmul.getAccumulate() ? 1 : 0);
   bound.factor = isExactSum ? 0x1p-23 : 33 * 0x1p-25 + 0x1p-23;
   bound.extraUlps = matmul.getAlpha() ? 0.5 : 0;

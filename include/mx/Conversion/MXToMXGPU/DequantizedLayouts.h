@@ -13,6 +13,10 @@
 //              2 of each 8;
 //   rows       a warp has adjacent ones, where wgmma has 16 of each 64.
 //
+// An A of bf16 comes to shared memory by the copy engine, and wgmma reads it
+// there: its reduction is as in memory, and so is that of B. Its rows are too,
+// so that a warpgroup has one block of 64 of them.
+//
 // Each pair of layouts below has equal numbers of threads and registers:
 // mxgpu.relabel_fragment goes from one to the other.
 //
@@ -31,7 +35,9 @@ int64_t getWgmmaWarpgroups(int64_t rows);
 
 class DequantizedLayouts {
 public:
-  DequantizedLayouts(WgmmaAttr mma, int64_t tileK) : mma(mma), tileK(tileK) {}
+  /// `readsA` says whether threads read A.
+  DequantizedLayouts(WgmmaAttr mma, int64_t tileK, bool readsA)
+      : mma(mma), tileK(tileK), readsA(readsA) {}
 
   /// A tile of A as threads read it, and as wgmma takes it.
   FragmentLayoutAttr getALoad() const;
@@ -51,6 +57,7 @@ private:
 
   WgmmaAttr mma;
   int64_t tileK;
+  bool readsA;
 };
 
 } // namespace mx::mxgpu

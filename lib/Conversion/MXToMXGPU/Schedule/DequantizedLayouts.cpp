@@ -74,6 +74,11 @@ FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
 FragmentLayoutAttr DequantizedLayouts::getBOperand() const {
   int64_t perThread = std::min(mma.getN(), kThreads),
           shared = kThreads / perThread;
+  if (!readsA)
+    return get(
+        {rows(2, 1), rows(4, 8), rows(4, 2), rows(perThread / 32, 32),
+         columns(shared, tileK / shared)},
+        {columns(tileK / shared, 1), rows(mma.getN() / perThread, perThread)});
   return get({rows(2, 1), rows(4, 8), rows(4, 2), rows(perThread / 32, 32),
               columns(shared, 8 / shared)},
              {columns(2, 1), columns(2, 8), columns(tileK / 16, 16),

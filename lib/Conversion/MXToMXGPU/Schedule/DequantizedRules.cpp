@@ -87,21 +87,36 @@ mx::mxgpu::checkDequantizedRegisters(const ScheduleFields &fields) {
       {}};
 }
 
+/// How many rows a tile must have, for reasons other than registers.
+static std::optional<ScheduleError> checkRows(const MatmulProblem &problem,
+                                              int64_t rows) {
+  // A warp stores adjacent rows. Those of A that wgmma reads in shared memory
+  // are adjacent only within a block of 64, of which there are two warpgroups.
+  if (!problem.hasScalesOfA() && rows > 2 * target::kWgmmaM)
+    return ScheduleError{
+        llvm::formatv("expected a tile of 64 or 128 rows with a of bf16, found "
+                      "{0}",
+                      rows),
+        {}};
+  // Groups begin anywhere, and their scales at whole tiles; a unit writes whole
+  // tiles of scales.
+  bool readsTiles =
+      problem.ragged != RaggedKind::None && problem.hasScalesOfA();
+  if ((readsTiles || problem.isQuantized) && rows % kScaleTileRows != 0)
+    return ScheduleError{
+        llvm::formatv("expected a tile of 128 or 256 rows with {0}, found {1}",
+                      readsTiles ? "groups" : "a quantized result", rows),
+        {}};
+  return std::nullopt;
+}
+
 std::optional<ScheduleError>
 mx::mxgpu::checkDequantizedSchedule(const MatmulProblem &problem,
                                     const ScheduleFields &fields,
                                     const target::TargetInfo &target) {
   if (auto error = checkTile(fields))
     return error;
-  // Groups begin anywhere, and their scales at whole tiles; a unit writes whole
-  // tiles of scales.
-  bool isGrouped = problem.ragged != RaggedKind::None;
-  if ((isGrouped || problem.isQuantized) &&
-      fields.tile[0] % kScaleTileRows != 0)
-    return ScheduleError{
-        llvm::formatv("expected a tile of 128 or 256 rows with {0}, found {1}",
-                      isGrouped ? "groups" : "a quantized result",
-                      fields.tile[0]),
-        {}};
+  if (auto error = checkRows(problem, fields.tile[0]))
+    return error;
   return checkAbsent(fields, target);
 }
