@@ -14,19 +14,6 @@ func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-!x = memref<128x64xbf16>
-!w = memref<128x64xf8E4M3FN>
-!ws = memref<1x1x32x4x4xf8E8M0FNU>
-!y = memref<128x128xf32>
-func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
-  // expected-error @below {{'mx.matmul' op expected a tile of 64 or 128 rows with a of bf16, found 256}}
-  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, epilogue = direct>}
-  return
-}
-
-// -----
-
 // The copy engine takes rows at multiples of 16 bytes.
 
 !x = memref<128x64xbf16, strided<[68, 1]>>

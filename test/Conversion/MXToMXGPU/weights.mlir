@@ -52,3 +52,29 @@ func.func @rows(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
       offsets(%o : memref<4xi32>) outs(%y : !y) {mxgpu.schedule = #schedule}
   return
 }
+
+// -----
+
+// A warp has 16 rows of each of two blocks of wgmma. They are adjacent ones of
+// the tile: boxes of 16 rows are loaded in that order.
+// CHECK-DAG: !mxgpu.tensor_map<16x64xbf16, sw128>
+// CHECK-LABEL: mxgpu.kernel @blocks_matmul(
+// CHECK-DAG:     %[[C1:.*]] = arith.constant 1 : index
+// CHECK-DAG:     %[[C4:.*]] = arith.constant 4 : index
+// CHECK-DAG:     %[[C16:.*]] = arith.constant 16 : index
+// CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
+// CHECK:         %[[STAGE:.*]], %[[A:.*]] = mxgpu.producer_acquire %in :
+// CHECK-NEXT:    mxgpu.tma_load %[[MAP:.*]][%row, %k] into %[[A]] box(%{{.*}}) for %[[STAGE]]
+// CHECK-NEXT:    %[[R32:.*]] = arith.addi %row, %[[C32]]
+// CHECK-NEXT:    mxgpu.tma_load %[[MAP]][%[[R32]], %k] into %[[A]] box(%[[C1]]) for %[[STAGE]]
+// CHECK:         %[[R16:.*]] = arith.addi %row, %[[C16]]
+// CHECK-NEXT:    mxgpu.tma_load %[[MAP]][%[[R16]], %k] into %[[A]] box(%[[C4]]) for %[[STAGE]]
+!x = memref<256x512xbf16>
+!w = memref<128x512xf4E2M1FN>
+!ws = memref<1x4x32x4x4xf8E8M0FNU>
+!y = memref<256x128xbf16>
+#schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 3, epilogue = direct>
+func.func @blocks(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}

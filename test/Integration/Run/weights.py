@@ -37,6 +37,8 @@ SCHEDULES = [
     "tile = [64, 256, 64]",
     "tile = [128, 64, 64], epilogue = tma_store",
     "tile = [128, 256, 64]",
+    "tile = [256, 128, 64], epilogue = tma_store",
+    "tile = [256, 64, 64]",
     "tile = [128, 128, 64], stages = 2, operand_stages = 1",
 ]
 NAN = np.float32(np.nan)
@@ -59,6 +61,9 @@ class Case:
             self.n = 128 * int(rng.integers(1, 4))
         self.out = "f32" if self.kind == "scatter" else list(OUTS)[index % len(OUTS)]
         self.schedule = self.choose_schedule()
+        # Bulk stores take rows of multiples of 16 bytes.
+        if "tma_store" in self.schedule and self.n % 8:
+            self.n += 8 - self.n % 8
         self.is_dynamic = index % 3 == 0
         self.has_specials = index % 5 == 2
         self.activations = "f16" if self.is_exact and index % 2 else "bf16"
@@ -72,7 +77,7 @@ class Case:
         if self.kind == "parts":  # whole tiles of scales for each part
             return self.rng.choice(["", SCHEDULES[4]])
         if self.kind == "quantized":
-            return self.rng.choice(["", *SCHEDULES[4:]])
+            return self.rng.choice(["", *SCHEDULES[4:6], SCHEDULES[7]])
         if self.kind == "dense" and self.k >= 128 and self.index % 4 == 3:
             return "tile = [64, 128, 64], split_k = 2"
         return schedule

@@ -14,8 +14,9 @@
 //   rows       a warp has adjacent ones, where wgmma has 16 of each 64.
 //
 // An A of bf16 comes to shared memory by the copy engine, and wgmma reads it
-// there: its reduction is as in memory, and so is that of B. Its rows are too,
-// so that a warpgroup has one block of 64 of them.
+// there: its reduction is as in memory, and so is that of B. Where warps have
+// several blocks, its rows are loaded in boxes of 16, in the order in which
+// wgmma deals them out.
 //
 // Each pair of layouts below has equal numbers of threads and registers:
 // mxgpu.relabel_fragment goes from one to the other.
@@ -42,6 +43,10 @@ public:
   /// A tile of A as threads read it, and as wgmma takes it.
   FragmentLayoutAttr getALoad() const;
   FragmentLayoutAttr getAOperand() const;
+  /// Where the copy engine loads A: rows of a box, and for each box of a tile in
+  /// shared memory the row where it begins.
+  int64_t getRowsOfBox() const;
+  llvm::SmallVector<int64_t> getFirstRows() const;
   /// A tile of B as threads read it, and where they write it.
   FragmentLayoutAttr getBLoad() const;
   FragmentLayoutAttr getBOperand() const;

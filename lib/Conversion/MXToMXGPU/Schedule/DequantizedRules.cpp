@@ -66,9 +66,12 @@ checkAbsent(const ScheduleFields &fields, const target::TargetInfo &target) {
 /// A thread's sums, what it has of A and of B, and room for addresses. All
 /// warpgroups together have the registers of an SM.
 SmallVector<int64_t>
-mx::mxgpu::getDequantizedRegisters(const ScheduleFields &fields) {
+mx::mxgpu::getDequantizedRegisters(const MatmulProblem &problem,
+                                   const ScheduleFields &fields) {
   if (fields.tile[0] < 2 * target::kWgmmaM)
     return {216, 128, 40};
+  if (!problem.hasScalesOfA()) // nothing of A
+    return {168, 136, 40};
   if (fields.tile[1] > target::kWarpGroupSize) // two rows of B a thread
     return {184, 104, 40};
   return {200, 72, 40};
@@ -90,14 +93,6 @@ mx::mxgpu::checkDequantizedRegisters(const ScheduleFields &fields) {
 /// How many rows a tile must have, for reasons other than registers.
 static std::optional<ScheduleError> checkRows(const MatmulProblem &problem,
                                               int64_t rows) {
-  // A warp stores adjacent rows. Those of A that wgmma reads in shared memory
-  // are adjacent only within a block of 64, of which there are two warpgroups.
-  if (!problem.hasScalesOfA() && rows > 2 * target::kWgmmaM)
-    return ScheduleError{
-        llvm::formatv("expected a tile of 64 or 128 rows with a of bf16, found "
-                      "{0}",
-                      rows),
-        {}};
   // Groups begin anywhere, and their scales at whole tiles; a unit writes whole
   // tiles of scales.
   bool readsTiles =

@@ -20,7 +20,7 @@ using namespace mx::mxgpu;
 
 void DequantizedMainLoop::addOperands(KernelArguments &signature) {
   signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
-                                          "a", product.getARows()));
+                                          "a", layouts.getRowsOfBox()));
   signature.add(Arg::BMap, encodeElements(matrices.b, product.buffers.bInputs,
                                           "b", b.getBoxRows()));
   addScales(signature);
@@ -172,6 +172,22 @@ void DequantizedMainLoop::buildDequantize() {
   ProducerCommitOp::create(body, filled.getStage(), Value());
 }
 
+/// An A that wgmma reads may have its rows in another order than in memory.
+void DequantizedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
+  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+                     schedule.getTileK());
+  SmallVector<int64_t> firstRows = layouts.getFirstRows();
+  for (auto [number, first] : llvm::enumerate(firstRows))
+    TmaLoadOp::create(
+        body, boxes.map,
+        ValueRange{first ? body.add(row, first) : row,
+                   boxes.getColumn(body, k, 0)},
+        stage.getBuffer("a"), stage.getStage(),
+        firstRows.size() > 1 ? body.index(static_cast<int64_t>(number))
+                             : Value(),
+        /*multicast=*/false, schedule.getL2A());
+}
+
 /// One thread fills both rings of inputs.
 void DequantizedMainLoop::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
@@ -182,9 +198,7 @@ void DequantizedMainLoop::buildLoad() {
   ForEachKOp step = forEachTile(unit);
   Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
   auto stage = ProducerAcquireOp::create(body, inputs);
-  OperandBoxes a(arguments.get(Arg::AMap), *product.problem.product.a,
-                 schedule.getTileK());
-  loadPanels(body, a, origin.row, k, stage, "a", schedule.getL2A());
+  loadA(stage, origin.row, k);
   if (product.problem.hasScalesOfA())
     TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
                       ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),

@@ -40,6 +40,7 @@ private:
   void buildMultiply(EpiloguePolicy &epilogue);
   void buildDequantize();
   void buildLoad();
+  void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k);
   /// The sums of a unit.
   mlir::Value multiply(ForEachWorkTileOp unit);
   /// Tiles of the reduction of a unit; the insertion point moves into the loop.
