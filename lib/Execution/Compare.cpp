@@ -393,8 +393,10 @@ llvm::Error addOperandRounding(const ComparedOp &stage,
                                const IntermediateArrays &arrays,
                                OpVariant variant, double perMagnitude,
                                NpyArray &magnitude) {
-  // Elements and scales of A, then of B, by ones.
-  for (unsigned other : {0, 2}) {
+  // Elements and scales by ones: of B, and of A, whose own may round too.
+  auto matmul = cast<MatmulOpInterface>(stage.op);
+  unsigned b = matmul.getAScales() ? 2 : 1;
+  for (unsigned other = b % 2; other <= b; other += 2) {
     IntermediateArrays changed = arrays;
     std::array<NpyArray, 2> ones;
     for (unsigned i : {0, 1}) {

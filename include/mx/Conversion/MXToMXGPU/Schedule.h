@@ -43,6 +43,9 @@ struct MatmulProblem {
   int64_t k = mlir::ShapedType::kDynamic;
   int64_t groups = 1;
 
+  /// Whether A is elements with scales. Without them it is bf16, which the
+  /// tensor core multiplies by a dequantized B.
+  bool hasScalesOfA() const { return !llvm::isa<mlir::BFloat16Type>(a); }
   int64_t getOutBits() const { return out.getIntOrFloatBitWidth(); }
   /// Elements of the reduction that one 512-byte tile of scales covers.
   int64_t getScaleTileK() const;
@@ -56,7 +59,8 @@ std::optional<MatmulProblem> getMatmulProblem(MatmulOpInterface op,
 /// are, and who fills and empties them. Null where there are none.
 struct MatmulBuffers {
   /// From the loads on, fields "a", "sfa", "b" and "sfb". Where operands are
-  /// dequantized in the kernel, those of B have a ring of their own.
+  /// dequantized in the kernel, those of B have a ring of their own. An A
+  /// without scales has no "sfa".
   RingType inputs, bInputs;
   RingType getBInputs() const { return bInputs ? bInputs : inputs; }
   /// From the threads that dequantize B to the tensor core, field "b".

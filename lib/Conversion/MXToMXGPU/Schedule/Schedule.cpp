@@ -31,7 +31,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   auto outType = cast<ShapedType>(op.getResultTensor().getType());
   auto a = getMmaType(aType.getElementType());
   auto b = getMmaType(bType.getElementType());
-  auto scales = getScaleFormat(getElementTypeOrSelf(op.getAScales().getType()));
+  auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
   if (!a || !b || !scales)
     return std::nullopt;
   auto product = target::lookupProduct(target.mmaFamily, *a, *b,
@@ -42,7 +42,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.product = *product;
   problem.a = aType.getElementType();
   problem.b = bType.getElementType();
-  problem.scales = getElementTypeOrSelf(op.getAScales().getType());
+  problem.scales = getElementTypeOrSelf(op.getBScales().getType());
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
