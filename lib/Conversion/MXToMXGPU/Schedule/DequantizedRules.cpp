@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleRules.h"
+#include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx;
@@ -68,25 +70,47 @@ checkAbsent(const ScheduleFields &fields, const target::TargetInfo &target) {
 SmallVector<int64_t>
 mx::mxgpu::getDequantizedRegisters(const MatmulProblem &problem,
                                    const ScheduleFields &fields) {
+  bool isWide = fields.tile[1] > target::kWarpGroupSize; // two rows of B
   if (fields.tile[0] < 2 * target::kWgmmaM)
-    return {216, 128, 40};
+    return isWide ? SmallVector<int64_t>{232, 152, 120}
+                  : SmallVector<int64_t>{216, 128, 40};
   if (!problem.hasScalesOfA()) // nothing of A
     return {168, 136, 40};
-  if (fields.tile[1] > target::kWarpGroupSize) // two rows of B a thread
+  if (isWide)
     return {184, 104, 40};
   return {200, 72, 40};
 }
 
+/// Those that suit the tile are the fewest: with fewer, ptxas 13.0 spills, or
+/// has no instruction.
 std::optional<ScheduleError>
-mx::mxgpu::checkDequantizedRegisters(const ScheduleFields &fields) {
-  ArrayRef<int64_t> registers = fields.registers;
-  if (registers.size() == 3)
-    return std::nullopt;
+mx::mxgpu::checkDequantizedRegisters(const MatmulProblem &problem,
+                                     const ScheduleFields &fields,
+                                     const target::TargetInfo &target) {
+  SmallVector<int64_t> least = getDequantizedRegisters(problem, fields);
+  ArrayRef<int64_t> found = fields.registers;
+  // Warpgroups that multiply, one that dequantizes, one that loads.
+  int64_t multipliers = getWgmmaWarpgroups(fields.tile[0]);
+  int64_t groups = multipliers + 2;
+  int64_t all = groups * llvm::alignDown(target.registersPerSm / groups /
+                                             target::kWarpGroupSize,
+                                         target::kSetMaxNRegStep);
+  if (found.size() == least.size()) {
+    auto isEnough = [](auto pair) {
+      return std::get<0>(pair) >= std::get<1>(pair);
+    };
+    int64_t sum = multipliers * found[0] + found[1] + found[2];
+    if (llvm::all_of(llvm::zip(found, least), isEnough) && sum <= all)
+      return std::nullopt;
+  }
   return ScheduleError{
-      llvm::formatv("expected registers of three kinds of threads: those that "
-                    "multiply, that dequantize B, and that load, found "
-                    "{0} numbers",
-                    registers.size()),
+      llvm::formatv("expected at least {0} registers where a tile of {1} x {2} "
+                    "is multiplied, {3} where B is dequantized and {4} where "
+                    "tiles are loaded, in {5}, 1 and 1 warpgroups that have at "
+                    "most {6} together, found registers = [{7:$[, ]}]",
+                    least[0], fields.tile[0], fields.tile[1], least[1],
+                    least[2], multipliers, all,
+                    llvm::make_range(found.begin(), found.end())),
       {}};
 }
 

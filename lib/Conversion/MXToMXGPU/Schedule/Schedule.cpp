@@ -140,8 +140,12 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
 void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
                                  ScheduleFields &fields,
                                  const target::TargetInfo &target) {
+  if (fields.registers.empty() &&
+      problem.product.family == target::MmaFamily::Wgmma)
+    fields.registers = getDequantizedRegisters(problem, fields);
+  // Where none fits, what one takes is said by those who check.
   if (!fields.stages)
-    fields.stages = getMaxStages(problem, fields, target);
+    fields.stages = std::max<int64_t>(getMaxStages(problem, fields, target), 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,15 +225,15 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-/// The mean with which threads are launched must be below 256, and roles need
-/// what ptxas 13.0 does not spill with.
+/// Threads need what ptxas 13.0 does not spill with, and an SM must have it.
 static std::optional<ScheduleError>
-checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields) {
+checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+               const target::TargetInfo &target) {
   if (fields.registers.empty())
     return std::nullopt;
   bool isBlockScaled = problem.product.family == target::MmaFamily::Tcgen05;
   return isBlockScaled ? checkBlockScaledRegisters(fields)
-                       : checkDequantizedRegisters(fields);
+                       : checkDequantizedRegisters(problem, fields, target);
 }
 
 std::optional<ScheduleError>
@@ -247,7 +251,7 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
     return error;
   if (auto error = checkSplit(problem, fields))
     return error;
-  if (auto error = checkRegisters(problem, fields))
+  if (auto error = checkRegisters(problem, fields, target))
     return error;
   ScheduleFields chosen = fields;
   chosen.stages = std::max<int64_t>(fields.stages, 1);

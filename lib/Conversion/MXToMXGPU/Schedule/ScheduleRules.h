@@ -29,7 +29,9 @@ checkDequantizedSchedule(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target);
 std::optional<ScheduleError>
-checkDequantizedRegisters(const ScheduleFields &fields);
+checkDequantizedRegisters(const MatmulProblem &problem,
+                          const ScheduleFields &fields,
+                          const target::TargetInfo &target);
 /// Those of each kind of threads that suit a tile.
 llvm::SmallVector<int64_t>
 getDequantizedRegisters(const MatmulProblem &problem,

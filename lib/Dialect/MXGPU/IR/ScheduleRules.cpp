@@ -34,11 +34,11 @@ verifyRegisterCounts(function_ref<InFlightDiagnostic()> emitError,
                      ArrayRef<int64_t> registers) {
   if (registers.empty())
     return success();
-  // schedule C10
+  // schedule C8
   if (registers.size() != 2 && registers.size() != 3)
     return emitError() << "expected registers of 2 or 3 kinds of roles, found "
                        << registers.size() << " numbers";
-  // schedule C11
+  // schedule C9
   for (int64_t count : registers)
     if (count < target::kSetMaxNRegMin || count > target::kSetMaxNRegMax ||
         count % target::kSetMaxNRegStep)
@@ -59,11 +59,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    CacheHint, bool) {
   if (failed(verifyTile(emitError, tile)))
     return failure();
-  // schedule C5
+  // schedule C3
   if (stages < 0 || stages > kMaxStages)
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;
-  // schedule C6
+  // schedule C4
   for (auto [value, name] : {std::pair(accumulators, "accumulators"),
                              std::pair(scaleStages, "scale stages"),
                              std::pair(operandStages, "operand stages"),
@@ -72,16 +72,16 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (value < 1 || value > kMaxStages)
       return emitError() << "expected 1 to " << kMaxStages << ' ' << name
                          << ", found " << value;
-  // schedule C7
+  // schedule C5
   if (overlap != 0 && overlap != 64 && overlap != 128)
     return emitError() << "expected an overlap of 64 or 128 columns, found "
                        << overlap;
-  // schedule C8
+  // schedule C6
   if (overlap && (accumulators != 2 || tile[1] != 256))
     return emitError() << "expected an overlap only of 2 accumulators of 256 "
                           "columns, found "
                        << accumulators << " of " << tile[1];
-  // schedule C9
+  // schedule C7
   if (epilogue != Epilogue::TmaStore && staging != ScheduleFields().staging)
     return emitError() << "expected staging buffers only with epilogue = "
                           "tma_store, found epilogue = "

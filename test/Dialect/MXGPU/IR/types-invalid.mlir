@@ -237,50 +237,32 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer
 // -----
 
 // schedule C2
-// expected-error @below {{expected a tile of 128 rows without a CTA pair, found 256}}
-#schedule = #mxgpu.schedule<tile = [256, 128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
+// expected-error @below {{expected tile sizes of 8 to 256 in steps of 8, found 260}}
+#schedule = #mxgpu.schedule<tile = [128, 260, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
+
+// -----
+
+// schedule C2
+// expected-error @below {{expected tile sizes of 8 to 256 in steps of 8, found 512}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 512], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
 
 // schedule C3
-// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 16, found 72}}
-#schedule = #mxgpu.schedule<tile = [128, 72, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
-
-// -----
-
-// schedule C4
-// expected-error @below {{expected a tile of 128 or 256 reduction elements, found 64}}
-#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
-
-// -----
-
-// schedule C5
 // expected-error @below {{expected 1 to 1024 stages, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 0, accumulators = 2, raster = linear, epilogue = direct>
 
 // -----
 
-// schedule C6
+// schedule C4
 // expected-error @below {{expected 1 to 1024 accumulators, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, accumulators = 0, raster = linear, epilogue = direct>
 
 // -----
 
-// schedule C5
+// schedule C3
 // expected-error @below {{expected 1 to 1024 stages, found 9223372036854775807}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 9223372036854775807, accumulators = 2, raster = linear, epilogue = direct>
-
-// -----
-
-// schedule C2
-// expected-error @below {{expected a tile of 256 rows of a CTA pair, found 128}}
-#schedule = #mxgpu.schedule<tile = [128, 128, 128], cta_pair>
-
-// -----
-
-// schedule C3
-// expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 32, found 48}}
-#schedule = #mxgpu.schedule<tile = [256, 48, 128], cta_pair>
 
 // -----
 
@@ -294,18 +276,18 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer
 
 // -----
 
-// expected-error @below {{expected tile, cta_pair, stages, accumulators, overlap, scale_stages, split_k, tile_loop, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
+// expected-error @below {{expected tile, cta_pair, stages, accumulators, overlap, scale_stages, operand_stages, split_k, tile_loop, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stage = 4>
 
 // -----
 
-// schedule C7
+// schedule C5
 // expected-error @below {{expected an overlap of 64 or 128 columns, found 32}}
 #schedule = #mxgpu.schedule<tile = [128, 256, 128], accumulators = 2, overlap = 32>
 
 // -----
 
-// schedule C8
+// schedule C6
 // expected-error @below {{expected an overlap only of 2 accumulators of 256 columns, found 2 of 128}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], accumulators = 2, overlap = 64>
 
@@ -317,25 +299,25 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer
 
 // -----
 
-// schedule C6
+// schedule C4
 // expected-error @below {{expected 1 to 1024 splits of the reduction, found 0}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], split_k = 0>
 
 // -----
 
-// schedule C9
+// schedule C7
 // expected-error @below {{expected staging buffers only with epilogue = tma_store, found epilogue = direct}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], staging = 3>
 
 // -----
 
-// schedule C10
-// expected-error @below {{expected registers of the epilogue and of the other roles, found 1 numbers}}
+// schedule C8
+// expected-error @below {{expected registers of 2 or 3 kinds of roles, found 1 numbers}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], registers = [200]>
 
 // -----
 
-// schedule C11
+// schedule C9
 // expected-error @below {{expected registers in multiples of 8 from 24 to 256, found 20}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], registers = [200, 20]>
 

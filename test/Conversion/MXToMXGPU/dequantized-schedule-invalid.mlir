@@ -1,0 +1,167 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
+
+// Schedules that kernels for sm_90a do not have.
+
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{'mx.matmul' op expected a tile of 64, 128 or 256 rows, found 192}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [192, 128, 64], stages = 4>}
+  return
+}
+
+// -----
+
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected a tile of 64, 128 or 256 columns, found 192}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 192, 64], stages = 4>}
+  return
+}
+
+// -----
+
+// Two warpgroups have 128 sums a thread.
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected a tile of at most 32768 elements, the sums that registers hold, found 256 x 256}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], stages = 4>}
+  return
+}
+
+// -----
+
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected a tile of 64 reduction elements, found 128}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4>}
+  return
+}
+
+// -----
+
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected no cta_pair on sm_90a, whose sums are in registers: leave it out}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], cta_pair, stages = 4>}
+  return
+}
+
+// -----
+
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected no accumulators on sm_90a}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], accumulators = 2, stages = 4>}
+  return
+}
+
+// -----
+
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected no accumulators on sm_90a}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], accumulators = 2, overlap = 64, stages = 4>}
+  return
+}
+
+// -----
+
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected no scale_stages on sm_90a}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], scale_stages = 2, stages = 4>}
+  return
+}
+
+// -----
+
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected no tile_loop = clc on sm_90a}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], tile_loop = clc, stages = 4>}
+  return
+}
+
+// -----
+
+// Of the epilogue and the other roles, as on sm_100a.
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected at least 200 registers where a tile of 128 x 128 is multiplied, 72 where B is dequantized and 40 where tiles are loaded, in 2, 1 and 1 warpgroups that have at most 512 together, found registers = [232, 64]}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, registers = [232, 64]>}
+  return
+}
+
+// -----
+
+// A thread has two rows of B.
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{104 where B is dequantized and 40 where tiles are loaded, in 2, 1 and 1 warpgroups that have at most 512 together, found registers = [200, 72, 40]}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 4, registers = [200, 72, 40]>}
+  return
+}
+
+// -----
+
+// More than an SM has.
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{in 1, 1 and 1 warpgroups that have at most 504 together, found registers = [240, 152, 120]}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 64], stages = 4, registers = [240, 152, 120]>}
+  return
+}
+
+// -----
+
+// Groups begin anywhere, and their scales at tiles of 128 rows.
+!a = memref<256x256xf8E4M3FN>
+!as = memref<4x2x32x4x4xf8E8M0FNU>
+!b = memref<2x256x256xf8E4M3FN>
+!bs = memref<2x2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y) {
+  // expected-error @below {{expected a tile of 128 or 256 rows with groups, found 64}}
+  mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : memref<2xi32>) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 4>}
+  return
+}
+
+// -----
+
+// A unit writes whole tiles of scales.
+!x = memref<256x256xbf16>
+!b = memref<2x256x256xf8E4M3FN>
+!bs = memref<2x2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf8E4M3FN>
+!ys = memref<4x2x32x4x4xf8E8M0FNU>
+func.func @main(%x: !x, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y, %ys: !ys) {
+  // expected-error @below {{expected a tile of 128 or 256 rows with a quantized result, found 64}}
+  mx.grouped_matmul ragged = rows ins(%x, %b, %bs : !x, !b, !bs)
+      offsets(%o : memref<2xi32>) outs(%y, %ys : !y, !ys) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 4>}
+  return
+}

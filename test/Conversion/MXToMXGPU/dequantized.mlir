@@ -1,0 +1,107 @@
+// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
+
+// A product on a chip that knows no scales. Both operands come by TMA, each
+// through a ring of its own. Those who multiply dequantize A in registers; a
+// warpgroup dequantizes B from one ring to another, from which wgmma reads.
+
+// CHECK-DAG: ![[$A_MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xf8E4M3FN>
+// CHECK-DAG: ![[$B_MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xf8E4M3FN, sw64>
+// CHECK-DAG: ![[$IN:tma_ring[0-9]*]] = !mxgpu.ring<2 x (a: smem<128x64xf8E4M3FN>, sfa: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(256)>
+// CHECK-DAG: ![[$IN_B:tma_ring[0-9]*]] = !mxgpu.ring<2 x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(128)>
+// CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<3 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = wgmma(256)>
+
+// A thread reads 16 adjacent elements of rows of A, which wgmma takes as 2 of
+// each 8; it has a row of B, which it writes in the same order.
+// CHECK-DAG: #[[$A_LOADED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 2 columns, 4: 4 columns]>
+// CHECK-DAG: #[[$A_TAKEN:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
+// CHECK-DAG: #[[$B_LOADED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
+// CHECK-DAG: #[[$B_STORED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [2: 1 row, 4: 8 rows, 4: 2 rows, 4: 32 rows], values = [2: 1 column, 2: 8 columns, 4: 16 columns, 4: 2 columns]>
+// Columns of the sums are those of B in its order: 8 adjacent ones of each 32.
+// CHECK-DAG: #[[$SUMS:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+// CHECK-DAG: #[[$RESULT:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 8 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 4: 2 columns, 4: 32 columns]>
+// CHECK-DAG: ![[$NARROW_A:.*]] = !mxgpu.fragment<128x64xf8E4M3FN, #[[$A_LOADED]]>
+// CHECK-DAG: ![[$WIDE_A:.*]] = !mxgpu.fragment<128x64xbf16, #[[$A_LOADED]]>
+// CHECK-DAG: ![[$OPERAND_A:.*]] = !mxgpu.fragment<128x64xbf16, #[[$A_TAKEN]]>
+// CHECK-DAG: ![[$WIDE_B:.*]] = !mxgpu.fragment<128x64xbf16, #[[$B_LOADED]]>
+// CHECK-DAG: ![[$OPERAND_B:.*]] = !mxgpu.fragment<128x64xbf16, #[[$B_STORED]]>
+// CHECK-DAG: ![[$SUM:.*]] = !mxgpu.fragment<128x128xf32, #[[$SUMS]]>
+// CHECK-DAG: ![[$Y:.*]] = !mxgpu.fragment<128x128xf32, #[[$RESULT]]>
+
+// CHECK:       mxgpu.kernel @main_matmul(%a_map: ![[$A_MAP]], %b_map: ![[$B_MAP]], %sfa_map: {{.*}}, %sfb_map: {{.*}}, %result: memref<256x256xbf16>)
+// CHECK:         mxgpu.role @multiply warps(8) registers(200) {
+// CHECK:           mxgpu.for_each_work_tile
+// CHECK-NEXT:        %[[ZERO:.*]] = mxgpu.zero_fragment : ![[$SUM]]
+// CHECK-NEXT:        %[[ALL:.*]] = mxgpu.for_each_k (%k, %{{.*}}, %{{.*}}) from %start to %end step 64 iter_args(%[[OLD:.*]] = %[[ZERO]] : ![[$SUM]]) {
+// CHECK-NEXT:          %[[STAGE:.*]], %a, %sfa = mxgpu.consumer_wait %in : ![[$IN]]
+// CHECK-NEXT:          %[[CODES:.*]] = mxgpu.load_fragment %a at[%c0, %c0] : {{.*}} -> ![[$NARROW_A]]
+// A tile of scales has those of 128 elements.
+// CHECK-NEXT:          %[[WITHIN:.*]] = arith.remui %k, %c128
+// CHECK-NEXT:          %[[BLOCK:.*]] = arith.divui %[[WITHIN]], %c32
+// CHECK-NEXT:          %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfa at[%c0, %[[BLOCK]]] block(32)
+// CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]]
+// CHECK-NEXT:          %[[WIDE:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]] block(32) : {{.*}} -> ![[$WIDE_A]]
+// CHECK-NEXT:          %[[A:.*]] = mxgpu.relabel_fragment %[[WIDE]] : ![[$WIDE_A]] -> ![[$OPERAND_A]]
+// CHECK-NEXT:          %[[TILE:.*]], %b = mxgpu.consumer_wait %operands : ![[$OPERANDS]]
+// CHECK-NEXT:          %[[STARTED:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %[[A]], %b into %[[OLD]]
+// CHECK-NEXT:          %[[SUM:.*]] = mxgpu.mma_wait %[[STARTED]] pending(0)
+// CHECK-NEXT:          mxgpu.consumer_release %[[TILE]]
+// CHECK-NEXT:          mxgpu.yield %[[SUM]]
+// CHECK:             %[[Y:.*]] = mxgpu.relabel_fragment %[[ALL]] : ![[$SUM]] -> ![[$Y]]
+// CHECK:             mxgpu.extract_columns %[[Y]] at
+// CHECK:             mxgpu.store_fragment {{.*}}aligned(16) : vector<8xbf16>
+
+// CHECK:         mxgpu.role @dequantize warps(4) registers(72) {
+// CHECK-NEXT:      %[[THREAD:.*]] = mxgpu.thread_id
+// Eight lanes access eight rows: what they read and write is in other banks.
+// CHECK:           %[[MOVED:.*]] = arith.xori %[[THREAD]],
+// CHECK:             mxgpu.for_each_k
+// CHECK-NEXT:          %[[STAGE:.*]], %b, %sfb = mxgpu.consumer_wait %in_b : ![[$IN_B]]
+// CHECK-NEXT:          %[[CODES:.*]] = mxgpu.load_fragment %b at[%c0, %c0] thread(%[[MOVED]])
+// CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfb at[%c0, %{{.*}}] thread(%[[MOVED]]) block(32)
+// CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]]
+// CHECK-NEXT:          %[[WIDE:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]] block(32) : {{.*}} -> ![[$WIDE_B]]
+// CHECK-NEXT:          %[[B:.*]] = mxgpu.relabel_fragment %[[WIDE]] : ![[$WIDE_B]] -> ![[$OPERAND_B]]
+// CHECK-NEXT:          %[[FILLED:.*]], %[[TO:.*]] = mxgpu.producer_acquire %operands : ![[$OPERANDS]]
+// CHECK-NEXT:          mxgpu.store_shared %[[B]], %[[TO]] thread(%[[MOVED]])
+// CHECK-NEXT:          mxgpu.producer_commit %[[FILLED]]
+
+// CHECK:         mxgpu.role @load warps(1) elected registers(40) {
+// CHECK:             mxgpu.for_each_k
+// CHECK-NEXT:          %[[KTILE:.*]] = arith.divui %k, %c128
+// CHECK-NEXT:          %[[STAGE:.*]], %a, %sfa = mxgpu.producer_acquire %in : ![[$IN]]
+// CHECK-NEXT:          mxgpu.tma_load %a_map[%row, %k] into %a for %[[STAGE]]
+// CHECK-NEXT:          mxgpu.tma_load %sfa_map[%{{.*}}, %[[KTILE]]] into %sfa for %[[STAGE]]
+// CHECK-NEXT:          mxgpu.producer_commit %[[STAGE]]
+// CHECK-NEXT:          %[[STAGE:.*]], %b, %sfb = mxgpu.producer_acquire %in_b : ![[$IN_B]]
+// CHECK-NEXT:          mxgpu.tma_load %b_map[%column, %k] into %b for %[[STAGE]]
+// CHECK-NEXT:          mxgpu.tma_load %sfb_map[%{{.*}}, %[[KTILE]]] into %sfb for %[[STAGE]]
+// CHECK-NEXT:          mxgpu.producer_commit %[[STAGE]]
+!a = memref<256x128xf8E4M3FN>
+!s = memref<2x1x32x4x4xf8E8M0FNU>
+!y = memref<256x256xbf16>
+func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
+  mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, operand_stages = 3, registers = [200, 72, 40]>}
+  return
+}
+
+// -----
+
+// Low and narrow tiles begin within a tile of scales. A reduction that ends
+// within a tile says how many blocks exist: what lies behind may be NaN.
+
+// CHECK-LABEL: mxgpu.kernel @low_matmul(
+// CHECK:         mxgpu.role @multiply warps(4)
+// CHECK:             %[[BLOCKS:.*]] = arith.divui %extent, %c16
+// CHECK:             mxgpu.load_fragment_scales %sfa at[%[[ROW:.*]], %{{.*}}] extent(%[[BLOCKS]]) block(16)
+// CHECK:             mxgpu.mma #mxgpu.wgmma<n = 64, k = 16>
+// CHECK:         mxgpu.role @dequantize warps(4)
+// CHECK:             mxgpu.load_fragment_scales %sfb at[%{{.*}}, %{{.*}}] extent(%{{.*}}) thread(%{{.*}}) block(16)
+!a = memref<256x96xf4E2M1FN>
+!s = memref<2x2x32x4x4xf8E4M3FN>
+!y = memref<256x256xf32>
+func.func @low(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
+  mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%y : !y) block_size = 16
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 2>}
+  return
+}
