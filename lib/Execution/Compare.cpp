@@ -226,7 +226,7 @@ struct ProductBound {
 
   /// How far an f32 sum may be from `reference`, itself rounded to f32.
   double limit(double reference, double magnitude) const {
-    return steps * (factor * magnitude * (1 + 0x1p-22) + 0x1p-149) +
+    return steps * factor * (magnitude * (1 + 0x1p-22) + 0x1p-126) +
            (0.5 + extraUlps) * Numbers{Numbers::F32}.ulp(reference);
   }
 };
@@ -365,10 +365,20 @@ int64_t reductionExtent(OpT matmul, const IntermediateArrays &arrays) {
   return a.shape.back() * packing;
 }
 
+double countSteps(int64_t k, const TensorSums &sums) {
+  return sums.isDequantized ? 4 * ceilDiv(k, 64) : ceilDiv(k, 32);
+}
+
+/// Terms lose less than 2^-25 of the largest one each, the sum 2^-23.
+double getErrorOfStep(const TensorSums &sums) {
+  int64_t terms = sums.isExact ? 0 : sums.isDequantized ? 16 : 33;
+  return terms * 0x1p-25 + 0x1p-23;
+}
+
 template <typename OpT>
 llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
                                            const IntermediateArrays &arrays,
-                                           bool isExactSum) {
+                                           const TensorSums &sums) {
   Numbers out =
       Numbers::get(getElementTypeOrSelf(matmul->getResult(0).getType()));
   if (out.kind == Numbers::None)
@@ -383,9 +393,9 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
   if (!magnitude)
     return magnitude.takeError();
   ProductBound bound;
-  bound.steps = ceilDiv(reductionExtent(matmul, arrays), 32) +
+  bound.steps = countSteps(reductionExtent(matmul, arrays), sums) +
                 (matmul.getAccumulate() ? 1 : 0);
-  bound.factor = isExactSum ? 0x1p-23 : 33 * 0x1p-25 + 0x1p-23;
+  bound.factor = getErrorOfStep(sums);
   bound.extraUlps = matmul.getAlpha() ? 0.5 : 0;
   bound.elements = countDefinedElements(stage.op, arrays);
   OpComparison comparison;
@@ -428,11 +438,11 @@ compareExactly(const ComparedOp &stage, const IntermediateArrays &arrays) {
 
 llvm::Expected<OpComparison> mx::compareOp(const ComparedOp &stage,
                                            const IntermediateArrays &arrays,
-                                           bool isExactSum) {
+                                           const TensorSums &sums) {
   auto comparison =
       llvm::TypeSwitch<Operation *, llvm::Expected<OpComparison>>(stage.op)
           .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
-            return compareMatmul(matmul, stage, arrays, isExactSum);
+            return compareMatmul(matmul, stage, arrays, sums);
           })
           .Default([&](Operation *) { return compareExactly(stage, arrays); });
   if (!comparison)
