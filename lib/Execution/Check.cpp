@@ -11,7 +11,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Pipelines/Pipelines.h"
-#include "mx/Target/TargetInfo.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -216,16 +215,13 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
   }
   report.unequalToPlainRun = countUnequal(plain, *results, definedBytes);
 
-  const target::TargetInfo *target = target::lookupTarget(options.chip);
-  TensorSums sums = {options.device != DeviceKind::CUDA,
-                     target && target->mmaFamily == target::MmaFamily::Wgmma};
   for (const ComparedOp &stage : exposed->list.stages) {
     if (std::string why = whyUnbounded(stage.op); !why.empty()) {
       hide(stage.op, why);
       continue;
     }
     auto comparison =
-        compareOp(stage, collectArrays(stage, arguments, *results), sums);
+        compareOp(stage, collectArrays(stage, arguments, *results), options);
     if (comparison) {
       report.stages.push_back(std::move(*comparison));
       continue;

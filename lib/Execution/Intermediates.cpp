@@ -56,7 +56,8 @@ public:
                    dequantize.getBlockSize());
         })
         .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
-          scalesOf(matmul.getA(), matmul.getAScales(), matmul.getBlockSize());
+          if (matmul.getAScales())
+            scalesOf(matmul.getA(), matmul.getAScales(), matmul.getBlockSize());
           scalesOf(matmul.getB(), matmul.getBScales(), matmul.getBlockSize());
           if (matmul->getNumResults() > 1)
             scalesOf(

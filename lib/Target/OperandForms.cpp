@@ -41,6 +41,8 @@ constexpr OperandForm kDequantizedForms[] = {
     {MmaKind::MXF8F6F4, MmaType::E2M3, TensorMapType::U8, false, false, 16, 16},
     {MmaKind::MXF8F6F4, MmaType::E3M2, TensorMapType::U8, false, false, 16, 16},
     {MmaKind::MXF8F6F4, MmaType::E2M1, TensorMapType::U8, false, false, 32, 16},
+    // Has no scales: it is multiplied as it is.
+    {MmaKind::F16, MmaType::BF16, TensorMapType::BF16, false, false, 8, 16},
 };
 
 /// The row of `type` among those that `isOf` takes.
@@ -68,11 +70,20 @@ const OperandForm &mx::target::getDequantizedForm(MmaType type) {
                   [](const OperandForm &) { return true; });
 }
 
+/// The kind that names the formats. What threads dequantize is bf16, and so may
+/// be multiplied by bf16, too.
+static std::optional<MmaKind> selectKind(MmaFamily family, MmaType a, MmaType b,
+                                         unsigned blockSize,
+                                         ScaleFormat format) {
+  bool hasNumbers = family == MmaFamily::Wgmma && a == MmaType::BF16;
+  return selectBlockScaledKind(hasNumbers ? b : a, b, blockSize, format);
+}
+
 std::optional<ProductForm> mx::target::lookupProduct(MmaFamily family,
                                                      MmaType a, MmaType b,
                                                      unsigned blockSize,
                                                      ScaleFormat format) {
-  std::optional<MmaKind> kind = selectBlockScaledKind(a, b, blockSize, format);
+  std::optional<MmaKind> kind = selectKind(family, a, b, blockSize, format);
   if (!kind)
     return std::nullopt;
   bool isDirect = family == MmaFamily::Tcgen05;

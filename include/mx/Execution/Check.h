@@ -84,16 +84,11 @@ llvm::Expected<std::unique_ptr<Program>>
 compileQuietly(mlir::ModuleOp module, llvm::StringRef entry,
                const CompileOptions &options);
 
-/// How a device adds products; docs/Run.md has the bounds that follow.
-struct TensorSums {
-  bool isExact = true;        ///< the simulator's way: one rounding per step
-  bool isDequantized = false; ///< steps of 16 bf16 products, 4 for each 64
-};
-
 /// Runs one stage on the CPU from the device's operands and compares.
+/// `options` say whose sums these are.
 llvm::Expected<OpComparison> compareOp(const ComparedOp &stage,
                                        const IntermediateArrays &arrays,
-                                       const TensorSums &sums);
+                                       const CompileOptions &options);
 
 /// How many leading elements of the first result of a stage are defined: rows
 /// beyond the last group of a grouped product belong to nobody.

@@ -49,7 +49,8 @@ const OperandForm &getOperandForm(MmaKind kind, MmaType type);
 /// loaded as bytes of two.
 const OperandForm &getDequantizedForm(MmaType type);
 
-/// A product of two operand types with scales.
+/// A product of two operand types with scales. Where operands are dequantized,
+/// `a` may be bf16 without.
 struct ProductForm {
   /// The instructions that multiply. Only `Tcgen05` takes the operands as they
   /// are; there `kind` is the instruction's, elsewhere it names the formats.

@@ -89,6 +89,9 @@ private:
 
 Side makeSide(Emitter &emitter, Value original, Value elements, Value scales) {
   Elements array = getElements(original, elements);
+  // Numbers are what they stand for.
+  if (!scales)
+    return {array, std::nullopt, {}, {}, {}, {}, {}};
   FormatArith &numbers = emitter.getNumbers();
   int64_t rank = cast<MemRefType>(elements.getType()).getRank();
   return {array,
@@ -99,6 +102,15 @@ Side makeSide(Emitter &emitter, Value original, Value elements, Value scales) {
           {},
           {},
           {}};
+}
+
+/// Of an operand that has scales.
+void checkScales(Emitter &emitter, StringRef name, const Side &side, Int rows,
+                 Int columns, int64_t blockSize,
+                 std::optional<Int> groups = {}) {
+  if (side.scales)
+    emitter.checkScales(name, *side.scales, side.elements, rows, columns,
+                        blockSize, groups);
 }
 
 struct MatmulOpLowering final : OpConversionPattern<MatmulOp> {
@@ -125,9 +137,8 @@ struct MatmulOpLowering final : OpConversionPattern<MatmulOp> {
       emitter.checkDim("b", b.elements, i, emitter.dim(a.elements, i));
       emitter.checkDim("outs", outArray, i, emitter.dim(a.elements, i));
     }
-    emitter.checkScales("a_scales", a.scales, a.elements, rows, k, blockSize);
-    emitter.checkScales("b_scales", b.scales, b.elements, columns, k,
-                        blockSize);
+    checkScales(emitter, "a_scales", a, rows, k, blockSize);
+    checkScales(emitter, "b_scales", b, columns, k, blockSize);
     emitter.checkDim("outs", outArray, rank - 2, rows);
     emitter.checkDim("outs", outArray, rank - 1, columns);
 
@@ -178,10 +189,8 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     emitter.checkMultiple("a", 1, k, blockSize);
     emitter.checkDim("b", b.elements, 0, groups);
     emitter.checkDim("b", b.elements, 2, k);
-    emitter.checkScales("a_scales", a.scales, a.elements, rows, k, blockSize,
-                        groups);
-    emitter.checkScales("b_scales", b.scales, b.elements, columns, k,
-                        blockSize);
+    checkScales(emitter, "a_scales", a, rows, k, blockSize, groups);
+    checkScales(emitter, "b_scales", b, columns, k, blockSize);
     Value scatter = adaptor.getScatter();
     emitter.checkDim(scatter ? "scatter" : "outs",
                      scatter
@@ -196,7 +205,8 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
                 op.getEpilogue());
     emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
       Side rowsOfGroup = a, own = b;
-      rowsOfGroup.scales = emitter.inGroup(a.scales, group);
+      if (a.scales)
+        rowsOfGroup.scales = emitter.inGroup(*a.scales, group);
       rowsOfGroup.firstRow = group.begin;
       own.batch = {group.number};
       product.emit(rowsOfGroup, own, group.end - group.begin, columns, k,
@@ -219,9 +229,8 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     emitter.checkDim("a", a.elements, 0, groups);
     emitter.checkDim("b", b.elements, 0, groups);
     emitter.checkDim("b", b.elements, 2, k);
-    emitter.checkScales("a_scales", a.scales, a.elements, rows, k, blockSize);
-    emitter.checkScales("b_scales", b.scales, b.elements, columns, k,
-                        blockSize);
+    checkScales(emitter, "a_scales", a, rows, k, blockSize);
+    checkScales(emitter, "b_scales", b, columns, k, blockSize);
     emitter.checkDim("outs", outArray, 0, groups);
     emitter.checkDim("outs", outArray, 1, rows);
     emitter.checkDim("outs", outArray, 2, columns);
@@ -255,10 +264,8 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     Elements outArray{out, emitter.getBuilder().getF32Type()};
     emitter.checkMultiple("a", 1, capacity, 128);
     emitter.checkDim("b", b.elements, 1, capacity);
-    emitter.checkScales("a_scales", a.scales, a.elements, rows, capacity,
-                        blockSize);
-    emitter.checkScales("b_scales", b.scales, b.elements, columns, capacity,
-                        blockSize);
+    checkScales(emitter, "a_scales", a, rows, capacity, blockSize);
+    checkScales(emitter, "b_scales", b, columns, capacity, blockSize);
     emitter.checkDim("outs", outArray, 0, groups);
     emitter.checkDim("outs", outArray, 1, rows);
     emitter.checkDim("outs", outArray, 2, columns);

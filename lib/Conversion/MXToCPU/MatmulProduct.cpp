@@ -41,6 +41,14 @@ Product::Product(Emitter &emitter, int64_t blockSize, Int maxK)
   sums = allocate({kKernelRows, kKernelColumns});
 }
 
+Value Product::loadValue(const Side &side, ArrayRef<Value> place) {
+  if (side.values)
+    return emitter.lookup(side.values, emitter.loadCode(side.elements, place));
+  FormatArith &numbers = emitter.getNumbers();
+  return numbers.widenToF64(
+      numbers.widenToF32(emitter.load(side.elements.memref, place)));
+}
+
 void Product::decode(const Side &side, Int first, int64_t count, Int end, Int k,
                      Value buffer,
                      llvm::function_ref<SmallVector<Value>(Int, Int)> place) {
@@ -57,17 +65,20 @@ void Product::decode(const Side &side, Int first, int64_t count, Int end, Int k,
       Int arrayBlock = block;
       if (side.firstK)
         arrayBlock = *side.firstK / blockSize + block;
-      Value scale = emitter.lookup(
-          side.scaleValues,
-          emitter.loadScale(side.scales, side.batch, arrayRow, arrayBlock));
+      Value scale;
+      if (side.scales)
+        scale = emitter.lookup(
+            side.scaleValues,
+            emitter.loadScale(*side.scales, side.batch, arrayRow, arrayBlock));
       Int begin = block * blockSize;
       emitter.loop(begin, (begin + blockSize).min(k), 1, [&](Int position) {
         SmallVector<Value> source(side.batch);
         source.append(
             {arrayRow, side.firstK ? *side.firstK + position : position});
-        Value value = emitter.lookup(side.values,
-                                     emitter.loadCode(side.elements, source));
-        store(arith::MulFOp::create(builder, loc, value, scale), row, position);
+        Value value = loadValue(side, source);
+        if (scale)
+          value = arith::MulFOp::create(builder, loc, value, scale);
+        store(value, row, position);
       });
     });
   });

@@ -14,11 +14,12 @@
 
 namespace mx::cpu {
 
-/// A or B: rows of elements with their scales. Row r and position k of the
-/// product are row firstRow + r and position firstK + k of the array.
+/// A or B: rows of elements with their scales, or of numbers without. Row r and
+/// position k of the product are row firstRow + r and position firstK + k of
+/// the array.
 struct Side {
   Elements elements;
-  Scales scales;
+  std::optional<Scales> scales;
   mlir::Value values, scaleValues; // decode tables
   llvm::SmallVector<mlir::Value> batch;
   std::optional<Int> firstRow, firstK;
@@ -40,6 +41,8 @@ private:
   decode(const Side &side, Int first, int64_t count, Int end, Int k,
          mlir::Value buffer,
          llvm::function_ref<llvm::SmallVector<mlir::Value>(Int, Int)> place);
+  /// What the element at a place stands for, without its scale.
+  mlir::Value loadValue(const Side &side, llvm::ArrayRef<mlir::Value> place);
   /// Leaves 4 x 8 sums in `sums`.
   void emitKernel(Int row, Int k);
 

@@ -13,6 +13,11 @@
 //              2 of each 8;
 //   rows       a warp has adjacent ones, where wgmma has 16 of each 64.
 //
+// An A of bf16 comes to shared memory by the copy engine, and wgmma reads it
+// there: its reduction is as in memory, and so is that of B. Where warps have
+// several blocks, its rows are loaded in boxes of 16, in the order in which
+// wgmma deals them out.
+//
 // Each pair of layouts below has equal numbers of threads and registers:
 // mxgpu.relabel_fragment goes from one to the other.
 //
@@ -31,11 +36,17 @@ int64_t getWgmmaWarpgroups(int64_t rows);
 
 class DequantizedLayouts {
 public:
-  DequantizedLayouts(WgmmaAttr mma, int64_t tileK) : mma(mma), tileK(tileK) {}
+  /// `readsA` says whether threads read A.
+  DequantizedLayouts(WgmmaAttr mma, int64_t tileK, bool readsA)
+      : mma(mma), tileK(tileK), readsA(readsA) {}
 
   /// A tile of A as threads read it, and as wgmma takes it.
   FragmentLayoutAttr getALoad() const;
   FragmentLayoutAttr getAOperand() const;
+  /// Where the copy engine loads A: rows of a box, and for each box of a tile in
+  /// shared memory the row where it begins.
+  int64_t getRowsOfBox() const;
+  llvm::SmallVector<int64_t> getFirstRows() const;
   /// A tile of B as threads read it, and where they write it.
   FragmentLayoutAttr getBLoad() const;
   FragmentLayoutAttr getBOperand() const;
@@ -51,6 +62,7 @@ private:
 
   WgmmaAttr mma;
   int64_t tileK;
+  bool readsA;
 };
 
 } // namespace mx::mxgpu

@@ -43,6 +43,9 @@ struct MatmulProblem {
   int64_t k = mlir::ShapedType::kDynamic;
   int64_t groups = 1;
 
+  /// Whether A is elements with scales. Without them it is bf16, which the
+  /// tensor core multiplies by a dequantized B.
+  bool hasScalesOfA() const { return !llvm::isa<mlir::BFloat16Type>(a); }
   int64_t getOutBits() const { return out.getIntOrFloatBitWidth(); }
   /// Elements of the reduction that one 512-byte tile of scales covers.
   int64_t getScaleTileK() const;
@@ -56,7 +59,8 @@ std::optional<MatmulProblem> getMatmulProblem(MatmulOpInterface op,
 /// are, and who fills and empties them. Null where there are none.
 struct MatmulBuffers {
   /// From the loads on, fields "a", "sfa", "b" and "sfb". Where operands are
-  /// dequantized in the kernel, those of B have a ring of their own.
+  /// dequantized in the kernel, those of B have a ring of their own. An A
+  /// without scales has no "sfa".
   RingType inputs, bInputs;
   RingType getBInputs() const { return bInputs ? bInputs : inputs; }
   /// From the threads that dequantize B to the tensor core, field "b".
@@ -102,6 +106,14 @@ inline constexpr int64_t kDequantizedTileK = 64;
 inline constexpr int64_t kDequantizedK = 16;
 /// Warps that dequantize B.
 inline constexpr int64_t kDequantizeWarps = 4;
+
+/// How the products of a reduction are added.
+struct ReductionSteps {
+  int64_t products; ///< that an instruction adds
+  int64_t count;    ///< instructions, each of which rounds the sum
+
+  ReductionSteps(const target::ProductForm &product, int64_t extent);
+};
 
 /// Answers of cluster launch control, of 16 bytes (PTX ISA,
 /// clusterlaunchcontrol.try_cancel), or work tiles of groups. There are two, so

@@ -27,8 +27,9 @@ static void checkOperands(ProductKernel &kernel, WorkPolicy &work, Value m,
   const target::ProductForm &form = kernel.product.problem.product;
   MatmulOpInterface op = kernel.product.op;
   Value aTiles = work.getRowTiles(m), bTiles = work.getColumnTiles(n);
-  requireScaleSizes(host, matrices.aScales, m, k, form.blockSize, aTiles,
-                    "a_scales");
+  if (matrices.aScales)
+    requireScaleSizes(host, matrices.aScales, m, k, form.blockSize, aTiles,
+                      "a_scales");
   requireScaleSizes(host, matrices.bScales, n, k, form.blockSize, bTiles,
                     "b_scales");
   requireRows(host, matrices.a, form.a->rowMultiple, form.a->alignment, "a");

@@ -89,6 +89,25 @@ static LogicalResult verifyResultForm(MatmulOpInterface op) {
          << unit << " columns on the GPU, found " << columns;
 }
 
+/// An A without scales is multiplied by weights that threads convert to bf16.
+static LogicalResult verifyNumbers(MatmulOpInterface op,
+                                   const target::TargetInfo &target) {
+  if (op.getAScales())
+    return success();
+  Type a = getElementTypeOrSelf(op.getA().getType());
+  if (target.mmaFamily != target::MmaFamily::Wgmma)
+    return op->emitOpError("expected a with scales on ")
+           << target.chip << ", found " << a
+           << ": quantize it by mx.quantize, or compile for sm_90a";
+  if (a.isBF16())
+    return success();
+  return op->emitOpError("expected a of bf16 on the GPU, found ")
+         << a
+         << ": the tensor core multiplies f16 by f16 only, and b is dequantized "
+            "to bf16; convert a to bf16, which rounds it, or to elements by "
+            "mx.quantize";
+}
+
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
                                              const target::TargetInfo &target) {
   if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
@@ -98,7 +117,6 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
        {std::tuple(op.getA(), op.getAScales(), "a"),
         std::tuple(op.getB(), op.getBScales(), "b")}) {
     auto type = cast<MemRefType>(operand.getType());
-    auto scaleType = cast<MemRefType>(scales.getType());
     // Each group of rows has a matrix b of its own.
     int64_t batch = op.getRaggedOrNone() == RaggedKind::Rows &&
                     (name[0] == 'b' || op.isMasked());
@@ -109,6 +127,9 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
                 "rows belong to groups";
     if (isGrouped && !type.getLayout().isIdentity())
       return emitLayoutError(op, type, name);
+    if (!scales)
+      continue;
+    auto scaleType = cast<MemRefType>(scales.getType());
     if (scaleType.getRank() != 5 + batch)
       return op->emitOpError("expected scales of ")
              << name << " in layout sf_128x4 on the GPU, found " << scaleType
@@ -119,6 +140,8 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
              << "slice of others, " << scaleType
              << ": make them an argument of their own";
   }
+  if (failed(verifyNumbers(op, target)))
+    return failure();
   std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
   if (!problem)
     return op->emitOpError("expected operands that the tensor core multiplies, "

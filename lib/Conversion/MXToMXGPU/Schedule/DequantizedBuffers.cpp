@@ -4,7 +4,7 @@
 //
 // Tiles of A go from shared memory to the registers of those who multiply,
 // tiles of B through threads that dequantize them to a second ring, from which
-// wgmma reads.
+// wgmma reads. It reads an A of bf16 where the loads put it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,19 @@ struct DequantizedTypes : BufferTypes {
                            isSwizzled ? getSwizzle(bytes) : mxgpu::Swizzle::None);
   }
 
+  /// As wgmma reads it.
+  BufferType getNumbers(int64_t rows) const {
+    Type type = BFloat16Type::get(context);
+    return BufferType::get(
+        context, Space::Smem, {rows, tileK}, type,
+        getSwizzle(tileK * type.getIntOrFloatBitWidth() / 8));
+  }
+
   RingType getAInputs() const {
+    if (!problem.hasScalesOfA())
+      return getRing(fields.stages, {"a"}, {getNumbers(tileM)},
+                     {AsyncKind::Tma}, {AsyncKind::Wgmma, getThreads()},
+                     Scope::Cta);
     return getRing(
         fields.stages, {"a", "sfa"},
         {getInput(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
@@ -55,11 +67,7 @@ struct DequantizedTypes : BufferTypes {
   }
 
   RingType getOperands() const {
-    Type type = BFloat16Type::get(context);
-    auto tile =
-        BufferType::get(context, Space::Smem, {tileN, tileK}, type,
-                        getSwizzle(tileK * type.getIntOrFloatBitWidth() / 8));
-    return getRing(fields.operandStages, {"b"}, {tile},
+    return getRing(fields.operandStages, {"b"}, {getNumbers(tileN)},
                    {AsyncKind::Threads, kDequantizeWarps * target::kWarpSize},
                    {AsyncKind::Wgmma, getThreads()}, Scope::Cta);
   }
@@ -75,7 +83,9 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
   buffers.bInputs = types.getBInputs();
   buffers.operands = types.getOperands();
   buffers.mma = types.getMma();
-  buffers.sums = DequantizedLayouts(types.getMma(), types.tileK).getResult();
+  buffers.sums = DequantizedLayouts(types.getMma(), types.tileK,
+                                    problem.hasScalesOfA())
+                     .getResult();
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
     buffers.staging = types.getStaging(buffers.sums);

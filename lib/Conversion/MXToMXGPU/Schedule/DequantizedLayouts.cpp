@@ -62,6 +62,26 @@ FragmentLayoutAttr DequantizedLayouts::getAOperand() const {
                                  digits.values);
 }
 
+/// Rows of a warp in a block.
+static constexpr int64_t kWarpRows = target::kWgmmaM / target::kWarpGroupWarps;
+
+int64_t DequantizedLayouts::getRowsOfBox() const {
+  return readsA || getBlocks() == 1 ? mma.getM() : kWarpRows;
+}
+
+SmallVector<int64_t> DequantizedLayouts::getFirstRows() const {
+  if (getRowsOfBox() == mma.getM())
+    return {0};
+  SmallVector<int64_t> rows;
+  int64_t blocks = getBlocks();
+  for (int64_t group = 0; group < getWarpgroups(); ++group)
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t warp = 0; warp < target::kWarpGroupWarps; ++warp)
+        rows.push_back(group * target::kWgmmaM * blocks +
+                       (warp * blocks + block) * kWarpRows);
+  return rows;
+}
+
 /// A row for each thread, or half of one where there are fewer rows.
 FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
   int64_t perThread = std::min(mma.getN(), kThreads),
@@ -74,6 +94,11 @@ FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
 FragmentLayoutAttr DequantizedLayouts::getBOperand() const {
   int64_t perThread = std::min(mma.getN(), kThreads),
           shared = kThreads / perThread;
+  if (!readsA)
+    return get(
+        {rows(2, 1), rows(4, 8), rows(4, 2), rows(perThread / 32, 32),
+         columns(shared, tileK / shared)},
+        {columns(tileK / shared, 1), rows(mma.getN() / perThread, perThread)});
   return get({rows(2, 1), rows(4, 8), rows(4, 2), rows(perThread / 32, 32),
               columns(shared, 8 / shared)},
              {columns(2, 1), columns(2, 8), columns(tileK / 16, 16),

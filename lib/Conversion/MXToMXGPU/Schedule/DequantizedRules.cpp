@@ -66,9 +66,12 @@ checkAbsent(const ScheduleFields &fields, const target::TargetInfo &target) {
 /// A thread's sums, what it has of A and of B, and room for addresses. All
 /// warpgroups together have the registers of an SM.
 SmallVector<int64_t>
-mx::mxgpu::getDequantizedRegisters(const ScheduleFields &fields) {
+mx::mxgpu::getDequantizedRegisters(const MatmulProblem &problem,
+                                   const ScheduleFields &fields) {
   if (fields.tile[0] < 2 * target::kWgmmaM)
     return {216, 128, 40};
+  if (!problem.hasScalesOfA()) // nothing of A
+    return {168, 136, 40};
   if (fields.tile[1] > target::kWarpGroupSize) // two rows of B a thread
     return {184, 104, 40};
   return {200, 72, 40};
@@ -87,21 +90,28 @@ mx::mxgpu::checkDequantizedRegisters(const ScheduleFields &fields) {
       {}};
 }
 
+/// How many rows a tile must have, for reasons other than registers.
+static std::optional<ScheduleError> checkRows(const MatmulProblem &problem,
+                                              int64_t rows) {
+  // Groups begin anywhere, and their scales at whole tiles; a unit writes whole
+  // tiles of scales.
+  bool readsTiles =
+      problem.ragged != RaggedKind::None && problem.hasScalesOfA();
+  if ((readsTiles || problem.isQuantized) && rows % kScaleTileRows != 0)
+    return ScheduleError{
+        llvm::formatv("expected a tile of 128 or 256 rows with {0}, found {1}",
+                      readsTiles ? "groups" : "a quantized result", rows),
+        {}};
+  return std::nullopt;
+}
+
 std::optional<ScheduleError>
 mx::mxgpu::checkDequantizedSchedule(const MatmulProblem &problem,
                                     const ScheduleFields &fields,
                                     const target::TargetInfo &target) {
   if (auto error = checkTile(fields))
     return error;
-  // Groups begin anywhere, and their scales at whole tiles; a unit writes whole
-  // tiles of scales.
-  bool isGrouped = problem.ragged != RaggedKind::None;
-  if ((isGrouped || problem.isQuantized) &&
-      fields.tile[0] % kScaleTileRows != 0)
-    return ScheduleError{
-        llvm::formatv("expected a tile of 128 or 256 rows with {0}, found {1}",
-                      isGrouped ? "groups" : "a quantized result",
-                      fields.tile[0]),
-        {}};
+  if (auto error = checkRows(problem, fields.tile[0]))
+    return error;
   return checkAbsent(fields, target);
 }

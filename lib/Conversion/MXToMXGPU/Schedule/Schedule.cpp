@@ -31,7 +31,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   auto outType = cast<ShapedType>(op.getResultTensor().getType());
   auto a = getMmaType(aType.getElementType());
   auto b = getMmaType(bType.getElementType());
-  auto scales = getScaleFormat(getElementTypeOrSelf(op.getAScales().getType()));
+  auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
   if (!a || !b || !scales)
     return std::nullopt;
   auto product = target::lookupProduct(target.mmaFamily, *a, *b,
@@ -42,7 +42,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.product = *product;
   problem.a = aType.getElementType();
   problem.b = bType.getElementType();
-  problem.scales = getElementTypeOrSelf(op.getAScales().getType());
+  problem.scales = getElementTypeOrSelf(op.getBScales().getType());
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
@@ -70,6 +70,15 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   if (Value offsets = op.getGroupOffsets())
     problem.groups = cast<ShapedType>(offsets.getType()).getDimSize(0);
   return problem;
+}
+
+ReductionSteps::ReductionSteps(const target::ProductForm &product,
+                               int64_t extent) {
+  bool isBlockScaled = product.family == target::MmaFamily::Tcgen05;
+  products = isBlockScaled ? target::getInfo(product.kind).k : kDequantizedK;
+  // All instructions of a dequantized tile share its elements, however few.
+  int64_t shared = isBlockScaled ? products : kDequantizedTileK;
+  count = ceilDiv(extent, shared) * (shared / products);
 }
 
 std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {

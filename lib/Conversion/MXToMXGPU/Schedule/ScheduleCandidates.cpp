@@ -215,7 +215,7 @@ void Candidates::addDequantized() {
     for (int64_t columns : {64, 128, 256}) {
       ScheduleFields fields;
       fields.tile = {rows, columns, kDequantizedTileK};
-      fields.registers = getDequantizedRegisters(fields);
+      fields.registers = getDequantizedRegisters(problem, fields);
       forEachSplit(fields,
                    [&](ScheduleFields fields, bool) { addRasters(fields); });
     }

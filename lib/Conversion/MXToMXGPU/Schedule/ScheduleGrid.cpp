@@ -18,10 +18,12 @@ int64_t mx::mxgpu::orAssumed(int64_t size) {
                                      : std::max<int64_t>(size, 1);
 }
 
+/// Of a matrix with scales, or of bf16 without.
 static int64_t getMatrixBytes(int64_t rows, int64_t k, target::MmaType type,
                               int64_t blockSize) {
+  bool hasScales = type != target::MmaType::BF16;
   return ceilDiv(rows * k * target::getBits(type), 8) +
-         rows * ceilDiv(k, blockSize);
+         (hasScales ? rows * ceilDiv(k, blockSize) : 0);
 }
 
 /// Groups of rows, each of which has whole tiles.

@@ -32,7 +32,8 @@ std::optional<ScheduleError>
 checkDequantizedRegisters(const ScheduleFields &fields);
 /// Those of each kind of threads that suit a tile.
 llvm::SmallVector<int64_t>
-getDequantizedRegisters(const ScheduleFields &fields);
+getDequantizedRegisters(const MatmulProblem &problem,
+                        const ScheduleFields &fields);
 
 } // namespace mx::mxgpu
 

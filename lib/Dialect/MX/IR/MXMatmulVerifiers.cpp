@@ -14,11 +14,28 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::detail;
 
+static bool isNumber(Type type) { return isa<BFloat16Type, Float16Type>(type); }
+
+/// Numbers of 16 bits have no scales; elements have.
+static LogicalResult verifyScalesOfA(MatmulOpInterface op, const Named &a) {
+  if (isNumber(a.elementType()) != bool(op.getAScales()))
+    return success();
+  if (!op.getAScales())
+    return errorAt(op, a) << "expected a of bf16 or f16 without a_scales, "
+                             "found "
+                          << a.elementType()
+                          << ": give the scales of its blocks";
+  return errorAt(op, a) << "expected no a_scales with a of "
+                        << a.elementType()
+                        << ", which is multiplied as it is, found them";
+}
+
 /// Both operands have scales of one type, and NVFP4's rules hold for both.
-template <typename OpTy>
-static LogicalResult verifyOperandTypes(OpTy op, const Named &a,
+static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
                                         const Named &b) {
   Named sa{op.getAScales(), "a_scales"}, sb{op.getBScales(), "b_scales"};
+  if (!sa.value)
+    return verifyBlock(op, b, sb.elementType(), op.getBlockSize());
   if (sa.elementType() != sb.elementType())
     return errorAt(op, sb) << "expected b_scales of type " << sa.elementType()
                            << " like a_scales, found " << sb.elementType()
@@ -38,6 +55,24 @@ static SmallVector<int64_t> getScaleShape(const Named &elements,
   return shape;
 }
 
+/// Shape and layout of the scales that an operand has.
+static LogicalResult verifyScales(MatmulOpInterface op, const Named &scales,
+                                  const Named &elements, RaggedKind ragged,
+                                  int64_t groups) {
+  if (!scales.value)
+    return success();
+  return verifyScaleShape(op, scales,
+                          getScaleShape(elements, op.getBlockSize()), ragged,
+                          groups);
+}
+static LogicalResult verifyLayout(MatmulOpInterface op, const Named &scales,
+                                  const Named &elements, RaggedKind ragged,
+                                  int64_t groups) {
+  if (!scales.value)
+    return success();
+  return verifyScaleLayout(op, scales, elements.rank(), ragged, groups);
+}
+
 LogicalResult MatmulOp::verify() {
   // matmul C1
   if (failed(verifyForm(*this)))
@@ -51,6 +86,9 @@ LogicalResult MatmulOp::verify() {
   // matmul C3
   if (failed(verifyMinRank(*this, a)) || failed(verifyRank(*this, b, rank)) ||
       failed(verifyRank(*this, out, rank)))
+    return failure();
+  // matmul C14
+  if (failed(verifyScalesOfA(*this, a)))
     return failure();
   // matmul C4
   if (failed(verifyOperandTypes(*this, a, b)))
@@ -73,14 +111,12 @@ LogicalResult MatmulOp::verify() {
       failed(verifyDim(*this, out, rank - 1, b.dim(rank - 2))))
     return failure();
   // matmul C9
-  if (failed(verifyScaleShape(*this, sa, getScaleShape(a, getBlockSize()),
-                              RaggedKind::None, 0)) ||
-      failed(verifyScaleShape(*this, sb, getScaleShape(b, getBlockSize()),
-                              RaggedKind::None, 0)))
+  if (failed(verifyScales(*this, sa, a, RaggedKind::None, 0)) ||
+      failed(verifyScales(*this, sb, b, RaggedKind::None, 0)))
     return failure();
   // matmul C10
-  if (failed(verifyScaleLayout(*this, sa, rank, RaggedKind::None, 0)) ||
-      failed(verifyScaleLayout(*this, sb, rank, RaggedKind::None, 0)))
+  if (failed(verifyLayout(*this, sa, a, RaggedKind::None, 0)) ||
+      failed(verifyLayout(*this, sb, b, RaggedKind::None, 0)))
     return failure();
   // matmul C11
   if (failed(verifyNoEncoding(*this, a)) ||
@@ -191,6 +227,12 @@ LogicalResult GroupedMatmulOp::verify() {
       failed(verifyRank(*this, b, rows ? 3 : 2)) ||
       failed(verifyRank(*this, out, rows && !getMasked() ? 2 : 3)))
     return failure();
+  // grouped_matmul C20
+  if (failed(verifyScalesOfA(*this, a)))
+    return failure();
+  if (!getAScales() && !rows)
+    return emitOpError("expected ragged = rows with a of bf16 or f16, found "
+                       "reduction: quantize both operands");
   // grouped_matmul C5
   if (failed(verifyOperandTypes(*this, a, b)))
     return failure();
@@ -226,14 +268,12 @@ LogicalResult GroupedMatmulOp::verify() {
   RaggedKind raggedB = rows ? RaggedKind::None : RaggedKind::Reduction;
   RaggedKind raggedA = getMasked() ? RaggedKind::None : getRagged();
   // grouped_matmul C10
-  if (failed(verifyScaleShape(*this, sa, getScaleShape(a, getBlockSize()),
-                              raggedA, groups)) ||
-      failed(verifyScaleShape(*this, sb, getScaleShape(b, getBlockSize()),
-                              raggedB, groups)))
+  if (failed(verifyScales(*this, sa, a, raggedA, groups)) ||
+      failed(verifyScales(*this, sb, b, raggedB, groups)))
     return failure();
   // grouped_matmul C11
-  if (failed(verifyScaleLayout(*this, sa, a.rank(), raggedA, groups)) ||
-      failed(verifyScaleLayout(*this, sb, b.rank(), raggedB, groups)))
+  if (failed(verifyLayout(*this, sa, a, raggedA, groups)) ||
+      failed(verifyLayout(*this, sb, b, raggedB, groups)))
     return failure();
   // grouped_matmul C12
   if (failed(verifyElementEncoding(*this, a, raggedA, groups)) ||

@@ -42,12 +42,12 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
     if (is(dequantize.getScalesMutable()))
       return {dequantize.getInput(), dequantize.getBlockSize()};
   } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    if (is(matmul.getAScalesMutable()))
+    if (matmul.getAScales() && is(matmul.getAScalesMutable()[0]))
       return {matmul.getA(), matmul.getBlockSize()};
     if (is(matmul.getBScalesMutable()))
       return {matmul.getB(), matmul.getBlockSize()};
   } else if (auto grouped = dyn_cast<GroupedMatmulOp>(op)) {
-    if (is(grouped.getAScalesMutable()))
+    if (grouped.getAScales() && is(grouped.getAScalesMutable()[0]))
       return {grouped.getA(), grouped.getBlockSize()};
     if (is(grouped.getBScalesMutable()))
       return {grouped.getB(), grouped.getBlockSize()};

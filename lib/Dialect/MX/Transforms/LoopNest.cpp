@@ -145,8 +145,8 @@ LoopNest mx::tiling::getLoopNest(MatmulOp op) {
   int64_t m = batch, n = batch + 1, k = batch + 2;
   LoopNest nest = makeNest(batch, {"M", "N", "K"});
   nest.add(op.getAMutable(), withBatch(batch, {m, k}));
-  nest.addScales(op.getAScalesMutable(), withBatch(batch, {m, k}),
-                 op.getBlockSize());
+  for (OpOperand &scales : op.getAScalesMutable())
+    nest.addScales(scales, withBatch(batch, {m, k}), op.getBlockSize());
   nest.add(op.getBMutable(), withBatch(batch, {n, k}));
   nest.addScales(op.getBScalesMutable(), withBatch(batch, {n, k}),
                  op.getBlockSize());
@@ -182,7 +182,8 @@ LoopNest mx::tiling::getLoopNest(GroupedMatmulOp op) {
   SmallVector<int64_t> sa = a;
   if (rows)
     sa[sa.size() - 2] = DimMap::kWhole;
-  nest.addScales(op.getAScalesMutable(), sa, op.getBlockSize());
+  for (OpOperand &scales : op.getAScalesMutable())
+    nest.addScales(scales, sa, op.getBlockSize());
   nest.addScales(op.getBScalesMutable(), b, op.getBlockSize());
   if (op.getResultScales()) {
     SmallVector<int64_t> sc = c;

@@ -1039,7 +1039,7 @@ func.func @relayout_c10_groups(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_
 
 // -----
 func.func @matmul_input_type(%a: tensor<256x512xi8>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
-  // expected-error @below {{'mx.matmul' op operand #0 must be ranked tensor or memref of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements, but got 'tensor<256x512xi8>'}}
+  // expected-error @below {{'mx.matmul' op operand #0 must be ranked tensor or memref of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements, or bf16 or f16, but got 'tensor<256x512xi8>'}}
   %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xi8>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
   return
 }
@@ -1496,6 +1496,59 @@ func.func @grouped_matmul_c19(%a: tensor<64x896xf8E4M3FN>, %sa: tensor<64x28xf8E
 func.func @grouped_matmul_c19_matrices(%a: tensor<4x75x64xf8E4M3FN>, %sa: tensor<4x75x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<4x80x48xbf16>, %g: tensor<4xi32>) {
   // expected-error @below {{'mx.grouped_matmul' op expected dimension 1 of outs to be 75, found 80}}
   %r = mx.grouped_matmul ragged = rows masked ins(%a, %sa, %b, %sb : tensor<4x75x64xf8E4M3FN>, tensor<4x75x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x80x48xbf16>) -> tensor<4x80x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @matmul_c14(%a: tensor<64x64xf8E4M3FN>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected a of bf16 or f16 without a_scales, found 'f8E4M3FN': give the scales of its blocks}}
+  %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xf8E4M3FN>, tensor<48x64xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @matmul_c14_scales(%a: tensor<64x64xbf16>, %sa: tensor<64x2xf8E8M0FNU>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected no a_scales with a of 'bf16', which is multiplied as it is, found them}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x64xbf16>, tensor<64x2xf8E8M0FNU>, tensor<48x64xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b_scales is defined here}}
+func.func @matmul_c9_weights(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x3xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 1 of b_scales to be 2, found 3}}
+  %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<48x64xf8E4M3FN>, tensor<48x3xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+func.func @matmul_operands(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{expected a, its scales unless it is bf16 or f16, b and its scales, found 2 operands}}
+  %r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xf8E4M3FN>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+func.func @matmul_operand_types(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{expected 3 types, found 2}}
+  %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<48x64xf8E4M3FN>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @grouped_matmul_c20(%a: tensor<300x64xf8E4M3FN>, %b: tensor<4x48x64xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected a of bf16 or f16 without a_scales, found 'f8E4M3FN': give the scales of its blocks}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<4x48x64xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) -> tensor<300x48xf32>
+  return
+}
+
+// -----
+func.func @grouped_matmul_c20_reduction(%a: tensor<64x896xbf16>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with a of bf16 or f16, found reduction: quantize both operands}}
+  %r = mx.grouped_matmul ragged = reduction ins(%a, %b, %sb : tensor<64x896xbf16>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
   return
 }
 

@@ -155,6 +155,32 @@ func.func @matmul(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU>,
   return %c : tensor<256x128xbf16>
 }
 
+// Activations of 16 bits have no scales.
+// CHECK-LABEL: func @matmul_weights
+// CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x512xbf16>, tensor<128x512xf4E2M1FN>, tensor<128x16xf8E8M0FNU>)
+// CHECK-SAME:      outs({{.*}} : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+// CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x512xf16>, tensor<128x512xf4E2M1FN>, tensor<128x32xf8E4M3FN>)
+// CHECK-SAME:      block_size = 16
+func.func @matmul_weights(%x: tensor<?x512xbf16>, %h: tensor<?x512xf16>, %w: tensor<128x512xf4E2M1FN>,
+                          %sw: tensor<128x16xf8E8M0FNU>, %nw: tensor<128x32xf8E4M3FN>,
+                          %init: tensor<?x128xbf16>) -> (tensor<?x128xbf16>, tensor<?x128xbf16>) {
+  %y = mx.matmul ins(%x, %w, %sw : tensor<?x512xbf16>, tensor<128x512xf4E2M1FN>, tensor<128x16xf8E8M0FNU>)
+      outs(%init : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+  %z = mx.matmul ins(%h, %w, %nw : tensor<?x512xf16>, tensor<128x512xf4E2M1FN>, tensor<128x32xf8E4M3FN>)
+      outs(%init : tensor<?x128xbf16>) block_size = 16 -> tensor<?x128xbf16>
+  return %y, %z : tensor<?x128xbf16>, tensor<?x128xbf16>
+}
+
+// CHECK-LABEL: func @grouped_matmul_weights
+// CHECK:         mx.grouped_matmul ragged = rows masked ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<4x?x64xbf16>, tensor<4x48x64xf6E2M3FN>, tensor<4x48x2xf8E8M0FNU>)
+func.func @grouped_matmul_weights(%x: tensor<4x?x64xbf16>, %w: tensor<4x48x64xf6E2M3FN>, %sw: tensor<4x48x2xf8E8M0FNU>,
+                                  %o: tensor<4xi32>, %init: tensor<4x?x48xf32>) -> tensor<4x?x48xf32> {
+  %y = mx.grouped_matmul ragged = rows masked
+      ins(%x, %w, %sw : tensor<4x?x64xbf16>, tensor<4x48x64xf6E2M3FN>, tensor<4x48x2xf8E8M0FNU>)
+      offsets(%o : tensor<4xi32>) outs(%init : tensor<4x?x48xf32>) -> tensor<4x?x48xf32>
+  return %y : tensor<4x?x48xf32>
+}
+
 // CHECK-LABEL: func @matmul_mixed
 // CHECK:         mx.matmul ins({{[^:]*}} : memref<2x?x?xf8E5M2>, memref<2x?x?xf8E8M0FNU>, memref<2x?x?xf4E2M1FN>, memref<2x?x?x32x4x4xf8E8M0FNU>)
 // CHECK-SAME:      alpha(%{{[^ ,)]+}}) outs(%{{[^ ,)]+}} : memref<2x?x?xf32>) accumulate{{$}}

@@ -21,6 +21,19 @@ func.func @in_place(%a: tensor<256x64xf8E4M3FN>, %sa: tensor<2x1x32x4x4xf8E8M0FN
 
 // -----
 
+// Activations without scales.
+// CHECK-LABEL: func @weights(
+// CHECK-NOT:     memref.alloc
+// CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : memref<256x64xbf16>, memref<128x64xf8E4M3FN>, memref<1x1x32x4x4xf8E8M0FNU>) outs(%{{.*}} : memref<256x128xbf16>){{$}}
+func.func @weights(%x: tensor<256x64xbf16>, %w: tensor<128x64xf8E4M3FN>, %ws: tensor<1x1x32x4x4xf8E8M0FNU>,
+                   %init: tensor<256x128xbf16>) -> tensor<256x128xbf16> {
+  %y = mx.matmul ins(%x, %w, %ws : tensor<256x64xbf16>, tensor<128x64xf8E4M3FN>, tensor<1x1x32x4x4xf8E8M0FNU>)
+      outs(%init : tensor<256x128xbf16>) -> tensor<256x128xbf16>
+  return %y : tensor<256x128xbf16>
+}
+
+// -----
+
 // The whole job: each destination becomes one buffer.
 // CHECK-LABEL: func @quantize_and_multiply
 // CHECK-COUNT-2: memref.alloc

@@ -216,3 +216,42 @@ func.func @dense(%a: !a, %as: !as, %bias: tensor<256xf32>, %r: !y) -> !y {
   } -> !y
   return %w : !y
 }
+
+// -----
+
+!x = tensor<?x256xbf16>
+!w = tensor<8x512x256xf4E2M1FN>
+!ws = tensor<8x512x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<?x512xbf16>
+!o = tensor<8xi32>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Activations without scales stay as they are: what quantizes them elsewhere,
+// or made them from elements, is not the product's. What follows is.
+// CHECK-LABEL: func @weights(
+// CHECK:         %[[X:.*]] = mx.dequantize
+// CHECK:         mx.grouped_matmul ragged = rows ins(%[[X]], %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x256xbf16>,
+// CHECK-SAME:      epilogue {
+// CHECK:         arith.negf
+// CHECK:         mx.quantize ins(%[[X]]
+func.func @weights(%e: tensor<?x256xf8E4M3FN>, %s: tensor<?x8xf8E8M0FNU>, %w: !w, %ws: !ws, %o: !o)
+    -> (!y, tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>) {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %e, %c0 : tensor<?x256xf8E4M3FN>
+  %x0 = tensor.empty(%t) : !x
+  %x = mx.dequantize ins(%e, %s : tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>) outs(%x0 : !x) -> !x
+  %y0 = tensor.empty(%t) : !y
+  %y = mx.grouped_matmul ragged = rows ins(%x, %w, %ws : !x, !w, !ws)
+      offsets(%o : !o) outs(%y0 : !y) -> !y
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y : !y) outs(%y0 : !y) {
+  ^bb0(%v: bf16, %out: bf16):
+    %n = arith.negf %v : bf16
+    linalg.yield %n : bf16
+  } -> !y
+  %q0 = tensor.empty(%t) : tensor<?x256xf8E4M3FN>
+  %q1 = tensor.empty(%t) : tensor<?x8xf8E8M0FNU>
+  %q:2 = mx.quantize ins(%x : !x) outs(%q0, %q1 : tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>)
+      -> tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>
+  return %z, %q#0, %q#1 : !y, tensor<?x256xf8E4M3FN>, tensor<?x8xf8E8M0FNU>
+}

@@ -34,6 +34,30 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
+// Activations have no scales to slice.
+// CHECK-LABEL: func @matmul_weights(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<256x512xbf16>, %[[W:[^:]*]]: tensor<96x512xf8E4M3FN>, %[[WS:[^:]*]]: tensor<96x16xf8E8M0FNU>
+// CHECK-DAG:         %[[TX:.*]] = tensor.extract_slice %[[X]][%[[I:[^ ,]+]], 0] [64, 512] [1, 1]
+// CHECK-DAG:         %[[TW:.*]] = tensor.extract_slice %[[W]][%[[J:[^ ,]+]], 0] [48, 512] [1, 1]
+// CHECK-DAG:         %[[TWS:.*]] = tensor.extract_slice %[[WS]][%[[J]], 0] [48, 16] [1, 1]
+// CHECK:             mx.matmul ins(%[[TX]], %[[TW]], %[[TWS]] :
+func.func @matmul_weights(%x: tensor<256x512xbf16>, %w: tensor<96x512xf8E4M3FN>, %ws: tensor<96x16xf8E8M0FNU>,
+                          %init: tensor<256x96xbf16>) -> tensor<256x96xbf16> {
+  %c = mx.matmul ins(%x, %w, %ws : tensor<256x512xbf16>, tensor<96x512xf8E4M3FN>, tensor<96x16xf8E8M0FNU>)
+      outs(%init : tensor<256x96xbf16>) -> tensor<256x96xbf16>
+  return %c : tensor<256x96xbf16>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["mx.matmul"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loops:2 = transform.structured.tile_using_for %op tile_sizes [64, 48, 0]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+
+// -----
+
 // Materialized scales are sliced in tiles of 128 rows and 4 blocks; the last
 // tile of rows is a part of one. A product that accumulates has partial sums.
 // CHECK-LABEL: func @matmul_materialized(

@@ -18,7 +18,8 @@ def MX_MatmulOpInterface : OpInterface<"MatmulOpInterface"> {
   }];
   let methods = [
     MX_Getter<"::mlir::Value", "getA", "The left operand's elements.">,
-    MX_Getter<"::mlir::Value", "getAScales", "Their scales.">,
+    MX_Getter<"::mlir::Value", "getAScales",
+              "Their scales, or null where they are bf16 or f16.">,
     MX_Getter<"::mlir::Value", "getB", "The right operand's elements.">,
     MX_Getter<"::mlir::Value", "getBScales", "Their scales.">,
     MX_Getter<"::mlir::Value", "getAlpha",

@@ -21,6 +21,9 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     row and column in the matrix to the stored element; without it the
     accumulator is rounded to the element type of `outs`.
 
+    Without `a_scales` A is bf16 or f16 and multiplied as it is: activations
+    with quantized weights B.
+
     Example:
 
     ```mlir
@@ -34,10 +37,14 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
           %y = arith.truncf %half : f32 to bf16
           mx.yield %y : bf16
         }
+
+    %y = mx.matmul ins(%x, %w, %sw : tensor<?x512xbf16>,
+          tensor<128x512xf4E2M1FN>, tensor<128x16xf8E8M0FNU>)
+        outs(%out : tensor<?x128xbf16>) -> tensor<?x128xbf16>
     ```
   }];
   let arguments = (ins
-    MX_FloatElementTensorOrMemRef:$a, MX_ScaleTensorOrMemRef:$a_scales,
+    MX_LeftOperandTensorOrMemRef:$a, Optional<MX_ScaleTensorOrMemRef>:$a_scales,
     MX_FloatElementTensorOrMemRef:$b, MX_ScaleTensorOrMemRef:$b_scales,
     Optional<F32>:$alpha,
     Variadic<MX_FloatTensorOrMemRef>:$outs,
@@ -46,8 +53,8 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
   let assemblyFormat = [{
-    `ins` `(` $a `,` $a_scales `,` $b `,` $b_scales `:`
-      type($a) `,` type($a_scales) `,` type($b) `,` type($b_scales) `)`
+    `ins` `(` custom<ScaledOperands>($a, $a_scales, $b, $b_scales,
+      type($a), type($a_scales), type($b), type($b_scales)) `)`
     (`alpha` `(` $alpha^ `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     (`block_size` `=` $block_size^)? (`accumulate` $accumulate^)?
@@ -148,7 +155,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     ```
   }];
   let arguments = (ins
-    MX_FloatElementTensorOrMemRef:$a, MX_ScaleTensorOrMemRef:$a_scales,
+    MX_LeftOperandTensorOrMemRef:$a, Optional<MX_ScaleTensorOrMemRef>:$a_scales,
     MX_FloatElementTensorOrMemRef:$b, MX_ScaleTensorOrMemRef:$b_scales,
     MX_Offsets:$offsets,
     Optional<F32>:$alpha,
@@ -164,8 +171,8 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
   let regions = (region VariadicRegion<SizedRegion<1>>:$epilogue);
   let assemblyFormat = [{
     `ragged` `=` $ragged (`masked` $masked^)?
-    `ins` `(` $a `,` $a_scales `,` $b `,` $b_scales `:`
-      type($a) `,` type($a_scales) `,` type($b) `,` type($b_scales) `)`
+    `ins` `(` custom<ScaledOperands>($a, $a_scales, $b, $b_scales,
+      type($a), type($a_scales), type($b), type($b_scales)) `)`
     `offsets` `(` $offsets `:` type($offsets) `)`
     (`alpha` `(` $alpha^ `)`)?
     (`scatter` `(` $scatter^ `:` type($scatter) `)`)?

@@ -20,7 +20,7 @@ using namespace mx::mxgpu;
 
 void DequantizedMainLoop::addOperands(KernelArguments &signature) {
   signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
-                                          "a", product.getARows()));
+                                          "a", layouts.getRowsOfBox()));
   signature.add(Arg::BMap, encodeElements(matrices.b, product.buffers.bInputs,
                                           "b", b.getBoxRows()));
   addScales(signature);
@@ -86,12 +86,10 @@ Value DequantizedMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
       blockSize);
 }
 
-Value DequantizedMainLoop::multiply(ForEachWorkTileOp unit) {
-  OpBuilder::InsertionGuard guard(body);
-  auto sums = FragmentType::get(body.getF32Type(), layouts.getSums());
-  Value zero = ZeroFragmentOp::create(body, sums);
-  ForEachKOp step = forEachTile(unit, zero);
-  auto stage = ConsumerWaitOp::create(body, inputs);
+Value DequantizedMainLoop::getTileOfA(ForEachWorkTileOp unit, ForEachKOp step,
+                                      ConsumerWaitOp stage) {
+  if (!product.problem.hasScalesOfA())
+    return stage.getBuffer("a");
   // Low tiles begin within a tile of scales.
   Value row = body.index(0);
   if (schedule.getTileM() % kScaleTileRows)
@@ -99,11 +97,20 @@ Value DequantizedMainLoop::multiply(ForEachWorkTileOp unit) {
                                  body.index(kScaleTileRows));
   Value a = dequantize(stage, "a", "sfa", product.problem.a, layouts.getALoad(),
                        row, step);
-  Value aOperand = RelabelFragmentOp::create(
+  return RelabelFragmentOp::create(
       body, FragmentType::get(body.getBF16Type(), layouts.getAOperand()), a);
+}
+
+Value DequantizedMainLoop::multiply(ForEachWorkTileOp unit) {
+  OpBuilder::InsertionGuard guard(body);
+  auto sums = FragmentType::get(body.getF32Type(), layouts.getSums());
+  Value zero = ZeroFragmentOp::create(body, sums);
+  ForEachKOp step = forEachTile(unit, zero);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  Value a = getTileOfA(unit, step, stage);
   auto tile = ConsumerWaitOp::create(body, operands);
   Value started =
-      MmaOp::create(body, sums, product.buffers.mma, aOperand,
+      MmaOp::create(body, sums, product.buffers.mma, a,
                     tile.getBuffer("b"), /*a_scales=*/Value(),
                     /*b_scales=*/Value(), step.getRegionIterArgs()[0],
                     /*a_row=*/Value(), /*b_offset=*/Value(),
@@ -112,6 +119,8 @@ Value DequantizedMainLoop::multiply(ForEachWorkTileOp unit) {
           .getSums();
   Value next = MmaWaitOp::create(body, started, /*pending=*/0);
   ConsumerReleaseOp::create(body, tile.getStage());
+  if (!product.problem.hasScalesOfA())
+    ConsumerReleaseOp::create(body, stage.getStage());
   step.getYield().getValuesMutable().assign(next);
   return step.getResult(0);
 }
@@ -163,6 +172,22 @@ void DequantizedMainLoop::buildDequantize() {
   ProducerCommitOp::create(body, filled.getStage(), Value());
 }
 
+/// An A that wgmma reads may have its rows in another order than in memory.
+void DequantizedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
+  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+                     schedule.getTileK());
+  SmallVector<int64_t> firstRows = layouts.getFirstRows();
+  for (auto [number, first] : llvm::enumerate(firstRows))
+    TmaLoadOp::create(
+        body, boxes.map,
+        ValueRange{first ? body.add(row, first) : row,
+                   boxes.getColumn(body, k, 0)},
+        stage.getBuffer("a"), stage.getStage(),
+        firstRows.size() > 1 ? body.index(static_cast<int64_t>(number))
+                             : Value(),
+        /*multicast=*/false, schedule.getL2A());
+}
+
 /// One thread fills both rings of inputs.
 void DequantizedMainLoop::buildLoad() {
   OpBuilder::InsertionGuard guard(body);
@@ -173,12 +198,11 @@ void DequantizedMainLoop::buildLoad() {
   ForEachKOp step = forEachTile(unit);
   Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
   auto stage = ProducerAcquireOp::create(body, inputs);
-  OperandBoxes a(arguments.get(Arg::AMap), *product.problem.product.a,
-                 schedule.getTileK());
-  loadPanels(body, a, origin.row, k, stage, "a", schedule.getL2A());
-  TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
-                    ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
-                    stage.getStage());
+  loadA(stage, origin.row, k);
+  if (product.problem.hasScalesOfA())
+    TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
+                      ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
+                      stage.getStage());
   ProducerCommitOp::create(body, stage.getStage(), Value());
   auto bStage = ProducerAcquireOp::create(body, bInputs);
   b.loadElements(bStage, k);

@@ -6,7 +6,7 @@
 // One thread loads tiles and scales. A warpgroup dequantizes tiles of B from
 // one ring to another. The threads that multiply dequantize tiles of A in their
 // registers, where they also hold the sums. DequantizedLayouts.h says who holds
-// what.
+// what. An A of bf16 needs nobody: wgmma reads it where it was loaded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,8 @@ public:
   DequantizedMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
       : MainLoop(kernel, work, b),
         layouts(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
-                kernel.product.schedule.getTileK()) {}
+                kernel.product.schedule.getTileK(),
+                kernel.product.problem.hasScalesOfA()) {}
 
   void checkSizes() override {}
   void addOperands(KernelArguments &signature) override;
@@ -39,10 +40,14 @@ private:
   void buildMultiply(EpiloguePolicy &epilogue);
   void buildDequantize();
   void buildLoad();
+  void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k);
   /// The sums of a unit.
   mlir::Value multiply(ForEachWorkTileOp unit);
   /// Tiles of the reduction of a unit; the insertion point moves into the loop.
   ForEachKOp forEachTile(ForEachWorkTileOp unit, mlir::ValueRange initial = {});
+  /// A tile of A as wgmma takes it: in registers, or where a stage has it.
+  mlir::Value getTileOfA(ForEachWorkTileOp unit, ForEachKOp step,
+                         ConsumerWaitOp stage);
   /// A tile of an operand of `element`, as bf16. `row` is where its rows begin
   /// among those of its tiles of scales.
   mlir::Value dequantize(ConsumerWaitOp stage, llvm::StringRef elements,

@@ -18,9 +18,11 @@ BufferType MainLoop::getInput(RingType ring, StringRef field) {
 }
 
 void MainLoop::addScales(KernelArguments &signature) {
-  BufferType aScales = getInput(product.buffers.inputs, "sfa");
-  signature.add(Arg::AScalesMap,
-                encodeScales(matrices.aScales, aScales.getShape()));
+  if (matrices.aScales) {
+    BufferType aScales = getInput(product.buffers.inputs, "sfa");
+    signature.add(Arg::AScalesMap,
+                  encodeScales(matrices.aScales, aScales.getShape()));
+  }
   signature.add(Arg::BScalesMap,
                 encodeScales(matrices.bScales, b.getScaleBox()));
 }

@@ -42,7 +42,7 @@ protected:
   MainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
       : KernelPart(kernel), work(work), b(b) {}
 
-  /// Adds the tensor maps of the scales of both operands.
+  /// Adds the tensor maps of the scales that operands have.
   void addScales(KernelArguments &signature);
   /// The field of a stage.
   static BufferType getInput(RingType ring, llvm::StringRef field);

@@ -16,7 +16,8 @@ using namespace mx::mxgpu;
 void MaskedWork::viewMatrices() {
   RowsWork::viewMatrices();
   matrices.a = stackRows(host, op.getA());
-  matrices.aScales = stackRows(host, op.getAScales());
+  if (op.getAScales())
+    matrices.aScales = stackRows(host, op.getAScales());
   matrices.out = stackRows(host, op.getResultTensor());
   if (Value scales = op.getResultScales())
     matrices.outScales = stackRows(host, scales);
@@ -27,8 +28,9 @@ void MaskedWork::checkGroups() {
   host.requireSize(host.dim(op.getA(), 0), groups, "dimension 0 of a");
   host.requireSize(host.dim(op.getResultTensor(), 0), groups,
                    "dimension 0 of outs");
-  host.requireSize(host.dim(op.getAScales(), 0), groups,
-                   "dimension 0 of a_scales");
+  if (op.getAScales())
+    host.requireSize(host.dim(op.getAScales(), 0), groups,
+                     "dimension 0 of a_scales");
   RowsWork::checkGroups();
 }
 

@@ -10,7 +10,9 @@
 
 #include "mx/Target/Wgmma.h"
 #include "Operands.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Target/Descriptors.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -269,6 +271,21 @@ static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
   return numbers;
 }
 
+/// Instructions that share the columns. ptxas refuses one whose sums leave no
+/// room among the registers that threads are launched with, although those that
+/// multiply get more (C7602 of ptxas 13.0, which asks for 26 more with A in
+/// shared memory and 30 with A in registers).
+static int64_t getColumnParts(MmaOp op, int64_t n) {
+  constexpr int64_t kRoom = 32;
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  IntegerAttr launched;
+  if (function)
+    launched = function->getAttrOfType<IntegerAttr>(
+        NVVM::NVVMDialect::getMaxnregAttrName());
+  bool isTight = launched && n / 2 + kRoom > launched.getInt();
+  return isTight && n % (2 * target::kWgmmaNStep) == 0 ? 2 : 1;
+}
+
 Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
                       const MmaOperands &values) const {
   OperandA a{builder, *this, op, values};
@@ -278,14 +295,22 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
   // it keeps LLVM from making copies of them.
   builder.fenceWarpgroup();
   int64_t sums = countSums(getM(), getN(), getWarpgroups());
-  SmallVector<WgmmaBlock> blocks(getBlocks());
-  for (auto [number, block] : llvm::enumerate(blocks)) {
-    block.sums = getRegistersOf(number, blocks.size(), sums);
-    for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
-      block.steps.push_back({a.at(builder, number, step), b.at(builder, step)});
+  int64_t parts = getColumnParts(op, getN()), columns = getN() / parts;
+  SmallVector<WgmmaBlock> blocks;
+  for (int64_t number = 0; number < getBlocks(); ++number) {
+    SmallVector<int64_t> registers = getRegistersOf(number, getBlocks(), sums);
+    ArrayRef<int64_t> all = registers;
+    for (int64_t part = 0; part < parts; ++part) {
+      WgmmaBlock &block = blocks.emplace_back();
+      size_t count = all.size() / parts;
+      block.sums = llvm::to_vector(all.slice(part * count, count));
+      for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
+        block.steps.push_back({a.at(builder, number, step),
+                               b.at(builder, step, part * columns)});
+    }
   }
   Value results = builder.mmaWarpgroup(
-      {target::kWgmmaM, static_cast<unsigned>(getN()),
+      {target::kWgmmaM, static_cast<unsigned>(columns),
        static_cast<unsigned>(getK()), *getTypeOfA(op),
        *mxgpu::getMmaType(op.getBBuffer().getElementType())},
       values.d, blocks);

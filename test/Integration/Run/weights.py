@@ -1,0 +1,365 @@
+"""Products of bf16 activations and quantized weights, compared with numpy.
+
+RUN: %python %s mx-run %t
+RUN: %python %s mx-run %t --device=cpu
+REQUIRES: compiler, numpy
+
+usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
+                  [--device=DEVICE]
+
+Weights are random codes of every format, activations random numbers of bf16,
+subnormal ones among them, and in some cases infinities and NaN. What must not
+matter is NaN: rows of activations that no group has, what surrounds a slice, and
+slack of the scales. Products are exact, and a sum of 16 of them is the tensor
+core's; on the CPU, which also takes activations of f16, sums are exact. Case
+number i is the same whenever it runs.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+from matmul_formats import FORMATS, compare, make_codes, make_scales
+
+WEIGHTS = [(name, "f8E8M0FNU") for name in FORMATS] + [("f4E2M1FN", "f8E4M3FN")]
+OUTS = {"f32": 23, "bf16": 7}
+LAYOUT = "#mx.scale_layout<sf_128x4>"
+# How rows are grouped, and what else a product may have.
+KINDS = ["dense", "rows", "masked", "slice", "epilogue", "parts", "scatter", "quantized"]
+SCHEDULES = [
+    "",
+    "tile = [64, 64, 64]",
+    "tile = [64, 256, 64]",
+    "tile = [128, 64, 64], epilogue = tma_store",
+    "tile = [128, 256, 64]",
+    "tile = [256, 128, 64], epilogue = tma_store",
+    "tile = [256, 64, 64]",
+    "tile = [128, 128, 64], stages = 2, operand_stages = 1",
+]
+NAN = np.float32(np.nan)
+
+
+class Case:
+    def __init__(self, index, device):
+        self.index = index
+        self.is_exact = device == "cpu"
+        self.rng = rng = np.random.default_rng(7000 + index)
+        self.weights, self.scales = WEIGHTS[index % len(WEIGHTS)]
+        self.kind = KINDS[index // len(WEIGHTS) % len(KINDS)]
+        self.block = 32 if self.scales == "f8E8M0FNU" else 16
+        self.m = int(rng.choice([1, 16, 64, 129, rng.integers(1, 300)]))
+        self.n = int(rng.choice([8, 64, 136, 256, rng.integers(1, 300)]))
+        self.k = int(rng.choice([32, 64, 96, 256, 32 * rng.integers(1, 20)]))
+        self.groups = int(rng.integers(1, 6)) if self.is_grouped() else 0
+        self.parts = 2 if self.kind == "parts" else 1
+        if self.kind in ("parts", "quantized"):
+            self.n = 128 * int(rng.integers(1, 4))
+        self.out = "f32" if self.kind == "scatter" else list(OUTS)[index % len(OUTS)]
+        self.schedule = self.choose_schedule()
+        # Bulk stores take rows of multiples of 16 bytes.
+        if "tma_store" in self.schedule and self.n % 8:
+            self.n += 8 - self.n % 8
+        self.is_dynamic = index % 3 == 0
+        self.has_specials = index % 5 == 2
+        self.activations = "f16" if self.is_exact and index % 2 else "bf16"
+        self.accumulates = self.kind in ("dense", "rows") and index % 4 == 1
+
+    def is_grouped(self):
+        return self.kind in ("rows", "masked", "parts", "scatter", "quantized")
+
+    def choose_schedule(self):
+        schedule = SCHEDULES[int(self.rng.integers(len(SCHEDULES)))]
+        if self.kind == "parts":  # whole tiles of scales for each part
+            return self.rng.choice(["", SCHEDULES[4]])
+        if self.kind == "quantized":
+            return self.rng.choice(["", *SCHEDULES[4:6], SCHEDULES[7]])
+        if self.kind == "dense" and self.k >= 128 and self.index % 4 == 3:
+            return "tile = [64, 128, 64], split_k = 2"
+        return schedule
+
+    def name(self):
+        groups = f" in {self.groups} groups" if self.groups else ""
+        what = f"{self.index}: {self.activations} x {self.weights} scaled by {self.scales}, {self.kind}, "
+        what += f"{self.m}{groups} x {self.n} x {self.k} to {self.out}"
+        return what + (", dynamic" if self.is_dynamic else "") + (
+            f", {self.schedule}" if self.schedule else "")
+
+
+def make_activations(case, shape):
+    x = case.rng.normal(size=shape).astype(np.float32)
+    x *= np.exp2(case.rng.integers(-8, 8, shape)).astype(np.float32)
+    tiny = case.rng.random(shape) < 0.02
+    x[tiny] = np.float32(2.0**-130 if case.activations == "bf16" else 2.0**-24)
+    if case.has_specials and x.size > 8:
+        flat = x.reshape(-1)
+        places = case.rng.choice(flat.size, 4, replace=False)
+        flat[places] = [np.inf, -np.inf, NAN, 0]
+    return x.astype(get_type(case.activations))
+
+
+def get_type(name):
+    return {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}[name]
+
+
+def as_stored(array):
+    """bf16 as bits: files of arrays have no such numbers."""
+    return array.view(np.uint16) if array.dtype == ml_dtypes.bfloat16 else array
+
+
+def make_weights(case):
+    matrices = max(case.groups, 1)
+    codes, values, tiles = [], [], []
+    for _ in range(matrices):
+        c, v = make_codes(case.rng, case.n * case.parts, case.k, case.weights, False)
+        s, t = make_scales(case.rng, case.n * case.parts, case.k // case.block, case.scales)
+        codes.append(c)
+        tiles.append(t)
+        values.append(v * s.repeat(case.block, axis=1))
+    if not case.groups:
+        return codes[0], tiles[0], values
+    return np.stack(codes), np.stack(tiles), values
+
+
+def divide(case):
+    """Rows of each group, and where each group's begin."""
+    if case.kind == "masked":
+        counts = case.rng.integers(0, case.m + 1, case.groups)
+        return counts, np.arange(case.groups) * case.m
+    used = case.rng.integers(0, case.m + 1)
+    ends = np.sort(case.rng.integers(0, used + 1, case.groups))
+    return ends, np.concatenate([[0], ends[:-1]])
+
+
+def text(case):
+    size = (lambda n: "?") if case.is_dynamic else str
+    m, n, k = size(case.m), size(case.n * case.parts), size(case.k)
+    groups = case.groups
+    batch = f"{groups}x" if groups else ""
+    a_batch = batch if case.kind == "masked" else ""
+    blocks = size(case.k // case.block)
+    x = f"tensor<{a_batch}{m}x{k}x{case.activations}>"
+    w = f"tensor<{batch}{n}x{k}x{case.weights}>"
+    ws = f"tensor<{batch}{n}x{blocks}x{case.scales}, {LAYOUT}>"
+    columns = size(case.n)
+    y = f"tensor<{a_batch}{m}x{columns}x{case.out}>"
+    arguments = f"%x: !x, %w: !w, %ws: !ws, %init: !y"
+    body, types, more, before, result = "", "", "", "", "!y"
+    types = f"!x = {x}\n!w = {w}\n!ws = {ws}\n!y = {y}\n"
+    if case.kind == "slice":
+        types += f"!wide = tensor<{size(case.m + 5)}x{size(case.k + 40)}x{case.activations}>\n"
+        arguments = arguments.replace("%x: !x", "%wide: !wide")
+        sizes = f"[{case.m}, {case.k}]"
+        static = f"tensor<{case.m}x{case.k}x{case.activations}>"
+        body += f"%s = tensor.extract_slice %wide[3, 16] {sizes} [1, 1] : !wide to {static}\n"
+        body += f"%x = tensor.cast %s : {static} to !x\n  " if case.is_dynamic else ""
+        if not case.is_dynamic:
+            body = body.replace("%s =", "%x =")
+    if groups:
+        arguments += f", %o: tensor<{groups}xi32>"
+        before = "ragged = rows " + ("masked " if case.kind == "masked" else "")
+        more += f"offsets(%o : tensor<{groups}xi32>) "
+    if case.kind == "scatter":
+        arguments += f", %to: tensor<{m}xi32>"
+        more += f"scatter(%to : tensor<{m}xi32>) "
+    outs = "outs(%init : !y)"
+    after = "" if case.block == 32 else "block_size = 16 "
+    after += "num_b = 2 " if case.kind == "parts" else ""
+    after += "accumulate " if case.accumulates else ""
+    after += "{mxgpu.schedule = #mxgpu.schedule<" + case.schedule + ">} " if case.schedule else ""
+    epilogue = ""
+    rounding = "" if case.out == "f32" else f"%r = arith.truncf %v : f32 to {case.out}\n"
+    last = "%v" if case.out == "f32" else "%r"
+    if case.kind == "epilogue":
+        epilogue = f"""epilogue {{
+    ^bb0(%acc: f32, %row: index, %col: index):
+      %two = arith.constant 2.0 : f32
+      %v = arith.mulf %acc, %two : f32
+      {rounding}mx.yield {last} : {case.out}
+    }}"""
+    if case.kind == "parts":
+        epilogue = f"""epilogue {{
+    ^bb0(%first: f32, %second: f32, %row: index, %col: index):
+      %v = arith.subf %first, %second : f32
+      {rounding}mx.yield {last} : {case.out}
+    }}"""
+    op = "mx.grouped_matmul" if groups else "mx.matmul"
+    name = "%y"
+    if case.kind == "quantized":
+        layout = f"#mx.scale_layout<sf_128x4, ragged = rows, groups = {groups}>"
+        types += f"!e = tensor<{m}x{columns}xf8E4M3FN>\n"
+        types += f"!s = tensor<{m}x{size(case.n // 32)}xf8E8M0FNU, {layout}>\n"
+        arguments = arguments.replace("%init: !y", "%e: !e, %s: !s")
+        outs, result, name = "outs(%e, %s : !e, !s)", "!e, !s", "%y:2"
+    values = "%y#0, %y#1" if case.kind == "quantized" else "%y"
+    return f"""{types}
+func.func @main({arguments}) -> ({result}) {{
+  {body}{name} = {op} {before}ins(%x, %w, %ws : !x, !w, !ws) {more}{outs} {after}-> {result} {epilogue}
+  return {values} : {result}
+}}
+"""
+
+
+def run(args, case):
+    path = f"{args.directory}/case.mlir"
+    with open(path, "w") as file:
+        file.write(text(case))
+    masked = case.kind == "masked"
+    shape = (case.groups, case.m, case.k) if masked else (case.m, case.k)
+    x = make_activations(case, shape)
+    codes, tiles, w = make_weights(case)
+    rows = x.reshape(-1, case.k)
+    used = np.full(len(rows), -1)
+    arrays = [x, codes, tiles]
+    out_type = get_type(case.out)
+    init = np.zeros((*shape[:-1], case.n), np.float32)
+    if case.accumulates:
+        init = case.rng.normal(size=init.shape).astype(np.float32)
+    init = init.astype(out_type)
+    extra = []
+    if case.groups:
+        ends, starts = divide(case)
+        for g, (start, end) in enumerate(zip(starts, ends)):
+            used[start : start + end if masked else end] = g
+        rows[used < 0] = NAN
+        extra = [ends.astype(np.int32)]
+    else:
+        used[:] = 0
+    if case.kind == "slice":
+        wide = np.full((case.m + 5, case.k + 40), NAN, x.dtype)
+        wide[3 : 3 + case.m, 16 : 16 + case.k] = x
+        arrays[0] = wide
+    to = None
+    if case.kind == "scatter":
+        to = case.rng.permutation(case.m).astype(np.int32)
+        extra.append(to)
+    outs = [as_stored(init)]
+    if case.kind == "quantized":
+        outs = [np.zeros(init.shape, np.uint8),
+                np.zeros((case.m // 128 + case.groups, -(-case.n // 128), 32, 4, 4), np.uint8)]
+    arrays[0] = as_stored(arrays[0])
+    command = [args.mx_run, path, f"--device={args.device}"]
+    command += [] if case.is_exact else ["--chip=sm_90a"]
+    for number, array in enumerate(arrays + outs + extra):
+        np.save(f"{args.directory}/{number}.npy", array)
+        command += ["--arg", f"{args.directory}/{number}.npy"]
+    results = [f"{args.directory}/y{i}.npy" for i in range(len(outs))]
+    for result in results:
+        if os.path.exists(result):
+            os.remove(result)
+        command += ["--result", result]
+    if case.kind in ("dense", "rows", "slice", "epilogue") and not case.is_exact:
+        command.append("--check=cpu")
+    env = dict(os.environ, MX_SIM_SEED=str(case.index % 3))
+    env.setdefault("MX_SIM_SM_COUNT", "3")
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    if done.returncode != 0:
+        print(f"{case.name()}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+        return False
+    wrong, ratio = check(case, [np.load(r) for r in results], rows, used, w, init, to)
+    print(f"{case.name()}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
+    return wrong == 0
+
+
+def check(case, results, rows, used, w, init, to):
+    if case.kind == "quantized":
+        return check_quantized(case, results, rows, used, w)
+    y = results[0]
+    y = (y.view(ml_dtypes.bfloat16) if case.out == "bf16" else y).astype(np.float64)
+    y = y.reshape(-1, case.n)
+    if to is not None:
+        y = y[to]
+    before = init.astype(np.float64).reshape(-1, case.n)
+    wrong, largest = 0, 0.0
+    for group in range(max(case.groups, 1)):
+        mine = used == group
+        a, b, found = rows[mine].astype(np.float64), w[group], y[mine]
+        factor = 2.0 if case.kind == "epilogue" else 1.0
+        if case.kind == "parts":  # one product of twice the length
+            a = np.concatenate([a, -a], axis=1)
+            b = np.concatenate([b[: case.n], b[case.n :]], axis=1)
+        if case.accumulates:
+            with np.errstate(invalid="ignore"):
+                exact = a @ b.T + before[mine]
+                total = np.abs(a) @ np.abs(b).T + np.abs(before[mine])
+            more = check_sums(found, exact, total, count_steps(case, a), case)
+        else:
+            more = compare(found, a * factor, b, count_steps(case, a), OUTS[case.out])
+        wrong += more[0]
+        largest = max(largest, more[1])
+    # What no group has is as it was.
+    left = used < 0
+    if not (y[left] == before[left]).all() and case.kind != "parts":
+        wrong += int((y[left] != before[left]).sum())
+    return wrong, largest
+
+
+def count_steps(case, a):
+    """Roundings of sums; those of f64, and of a region in f32, are not nothing."""
+    if not case.is_exact:
+        return -(-a.shape[1] // 16) + 2
+    return 2 if case.kind == "parts" else 1e-5
+
+
+def check_sums(y, exact, total, steps, case):
+    with np.errstate(invalid="ignore", over="ignore"):
+        finite = np.isfinite(total)
+        same = (np.isnan(exact) == np.isnan(y))
+        e, t, v = exact[finite], total[finite], y[finite]
+        exponent = np.maximum(np.frexp(np.maximum(np.abs(v), np.abs(e)))[1] - 1, -126)
+        bound = (steps + (steps > 1)) * 2.0**-23 * t + np.ldexp(0.5, exponent - OUTS[case.out])
+        ratio = np.abs(v - e) / bound
+        return int((~same).sum()) + int((~(ratio <= 1)).sum()), float(ratio.max()) if ratio.size else 0.0
+
+
+def check_quantized(case, results, rows, used, w):
+    """Within a code of the exact value, by the scale that was chosen."""
+    elements = results[0].view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    wrong = 0
+    for group in range(case.groups):
+        mine = np.flatnonzero(used == group)
+        if not len(mine):
+            continue
+        begin = mine[0]
+        with np.errstate(invalid="ignore"):
+            exact = rows[mine].astype(np.float64) @ w[group].T
+        in_group = np.arange(len(mine))
+        tile = begin // 128 + group + in_group // 128
+        row, column = np.meshgrid(in_group, np.arange(case.n) // 32, indexing="ij")
+        codes = results[1][tile[:, None], column // 4, row % 32, row // 32 % 4, column % 4]
+        scale = np.ldexp(1.0, codes.astype(np.int64) - 127)
+        found = elements[mine] * scale
+        bad = ~np.isfinite(exact)
+        limit = 2.0**-3 * np.abs(exact) + 2.0**-9 * scale
+        wrong += int((~(np.abs(found - exact) <= limit) & ~bad & (codes != 0xFF)).sum())
+        wrong += int(((codes == 0xFF) & ~np.repeat(
+            bad.reshape(len(mine), -1, 32).any(axis=2), 32, axis=1)).sum())
+    return wrong, 0.0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mx_run")
+    parser.add_argument("directory")
+    parser.add_argument("--count", type=int, default=len(WEIGHTS) * len(KINDS))
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--device", default="sim")
+    args = parser.parse_args()
+    os.makedirs(args.directory, exist_ok=True)
+    cases = [Case(i, args.device) for i in range(args.first, args.first + args.count)]
+    cases = [case for case in cases if args.only in case.name()]
+    failures = 0
+    for case in cases:
+        failures += not run(args, case)
+        sys.stdout.flush()
+    print(f"{len(cases)} products, {failures} failures")
+    sys.exit(failures != 0 or not cases)
+
+
+if __name__ == "__main__":
+    main()
