@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The products that are timed, as programs.
 
-usage: cases.py MX_COMPILE DIRECTORY"""
+usage: cases.py MX_COMPILE DIRECTORY [CASE...]"""
 
 import dataclasses
 import pathlib
@@ -74,8 +74,10 @@ def compile_case(mx_compile, case, directory):
 def main():
     mx_compile, directory = sys.argv[1], pathlib.Path(sys.argv[2])
     directory.mkdir(parents=True, exist_ok=True)
+    wanted = sys.argv[3:]
     for case in CASES:
-        compile_case(mx_compile, case, directory)
+        if not wanted or case.name in wanted:
+            compile_case(mx_compile, case, directory)
 
 
 if __name__ == "__main__":

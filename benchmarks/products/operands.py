@@ -1,32 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random operands, and what they stand for: tables of the formats, bit by bit."""
+"""Random operands, and what they stand for."""
 
+import formats
 import torch
-
-# Exponent bits, mantissa bits, bias.
-FORMATS = {"f8E4M3FN": (4, 3, 7), "f8E5M2": (5, 2, 15), "f6E2M3FN": (2, 3, 1),
-           "f6E3M2FN": (3, 2, 3), "f4E2M1FN": (2, 1, 1)}
 
 
 def decode_table(name):
-    """The value of each code, as float32; NaN and infinities where the format has
-    them."""
-    exponent_bits, mantissa_bits, bias = FORMATS[name]
-    bits = 1 + exponent_bits + mantissa_bits
-    table = []
-    for code in range(1 << bits):
-        mantissa = code & ((1 << mantissa_bits) - 1)
-        exponent = (code >> mantissa_bits) & ((1 << exponent_bits) - 1)
-        if exponent == 0:
-            value = mantissa * 2.0 ** (1 - bias - mantissa_bits)
-        else:
-            value = (1 + mantissa / (1 << mantissa_bits)) * 2.0 ** (exponent - bias)
-        if name == "f8E4M3FN" and code & 0x7F == 0x7F:
-            value = float("nan")
-        if name == "f8E5M2" and exponent == 31:
-            value = float("nan") if mantissa else float("inf")
-        table.append(-value if code >> (bits - 1) else value)
-    return torch.tensor(table, dtype=torch.float32, device="cuda")
+    """The value of each code, as float32."""
+    return torch.tensor(formats.values(name), dtype=torch.float32, device="cuda")
 
 
 def random_codes(name, rows, k):
@@ -75,6 +56,9 @@ def tile(scales):
 
 
 class Operand:
+    """Elements and scales as arguments, and the numbers as bf16, which is exact
+    for these scales."""
+
     def __init__(self, element, scale, rows, k):
         block = 16 if scale == "f8E4M3FN" else 32
         codes = random_codes(element, rows, k)

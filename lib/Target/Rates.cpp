@@ -17,7 +17,7 @@ namespace {
 
 constexpr Rates kB200;
 
-/// The H200: its whitepaper's memory and cache, at 1.7 GHz. What is not here is
+/// The H200: its memory and cache, at 1.98 GHz. What is not here is
 /// assumed to be as on the B200.
 constexpr Rates h200() {
   Rates rates;

@@ -141,36 +141,87 @@ def field(shift, bits, update):
     )
 
 
-def descriptors(source):
-    """PTX ISA, shared memory descriptor of tcgen05: leading byte offset in bits
-    16-29, stride byte offset in bits 32-45, swizzle in bits 61-63."""
-    changes = {
-        "stride": {
-            "SBO x 2": field(32, 14, "shl.b64 %mutant1, %mutant1, 1;"),
-            "SBO / 2": field(32, 14, "shr.u64 %mutant1, %mutant1, 1;"),
-            "SBO + 16": field(32, 14, "add.u64 %mutant1, %mutant1, 1;"),
-            "SBO - 16": field(32, 14, "sub.u64 %mutant1, %mutant1, 1;"),
-            "SBO = 0": field(32, 14, "mov.b64 %mutant1, 0;"),
-            "LBO + 512": field(16, 14, "add.u64 %mutant1, %mutant1, 32;"),
-        },
-        "swizzle": {
-            f"swizzle code + {k}": field(61, 3, f"add.u64 %mutant1, %mutant1, {k};")
-            for k in range(1, 8)
-        },
+STRIDES = {
+    "SBO x 2": field(32, 14, "shl.b64 %mutant1, %mutant1, 1;"),
+    "SBO / 2": field(32, 14, "shr.u64 %mutant1, %mutant1, 1;"),
+    "SBO + 16": field(32, 14, "add.u64 %mutant1, %mutant1, 1;"),
+    "SBO - 16": field(32, 14, "sub.u64 %mutant1, %mutant1, 1;"),
+    "SBO = 0": field(32, 14, "mov.b64 %mutant1, 0;"),
+    "LBO + 512": field(16, 14, "add.u64 %mutant1, %mutant1, 32;"),
+}
+
+
+def swizzles(shift, bits):
+    """To each of the other codes."""
+    return {
+        f"swizzle code + {k}": field(shift, bits, f"add.u64 %mutant1, %mutant1, {k};")
+        for k in range(1, 1 << bits)
     }
+
+
+# PTX ISA, shared memory descriptors: leading byte offset in bits 16-29, stride
+# byte offset in bits 32-45; the swizzle in bits 61-63 (tcgen05), 62-63 (wgmma).
+DESCRIPTORS = {
+    "tcgen05.mma": {"stride": STRIDES, "swizzle": swizzles(61, 3)},
+    "tcgen05.cp": {"stride": STRIDES, "swizzle": swizzles(61, 3)},
+    "wgmma.mma_async": {"stride": STRIDES, "swizzle": swizzles(62, 2)},
+}
+
+
+def descriptor_operands(s):
+    """Names and numbers of operands; A may be in tensor memory or registers."""
+    if s.starts("tcgen05.cp"):
+        return [("source", 1)]
+    places = (("A", 1), ("B", 2))
+    return [(name, k) for name, k in places if s.operands[k][0] not in "[{"]
+
+
+def descriptors(source):
     for s in source.statements:
-        if s.starts("tcgen05.mma"):
-            places = zip(("A", "B"), (1, 2))
-            places = [(n, k) for n, k in places if not s.operands[k].startswith("[")]
-        elif s.starts("tcgen05.cp"):
-            places = [("source", 1)]
-        else:
+        for opcode, changes_of in DESCRIPTORS.items():
+            if not s.starts(opcode):
+                continue
+            for name, k in descriptor_operands(s):
+                for operator, changes in changes_of.items():
+                    for change, text in changes.items():
+                        ptx = with_operand(source, s, k, 64, text)
+                        yield Mutant(operator, s.line, f"{name}: {change}", s, ptx)
+
+
+def warpgroup_operands(source):
+    """wgmma with A in registers: two of its four registers exchanged, tiles of B
+    from another address, sums that do not go on."""
+    for s in source.statements:
+        if not s.starts("wgmma.mma_async"):
             continue
-        for name, k in places:
-            for operator, list_of in changes.items():
-                for change, text in list_of.items():
-                    ptx = with_operand(source, s, k, 64, text)
-                    yield Mutant(operator, s.line, f"{name}: {change}", s, ptx)
+
+        def mutant(operator, what, ptx):
+            return Mutant(operator, s.line, what, s, ptx)
+
+        if s.operands[1].startswith("{"):
+            names = [name.strip() for name in s.operands[1][1:-1].split(",")]
+            for i, k in ((0, 1), (0, 2), (1, 3), (2, 3)):
+                new = list(names)
+                new[i], new[k] = new[k], new[i]
+                operands = [s.operands[0], "{" + ", ".join(new) + "}", *s.operands[2:]]
+                ptx = source.replace(s, in_scope(s, "", "", operands))
+                yield mutant("registers", f"A: registers {i} and {k} exchanged", ptx)
+        for name, k in descriptor_operands(s):
+            for sign, update in (("+", "add"), ("-", "sub")):
+                # In units of 16 bytes: an instruction reads 32 of a row.
+                text = field(0, 14, f"{update}.u64 %mutant1, %mutant1, 2;")
+                ptx = with_operand(source, s, k, 64, text)
+                yield mutant("start", f"{name}: address {sign} 32", ptx)
+        ptx = source.replace(
+            s,
+            in_scope(
+                s,
+                ".reg .pred %mutant;",
+                "setp.ne.b32 %mutant, 0, 0;",
+                [*s.operands[:3], "%mutant", *s.operands[4:]],
+            ),
+        )
+        yield mutant("sums", "from zero", ptx)
 
 
 SWIZZLES = ["none", "32b", "64b", "128b", "128b_atom32", "128b_atom64"]
@@ -205,10 +256,21 @@ def tensor_maps(launch):
                 yield Mutant("map-stride", 0, what, map=name, edit=edit)
 
 
+MAKERS = (
+    delete,
+    parity,
+    expected_bytes,
+    counts,
+    scale_ids,
+    descriptors,
+    warpgroup_operands,
+)
+
+
 def all_mutants(sources, launch):
     """Of kernels, and of a launch file that runs them."""
     for source in sources:
-        for make in (delete, parity, expected_bytes, counts, scale_ids, descriptors):
+        for make in MAKERS:
             for mutant in make(source):
                 mutant.kernel = source.kernel
                 yield mutant

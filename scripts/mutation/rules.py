@@ -123,6 +123,22 @@ def mbarrier_init(trace, k):
     return True
 
 
+@rule("a proxy fence of threads that have only read since the last one", "delete")
+@everywhere
+def only_read(trace, k):
+    """Copies may overwrite what threads have read: writes need the fence."""
+    if not trace.statement(k).starts("fence.proxy.async"):
+        return False
+    for j in trace.before(k):
+        s = trace.statement(j)
+        if s.starts("fence.proxy.async"):
+            return True
+        is_store = s.starts("st", "atom", "red") and not s.has("global")
+        if is_store or s.starts("cp.async") and not s.has("bulk"):
+            return False
+    return True
+
+
 @rule(
     "a before-fence with no tensor-memory operation of its thread since the last one or the last commit",
     "delete",
@@ -267,6 +283,11 @@ def unused_leading_offset(trace, mutant):
         return any(s.has(m) for m in ("32x128b", "64x128b", "128x128b"))
     found = trace.by_statement.get(s.index, [])
     which = 0 if mutant.what.startswith("A") else 1
+    if s.starts("wgmma.mma_async"):
+        # The last operands transpose B and, if it has a descriptor, A. Of 16
+        # bits only; the swizzle is in bits 62 and 63 of a descriptor.
+        transposes = s.operands[-1 if which else -2] != "0"
+        return not transposes and all(trace.events[k].high[which] >> 30 for k in found)
 
     def is_unused(e):
         # Instruction descriptor: bits 15 and 16 transpose A and B. Matrix

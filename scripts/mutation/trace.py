@@ -25,6 +25,7 @@ TRACED = TENSOR_ACCESS + (
     "tcgen05.wait::st",
     "tcgen05.fence::before_thread_sync",
     "tcgen05.fence::after_thread_sync",
+    "wgmma",
     "cp.async",
     "cp.reduce",
     "ld",
@@ -111,6 +112,9 @@ def values_of(source, s):
         return text
     if s.starts("tcgen05.cp"):
         return high.format(4, s.operands[1])
+    if s.starts("wgmma.mma_async"):
+        places = ((k, s.operands[k]) for k in (1, 2))
+        return "".join(high.format(k + 3, o) for k, o in places if o[0] != "{")
     return ""
 
 

@@ -73,9 +73,11 @@ for chip in ("sm_90", "sm_100", "sm_120a"):
         refusals.add(listed(compile_for(chip, program)))
 assert len(refusals) == 1, refusals
 
-# The list names the chips of each kind in the order of the table.
+# The list names the chips of each kind in the order of the table, or no kinds if
+# all chips have both.
 groups = re.findall(r"((?:'sm_\w+'(?:, )?)+) \(([^)]*)\)", everything)
 kinds = {chip: kind for chips, kind in groups for chip in chips_of(chips)}
+kinds = kinds or dict.fromkeys(table, "quantizers and products")
 for chip, (_, quantizers, products) in table.items():
     kind = " and ".join(
         k for k, cell in (("quantizers", quantizers), ("products", products)) if words[cell]

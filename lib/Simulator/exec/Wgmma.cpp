@@ -180,13 +180,16 @@ const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
   if (!w.collect(i, mask, ~0u) || !wholeWarp(w, i, mask, "wgmma.mma_async"))
     return nullptr;
   WgmmaTracker &tracker = trackerOf(w);
+  bool isChecked = w.machine->config.checks & kCheckLoadBeforeWait;
   if (!tracker.arrivedAt) {
+    if (isChecked && !tracker.checkFence(w, i))
+      return nullptr;
     if (Fault fault = capture(w, i, tracker.arrived))
       if (!w.fault(i, fault, mask))
         return nullptr;
     tracker.arrivedAt = i;
     ++w.cta->cluster->effects;
-    if (w.machine->config.checks & kCheckLoadBeforeWait) {
+    if (isChecked) {
       const Slot *slots = &w.machine->program.extra[i->aux];
       unsigned count = unsigned(i->imm);
       for (unsigned r = 0; r < count; ++r)
@@ -204,7 +207,10 @@ const Instr *multiplyAsync(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 const Instr *fence(Warp &w, const Instr *i, uint32_t mask) {
-  return w.collect(i, mask, ~0u) ? i + 1 : nullptr;
+  if (!w.collect(i, mask, ~0u))
+    return nullptr;
+  trackerOf(w).fence();
+  return i + 1;
 }
 
 const Instr *commitGroup(Warp &w, const Instr *i, uint32_t mask) {

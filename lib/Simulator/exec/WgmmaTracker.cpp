@@ -45,6 +45,34 @@ void WgmmaTracker::clear(Warp &w) {
   }
 }
 
+void WgmmaTracker::fence() {
+  isFenced = true;
+  fragments.clear();
+}
+
+bool WgmmaTracker::checkFence(Warp &w, const Instr *i) {
+  bool isMissing = !isFenced;
+  WgmmaSources a = wgmmaSources(w, i);
+  for (unsigned r = 0; r < a.count; ++r) {
+    Fragment now = {a.slots[r], {}};
+    std::copy_n(w.at<uint32_t>(now.slot), now.lanes.size(), now.lanes.begin());
+    auto isSlot = [&](const Fragment &f) { return f.slot == now.slot; };
+    auto found = std::find_if(fragments.begin(), fragments.end(), isSlot);
+    if (found == fragments.end())
+      fragments.push_back(now);
+    else
+      isMissing |= found->lanes != now.lanes;
+  }
+  if (!isMissing)
+    return true;
+  fence(); // one finding for each that is missing
+  w.note(i, FindingKind::LoadBeforeWait,
+         "wgmma.mma_async uses registers with no wgmma.fence since they were "
+         "written",
+         w.mask);
+  return !w.machine->stopped;
+}
+
 bool WgmmaTracker::check(Warp &w, const Instr *i) {
   auto report = [&](const char *what) {
     w.note(i, FindingKind::LoadBeforeWait,

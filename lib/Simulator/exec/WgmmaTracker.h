@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // wgmma.mma_async reads and writes registers until wgmma.wait_group says that
-// its group is done. Who touches them before that is told. A warp has a tracker
-// once it has executed a wgmma.mma_async.
+// its group is done. Who touches them before that is told, and who does not put
+// a wgmma.fence behind what writes them. A warp has a tracker once it has
+// executed a wgmma instruction.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_EXEC_WGMMATRACKER_H
@@ -11,6 +12,8 @@
 
 #include "../machine/Machine.h"
 #include "mx/Simulator/tensor/WarpMma.h"
+
+#include <array>
 
 namespace mx::sim {
 
@@ -20,6 +23,11 @@ public:
   /// committed yet.
   void add(Warp &w, Slot slot, bool isWritten);
   void commit() { ++group; }
+  /// wgmma.fence: operations may use what registers hold now.
+  void fence();
+  /// Looks for a wgmma.fence before an operation and behind what wrote its
+  /// registers of A. False when the launch has been stopped.
+  bool checkFence(Warp &w, const Instr *i);
   /// wgmma.wait_group: all groups but the last `left` are done.
   void wait(Warp &w, uint64_t left);
   /// Looks at the registers of an instruction before it is executed. False
@@ -38,6 +46,14 @@ private:
   };
   std::vector<Use> uses; ///< per 128 bytes of the register file
   uint64_t group = 0;    ///< of the next operation
+
+  /// A register of A as an operation since the last fence took it.
+  struct Fragment {
+    Slot slot;
+    std::array<uint32_t, 32> lanes;
+  };
+  std::vector<Fragment> fragments;
+  bool isFenced = false;
 
   Use *find(Slot slot);
   void clear(Warp &w);

@@ -1,0 +1,38 @@
+"""--check=cpu knows how many steps a product has on sm_90a: four for 32 elements of
+K, each of which loses almost a unit of the sum, are right; more would be wrong.
+
+RUN: rm -rf %t && mkdir %t
+RUN: %python %s %t
+RUN: mx-run %t/program.mlir --device=sim --chip=sm_90a --arg %t/a.npy --arg %t/s.npy --arg %t/b.npy --arg %t/s.npy --result %t/y.npy --check=cpu
+RUN: %python -c "import numpy as np; assert np.load(r'%t/y.npy')[0, 0] == 2.0**16"
+REQUIRES: compiler, numpy
+"""
+
+import os
+import sys
+
+import numpy as np
+
+directory = sys.argv[1]
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "CPU"))
+import mx_reference as ref
+
+PROGRAM = """
+!e = tensor<1x32xf8E4M3FN>
+!s = tensor<1x1xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+func.func @main(%a: !e, %as: !s, %b: !e, %bs: !s) -> tensor<1x1xf32> {
+  %init = tensor.empty() : tensor<1x1xf32>
+  %y = mx.matmul ins(%a, %as, %b, %bs : !e, !s, !e, !s) outs(%init : tensor<1x1xf32>) -> tensor<1x1xf32>
+  return %y : tensor<1x1xf32>
+}
+"""
+with open(f"{directory}/program.mlir", "w", encoding="utf-8") as file:
+    file.write(PROGRAM)
+# 2^16, whose last bit is 2^-7, and 31 products of just below 2^-10.
+for name, other in (("a", 1.75 * 2.0**-5), ("b", 1.125 * 2.0**-6)):
+    values = np.full((1, 32), other, np.float32)
+    values[0, 0] = 2.0**8
+    codes = ref.encode(values, "f8E4M3FN")
+    assert np.array_equal(ref.decode(codes, "f8E4M3FN"), values)
+    np.save(f"{directory}/{name}.npy", codes)
+np.save(f"{directory}/s.npy", ref.tile(np.full((1, 1), 127, np.uint8)))
