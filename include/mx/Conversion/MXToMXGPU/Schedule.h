@@ -146,7 +146,8 @@ std::optional<ScheduleError> checkSchedule(const MatmulProblem &problem,
                                            const ScheduleFields &fields,
                                            const target::TargetInfo &target);
 
-/// Fills in the number of stages if it is not given.
+/// Fills in the number of stages if it is not given, and where sums are in
+/// registers those of each role.
 void completeSchedule(const MatmulProblem &problem, ScheduleFields &fields,
                       const target::TargetInfo &target);
 
