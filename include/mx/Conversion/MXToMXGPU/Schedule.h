@@ -104,8 +104,6 @@ inline constexpr int64_t kEpilogueWarps = 4;
 inline constexpr int64_t kDequantizedTileK = 64;
 /// Of bf16, that one wgmma multiplies.
 inline constexpr int64_t kDequantizedK = 16;
-/// Warps that dequantize B.
-inline constexpr int64_t kDequantizeWarps = 4;
 
 /// Answers of cluster launch control, of 16 bytes (PTX ISA,
 /// clusterlaunchcontrol.try_cancel), or work tiles of groups. There are two, so
