@@ -300,8 +300,8 @@ func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
 
 // -----
 
-// expected-error @below {{expected one of n, k, found m}}
-#mma = #mxgpu.wgmma<m = 64, n = 128, k = 16>
+// expected-error @below {{expected one of m, n, k, warpgroups, found rows}}
+#mma = #mxgpu.wgmma<rows = 64, n = 128, k = 16>
 
 // -----
 

@@ -1,0 +1,325 @@
+"""docs/Spec.md, "Products on chips without block-scaled tensor cores": its domain
+is not a scale byte narrower or wider, and its bound is less than twice too wide.
+
+RUN: %python %s mx-compile %t
+REQUIRES: compiler, numpy
+
+Compared with numpy in float64. --device takes another device than the simulator,
+whose tensor cores add in one way, and with --programs the programs are those that
+another run has compiled.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+import mx
+import numpy as np
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(here, "..", "CPU"))
+import mx_reference as ref
+
+CHIP = "sm_90a"
+E8M0, E4M3 = "f8E8M0FNU", "f8E4M3FN"
+# Scale bytes with which every element is exact.
+DOMAIN = {"f8E4M3FN": (3, 246), "f8E5M2": (10, 239), "f6E2M3FN": (0, 252),
+          "f6E3M2FN": (0, 250), "f4E2M1FN": (0, 252)}
+NAN_SCALE = 255
+PAIRS = sorted({pair for e in DOMAIN for pair in ((e, E4M3), (E4M3, e))})
+
+TEXT = """
+!{name}_a = tensor<?x?x{a}>
+!{name}_b = tensor<?x?x{b}>
+!{name}_s = tensor<?x?x{scale}, #mx.scale_layout<sf_128x4>>
+func.func @{name}(%a: !{name}_a, %as: !{name}_s, %b: !{name}_b, %bs: !{name}_s) -> tensor<?x?xf32> {{
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %a, %c0 : !{name}_a
+  %n = tensor.dim %b, %c0 : !{name}_b
+  %init = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %y = mx.matmul ins(%a, %as, %b, %bs : !{name}_a, !{name}_s, !{name}_b, !{name}_s)
+      outs(%init : tensor<?x?xf32>){attributes} -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}}
+"""
+
+
+def text_of(name, a, b, scale=E8M0, block="", schedule="tile = [64, 64, 64]"):
+    attributes = f" {block}{{mxgpu.schedule = #mxgpu.schedule<{schedule}>}}"
+    return TEXT.format(name=name, a=a, b=b, scale=scale, attributes=attributes)
+
+
+def programs():
+    texts = [text_of(f"{a}_{b}", a, b) for a, b in PAIRS]
+    texts.append(text_of("nvfp4", "f4E2M1FN", "f4E2M1FN", E4M3, "block_size = 16 "))
+    texts.append(text_of("parts", E4M3, E4M3, schedule="tile = [64, 64, 64], split_k = 3"))
+    return "".join(texts)
+
+
+def bf16(exact):
+    """RN_bf16, as float64."""
+    bits = ref.round_to(exact, "bf16").astype(np.uint32) << 16
+    return bits.view(np.float32).astype(np.float64)
+
+
+class Operand:
+    """Elements by codes and scales by bytes, and what they stand for."""
+
+    def __init__(self, element, codes, scales, nvfp4=False):
+        self.element, self.codes, self.scales = element, codes, scales
+        with np.errstate(all="ignore"):
+            self.exact = ref.real(codes, scales, element, nvfp4)
+        self.values = bf16(self.exact)
+
+    def arrays(self):
+        stored = ref.pack(self.codes, self.element)
+        return stored.view(np.uint8), ref.tile(self.scales)
+
+
+def powers(exponents, k):
+    """Rows of equal numbers 2^exponent, as E4M3."""
+    exponents = np.asarray(exponents)
+    codes = np.full((len(exponents), k), 0x38, np.uint8)  # 1.0
+    scales = np.repeat(exponents[:, None] + 127, k // 32, 1).astype(np.uint8)
+    return Operand(E4M3, codes, scales)
+
+
+def numbers(values, scales):
+    """E4M3 elements whose product with the scales is `values`, exactly."""
+    factors = np.repeat(ref.decode_scale(scales), 32, axis=-1)
+    codes = ref.encode((values / factors).astype(np.float32), E4M3)
+    made = Operand(E4M3, codes, scales)
+    assert np.array_equal(made.values, values) and np.array_equal(made.exact, values)
+    return made
+
+
+class Checks:
+    def __init__(self, program, sums):
+        self.program, self.sums, self.wrong = program, sums, 0
+
+    def require(self, name, condition, found=""):
+        if not condition:
+            self.wrong += 1
+            print(f"{self.sums} sums: {name}: wrong {found}")
+
+    def product(self, name, a, b):
+        y, = self.program[name](*a.arrays(), *b.arrays())
+        return np.array(y).astype(np.float64)
+
+
+#===------------------------------------------------------------------------===#
+# The domain: one product a result, so that operands show
+#===------------------------------------------------------------------------===#
+
+
+def truncated(product):
+    """A single product as the tensor core gives it: towards zero."""
+    units = np.trunc(product * 2.0**149) * 2.0**-149
+    value = np.where(np.abs(product) < 2.0**-126, units, product)
+    return np.where(np.abs(product) >= 2.0**128, np.copysign(np.inf, product), value)
+
+
+def single_elements(element, scale_bytes, block, nvfp4=False):
+    """A row for each scale and code, which stands at one place among zeros."""
+    codes = np.arange(1 << int(element[1]), dtype=np.uint8)
+    rows = len(scale_bytes) * len(codes)
+    matrix = np.zeros((rows, 32), np.uint8)
+    matrix[np.arange(rows), np.arange(rows) % 32] = np.tile(codes, len(scale_bytes))
+    scales = np.repeat(np.asarray(scale_bytes, np.uint8), len(codes))
+    return Operand(element, matrix, np.repeat(scales[:, None], 32 // block, 1), nvfp4)
+
+
+def check_operands(checks, name, one, other, swap, factors):
+    """`other` has rows of equal numbers `factors`. Elements are where they are not
+    zero, NaN or infinite; returns them, and what they were multiplied as."""
+    y = checks.product(name, other, one).T if swap else checks.product(name, one, other)
+    # Zeros beside them are zeros, if the scale is a number.
+    values, exact = ([m[i, i % 32] for i in range(len(m))] for m in (one.values, one.exact))
+    values, exact = np.array(values), np.array(exact)
+    with np.errstate(all="ignore"):
+        expected = truncated(values[:, None] * factors)
+    bad = ~((y == expected) | np.isnan(y) & np.isnan(expected))
+    checks.require(f"{name}, operand {'B' if swap else 'A'}", not bad.any(),
+                   f"{bad.sum()} of {bad.size}")
+    return exact, y
+
+
+def check_domain(checks, element, swap):
+    low, high = DOMAIN[element]
+    tested = {0, 1, 2, 3, 4, low, low + 1, 127, high - 1, high, high + 1, 253, 254, 255}
+    tested = sorted(tested | ({low - 1} if low else set()))
+    one = single_elements(element, tested, 32)
+    # So that results are numbers of f32, or so that they are not.
+    exponents = [0, 60, -60, 120, -120]
+    factors = np.exp2(np.array(exponents, np.float64))
+    name = f"{E4M3}_{element}" if swap else f"{element}_{E4M3}"
+    exact, y = check_operands(checks, name, one, powers(exponents, 32), swap, factors)
+    codes = 1 << int(element[1])
+    for i, byte in enumerate(tested):
+        part = slice(i * codes, (i + 1) * codes)
+        column = 1 if byte < 127 else 2
+        finite = np.isfinite(exact[part])
+        same = y[part, column] == exact[part] * factors[column]
+        is_exact = bool(finite.any() and same[finite].all())
+        checks.require(f"{element}, scale byte {byte}", is_exact == (low <= byte <= high))
+        if byte == high + 1:
+            checks.require(f"{element}, overflow", np.isinf(y[part, column][finite]).any())
+        if byte == NAN_SCALE:
+            checks.require(f"{element}, NaN scale", np.isnan(y[part]).all())
+
+
+def check_nvfp4(checks):
+    one = single_elements("f4E2M1FN", np.arange(256), 16, nvfp4=True)
+    codes = np.full((1, 32), 2, np.uint8)  # 1.0 times 1.0
+    other = Operand("f4E2M1FN", codes, np.full((1, 2), 0x38, np.uint8), nvfp4=True)
+    for swap in (False, True):
+        exact, y = check_operands(checks, "nvfp4", one, other, swap, np.ones(1))
+        finite = np.isfinite(exact)
+        checks.require("nvfp4 exact", (y[finite, 0] == exact[finite]).all() and finite.sum() == 16 * 254)
+
+
+def check_special(checks):
+    """Infinities and NaN against zeros and one another."""
+    infinity, nan = 0x7C, 0x7E
+    codes = np.zeros((6, 64), np.uint8)
+    codes[0, 5] = infinity
+    codes[1, 5] = infinity | 0x80
+    codes[2, [5, 50]] = infinity
+    codes[3, [5, 50]] = infinity, infinity | 0x80
+    codes[4, 63] = nan
+    a = Operand("f8E5M2", codes, np.full((6, 2), 127, np.uint8))
+    b = powers([0, 0], 64)
+    b.codes[1, 5] = 0  # times infinity
+    b.values[1, 5] = b.exact[1, 5] = 0
+    y = checks.product(f"f8E5M2_{E4M3}", a, b)
+    want = [[np.inf, np.nan], [-np.inf, np.nan], [np.inf, np.nan], [np.nan] * 2, [np.nan] * 2, [0, 0]]
+    checks.require("infinities and NaN", np.array_equal(y, want, equal_nan=True), y)
+
+
+#===------------------------------------------------------------------------===#
+# The bound
+#===------------------------------------------------------------------------===#
+
+LEAST = 2.0**-126
+
+
+def get_bound(a, b, sums, parts=1, raised=True):
+    """As docs/Spec.md has it."""
+
+    def magnitude(x):
+        x = np.abs(x)
+        return np.where(x > 0, np.maximum(x, LEAST), 0) if raised and sums == "truncated" else x
+
+    k = a.values.shape[1]
+    steps = 4 * -(-k // 64)
+    total = magnitude(a.values) @ magnitude(b.values).T
+    units = {"exact": 1, "truncated": 5}[sums]
+    return steps * units * (2.0**-23 * total + 2.0**-149) + (parts - 1) * (1 + 2.0**-20) * 2.0**-24 * total
+
+
+def check_bound(checks, name, a, b, entry, sums, parts=1):
+    """Whether results are within it, and the largest fraction of it."""
+    y = checks.product(entry, a, b)
+    error = np.abs(y - a.values @ b.values.T)
+    fraction = (error / get_bound(a, b, sums, parts)).max()
+    checks.require(f"{name}, within the bound", fraction <= 1, fraction)
+    return error, fraction
+
+
+def row(k, first, others, scales):
+    """One row: the first element, and all others."""
+    values = np.full((1, k), others, np.float64)
+    values[0, 0] = first
+    return numbers(values, np.broadcast_to(np.asarray(scales, np.uint8), (1, k // 32)))
+
+
+def check_large_first(checks, sums):
+    """After a large product, units of the cut are 2^-9, of the sum 2^-7: each step
+    loses 16 almost whole ones of the former, or almost one of the latter."""
+    k = 2048
+    cut = row(k, 2.0**8, 1.75 * 2.0**-5, 127), row(k, 2.0**8, 1.125 * 2.0**-4, 127)
+    lost = row(k, 2.0**8, 1.75 * 2.0**-6, 127), row(k, 2.0**8, 1.125 * 2.0**-6, 127)
+    entry = f"{E4M3}_{E4M3}"
+    _, of_cut = check_bound(checks, "cut", *cut, entry, sums)
+    _, of_lost = check_bound(checks, "lost", *lost, entry, sums)
+    checks.require("more than half of the bound", max(of_cut, of_lost) > 0.5, (of_cut, of_lost))
+    for a, b in (cut, lost):
+        check_bound(checks, "parts", a, b, "parts", sums, parts=3)
+
+
+def check_tiny(checks, sums):
+    """Sums of subnormal numbers."""
+    k = 2048
+    a, b = row(k, 0, 1.75 * 2.0**-76, 51), row(k, 0, 1.125 * 2.0**-75, 52)
+    _, fraction = check_bound(checks, "below 2^-126", a, b, f"{E4M3}_{E4M3}", sums)
+    checks.require("more than half of the bound below 2^-126", fraction > 0.5, fraction)
+
+
+def check_subnormal_operands(checks, sums):
+    """A subnormal operand counts as 2^-126: without that the bound is too small."""
+    a, b = np.zeros((1, 64)), np.zeros((1, 64))
+    a[0, 0:16:4], b[0, 0:16:4] = 2.0**-133, 2.0**120
+    a[0, 32:], b[0, 32:] = 1.75 * 2.0**-126, 1.125 * 2.0**95
+    a = numbers(a, np.array([[3, 1]], np.uint8))
+    b = numbers(b, np.array([[247, 222]], np.uint8))
+    error, _ = check_bound(checks, "subnormal operands", a, b, f"{E4M3}_{E4M3}", sums)
+    without = get_bound(a, b, sums, raised=False)
+    checks.require("subnormal operands count as 2^-126", (error > without).all() == (sums == "truncated"))
+
+
+def check_large_sums(checks, sums):
+    """A sum after a step, not a product, overflows."""
+    y = []
+    for places, scale in (((0, 1, 2), 127 + 127), ((0, 1, 4), 127 + 127), ((0, 1, 2), 127 + 100)):
+        a, b = np.zeros((1, 64)), np.ones((1, 64))
+        a[0, places] = np.exp2(scale - 127.0) * np.array([1, 1, -1])
+        if scale == 227:  # products of 2^200 that cancel, and one of 1
+            a[0, 1] = 0
+            b[0, :32] = 2.0**100
+            a[0, 32] = 1
+        scales = np.array([[scale, 127]], np.uint8), np.array([[227 if scale == 227 else 127, 127]], np.uint8)
+        y.append(checks.product(f"{E4M3}_{E4M3}", *(numbers(v, s) for v, s in zip((a, b), scales)))[0, 0])
+    checks.require("sums of a step", y[:2] == [2.0**127, np.inf], y)
+    checks.require("products above the range of f32", y[2] == (1 if sums == "exact" else 0), y)
+
+
+def check_all(program, sums):
+    checks = Checks(program, sums)
+    for element in DOMAIN:
+        for swap in (False, True):
+            check_domain(checks, element, swap)
+    check_nvfp4(checks)
+    check_special(checks)
+    for check in (check_large_first, check_tiny, check_subnormal_operands, check_large_sums):
+        check(checks, sums)
+    print(f"{sums} sums: {checks.wrong} wrong")
+    return checks.wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("compiler")
+    parser.add_argument("directory")
+    parser.add_argument("--device", default="sim")
+    parser.add_argument("--programs", action="store_true")
+    options = parser.parse_args()
+    mx.set_device(options.device)
+    os.makedirs(options.directory, exist_ok=True)
+    compiled = os.path.join(options.directory, "program")
+    if not options.programs:
+        source = os.path.join(options.directory, "program.mlir")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(programs())
+        subprocess.run([options.compiler, source, f"--chip={CHIP}", "-o", compiled], check=True)
+    wrong = 0
+    for sums in ("exact", "truncated") if options.device == "sim" else ("truncated",):
+        if options.device == "sim":
+            mx.set_simulator_option("tensor-sums", sums)
+        with mx.Program(compiled) as program:
+            wrong += check_all(program, sums)
+    return wrong != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
