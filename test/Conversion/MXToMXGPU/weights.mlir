@@ -39,9 +39,10 @@ func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 // -----
 
 // Groups begin anywhere; activations have no tiles of scales, so that tiles may
-// be low.
+// be low. These leave room for more threads that dequantize.
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
 // CHECK:         mxgpu.mma #mxgpu.wgmma<n = 256, k = 16>
+// CHECK:         mxgpu.role @dequantize warps(8)
 !x = memref<?x512xbf16>
 !w = memref<4x256x512xf8E4M3FN>
 !ws = memref<4x2x4x32x4x4xf8E8M0FNU>

@@ -33,6 +33,9 @@ namespace mx::mxgpu {
 /// Warpgroups that multiply tiles of `rows` rows: two as soon as each has a
 /// block of 64.
 int64_t getWgmmaWarpgroups(int64_t rows);
+/// Warps that dequantize B of a tile: low tiles leave registers for twice as
+/// many, and have less else to wait for. A thread has whole blocks of scales.
+int64_t getDequantizeWarps(int64_t rows, int64_t columns);
 
 class DequantizedLayouts {
 public:
@@ -57,6 +60,9 @@ public:
 private:
   FragmentLayoutAttr get(llvm::ArrayRef<FragmentDigit> threads,
                          llvm::ArrayRef<FragmentDigit> values) const;
+  /// Threads that dequantize B, and those of them that have a row.
+  int64_t getDequantizeThreads() const;
+  int64_t getThreadsOfRow() const;
   int64_t getBlocks() const; ///< of 64 rows, of a warpgroup
   int64_t getWarpgroups() const;
 

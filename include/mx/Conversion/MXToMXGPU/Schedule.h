@@ -104,8 +104,6 @@ inline constexpr int64_t kEpilogueWarps = 4;
 inline constexpr int64_t kDequantizedTileK = 64;
 /// Of bf16, that one wgmma multiplies.
 inline constexpr int64_t kDequantizedK = 16;
-/// Warps that dequantize B.
-inline constexpr int64_t kDequantizeWarps = 4;
 
 /// How the products of a reduction are added.
 struct ReductionSteps {
@@ -154,7 +152,8 @@ std::optional<ScheduleError> checkSchedule(const MatmulProblem &problem,
                                            const ScheduleFields &fields,
                                            const target::TargetInfo &target);
 
-/// Fills in the number of stages if it is not given.
+/// Fills in the number of stages if it is not given, and where sums are in
+/// registers those of each role.
 void completeSchedule(const MatmulProblem &problem, ScheduleFields &fields,
                       const target::TargetInfo &target);
 

@@ -29,6 +29,10 @@ struct DequantizedTypes : BufferTypes {
     return getWgmmaWarpgroups(tileM) * target::kWarpGroupSize;
   }
 
+  int64_t getDequantizeThreads() const {
+    return getDequantizeWarps(tileM, tileN) * target::kWarpSize;
+  }
+
   /// Elements narrower than a byte come as bytes. Rows that threads read alone
   /// are swizzled; a row that adjacent threads share needs none.
   BufferType getInput(int64_t rows, Type type, bool isSwizzled) const {
@@ -62,13 +66,13 @@ struct DequantizedTypes : BufferTypes {
     return getRing(
         fields.stages, {"b", "sfb"},
         {getInput(tileN, problem.b, /*isSwizzled=*/true), getScales(tileN)},
-        {AsyncKind::Tma},
-        {AsyncKind::Threads, kDequantizeWarps * target::kWarpSize}, Scope::Cta);
+        {AsyncKind::Tma}, {AsyncKind::Threads, getDequantizeThreads()},
+        Scope::Cta);
   }
 
   RingType getOperands() const {
     return getRing(fields.operandStages, {"b"}, {getNumbers(tileN)},
-                   {AsyncKind::Threads, kDequantizeWarps * target::kWarpSize},
+                   {AsyncKind::Threads, getDequantizeThreads()},
                    {AsyncKind::Wgmma, getThreads()}, Scope::Cta);
   }
 };
@@ -91,6 +95,6 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
     buffers.staging = types.getStaging(buffers.sums);
   buffers.units = types.getUnits();
   buffers.epilogueWarps = types.getThreads() / target::kWarpSize;
-  buffers.otherWarps = kDequantizeWarps + 1;
+  buffers.otherWarps = getDequantizeWarps(types.tileM, types.tileN) + 1;
   return buffers;
 }

@@ -16,11 +16,22 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Threads that dequantize B.
-static constexpr int64_t kThreads = target::kWarpGroupSize;
-
 int64_t mx::mxgpu::getWgmmaWarpgroups(int64_t rows) {
   return rows >= 2 * target::kWgmmaM ? 2 : 1;
+}
+
+int64_t mx::mxgpu::getDequantizeWarps(int64_t rows, int64_t columns) {
+  bool hasRoom = getWgmmaWarpgroups(rows) == 1 &&
+                 columns >= static_cast<int64_t>(target::kWarpGroupSize);
+  return (hasRoom ? 2 : 1) * target::kWarpGroupWarps;
+}
+
+int64_t DequantizedLayouts::getDequantizeThreads() const {
+  return getDequantizeWarps(mma.getM(), mma.getN()) * target::kWarpSize;
+}
+
+int64_t DequantizedLayouts::getThreadsOfRow() const {
+  return std::max<int64_t>(getDequantizeThreads() / mma.getN(), 1);
 }
 
 int64_t DequantizedLayouts::getWarpgroups() const {
@@ -84,16 +95,16 @@ SmallVector<int64_t> DequantizedLayouts::getFirstRows() const {
 
 /// A row for each thread, or half of one where there are fewer rows.
 FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
-  int64_t perThread = std::min(mma.getN(), kThreads),
-          shared = kThreads / perThread;
+  int64_t shared = getThreadsOfRow(),
+          perThread = getDequantizeThreads() / shared;
   return get(
       {rows(perThread, 1), columns(shared, tileK / shared)},
       {columns(tileK / shared, 1), rows(mma.getN() / perThread, perThread)});
 }
 
 FragmentLayoutAttr DequantizedLayouts::getBOperand() const {
-  int64_t perThread = std::min(mma.getN(), kThreads),
-          shared = kThreads / perThread;
+  int64_t shared = getThreadsOfRow(),
+          perThread = getDequantizeThreads() / shared;
   if (!readsA)
     return get(
         {rows(2, 1), rows(4, 8), rows(4, 2), rows(perThread / 32, 32),

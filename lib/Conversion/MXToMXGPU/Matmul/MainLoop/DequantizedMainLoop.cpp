@@ -149,10 +149,12 @@ static Value getPartOfB(KernelBuilder &body) {
   return arith::XOrIOp::create(body, thread, moved);
 }
 
-/// A warpgroup dequantizes tiles of B for those who multiply.
+/// Warpgroups dequantize tiles of B for those who multiply.
 void DequantizedMainLoop::buildDequantize() {
   OpBuilder::InsertionGuard guard(body);
-  createRole("dequantize", kDequantizeWarps, /*elected=*/false, /*kind=*/1);
+  createRole("dequantize",
+             getDequantizeWarps(schedule.getTileM(), schedule.getTileN()),
+             /*elected=*/false, /*kind=*/1);
   Value thread = getPartOfB(body);
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   // Narrow tiles begin within a tile of scales.

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The tensor core knows no scales: operands are dequantized to bf16, exactly.
-// One thread loads tiles and scales. A warpgroup dequantizes tiles of B from
-// one ring to another. The threads that multiply dequantize tiles of A in their
+// One thread loads tiles and scales. Warpgroups dequantize tiles of B from one
+// ring to another. The threads that multiply dequantize tiles of A in their
 // registers, where they also hold the sums. DequantizedLayouts.h says who holds
 // what. An A of bf16 needs nobody: wgmma reads it where it was loaded.
 //
