@@ -269,6 +269,18 @@ static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
   return numbers;
 }
 
+/// Columns of an instruction. ptxas wants all registers of one among those that
+/// a thread has when the kernel begins, whatever setmaxnreg gives later: with A
+/// in registers, 256 columns take 158, more than the 128 of 512 threads, which
+/// two warpgroups and those who fill the rings are.
+static int64_t getColumnsAtOnce(WgmmaAttr kind, MmaOp op) {
+  constexpr int64_t kMostColumns = 128;
+  bool isSplit = !op.getABuffer() && kind.getWarpgroups() > 1 &&
+                 kind.getN() > kMostColumns &&
+                 kind.getN() % (2 * target::kWgmmaNStep) == 0;
+  return isSplit ? kind.getN() / 2 : kind.getN();
+}
+
 Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
                       const MmaOperands &values) const {
   OperandA a{builder, *this, op, values};
@@ -278,14 +290,22 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
   // it keeps LLVM from making copies of them.
   builder.fenceWarpgroup();
   int64_t sums = countSums(getM(), getN(), getWarpgroups());
-  SmallVector<WgmmaBlock> blocks(getBlocks());
-  for (auto [number, block] : llvm::enumerate(blocks)) {
-    block.sums = getRegistersOf(number, blocks.size(), sums);
-    for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
-      block.steps.push_back({a.at(builder, number, step), b.at(builder, step)});
+  int64_t columns = getColumnsAtOnce(*this, op);
+  SmallVector<WgmmaBlock> blocks;
+  for (int64_t number = 0; number < getBlocks(); ++number) {
+    SmallVector<int64_t> registers = getRegistersOf(number, getBlocks(), sums);
+    size_t count = registers.size() * columns / getN();
+    for (int64_t column = 0; column < getN(); column += columns) {
+      WgmmaBlock &block = blocks.emplace_back();
+      auto *first = registers.begin() + column / columns * count;
+      block.sums.assign(first, first + count);
+      for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
+        block.steps.push_back(
+            {a.at(builder, number, step), b.at(builder, step, column)});
+    }
   }
   Value results = builder.mmaWarpgroup(
-      {target::kWgmmaM, static_cast<unsigned>(getN()),
+      {target::kWgmmaM, static_cast<unsigned>(columns),
        static_cast<unsigned>(getK()), *getTypeOfA(op),
        *mxgpu::getMmaType(op.getBBuffer().getElementType())},
       values.d, blocks);
