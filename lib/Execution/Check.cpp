@@ -221,8 +221,7 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
       continue;
     }
     auto comparison =
-        compareOp(stage, collectArrays(stage, arguments, *results),
-                  /*isExactSum=*/options.device != DeviceKind::CUDA);
+        compareOp(stage, collectArrays(stage, arguments, *results), options);
     if (comparison) {
       report.stages.push_back(std::move(*comparison));
       continue;

@@ -2,19 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// For a product of n matrix instructions with K = 32 each the device's y obeys
-//   |y - y64| <= n * (33 * 2^-25 + 2^-23) * sum|a||b| + ulp(out) / 2,
+// For a product of n matrix instructions with K = k each the device's y obeys
+//   |y - y64| <= n * ((k + 1) * 2^-25 + 2^-23) * sum|a||b| + ulp(out) / 2,
 // where the first term of the factor allows the instruction to truncate its
 // products to 25 bits below the largest before adding them, and the second is
 // the rounding of the f32 accumulator; the simulator adds exactly and keeps the
 // second only. y64 and the sum of magnitudes come from the reference path with
 // f32 results; their own half ulp is added. A step whose sum is subnormal in
 // f32 rounds by up to the smallest f32 instead, which is added per step as
-// well.
+// well. Where operands are dequantized to bf16 first, the smallest round by up
+// to half of the smallest bf16, and where one overflows there is no bound.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RaggedPadding.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Execution/Check.h"
 #include "mx/Support/FloatFormats.h"
@@ -365,10 +367,63 @@ int64_t reductionExtent(OpT matmul, const IntermediateArrays &arrays) {
   return a.shape.back() * packing;
 }
 
+/// What the chip makes of a product; none of what it has no instruction for.
+std::optional<target::ProductForm> getProduct(MatmulOpInterface op,
+                                              StringRef chip) {
+  const target::TargetInfo *target = target::lookupTarget(chip.str());
+  auto problem = target ? mxgpu::getMatmulProblem(op, *target) : std::nullopt;
+  return problem ? std::optional(problem->product) : std::nullopt;
+}
+
+/// The same array of ones.
+NpyArray makeOnes(const NpyArray &array, Type type) {
+  auto element = cast<FloatType>(getElementTypeOrSelf(type));
+  llvm::APFloat one(element.getFloatSemantics(), 1);
+  uint8_t code = one.bitcastToAPInt().getZExtValue();
+  if (element.getWidth() == 4)
+    code |= code << 4;
+  NpyArray ones = array;
+  llvm::fill(ones.data, code);
+  return ones;
+}
+
+/// Adds to the sums of magnitudes what stands for the rounding of operands to
+/// bf16. `perMagnitude` is what a sum deviates for each unit of them.
+llvm::Error addOperandRounding(const ComparedOp &stage,
+                               const IntermediateArrays &arrays,
+                               OpVariant variant, double perMagnitude,
+                               NpyArray &magnitude) {
+  // Elements and scales of A, then of B, by ones.
+  for (unsigned other : {0, 2}) {
+    IntermediateArrays changed = arrays;
+    std::array<NpyArray, 2> ones;
+    for (unsigned i : {0, 1}) {
+      const NpyArray *&array = changed.operands[other + i];
+      Type type = stage.op->getOperand(other + i).getType();
+      if (!array)
+        return llvm::Error::success();
+      ones[i] = makeOnes(*array, type);
+      array = &ones[i];
+    }
+    auto sums = runReference(stage, changed, variant, true);
+    if (!sums)
+      return sums.takeError();
+    for (size_t i = 0, e = magnitude.data.size() / 4; i < e; ++i) {
+      float sum, total;
+      std::memcpy(&sum, sums->front().data.data() + 4 * i, 4);
+      std::memcpy(&total, magnitude.data.data() + 4 * i, 4);
+      // Half of the smallest bf16, times each of the other elements.
+      total = sum < 0x1p127 ? total + sum * 0x1p-134 / perMagnitude : INFINITY;
+      std::memcpy(magnitude.data.data() + 4 * i, &total, 4);
+    }
+  }
+  return llvm::Error::success();
+}
+
 template <typename OpT>
 llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
                                            const IntermediateArrays &arrays,
-                                           bool isExactSum) {
+                                           const CompileOptions &options) {
   Numbers out =
       Numbers::get(getElementTypeOrSelf(matmul->getResult(0).getType()));
   if (out.kind == Numbers::None)
@@ -383,11 +438,22 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
   if (!magnitude)
     return magnitude.takeError();
   ProductBound bound;
-  bound.steps = ceilDiv(reductionExtent(matmul, arrays), 32) +
-                (matmul.getAccumulate() ? 1 : 0);
-  bound.factor = isExactSum ? 0x1p-23 : 33 * 0x1p-25 + 0x1p-23;
+  // What only the reference path multiplies gets the widest bound.
+  auto product = getProduct(matmul, options.chip);
+  mxgpu::ReductionSteps steps(product.value_or(target::ProductForm()),
+                              reductionExtent(matmul, arrays));
+  bound.steps = steps.count + (matmul.getAccumulate() ? 1 : 0);
+  bound.factor = 0x1p-23;
+  if (options.device == DeviceKind::CUDA)
+    bound.factor += (steps.products + 1) * 0x1p-25;
   bound.extraUlps = matmul.getAlpha() ? 0.5 : 0;
   bound.elements = countDefinedElements(stage.op, arrays);
+  if (options.device != DeviceKind::CPU && product &&
+      product->family == target::MmaFamily::Wgmma)
+    if (llvm::Error error =
+            addOperandRounding(stage, arrays, variant,
+                               bound.steps * bound.factor, magnitude->front()))
+      return error;
   OpComparison comparison;
   const NpyArray &device = *arrays.results[0];
   if (device.shape != reference->front().shape) {
@@ -428,11 +494,11 @@ compareExactly(const ComparedOp &stage, const IntermediateArrays &arrays) {
 
 llvm::Expected<OpComparison> mx::compareOp(const ComparedOp &stage,
                                            const IntermediateArrays &arrays,
-                                           bool isExactSum) {
+                                           const CompileOptions &options) {
   auto comparison =
       llvm::TypeSwitch<Operation *, llvm::Expected<OpComparison>>(stage.op)
           .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
-            return compareMatmul(matmul, stage, arrays, isExactSum);
+            return compareMatmul(matmul, stage, arrays, options);
           })
           .Default([&](Operation *) { return compareExactly(stage, arrays); });
   if (!comparison)

@@ -12,6 +12,7 @@ import sys
 
 import ml_dtypes
 import numpy as np
+from chips import count_roundings
 from exponentials_model import sigmoid
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..",
@@ -20,7 +21,6 @@ import mx_reference as ref
 
 BF16 = ml_dtypes.bfloat16
 ELEMENT = "f8E4M3FN"
-K_MMA = 32  # elements of K that one MMA takes
 
 
 def groups_of(ends):
@@ -147,7 +147,7 @@ class Bounded:
     @staticmethod
     def product(a, b):
         """Of matrices; every MMA step may lose 2^-23 of what the sums could be."""
-        steps = -(-a.shape[1] // K_MMA)
+        steps = count_roundings(a.shape[1])
         return Bounded(a @ b.T, steps * 2.0**-23 * (np.abs(a) @ np.abs(b).T))
 
     @staticmethod

@@ -83,7 +83,7 @@ protected:
 
   OpComparison compare(const ComparedOp &stage,
                        const IntermediateArrays &arrays) {
-    auto comparison = compareOp(stage, arrays, /*isExactSum=*/true);
+    auto comparison = compareOp(stage, arrays, CompileOptions());
     EXPECT_TRUE(bool(comparison));
     return std::move(*comparison);
   }

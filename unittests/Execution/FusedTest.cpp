@@ -106,7 +106,7 @@ TEST_F(FusedTest, FindsEveryWrongArray) {
   for (const ComparedOp &stage : list->stages) {
     IntermediateArrays arrays = collectArrays(stage, arguments, results);
     auto passes = [&](const IntermediateArrays &seen) {
-      auto comparison = compareOp(stage, seen, /*isExactSum=*/true);
+      auto comparison = compareOp(stage, seen, CompileOptions());
       EXPECT_TRUE(bool(comparison));
       return llvm::all_of(comparison->results,
                           [](const auto &result) { return result.passed(); });

@@ -85,10 +85,10 @@ compileQuietly(mlir::ModuleOp module, llvm::StringRef entry,
                const CompileOptions &options);
 
 /// Runs one stage on the CPU from the device's operands and compares.
-/// `isExactSum` is the simulator's way of adding: one rounding per step.
+/// `options` say whose sums these are.
 llvm::Expected<OpComparison> compareOp(const ComparedOp &stage,
                                        const IntermediateArrays &arrays,
-                                       bool isExactSum);
+                                       const CompileOptions &options);
 
 /// How many leading elements of the first result of a stage are defined: rows
 /// beyond the last group of a grouped product belong to nobody.

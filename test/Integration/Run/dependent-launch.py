@@ -16,6 +16,7 @@ import numpy as np
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import reference
+from chips import adapt_schedule
 
 mx_run, directory = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
@@ -74,7 +75,7 @@ for name, size in SIZES.items():
 def run(schedule, seed):
     path, result = f"{directory}/program.mlir", f"{directory}/z.npy"
     with open(path, "w") as file:
-        file.write(program.replace("SCHEDULE", schedule))
+        file.write(program.replace("SCHEDULE", adapt_schedule(schedule)))
     if os.path.exists(result):
         os.remove(result)
     command = [mx_run, path, "--device=sim", "--check=cpu", "--result", result]

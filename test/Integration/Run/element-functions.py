@@ -20,6 +20,7 @@ import time
 
 import element_functions as table
 import numpy as np
+from chips import adapt_schedule
 
 mx_run, directory = sys.argv[1:3]
 os.makedirs(directory, exist_ok=True)
@@ -28,6 +29,7 @@ first_seed = int(os.environ.get("MX_ELEMENT_SEED", "1"))
 
 ROWS, COLUMNS, EACH = 512, 32, 8  # EACH: rows of an expression
 COUNT = ROWS // EACH
+SCHEDULE = adapt_schedule(f"tile = [128, {COLUMNS}, 128], stages = 2, epilogue = direct")
 # What a region gets; "q" is the number that an element and its scale stand for.
 INPUTS = {"a": "f32", "b": "f32", "c": "bf16", "d": "bf16", "e": "f16", "f": "f16", "i": "i32", "j": "i32",
           "q": "bf16"}
@@ -212,7 +214,7 @@ PRODUCT = """
 func.func @main(%x: !a, %xs: !as, %y: !b, %ys: !bs, {parameters}) -> !r {{
   %none = tensor.empty() : !r
   %0 = mx.matmul ins(%x, %xs, %y, %ys : !a, !as, !b, !bs) outs(%none : !r)
-      {{mxgpu.schedule = #mxgpu.schedule<tile = [128, {columns}, 128], stages = 2, epilogue = direct>}} -> !r
+      {{mxgpu.schedule = #mxgpu.schedule<{schedule}>}} -> !r
   epilogue {{
   ^bb0(%acc: f32, %row: index, %col: index):
     {loads}{region}
@@ -257,7 +259,7 @@ def make_program(kind, expressions):
 !qs = !es
 """
     return heads + (PRODUCT if kind == "product" else QUANTIZER).format(
-        parameters=parameters, loads=loads, columns=COLUMNS, region=region(expressions), hash=HASH,
+        parameters=parameters, loads=loads, schedule=SCHEDULE, region=region(expressions), hash=HASH,
         ins=", ".join(f"%t{n}" for n in direct) + " : " + ", ".join(types[n] for n in direct),
         arguments=", ".join(f"%{n}: {INPUTS[n]}" for n in direct))
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import numpy as np
+from chips import adapt_schedule
 from math_oracle import FUNCTIONS, LONG, TYPES, check_oracle, measure, read_bounds
 
 mx_run, directory = sys.argv[1:3]
@@ -25,7 +26,7 @@ NAMES = [name for name in sorted(FUNCTIONS) if not only or name in only]
 
 MATMUL = """
   %{name} = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%none : !z)
-      {{mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, epilogue = direct>}} -> !z
+      {{mxgpu.schedule = #mxgpu.schedule<{schedule}>}} -> !z
   epilogue {{
   ^bb0(%acc: f32, %row: index, %col: index):
     %e = tensor.extract %x[%row, %col] : !x
@@ -54,7 +55,7 @@ def write_program(dtype, names):
     for name in names:
         kind = BINARY.get(name)
         products += MATMUL.format(
-            name=name, type=dtype, more={None: "", "f": ", %f", "i": ", %i"}[kind],
+            name=name, type=dtype, schedule=adapt_schedule("tile = [128, 128, 128], stages = 2, epilogue = direct"), more={None: "", "f": ", %f", "i": ", %i"}[kind],
             types=", i32" if kind == "i" else "",
             widened="%w = arith.bitcast %v : f32 to f32" if dtype == "f32" else f"%w = arith.extf %v : {dtype} to f32")
     path = f"{directory}/{dtype}.mlir"

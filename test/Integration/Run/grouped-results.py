@@ -19,6 +19,7 @@ import numpy as np
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(here, "..", "CPU"), os.path.join(here, "Inputs")]
 import mx_reference as ref
+from chips import adapt_schedule
 from grouped_formats import random_sizes
 
 KINDS = ["scatter", "quantized", "parts", "quantized parts", "masked",
@@ -83,7 +84,7 @@ class Case:
         self.rounding = ROUNDINGS[index // len(KINDS) % 3]
         self.masked = "masked" in self.kind
         self.half = bool(index // 8 % 2) and self.kind != "scatter"
-        self.schedule = SCHEDULES[index // 3 % 4]
+        self.schedule = adapt_schedule(SCHEDULES[index // 3 % 4])
         self.sizes, behind = random_sizes(rng, index)
         if self.masked:
             self.m = int(rng.choice([1, 40, 128, 150, 300]))
@@ -225,8 +226,7 @@ def run(case, device, directory, seed):
     path = lambda name: os.path.join(directory, name)
     with open(path("case.mlir"), "w") as file:
         file.write(case.program())
-    command = [mx_run, path("case.mlir"), f"--device={device}",
-               "--chip=sm_100a"]
+    command = [mx_run, path("case.mlir"), f"--device={device}"]
     for i, array in enumerate(case.arrays):
         np.save(path(f"{i}.npy"), array)
         command += ["--arg", path(f"{i}.npy")]

@@ -17,6 +17,7 @@ import sys
 import numpy as np
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+from chips import adapt_schedule, count_roundings
 from matmul_formats import compare, make_codes, make_scales
 
 mx_run, directory = sys.argv[1:]
@@ -33,7 +34,7 @@ func.func @main(%wide: !wide, %as: !as, %b: !b, %bs: !bs) -> !y {{
   %a = tensor.extract_slice %wide[{row}, {column}] [{m}, {k}] [1, 1] : !wide to !a
   %init = tensor.empty() : !y
   %y = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%init : !y)
-      {{mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], {schedule}>}} -> !y
+      {{mxgpu.schedule = #mxgpu.schedule<{schedule}>}} -> !y
   return %y : !y
 }}
 """
@@ -67,7 +68,7 @@ def run_case(rng, width, row, column, is_static, extra, expected):
         file.write(
             PROGRAM.format(
                 m=M, n=N, k=K, blocks=K // 32, row=row, column=column, rows=rows if is_static else "?",
-                width=width if is_static else "?", schedule=f"stages = 2, {extra or 'scale_stages = 1'}",
+                width=width if is_static else "?", schedule=adapt_schedule(f"tile = [128, 128, 128], stages = 2, {extra or 'scale_stages = 1'}"),
             )
         )
     command = [mx_run, f"{directory}/program.mlir", "--device=sim"]
@@ -96,7 +97,7 @@ def run_case(rng, width, row, column, is_static, extra, expected):
         sys.exit(f"{what}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
     a = wide_values[inside] * a_scales.repeat(32, axis=1)
     wrong, ratio = compare(
-        np.load(result).astype(np.float64), a, b_values * b_scales.repeat(32, axis=1), -(-K // 32), 23
+        np.load(result).astype(np.float64), a, b_values * b_scales.repeat(32, axis=1), count_roundings(K), 23
     )
     if wrong:
         sys.exit(f"{what}: {wrong} wrong")

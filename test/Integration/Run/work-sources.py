@@ -18,6 +18,7 @@ import numpy as np
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 import reference
+from chips import adapt_schedule
 
 example, mx_run, directory = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
@@ -25,6 +26,7 @@ os.makedirs(directory, exist_ok=True)
 with open(example) as file:
     EXAMPLE = file.read()
 
+TILE = "tile = [128, 128, 128], stages = 3, "
 # What is done once with the whole sum: half of it, below the diagonal.
 EPILOGUE = """ epilogue {
 ^bb0(%sum: f32, %row: index, %column: index):
@@ -38,7 +40,7 @@ EPILOGUE = """ epilogue {
 
 def make_program(schedule, with_epilogue):
     """The example with another schedule and, if asked for, half of the sum and the epilogue."""
-    changes = [(r"#mxgpu\.schedule<.*?>", f"#mxgpu.schedule<tile = [128, 128, 128], stages = 3, {schedule}>")]
+    changes = [(r"#mxgpu\.schedule<.*?>", f"#mxgpu.schedule<{adapt_schedule(TILE + schedule)}>")]
     if with_epilogue:
         changes += [
             (r"%init = ", "%half = arith.constant 0.5 : f32\n  %init = "),

@@ -103,6 +103,14 @@ inline constexpr int64_t kDequantizedK = 16;
 /// Warps that dequantize B.
 inline constexpr int64_t kDequantizeWarps = 4;
 
+/// How the products of a reduction are added.
+struct ReductionSteps {
+  int64_t products; ///< that an instruction adds
+  int64_t count;    ///< instructions, each of which rounds the sum
+
+  ReductionSteps(const target::ProductForm &product, int64_t extent);
+};
+
 /// Answers of cluster launch control, of 16 bytes (PTX ISA,
 /// clusterlaunchcontrol.try_cancel), or work tiles of groups. There are two, so
 /// that the loads can go on to the next work tile while the epilogue of the

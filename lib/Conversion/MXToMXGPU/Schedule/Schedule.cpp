@@ -72,6 +72,15 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   return problem;
 }
 
+ReductionSteps::ReductionSteps(const target::ProductForm &product,
+                               int64_t extent) {
+  bool isBlockScaled = product.family == target::MmaFamily::Tcgen05;
+  products = isBlockScaled ? target::getInfo(product.kind).k : kDequantizedK;
+  // All instructions of a dequantized tile share its elements, however few.
+  int64_t shared = isBlockScaled ? products : kDequantizedTileK;
+  count = ceilDiv(extent, shared) * (shared / products);
+}
+
 std::string mx::mxgpu::explainDirectStores(const MatmulProblem &problem) {
   if (problem.isQuantized)
     return "blocks are quantized, and written, from registers";

@@ -162,9 +162,7 @@ int64_t mx::mxgpu::getIdealCycles(const MatmulProblem &problem,
   // A column of the rows of one instruction is half a cycle.
   bool isBlockScaled = problem.product.family == target::MmaFamily::Tcgen05;
   int64_t rows = isBlockScaled ? kScaleTileRows : target::kWgmmaM;
-  int64_t elements =
-      isBlockScaled ? target::getInfo(problem.product.kind).k : kDequantizedK;
-  int64_t products = ceilDiv(orAssumed(problem.k), elements);
+  int64_t steps = ReductionSteps(problem.product, orAssumed(problem.k)).count;
   int64_t columns = ceilDiv(orAssumed(problem.m) * orAssumed(problem.n), rows);
-  return ceilDiv(products * columns, rates.mmaColumnsPerClk * target.smCount);
+  return ceilDiv(steps * columns, rates.mmaColumnsPerClk * target.smCount);
 }

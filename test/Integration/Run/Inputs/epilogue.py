@@ -15,6 +15,7 @@ import sys
 import ml_dtypes
 import numpy as np
 import reference
+from chips import adapt_schedule, count_roundings
 
 mx_run, directory, seed = sys.argv[1:4]
 part, parts = map(int, sys.argv[4].split("/")) if len(sys.argv) > 4 else (0, 1)
@@ -44,7 +45,7 @@ func.func @main(%x: !x, %w: !w, %y: !y{parameters}) -> !y {{
   %wq:2 = mx.quantize ins(%w : !w) outs(%we, %ws : !we, !ws) -> !we, !ws
   %r = mx.matmul ins(%xq#0, %xq#1, %wq#0, %wq#1 : !xe, !xs, !we, !ws) {alpha}
       outs(%y : !y) {accumulate}
-      {{mxgpu.schedule = #mxgpu.schedule<tile = [128, {tile}, 128], stages = 2, {schedule}>}} -> !y
+      {{mxgpu.schedule = #mxgpu.schedule<{schedule}>}} -> !y
       {region}
   return %r : !y
 }}
@@ -160,8 +161,10 @@ def run(case, rng):
         parameters=arguments + (", %alpha: f32" if case.alpha else ""),
         alpha="alpha(%alpha)" if case.alpha else "",
         accumulate="accumulate" if case.accumulate else "",
-        tile=case.tile,
-        schedule=f"accumulators = {1 if case.tile == 256 else 2}, epilogue = {case.epilogue}",
+        schedule=adapt_schedule(
+            f"tile = [128, {case.tile}, 128], stages = 2, accumulators = {1 if case.tile == 256 else 2}, "
+            f"epilogue = {case.epilogue}"
+        ),
         region=region,
     )
     if case.alpha:
@@ -187,7 +190,7 @@ def run(case, rng):
     if case.accumulate:
         sums, magnitudes = sums + old.astype(np.float64), magnitudes + np.abs(old.astype(np.float64))
     # One rounding to f32 for each step, and for alpha and accumulate.
-    error = (case.k // 32 + 2) * 2.0**-23 * magnitudes
+    error = (count_roundings(case.k) + 2) * 2.0**-23 * magnitudes
     ends = np.stack([formula(sums + sign * error, values) for sign in (-1, 0, 1)])
     low, high = ends.min(axis=0), ends.max(axis=0)
     # Of the region itself: a few units of its arithmetic in f32.

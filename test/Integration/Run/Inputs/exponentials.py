@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 import numpy as np
+from chips import adapt_schedule
 from exponentials_model import exp, sigmoid
 
 mx_run, directory = sys.argv[1:3]
@@ -31,7 +32,7 @@ BODIES = {
 }
 MATMUL = """
   %{name} = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%none : !x)
-      {{mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, epilogue = {epilogue}>}} -> !x
+      {{mxgpu.schedule = #mxgpu.schedule<{schedule}>}} -> !x
   epilogue {{
   ^bb0(%acc: f32, %row: index, %col: index):
     %one = arith.constant 1.0 : f32
@@ -120,7 +121,10 @@ def measure(name, x, found):
 
 
 products = "".join(
-    MATMUL.format(name=name, body=body, epilogue=epilogue)
+    MATMUL.format(
+        name=name, body=body,
+        schedule=adapt_schedule(f"tile = [128, 128, 128], stages = 2, epilogue = {epilogue}"),
+    )
     for (name, body), epilogue in zip(BODIES.items(), ["direct", "tma_store", "tma_store"])
 )
 program = f"{directory}/program.mlir"

@@ -17,6 +17,7 @@ import sys
 
 import ml_dtypes
 import numpy as np
+from chips import adapt_schedule, count_roundings
 from matmul_formats import (FORMATS, NAN_SCALE, OUTS, compare, make_codes,
                             make_scales, ref, tile_scales)
 
@@ -197,7 +198,7 @@ def run_product(args, index, rng, sizes, formats, case, out, offset="i32",
         block="" if s == "f8E8M0FNU" else "block_size = 16 ",
         accumulate="accumulate " if accumulate else "",
         epilogue=EPILOGUE.format(store=store) if epilogue else "",
-        schedule=f"mxgpu.schedule = #mxgpu.schedule<{args.schedule}>"
+        schedule=f"mxgpu.schedule = #mxgpu.schedule<{adapt_schedule(args.schedule)}>"
         if args.schedule else "", **case.sizes)
     path = lambda name: os.path.join(args.directory, name)
     with open(path("case.mlir"), "w") as file:
@@ -209,8 +210,7 @@ def run_product(args, index, rng, sizes, formats, case, out, offset="i32",
     init = before.astype(dtype)
     init = init.view(np.uint16) if out == "bf16" else init
     ends = np.cumsum(sizes).astype({"i32": np.int32, "i64": np.int64}[offset])
-    command = [args.mx_run, path("case.mlir"), f"--device={args.device}",
-               "--chip=sm_100a"]
+    command = [args.mx_run, path("case.mlir"), f"--device={args.device}"]
     for i, array in enumerate(case.arrays + [ends, init]):
         np.save(path(f"{i}.npy"), array)
         command += ["--arg", path(f"{i}.npy")]
@@ -232,7 +232,7 @@ def run_product(args, index, rng, sizes, formats, case, out, offset="i32",
         return False
     y = np.load(result)
     y = (y.view(ml_dtypes.bfloat16) if out == "bf16" else y).astype(np.float64)
-    steps = -(-case.k // (64 if a == b == "f4E2M1FN" else 32)) + 1
+    steps = count_roundings(case.k, a, b) + 1
     wrong, largest = 0, 0.0
     for where, rows, left, right in case.products:
         if accumulate:  # one more product, of the old value and 1

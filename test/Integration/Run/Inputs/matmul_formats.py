@@ -18,8 +18,9 @@ import ml_dtypes
 import numpy as np
 
 here = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(here, "..", "..", "CPU"))
+sys.path += [os.path.join(here, "..", "..", "CPU"), os.path.join(here, "..", "..", "..", "python")]
 import mx_reference as ref
+from chips import adapt_schedule, as_operand, count_roundings, reduction_multiple
 
 FORMATS = {
     "f8E4M3FN": (ml_dtypes.float8_e4m3fn, 8),
@@ -48,14 +49,6 @@ DYNAMIC = """%c0 = arith.constant 0 : index
   %m = tensor.dim %a, %c0 : !a
   %n = tensor.dim %b, %c0 : !b
   %init = tensor.empty(%m, %n) : !out"""
-
-
-def reduction_multiple(a, b):
-    """What the tensor core and the copy engine ask of K."""
-    if a == b == "f4E2M1FN":
-        return 64
-    narrow = any(FORMATS[f][1] < 8 for f in (a, b))
-    return 128 if "f4E2M1FN" in (a, b) else 32
 
 
 def make_codes(rng, rows, k, name, specials):
@@ -91,6 +84,7 @@ def tile_scales(scales, kind):
 
 def compare(y, a, b, steps, mantissa):
     """Elements beyond the bound of exact sums in each step."""
+    a, b = as_operand(a), as_operand(b)
     with np.errstate(invalid="ignore", over="ignore"):
         exact, total = a @ b.T, np.abs(a) @ np.abs(b).T
         nan = np.isnan(exact)
@@ -159,7 +153,7 @@ def run_case(args, index, a, b, s):
                 blocks=size or k // block,
                 empty=DYNAMIC if dynamic else "%init = tensor.empty() : !out",
                 block="" if block == 32 else "block_size = 16 ",
-                schedule=f"mxgpu.schedule = #mxgpu.schedule<{args.schedule}>"
+                schedule=f"mxgpu.schedule = #mxgpu.schedule<{adapt_schedule(args.schedule)}>"
                 if args.schedule
                 else "",
             )
@@ -188,8 +182,7 @@ def run_case(args, index, a, b, s):
     with np.errstate(invalid="ignore"):
         x = a_values * a_scales.repeat(block, axis=1)
         w = b_values * b_scales.repeat(block, axis=1)
-    k_mma = 64 if a == b == "f4E2M1FN" else 32
-    wrong, ratio = compare(y, x, w, -(-k // k_mma), OUTS[out])
+    wrong, ratio = compare(y, x, w, count_roundings(k, a, b), OUTS[out])
     print(f"{what}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
     return wrong == 0
 

@@ -6,6 +6,7 @@ float64, so that no error of the project's own code can hide itself here.
 
 import ml_dtypes
 import numpy as np
+from chips import as_operand, count_roundings
 
 BLOCK = 32
 
@@ -66,6 +67,7 @@ def compare_product(y, a, b, factor):
     """Compares y with a b^T; a and b are dequantized operands, `factor` is the
     relative error that each MMA step may add. Returns the number of elements
     beyond the bound and the largest quotient of deviation and bound."""
+    a, b = as_operand(a), as_operand(b)
     with np.errstate(invalid="ignore", over="ignore"):
         exact = a @ b.T
         total = np.abs(a) @ np.abs(b).T
@@ -79,7 +81,7 @@ def compare_product(y, a, b, factor):
         if not use.any():
             return wrong, 0.0
         e, t, v = exact[use], total[use], y[use]
-        steps = a.shape[1] // BLOCK
+        steps = count_roundings(a.shape[1])
         exponent = np.maximum(np.frexp(np.maximum(np.abs(v), np.abs(e)))[1] - 1, -126)
         bound = steps * factor * t + np.ldexp(0.5, exponent - 7) * (1 + 1e-9)
         ratio = np.abs(v - e) / bound

@@ -1,0 +1,57 @@
+"""The chip that a test compiles for, and what numbers and schedules depend on of it.
+
+MX_CHIP names it, for mx-run as for the tests; without it, it is sm_100a.
+"""
+
+import os
+import re
+
+import ml_dtypes
+import numpy as np
+
+CHIP = os.environ.get("MX_CHIP", "sm_100a")
+# Elements of operands become bf16 before they are multiplied.
+IS_DEQUANTIZED = CHIP == "sm_90a"
+FP4 = "f4E2M1FN"
+
+
+def count_roundings(k, a="f8E4M3FN", b="f8E4M3FN"):
+    """How often a sum of `k` products of elements `a` and `b` is rounded to f32:
+    once for each matrix instruction. Four take 64 dequantized elements together,
+    every one some of each 16."""
+    if IS_DEQUANTIZED:
+        return -(-k // 64) * 4
+    return -(-k // (64 if a == b == FP4 else 32))
+
+
+def reduction_multiple(a, b):
+    """What blocks, the tensor core and the copy engine ask of K."""
+    if a == b == FP4 and not IS_DEQUANTIZED:
+        return 64
+    return 128 if FP4 in (a, b) and not IS_DEQUANTIZED else 32
+
+
+ABSENT = ("cta_pair", "accumulators", "overlap", "scale_stages", "tile_loop")
+
+
+def as_operand(values):
+    """What the tensor core multiplies instead of exact elements times scales."""
+    if not IS_DEQUANTIZED:
+        return values
+    with np.errstate(invalid="ignore", over="ignore"):
+        return values.astype(ml_dtypes.bfloat16).astype(np.float64)
+
+
+def adapt_schedule(schedule):
+    """The nearest to a schedule of sm_100a that the chip has: without what belongs
+    to tensor memory and pairs, with a tile of which registers hold the sums."""
+    if not IS_DEQUANTIZED:
+        return schedule
+    parts = [part for part in re.split(r", (?![^\[(]*[\])])", schedule)
+             if part.split(" = ")[0] not in ABSENT]
+
+    def adapt(match):
+        columns = max(size for size in (64, 128, 256) if size <= max(int(match[2]), 64))
+        return f"tile = [{min(int(match[1]), 32768 // columns)}, {columns}, 64]"
+
+    return re.sub(r"tile = \[(\d+), (\d+), \d+\]", adapt, ", ".join(parts))
