@@ -40,7 +40,8 @@ class Steps:
         path = [BUNDLE / x for x in ("python", "scripts/cuda_cases", "test/python",
                                      "test/Integration/CPU")]
         env = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, path)), MX_DEVICE=self.device,
-                   MX_RUNTIME=str(BUNDLE / "lib/libmx_runtime.so"), PYTHONDONTWRITEBYTECODE="1")
+                   MX_RUNTIME=str(BUNDLE / "lib/libmx_runtime.so"), PYTHONDONTWRITEBYTECODE="1",
+                   MX_CHIP="sm_90a")
         env["LD_LIBRARY_PATH"] = os.pathsep.join(
             [str(BUNDLE / "lib"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
         if self.device == "sim":

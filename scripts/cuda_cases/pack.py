@@ -33,8 +33,8 @@ GROUPED = [INPUTS / "grouped_formats.py", "{run}", "sim", "{work}"]
 # has. The script compares each with numpy.
 JOBS = [
     ("formats", [*FORMATS, "--count={n}"], 52),
-    ("staged", [*FORMATS, "--first=52", "--count={n}", STAGED], 26),
-    ("split", [*FORMATS, "--first=78", "--count={n}",
+    ("staged", [*FORMATS, "--first=52", "--count={n}", "--multiple-of-n=8", STAGED], 26),
+    ("split", [*FORMATS, "--first=78", "--count={n}", "--least-k=128",
                "--schedule=tile = [128, 128, 64], split_k = 2"], 13),
     ("tile64", [*FORMATS, "--first=91", "--count={n}",
                 "--schedule=tile = [64, 256, 64], operand_stages = 3, raster = group_m(2)"], 8),

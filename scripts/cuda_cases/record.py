@@ -7,8 +7,8 @@ usage: MX_RECORD=DIRECTORY MX_RECORD_TOOLS=BUILD/bin [MX_RECORD_NAME=TEXT]
 The program is compiled for sm_90a, whatever chip the script names, and runs on the
 simulator with the sums of the tensor core (MX_SIM_TENSOR_SUMS=truncated): the script
 that called compares its results with its own reference, and cases.py says what is kept.
-What a schedule says of another chip is left out. Runs on the CPU are mx-run's, and not
-kept."""
+MX_CHIP says the same to scripts that
+need to know. Runs on the CPU are mx-run's, and not kept."""
 
 import argparse
 import hashlib
@@ -23,8 +23,6 @@ import tempfile
 CHIP = "sm_90a"
 # Of the arrays of a case: larger ones are run, and not kept, as bundles travel.
 MOST_BYTES = 1 << 20
-# Parts of schedules that sm_90a has not (docs/Chips.md).
-ABSENT = ("cta_pair", "accumulators", "overlap", "scale_stages", "tile_loop", "registers")
 
 
 def parse(argv):
@@ -37,30 +35,6 @@ def parse(argv):
     parser.add_argument("--device")
     parser.add_argument("--check")
     return parser.parse_args(argv)
-
-
-def nearest_tile(rows, columns, parts):
-    """The largest tile that sm_90a has and that is no larger; each of `parts` needs
-    128 columns."""
-    if parts > 1:
-        return f"tile = [128, {128 * parts}, 64]"
-    rows = max(size for size in (64, 128, 256) if size <= max(rows, 64))
-    columns = max(size for size in (64, 128, 256) if size <= max(columns, 64))
-    if rows * columns > 256 * 128:
-        columns = 128
-    return f"tile = [{rows}, {columns}, 64]"
-
-
-def adapt_schedule(match, count):
-    parts = re.split(r",\s*(?![^\[(]*[\])])", match.group(1))
-    kept = []
-    for part in parts:
-        name = part.partition("=")[0].strip()
-        if name == "tile":
-            kept.append(nearest_tile(*map(int, re.findall(r"\d+", part)[:2]), count))
-        elif name not in ABSENT and not (name == "stages" and len(parts) > 1):
-            kept.append(part.strip())
-    return f"#mxgpu.schedule<{', '.join(kept)}>"
 
 
 def compile_program(tools, text, options, root):
@@ -112,8 +86,6 @@ def main():
     if options.device == "cpu":
         return subprocess.run([tools / "mx-run", *sys.argv[1:]]).returncode
     text = pathlib.Path(options.program).read_text()
-    count = int((re.search(r"\bnum_b = (\d+)", text) or [0, 1])[1])
-    text = re.sub(r"#mxgpu\.schedule<([^>]*)>", lambda match: adapt_schedule(match, count), text)
     program = compile_program(tools, text, options, root)
 
     os.environ["MX_SIM_TENSOR_SUMS"] = "truncated"
