@@ -214,7 +214,9 @@ static int step(void *data) {
   return launch(&batch->backward, batch->stream);
 }
 
-/* On a GPU the same results have to come out of a graph of the step. */
+/* On a GPU the same results have to come out of a graph of the step. While one
+ * thread captures, nobody may wait for the whole device: all here is on the
+ * stream. */
 static int repeatInGraph(Batch *batch) {
   mxDeviceInfo info;
   CHECK(mxGetDeviceInfo(&info));
@@ -224,9 +226,9 @@ static int repeatInGraph(Batch *batch) {
   for (int c = 0; c < 2; ++c)
     for (int i = 0; i < calls[c]->info.resultCount; ++i) {
       Array *result = &calls[c]->results[i];
-      CHECK(mxMemset(result->device, 0xFF, result->bytes, NULL));
+      CHECK(mxMemset(result->device, 0xFF, result->bytes, batch->stream));
     }
-  CHECK(mxSynchronize());
+  CHECK(mxStreamSynchronize(batch->stream));
   return captureAndReplay(step, batch, batch->stream);
 }
 

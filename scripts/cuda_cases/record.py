@@ -1,88 +1,118 @@
 #!/usr/bin/env python3
 """Stands in for mx-run in test scripts, and keeps what they run for a GPU.
 
-usage: MX_RECORD=DIRECTORY MX_RECORD_TOOLS=BUILD/bin record.py FILE.mlir [OPTIONS OF mx-run]
+usage: MX_RECORD=DIRECTORY MX_RECORD_TOOLS=BUILD/bin [MX_RECORD_NAME=TEXT]
+       record.py FILE.mlir [OPTIONS OF mx-run]
 
-The program runs on the simulator, whose sums are then those of the tensor core
-(MX_SIM_TENSOR_SUMS=truncated), so that the script that called compares it with
-its own reference. The compiled program, its arguments and its results go to the
-directory, where replay.py finds them."""
+The program is compiled for sm_90a, whatever chip the script names, and runs on the
+simulator with the sums of the tensor core (MX_SIM_TENSOR_SUMS=truncated): the script
+that called compares its results with its own reference, and cases.py says what is kept.
+MX_CHIP says the same to scripts that
+need to know. Runs on the CPU are mx-run's, and not kept."""
 
 import argparse
 import hashlib
-import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 CHIP = "sm_90a"
+# Of the arrays of a case: larger ones are run, and not kept, as bundles travel.
+MOST_BYTES = 1 << 20
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("program")
     parser.add_argument("--entry", default="main")
     parser.add_argument("--arg", action="append", default=[])
     parser.add_argument("--result", action="append", default=[])
     parser.add_argument("--chip")
     parser.add_argument("--device")
-    return parser.parse_known_args(argv)
+    parser.add_argument("--check")
+    return parser.parse_args(argv)
 
 
-def compile_program(tools, program, entry, root):
-    """The directory of the compiled program, which equal programs share."""
-    text = pathlib.Path(program).read_bytes()
-    name = hashlib.sha256(text + entry.encode()).hexdigest()[:16]
+def compile_program(tools, text, options, root):
+    """The name of the compiled program, which equal programs share."""
+    name = hashlib.sha256((text + options.entry).encode()).hexdigest()[:16]
     target = root / "programs" / name
-    if not target.exists():
-        command = [tools / "mx-compile", program, f"--chip={CHIP}", f"--entry={entry}", "-o", target]
+    if target.exists():
+        return name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root) as work:
+        source = pathlib.Path(work) / "case.mlir"
+        source.write_text(text)
+        command = [tools / "mx-compile", source, f"--chip={CHIP}", f"--entry={options.entry}",
+                   "--ptxas=none", "-o", f"{work}/program"]
         done = subprocess.run(command, capture_output=True, text=True)
+        sys.stderr.write(done.stderr)
         if done.returncode:
-            shutil.rmtree(target, ignore_errors=True)
-            sys.stderr.write(done.stderr)
             sys.exit(done.returncode)
+        try:
+            os.rename(f"{work}/program", target)
+        except OSError:  # somebody else was first
+            if not target.exists():
+                raise
+        else:
+            (target / "source.mlir").write_text(text)  # for mx-run
     return name
 
 
-def keep(root, program, options):
-    """A case: its program, arguments and results."""
-    cases = root / "cases"
-    cases.mkdir(parents=True, exist_ok=True)
-    case = cases / f"{len(list(cases.iterdir())):05}"
-    case.mkdir()
-    files = {}
-    for kind, paths in (("args", options.arg), ("results", options.result)):
-        files[kind] = []
-        for i, path in enumerate(paths):
-            if not path.endswith(".npy"):
-                files[kind].append(path)
-                continue
-            files[kind].append(f"{kind}{i}.npy")
-            shutil.copy(path, case / files[kind][-1])
-    # Rows that several threads add to come in any order.
-    unordered = "scatter" in pathlib.Path(options.program).read_text()
-    info = dict(program=program, entry=options.entry, unordered=unordered, **files)
-    (case / "case.json").write_text(json.dumps(info))
+def new_directory(root):
+    """The next one of those that this caller's cases have."""
+    prefix = os.environ.get("MX_RECORD_NAME", "case")
+    (root / "cases").mkdir(parents=True, exist_ok=True)
+    for index in range(len(list((root / "cases").glob(f"{prefix}-*"))), 1 << 20):
+        case = root / "cases" / f"{prefix}-{index:04}"
+        try:
+            case.mkdir()
+            return case
+        except FileExistsError:
+            pass
+    raise RuntimeError(f"{root}: no name for a case is left")
 
 
 def main():
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
     root, tools = (pathlib.Path(os.environ[name]) for name in ("MX_RECORD", "MX_RECORD_TOOLS"))
-    options, rest = parse(sys.argv[1:])
-    program = compile_program(tools, options.program, options.entry, root)
-    command = [tools / "mx-run", options.program, f"--chip={CHIP}", "--device=sim",
-               f"--entry={options.entry}", *rest]
-    for name in ("arg", "result"):
-        for path in getattr(options, name):
-            command += [f"--{name}", path]
-    # The check on the CPU rounds otherwise than the tensor core.
-    command = [part for part in command if part != "--check=cpu"]
-    environment = dict(os.environ, MX_SIM_TENSOR_SUMS="truncated")
-    done = subprocess.run(command, env=environment)
-    if done.returncode == 0:
-        keep(root, program, options)
-    return done.returncode
+    options = parse(sys.argv[1:])
+    if options.device == "cpu":
+        return subprocess.run([tools / "mx-run", *sys.argv[1:]]).returncode
+    text = pathlib.Path(options.program).read_text()
+    program = compile_program(tools, text, options, root)
+
+    os.environ["MX_SIM_TENSOR_SUMS"] = "truncated"
+    import cases
+    import mx
+    import numpy as np
+    mx.set_device("sim")
+    entry = mx.Program(str(root / "programs" / program))[options.entry]
+    arguments = [np.load(path) if path.endswith(".npy") else float(path)
+                 for path in options.arg]
+    try:
+        results = cases.run(entry, arguments)
+    except mx.Error as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    for path, result in zip(options.result, results):
+        np.save(path, result)
+    if sum(np.asarray(x).nbytes for x in arguments + results) > MOST_BYTES:
+        return 0
+    case = new_directory(root)
+    try:
+        cases.Case.write(case, program, options.entry, arguments, results,
+                         bool(re.search(r"\bmath\.", text)))
+    except BaseException:
+        shutil.rmtree(case)
+        raise
+    return 0
 
 
 if __name__ == "__main__":

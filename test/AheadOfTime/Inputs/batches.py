@@ -1,7 +1,7 @@
 """Makes the batches of examples/c/moe_layer.c, and checks its results.
 
 usage: batches.py make DIRECTORY
-       batches.py check DIRECTORY PROGRAM
+       batches.py check DIRECTORY PROGRAM [DEVICE]
 """
 
 import os
@@ -67,9 +67,10 @@ def make(directory):
             save(f"{index}/{file}.bin", batch[name])
 
 
-def check(directory, program):
-    mx.set_device("sim")
-    mx.set_simulator_option("sm-count", 3)
+def check(directory, program, device="sim"):
+    mx.set_device(device)
+    if device == "sim":
+        mx.set_simulator_option("sm-count", 3)
     layer = moe_device.open_layer(program, observed=False)
     power = {}
     for index in range(len(BATCHES)):

@@ -2,6 +2,7 @@
 
 usage: matmul_formats.py MX_RUN DEVICE DIRECTORY [--count=N] [--first=N]
                          [--formats=A,B] [--schedule=PARTS] [--seed=N]
+                         [--least-k=N] [--multiple-of-n=N]
 
 Operands and scales are random codes, so that every value of a format occurs.
 Slack holds what must not matter: NaN scales in rows and blocks beyond the
@@ -110,6 +111,8 @@ def main():
     parser.add_argument("--formats", default="")
     parser.add_argument("--schedule", default="")
     parser.add_argument("--shape", default="")
+    parser.add_argument("--least-k", type=int, default=0)
+    parser.add_argument("--multiple-of-n", type=int, default=1)
     parser.add_argument("--seed", default="")
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
@@ -135,6 +138,7 @@ def run_case(args, index, a, b, s):
     m = int(rng.choice([1, 31, 128, 129, rng.integers(1, 300)]))
     n = int(rng.choice([1, 24, 128, 200, rng.integers(1, 300)]))
     k = int(rng.choice([multiple, 128 + multiple, 256, 384, 512 + multiple]))
+    k, n = max(k, args.least_k), -(-n // args.multiple_of_n) * args.multiple_of_n
     if args.shape:
         m, n, k = map(int, args.shape.split("x"))
     block = 32 if s == "f8E8M0FNU" else 16

@@ -1,7 +1,7 @@
 """Runs examples/moe_layer.mlir, compiled, on random routings.
 
 usage: moe_layer.py DIRECTORY stages|poison [--observed=DIRECTORY] [--count=N]
-                    [--seed=N]
+                    [--seed=N] [--device=sim|cuda|cuda:N]
 
 `stages` compares each stage with its exact result, and signal-to-noise ratios
 with those that the formats imply; what moe_observe.py made of the layer says what
@@ -101,10 +101,12 @@ def main():
     parser.add_argument("--observed")
     parser.add_argument("--count", type=int, default=len(moe_routing.KINDS))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="sim")
     args = parser.parse_args()
-    mx.set_device("sim")
-    for option, value in [("checks", "all"), ("sm-count", 3), ("seed", args.seed)]:
-        mx.set_simulator_option(option, value)
+    mx.set_device(args.device)
+    if args.device == "sim":
+        for option, value in [("checks", "all"), ("sm-count", 3), ("seed", args.seed)]:
+            mx.set_simulator_option(option, value)
     layer = moe_device.open_layer(args.directory, observed=False)
     check = {"stages": check_stages, "poison": check_poison}[args.mode]
     failures = check(layer, np.random.default_rng(100 + args.seed), args)

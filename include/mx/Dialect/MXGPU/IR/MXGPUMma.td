@@ -164,7 +164,9 @@ def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma", ["getOperandDigits"]> {
     The four warps of a warpgroup issue it together and hold its sums in
     registers. There are no scales (PTX ISA, wgmma.mma_async). Several
     `warpgroups` of a role divide the `m` rows: each multiplies as many, which
-    follow each other, in blocks of 64 with instructions of their own.
+    follow each other, in blocks of 64 with instructions of their own. With A in
+    registers and several warpgroups, more than 128 columns are two instructions:
+    ptxas allows one only as many registers as threads begin with.
 
     B lies in shared memory; A lies there too, or is a fragment. Thread 32 * w +
     4 * i + j of a warpgroup then holds of each block rows 16 * w + i and 8

@@ -1,0 +1,95 @@
+"""What record.py and replay.py share: how a case runs, and when results are equal.
+
+A case is a directory with case.json and arrays: which compiled program, which entry,
+the arguments, and the results' bits. Results and the workspace hold a pattern before a
+run, so that what a kernel leaves unwritten is compared, too."""
+
+import json
+import pathlib
+
+import mx
+import numpy as np
+
+PATTERN = 0xA5
+NANS = {"bf16": (0x7F80, 0x7FFF), "f16": (0x7C00, 0x7FFF), "f32": (0x7F800000, 0x7FFFFFFF)}
+# Of functions that the chip approximates, two units of the last place, or of f32 what
+# ex2.approx and tanh.approx may be off.
+APPROXIMATE = {"bf16": 2.0**-6, "f16": 2.0**-9, "f32": 2.0**-9}
+
+
+def element_of(value):
+    """The element type of a mx.Value."""
+    kind = value.type.partition("<")[2].partition(",")[0] or value.type
+    return kind.rstrip(">").rpartition("x")[2]
+
+
+def fill(array):
+    return array.copy_from(np.full(array.nbytes, PATTERN, "u1").view(array.dtype)
+                           .reshape(array.shape))
+
+
+def run(entry, arguments):
+    """The results of an entry on arrays and numbers, as arrays of bits."""
+    given = []
+    for argument, value in zip(arguments, entry.arguments, strict=True):
+        if value.is_number:
+            given.append(value.dtype.type(argument))
+        else:
+            given.append(mx.array(np.asarray(argument, order="C").view(value.dtype)))
+    results = [fill(result) for result in entry.make_results(*given)]
+    entry.launch(given, results, fill(entry.make_workspace(*given)))
+    mx.synchronize()
+    return [result.numpy() for result in results]
+
+
+def widen(bits, element):
+    """f64 of the bits of floats."""
+    if element == "bf16":
+        bits = (bits.astype("u4") << 16).view("f4")
+    return bits.view({"f16": "f2"}.get(element, "f4")).astype(np.float64)
+
+
+def count_wrong(found, expected, element, is_approximate=False):
+    """Elements that differ. A NaN equals every NaN."""
+    if found.shape != expected.shape or found.dtype.itemsize != expected.dtype.itemsize:
+        return max(expected.size, 1)
+    found, expected = (np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}")
+                       for x in (found, expected))
+    wrong = found != expected
+    if element in NANS:
+        infinity, mask = NANS[element]
+        wrong &= ~(((found & mask) > infinity) & ((expected & mask) > infinity))
+    if is_approximate and element in APPROXIMATE:
+        x, y = (widen(bits, element) for bits in (found, expected))
+        with np.errstate(invalid="ignore"):
+            wrong &= ~(np.abs(x - y) <= APPROXIMATE[element] * np.abs(y) + 2.0**-20)
+    return int(wrong.sum())
+
+
+class Case:
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.info = json.loads((self.directory / "case.json").read_text())
+        self.program = self.info["program"]
+
+    @property
+    def name(self):
+        return self.directory.name
+
+    def load(self, kind):
+        return [np.load(self.directory / x) if isinstance(x, str) else x
+                for x in self.info[kind]]
+
+    @staticmethod
+    def write(directory, program, entry, arguments, results, is_approximate):
+        info = dict(program=program, entry=entry, approximate=is_approximate)
+        for kind, values in ("arguments", arguments), ("results", results):
+            info[kind] = []
+            for i, value in enumerate(values):
+                if np.shape(value):
+                    np.save(directory / f"{kind}{i}.npy", value)
+                    value = f"{kind}{i}.npy"
+                else:
+                    value = float(value)
+                info[kind].append(value)
+        (directory / "case.json").write_text(json.dumps(info))
