@@ -140,12 +140,12 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
 void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
                                  ScheduleFields &fields,
                                  const target::TargetInfo &target) {
-  // A thread's sums are more registers than it is launched with.
   if (fields.registers.empty() &&
       problem.product.family == target::MmaFamily::Wgmma)
     fields.registers = getDequantizedRegisters(problem, fields);
+  // Where none fits, what one takes is said by those who check.
   if (!fields.stages)
-    fields.stages = getMaxStages(problem, fields, target);
+    fields.stages = std::max<int64_t>(getMaxStages(problem, fields, target), 1);
 }
 
 //===----------------------------------------------------------------------===//
