@@ -36,7 +36,8 @@ int64_t mx::countDefinedElements(Operation *op,
       grouped.getScatter() || grouped.getMasked())
     return count;
   // Rows beyond the last group are nobody's.
-  const NpyArray *offsets = arrays.operands[4];
+  const NpyArray *offsets =
+      arrays.operands[grouped.getOffsetsMutable().getOperandNumber()];
   if (!offsets || offsets->data.size() < 4)
     return count;
   int32_t end;

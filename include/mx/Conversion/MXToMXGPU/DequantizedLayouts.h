@@ -46,8 +46,8 @@ public:
   /// A tile of A as threads read it, and as wgmma takes it.
   FragmentLayoutAttr getALoad() const;
   FragmentLayoutAttr getAOperand() const;
-  /// Where the copy engine loads A: rows of a box, and for each box of a tile in
-  /// shared memory the row where it begins.
+  /// Where the copy engine loads A: rows of a box, and for each box of a tile
+  /// in shared memory the row where it begins.
   int64_t getRowsOfBox() const;
   llvm::SmallVector<int64_t> getFirstRows() const;
   /// A tile of B as threads read it, and where they write it.

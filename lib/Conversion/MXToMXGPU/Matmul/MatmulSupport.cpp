@@ -103,7 +103,8 @@ static LogicalResult verifyNumbers(MatmulOpInterface op,
     return success();
   return op->emitOpError("expected a of bf16 on the GPU, found ")
          << a
-         << ": the tensor core multiplies f16 by f16 only, and b is dequantized "
+         << ": the tensor core multiplies f16 by f16 only, and b is "
+            "dequantized "
             "to bf16; convert a to bf16, which rounds it, or to elements by "
             "mx.quantize";
 }

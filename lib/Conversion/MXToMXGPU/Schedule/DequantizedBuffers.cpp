@@ -40,7 +40,8 @@ struct DequantizedTypes : BufferTypes {
     if (type.getIntOrFloatBitWidth() < 8)
       type = IntegerType::get(context, 8);
     return BufferType::get(context, Space::Smem, {rows, bytes}, type,
-                           isSwizzled ? getSwizzle(bytes) : mxgpu::Swizzle::None);
+                           isSwizzled ? getSwizzle(bytes)
+                                      : mxgpu::Swizzle::None);
   }
 
   /// As wgmma reads it.
@@ -87,9 +88,9 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
   buffers.bInputs = types.getBInputs();
   buffers.operands = types.getOperands();
   buffers.mma = types.getMma();
-  buffers.sums = DequantizedLayouts(types.getMma(), types.tileK,
-                                    problem.hasScalesOfA())
-                     .getResult();
+  buffers.sums =
+      DequantizedLayouts(types.getMma(), types.tileK, problem.hasScalesOfA())
+          .getResult();
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
     buffers.staging = types.getStaging(buffers.sums);

@@ -68,7 +68,8 @@ FragmentLayoutAttr DequantizedLayouts::getALoad() const {
 }
 
 FragmentLayoutAttr DequantizedLayouts::getAOperand() const {
-  FragmentDigits digits = mma.getOperandDigits(BFloat16Type::get(mma.getContext()), tileK);
+  FragmentDigits digits =
+      mma.getOperandDigits(BFloat16Type::get(mma.getContext()), tileK);
   return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
                                  digits.values);
 }

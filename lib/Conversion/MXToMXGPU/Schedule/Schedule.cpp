@@ -140,7 +140,6 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
 void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
                                  ScheduleFields &fields,
                                  const target::TargetInfo &target) {
-  // A thread's sums are more registers than it is launched with.
   if (fields.registers.empty() &&
       problem.product.family == target::MmaFamily::Wgmma)
     fields.registers = getDequantizedRegisters(problem, fields);

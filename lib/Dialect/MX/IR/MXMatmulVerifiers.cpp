@@ -25,8 +25,7 @@ static LogicalResult verifyScalesOfA(MatmulOpInterface op, const Named &a) {
                              "found "
                           << a.elementType()
                           << ": give the scales of its blocks";
-  return errorAt(op, a) << "expected no a_scales with a of "
-                        << a.elementType()
+  return errorAt(op, a) << "expected no a_scales with a of " << a.elementType()
                         << ", which is multiplied as it is, found them";
 }
 
@@ -61,9 +60,8 @@ static LogicalResult verifyScales(MatmulOpInterface op, const Named &scales,
                                   int64_t groups) {
   if (!scales.value)
     return success();
-  return verifyScaleShape(op, scales,
-                          getScaleShape(elements, op.getBlockSize()), ragged,
-                          groups);
+  return verifyScaleShape(
+      op, scales, getScaleShape(elements, op.getBlockSize()), ragged, groups);
 }
 static LogicalResult verifyLayout(MatmulOpInterface op, const Named &scales,
                                   const Named &elements, RaggedKind ragged,

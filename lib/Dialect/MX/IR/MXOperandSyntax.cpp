@@ -14,11 +14,12 @@ using namespace mlir;
 /// Those that there are: three, or four with the scales of a.
 static constexpr size_t kWithoutScales = 3, kWithScales = 4;
 
-ParseResult mx::parseScaledOperands(
-    OpAsmParser &parser, OpAsmParser::UnresolvedOperand &a,
-    std::optional<OpAsmParser::UnresolvedOperand> &aScales,
-    OpAsmParser::UnresolvedOperand &b, OpAsmParser::UnresolvedOperand &bScales,
-    Type &aType, Type &aScalesType, Type &bType, Type &bScalesType) {
+ParseResult
+mx::parseScaledOperands(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &a,
+                        std::optional<OpAsmParser::UnresolvedOperand> &aScales,
+                        OpAsmParser::UnresolvedOperand &b,
+                        OpAsmParser::UnresolvedOperand &bScales, Type &aType,
+                        Type &aScalesType, Type &bType, Type &bScalesType) {
   SmallVector<OpAsmParser::UnresolvedOperand, kWithScales> operands;
   SmallVector<Type, kWithScales> types;
   SMLoc start = parser.getCurrentLocation();
@@ -33,9 +34,8 @@ ParseResult mx::parseScaledOperands(
   if (parser.parseColonTypeList(types))
     return failure();
   if (types.size() != operands.size())
-    return parser.emitError(typesStart)
-           << "expected " << operands.size() << " types, found "
-           << types.size();
+    return parser.emitError(typesStart) << "expected " << operands.size()
+                                        << " types, found " << types.size();
   a = operands.front();
   aType = types.front();
   if (operands.size() == kWithScales) {

@@ -64,8 +64,8 @@ Value DequantizedMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
   int64_t blockSize = product.problem.product.blockSize;
   auto type = FragmentType::get(element, layout);
   Value zero = body.index(0);
-  Value loaded =
-      LoadFragmentOp::create(body, type, stage.getBuffer(elements), zero, zero, thread);
+  Value loaded = LoadFragmentOp::create(body, type, stage.getBuffer(elements),
+                                        zero, zero, thread);
   // The first block of this step in its tile of scales, and how many exist.
   Value inTile = arith::RemUIOp::create(
       body, step.getK(), body.index(product.problem.getScaleTileK()));
@@ -110,12 +110,12 @@ Value DequantizedMainLoop::multiply(ForEachWorkTileOp unit) {
   Value a = getTileOfA(unit, step, stage);
   auto tile = ConsumerWaitOp::create(body, operands);
   Value started =
-      MmaOp::create(body, sums, product.buffers.mma, a,
-                    tile.getBuffer("b"), /*a_scales=*/Value(),
+      MmaOp::create(body, sums, product.buffers.mma, a, tile.getBuffer("b"),
+                    /*a_scales=*/Value(),
                     /*b_scales=*/Value(), step.getRegionIterArgs()[0],
                     /*a_row=*/Value(), /*b_offset=*/Value(),
                     /*accumulate=*/Value(), /*extent=*/Value(),
-                                /*first_warp=*/IntegerAttr())
+                    /*first_warp=*/IntegerAttr())
           .getSums();
   Value next = MmaWaitOp::create(body, started, /*pending=*/0);
   ConsumerReleaseOp::create(body, tile.getStage());
@@ -180,14 +180,14 @@ void DequantizedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
                      schedule.getTileK());
   SmallVector<int64_t> firstRows = layouts.getFirstRows();
   for (auto [number, first] : llvm::enumerate(firstRows))
-    TmaLoadOp::create(
-        body, boxes.map,
-        ValueRange{first ? body.add(row, first) : row,
-                   boxes.getColumn(body, k, 0)},
-        stage.getBuffer("a"), stage.getStage(),
-        firstRows.size() > 1 ? body.index(static_cast<int64_t>(number))
-                             : Value(),
-        /*multicast=*/false, schedule.getL2A());
+    TmaLoadOp::create(body, boxes.map,
+                      ValueRange{first ? body.add(row, first) : row,
+                                 boxes.getColumn(body, k, 0)},
+                      stage.getBuffer("a"), stage.getStage(),
+                      firstRows.size() > 1
+                          ? body.index(static_cast<int64_t>(number))
+                          : Value(),
+                      /*multicast=*/false, schedule.getL2A());
 }
 
 /// One thread fills both rings of inputs.
