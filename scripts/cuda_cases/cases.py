@@ -86,10 +86,8 @@ class Case:
         for kind, values in ("arguments", arguments), ("results", results):
             info[kind] = []
             for i, value in enumerate(values):
-                if np.shape(value):
+                if isinstance(value, np.ndarray):
                     np.save(directory / f"{kind}{i}.npy", value)
                     value = f"{kind}{i}.npy"
-                else:
-                    value = float(value)
                 info[kind].append(value)
         (directory / "case.json").write_text(json.dumps(info))

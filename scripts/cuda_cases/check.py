@@ -4,7 +4,8 @@ with what the simulator gave and with numpy.
 usage: ./check [--device cuda|cuda:N|sim] [--only STEP,...] [--jobs N] [--sanitize]
 
 Steps: runtime, cases, launch, run, wgmma, dropin, layer, graph, training; with --sanitize
-also compute-sanitizer's four tools on the layer and on some cases. Needs Python and NumPy;
+also memcheck, racecheck and synccheck of compute-sanitizer, on the layer and on some cases;
+initcheck if --only names it (docs/Runtime.md). Needs Python and NumPy;
 the layer needs ml_dtypes, too. The last line says what was compared; exit status 1 if
 anything is wrong."""
 
@@ -48,11 +49,12 @@ class Steps:
             env["MX_SIM_TENSOR_SUMS"] = "truncated"
         return env
 
-    def call(self, *command, status=0):
-        """The output of a program, which ends with the status, or with any if None."""
+    def call(self, *command, status=0, counts=True):
+        """The output of a program, which ends with the status, or with any if None; what
+        it says of comparisons counts, unless it repeats some."""
         done = subprocess.run([str(x) for x in command], env=self.environment(), text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        for cases, elements, wrong in COUNTS.findall(done.stdout)[-1:]:
+        for cases, elements, wrong in COUNTS.findall(done.stdout)[-1:] if counts else []:
             self.cases += int(cases)
             self.elements += int(elements or 0)
             self.wrong += int(wrong)
@@ -150,11 +152,15 @@ class Steps:
         """The C program: two threads, on a GPU a CUDA graph of the whole step."""
         if not (BUNDLE / "layer").exists():
             return None
-        batches, data = BUNDLE / "test/AheadOfTime/Inputs/batches.py", self.work / "data"
-        self.python(batches, "make", data)
+        batches, data = self.make_batches(), self.work / "data"
         said = self.call(*self.c_program())
         self.python(batches, "check", data, BUNDLE / "layer/program", self.device)
         return f"{said.splitlines()[-1]} by two threads, equal to Python's"
+
+    def make_batches(self):
+        script = BUNDLE / "test/AheadOfTime/Inputs/batches.py"
+        self.python(script, "make", self.work / "data")
+        return script
 
     def c_program(self):
         data = self.work / "data"
@@ -175,23 +181,24 @@ class Steps:
 
     def sanitize(self, tool):
         sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
-        prefix = [sanitizer, f"--tool={tool}", "--error-exitcode=9"]
-        if tool == "memcheck":
-            prefix.append("--leak-check=no")
+        # The runtime asks for parameters of a kernel until there are no more.
+        prefix = [sanitizer, f"--tool={tool}", "--error-exitcode=9", "--report-api-errors=no",
+                  "--print-limit=1000", "--show-backtrace=no"]
         if (BUNDLE / "layer").exists():
-            self.python(BUNDLE / "test/AheadOfTime/Inputs/batches.py", "make", self.work / "data")
-            self.call(*prefix, *self.c_program())
-        for match in "formats-000", "results-000", "reduction-000", "epilogues-000":
-            if list(BUNDLE.glob(f"recorded/cases/{match}*")):
-                self.call(*prefix, "--target-processes=all", sys.executable, HERE / "replay.py",
-                          BUNDLE / "recorded", f"--device={self.device}", f"--match={match}")
+            self.make_batches()
+            self.call(*prefix, *self.c_program(), counts=False)
+        match = "(formats|split|results|reduction|epilogues)-0000"
+        if (BUNDLE / "recorded").exists():
+            self.call(*prefix, "--target-processes=all", sys.executable, HERE / "replay.py",
+                      BUNDLE / "recorded", f"--device={self.device}", f"--match={match}",
+                      counts=False)
         return "nothing found"
 
 
 STEPS = {"runtime": Steps.runtime, "cases": Steps.cases_, "launch": Steps.launch,
          "run": Steps.run, "wgmma": Steps.wgmma, "dropin": Steps.dropin, "layer": Steps.layer,
          "graph": Steps.graph, "training": Steps.training}
-TOOLS = ["memcheck", "racecheck", "synccheck", "initcheck"]
+TOOLS = ["memcheck", "racecheck", "synccheck"]
 
 
 def parse():
@@ -202,7 +209,7 @@ def parse():
     parser.add_argument("--sanitize", action="store_true")
     options = parser.parse_args()
     steps = dict(STEPS, **{tool: lambda steps, tool=tool: steps.sanitize(tool)
-                           for tool in TOOLS})
+                           for tool in [*TOOLS, "initcheck"]})
     names = options.only.split(",") if options.only else (
         list(STEPS) + (TOOLS if options.sanitize else []))
     for name in names:

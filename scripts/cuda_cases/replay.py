@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs recorded cases on a device and compares results with the recorded bits.
 
-usage: replay.py DIRECTORY [--device cuda] [--match TEXT] [--jobs N] [--repeat N]
+usage: replay.py DIRECTORY [--device cuda] [--match REGEX] [--jobs N] [--repeat N]
 
 A NaN equals every NaN, and what functions approximate may differ in the last places;
 everything else has to be the same bits. With --repeat each case runs N times."""
@@ -11,6 +11,7 @@ import collections
 import concurrent.futures
 import multiprocessing
 import pathlib
+import re
 import sys
 
 import cases
@@ -51,13 +52,13 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("directory", type=pathlib.Path)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--match", default="", help="of the name of the case")
+    parser.add_argument("--match", default="", help="a regular expression that names of cases begin with")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--repeat", type=int, default=1)
     options = parser.parse_args()
     programs = collections.defaultdict(list)
     for path in sorted(options.directory.glob("cases/*/case.json")):
-        if options.match in path.parent.name:
+        if re.match(options.match, path.parent.name):
             programs[cases.Case(path.parent).program].append(path.parent)
     if not programs:
         parser.error(f"expected cases in {options.directory}, found none")
