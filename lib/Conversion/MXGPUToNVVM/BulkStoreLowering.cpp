@@ -54,8 +54,7 @@ struct StoreSharedLowering final : OpConversionPattern<StoreSharedOp> {
       return addThreadDigits(builder, lane, mx::target::kWarpSize, layout,
                              step);
     };
-    Value row =
-        addDigits([&](auto &digit) { return digit.rows * rowBytes; });
+    Value row = addDigits([&](auto &digit) { return digit.rows * rowBytes; });
     if (!row) // its lanes share each of the warp's rows
       row = builder.i32(0);
     Value column =

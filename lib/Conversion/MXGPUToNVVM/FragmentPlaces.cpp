@@ -72,8 +72,8 @@ FragmentPlaces::FragmentPlaces(NVVMBuilder &builder, BufferType buffer,
   if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
     mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
   auto addDigits = [&](auto step) -> Value {
-    Value sum = addThreadDigits(builder, thread, layout.getNumThreads(), layout,
-                                step);
+    Value sum =
+        addThreadDigits(builder, thread, layout.getNumThreads(), layout, step);
     return sum ? sum : builder.i32(0);
   };
   line = addDigits([&](auto &digit) { return digit.rows * rowBytes; });

@@ -74,9 +74,9 @@ public:
 
 private:
   Value addDigits(Value thread, int64_t FragmentDigit::*step) {
-    Value sum =
-        addThreadDigits(builder, thread, layout.getNumThreads(), layout,
-                        [&](const FragmentDigit &digit) { return digit.*step; });
+    Value sum = addThreadDigits(
+        builder, thread, layout.getNumThreads(), layout,
+        [&](const FragmentDigit &digit) { return digit.*step; });
     return sum ? sum : builder.i32(0);
   }
 

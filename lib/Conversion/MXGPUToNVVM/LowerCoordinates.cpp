@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What the digits of the thread's number say (ThreadDigits.h). Accesses that do
-// the same with addresses are given the number, as roles are branches when those
-// are lowered.
+// the same with addresses are given the number, as roles are branches when
+// those are lowered.
 //
 //===----------------------------------------------------------------------===//
 

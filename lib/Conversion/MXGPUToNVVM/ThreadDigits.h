@@ -15,8 +15,8 @@
 
 namespace mx::mxgpu {
 
-/// What the digits of `number`, which is below `count`, add up to, each value of
-/// a digit being so much as `step` says; null if that is 0 for all.
+/// What the digits of `number`, which is below `count`, add up to, each value
+/// of a digit being so much as `step` says; null if that is 0 for all.
 mlir::Value
 addThreadDigits(mlir::ImplicitLocOpBuilder &builder, mlir::Value number,
                 int64_t count, FragmentLayoutAttr layout,

@@ -99,8 +99,7 @@ mx::mxgpu::checkDequantizedRegisters(const MatmulProblem &problem,
     auto isEnough = [](auto pair) {
       return std::get<0>(pair) >= std::get<1>(pair);
     };
-    int64_t sum =
-        multipliers * found[0] + dequantizers * found[1] + found[2];
+    int64_t sum = multipliers * found[0] + dequantizers * found[1] + found[2];
     if (llvm::all_of(llvm::zip(found, least), isEnough) && sum <= all)
       return std::nullopt;
   }

@@ -92,8 +92,7 @@ void BlockScaledMainLoop::buildMma() {
   MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
                 stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
                 accumulator.getBuffer("d"), /*a_row=*/Value(), bOffset,
-                accumulate,
-                areTilesWhole() ? Value() : Value(step.getExtent()),
+                accumulate, areTilesWhole() ? Value() : Value(step.getExtent()),
                 /*first_warp=*/IntegerAttr());
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);
