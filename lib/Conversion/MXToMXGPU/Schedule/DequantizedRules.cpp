@@ -70,13 +70,11 @@ checkAbsent(const ScheduleFields &fields, const target::TargetInfo &target) {
 SmallVector<int64_t>
 mx::mxgpu::getDequantizedRegisters(const MatmulProblem &problem,
                                    const ScheduleFields &fields) {
-  bool isWide = fields.tile[1] > target::kWarpGroupSize; // two rows of B
   if (fields.tile[0] < 2 * target::kWgmmaM)
-    return isWide ? SmallVector<int64_t>{232, 152, 120}
-                  : SmallVector<int64_t>{216, 128, 40};
+    return {216, 128, 40};
   if (!problem.hasScalesOfA()) // nothing of A
     return {168, 136, 40};
-  if (isWide)
+  if (fields.tile[1] > target::kWarpGroupSize) // two rows of B a thread
     return {184, 104, 40};
   return {200, 72, 40};
 }
@@ -89,9 +87,11 @@ mx::mxgpu::checkDequantizedRegisters(const MatmulProblem &problem,
                                      const target::TargetInfo &target) {
   SmallVector<int64_t> least = getDequantizedRegisters(problem, fields);
   ArrayRef<int64_t> found = fields.registers;
-  // Warpgroups that multiply, one that dequantizes, one that loads.
+  // Warpgroups that multiply, that dequantize, and one that loads.
   int64_t multipliers = getWgmmaWarpgroups(fields.tile[0]);
-  int64_t groups = multipliers + 2;
+  int64_t dequantizers = getDequantizeWarps(fields.tile[0], fields.tile[1]) /
+                         target::kWarpGroupWarps;
+  int64_t groups = multipliers + dequantizers + 1;
   int64_t all = groups * llvm::alignDown(target.registersPerSm / groups /
                                              target::kWarpGroupSize,
                                          target::kSetMaxNRegStep);
@@ -99,17 +99,17 @@ mx::mxgpu::checkDequantizedRegisters(const MatmulProblem &problem,
     auto isEnough = [](auto pair) {
       return std::get<0>(pair) >= std::get<1>(pair);
     };
-    int64_t sum = multipliers * found[0] + found[1] + found[2];
+    int64_t sum = multipliers * found[0] + dequantizers * found[1] + found[2];
     if (llvm::all_of(llvm::zip(found, least), isEnough) && sum <= all)
       return std::nullopt;
   }
   return ScheduleError{
       llvm::formatv("expected at least {0} registers where a tile of {1} x {2} "
                     "is multiplied, {3} where B is dequantized and {4} where "
-                    "tiles are loaded, in {5}, 1 and 1 warpgroups that have at "
-                    "most {6} together, found registers = [{7:$[, ]}]",
+                    "tiles are loaded, in {5}, {6} and 1 warpgroups that have "
+                    "at most {7} together, found registers = [{8:$[, ]}]",
                     least[0], fields.tile[0], fields.tile[1], least[1],
-                    least[2], multipliers, all,
+                    least[2], multipliers, dequantizers, all,
                     llvm::make_range(found.begin(), found.end())),
       {}};
 }
