@@ -131,7 +131,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{in 1, 1 and 1 warpgroups that have at most 504 together, found registers = [240, 152, 120]}}
+  // expected-error @below {{in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [240, 152, 120]}}
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 64], stages = 4, registers = [240, 152, 120]>}
   return
 }
