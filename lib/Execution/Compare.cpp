@@ -451,8 +451,7 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
     bound.factor += (steps.products + 1) * 0x1p-25;
   bound.extraUlps = matmul.getAlpha() ? 0.5 : 0;
   bound.elements = countDefinedElements(stage.op, arrays);
-  // Without scales of A only weights are dequantized.
-  if (options.device != DeviceKind::CPU && product && matmul.getAScales() &&
+  if (options.device != DeviceKind::CPU && product &&
       product->family == target::MmaFamily::Wgmma)
     if (llvm::Error error =
             addOperandRounding(stage, arrays, variant,
