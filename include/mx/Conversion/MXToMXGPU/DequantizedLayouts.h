@@ -63,8 +63,6 @@ private:
   /// Threads that dequantize B, and those of them that have a row.
   int64_t getDequantizeThreads() const;
   int64_t getThreadsOfRow() const;
-  int64_t getBlocks() const; ///< of 64 rows, of a warpgroup
-  int64_t getWarpgroups() const;
 
   WgmmaAttr mma;
   int64_t tileK;

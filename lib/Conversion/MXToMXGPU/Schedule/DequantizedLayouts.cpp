@@ -34,14 +34,6 @@ int64_t DequantizedLayouts::getThreadsOfRow() const {
   return std::max<int64_t>(getDequantizeThreads() / mma.getN(), 1);
 }
 
-int64_t DequantizedLayouts::getWarpgroups() const {
-  return mma.getWarpgroups();
-}
-
-int64_t DequantizedLayouts::getBlocks() const {
-  return mma.getM() / target::kWgmmaM / mma.getWarpgroups();
-}
-
 static FragmentDigit rows(int64_t size, int64_t step) {
   return {size, step, 0};
 }
@@ -60,7 +52,7 @@ DequantizedLayouts::get(ArrayRef<FragmentDigit> threads,
 }
 
 FragmentLayoutAttr DequantizedLayouts::getALoad() const {
-  int64_t blocks = getBlocks(), groups = getWarpgroups();
+  int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
   return get({columns(4, tileK / 4), rows(8, 1), rows(4, 16 * blocks),
               rows(groups, mma.getM() / groups)},
              {columns(2, 1), rows(2, 8), columns(2, 2), columns(tileK / 16, 4),
@@ -78,15 +70,15 @@ FragmentLayoutAttr DequantizedLayouts::getAOperand() const {
 static constexpr int64_t kWarpRows = target::kWgmmaM / target::kWarpGroupWarps;
 
 int64_t DequantizedLayouts::getRowsOfBox() const {
-  return readsA || getBlocks() == 1 ? mma.getM() : kWarpRows;
+  return readsA || mma.getBlocks() == 1 ? mma.getM() : kWarpRows;
 }
 
 SmallVector<int64_t> DequantizedLayouts::getFirstRows() const {
   if (getRowsOfBox() == mma.getM())
     return {0};
   SmallVector<int64_t> rows;
-  int64_t blocks = getBlocks();
-  for (int64_t group = 0; group < getWarpgroups(); ++group)
+  int64_t blocks = mma.getBlocks();
+  for (int64_t group = 0; group < mma.getWarpgroups(); ++group)
     for (int64_t block = 0; block < blocks; ++block)
       for (int64_t warp = 0; warp < target::kWarpGroupWarps; ++warp)
         rows.push_back(group * target::kWgmmaM * blocks +
@@ -124,7 +116,7 @@ FragmentLayoutAttr DequantizedLayouts::getSums() const {
 }
 
 FragmentLayoutAttr DequantizedLayouts::getResult() const {
-  int64_t blocks = getBlocks(), groups = getWarpgroups();
+  int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
   return get({columns(4, 8), rows(8, 1), rows(4, 16 * blocks),
               rows(groups, mma.getM() / groups)},
              {columns(2, 1), rows(2, 8), rows(blocks, 16), columns(4, 2),

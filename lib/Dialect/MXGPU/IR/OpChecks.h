@@ -65,6 +65,9 @@ llvm::LogicalResult verifyHolders(mlir::Operation *op,
 llvm::LogicalResult verifyBox(mlir::Operation *op, BufferType buffer,
                               FragmentType type);
 
+/// Fails unless rows of a buffer are as long as its swizzle, if it has one.
+llvm::LogicalResult verifySwizzledRows(mlir::Operation *op, BufferType buffer);
+
 /// Rows and columns of a matrix in shared memory, panels side by side; columns
 /// count elements of a fragment, of which a byte may hold two.
 llvm::SmallVector<int64_t, 2> getMatrixShape(BufferType buffer,

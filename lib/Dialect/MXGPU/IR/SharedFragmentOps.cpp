@@ -88,14 +88,8 @@ LogicalResult mxgpu::verifyBox(Operation *op, BufferType buffer,
            << ", of 4, 8, 16 or 32 bits, or one of 4 or 6 bits in bytes (i8), "
               "found "
            << element;
-  int64_t rowBytes = buffer.getShape().back() *
-                     buffer.getElementType().getIntOrFloatBitWidth() / 8;
-  // shared C22
-  if (buffer.getSwizzle() != mxgpu::Swizzle::None &&
-      rowBytes != static_cast<int64_t>(buffer.getSwizzle()))
-    return op->emitOpError("expected rows as long as their swizzle says, "
-                           "found ")
-           << buffer;
+  if (failed(verifySwizzledRows(op, buffer)))
+    return failure();
   if (failed(verifyBoxShape(op, buffer, type)))
     return failure();
   FragmentLayoutAttr layout = type.getLayout();

@@ -26,6 +26,21 @@ SmallVector<int64_t, 2> mx::mxgpu::getFragmentShape(VectorType type) {
   return llvm::to_vector<2>(type.getShape());
 }
 
+static int64_t getRowBytes(BufferType buffer) {
+  return buffer.getShape().back() *
+         buffer.getElementType().getIntOrFloatBitWidth() / 8;
+}
+
+LogicalResult mxgpu::verifySwizzledRows(Operation *op, BufferType buffer) {
+  // shared C22
+  if (buffer.getSwizzle() != mxgpu::Swizzle::None &&
+      getRowBytes(buffer) != static_cast<int64_t>(buffer.getSwizzle()))
+    return op->emitOpError("expected rows as long as their swizzle says, "
+                           "found ")
+           << buffer;
+  return success();
+}
+
 /// A fragment's rows are moved 16 bytes at a time, or by one access of 4 or 8:
 /// neither crosses a chunk of the swizzle.
 static LogicalResult verifyFragment(Operation *op, BufferType buffer,
@@ -51,14 +66,9 @@ static LogicalResult verifyFragment(Operation *op, BufferType buffer,
                : element != buffer.getElementType())
     return op->emitOpError("expected a fragment of ")
            << buffer.getElementType() << ", found " << element;
-  int64_t rowBytes = buffer.getShape().back() *
-                     buffer.getElementType().getIntOrFloatBitWidth() / 8;
-  // shared C22
-  if (buffer.getSwizzle() != mxgpu::Swizzle::None &&
-      rowBytes != static_cast<int64_t>(buffer.getSwizzle()))
-    return op->emitOpError("expected rows as long as their swizzle says, "
-                           "found ")
-           << buffer;
+  if (failed(verifySwizzledRows(op, buffer)))
+    return failure();
+  int64_t rowBytes = getRowBytes(buffer);
   SmallVector<int64_t, 2> shape = getFragmentShape(type);
   int64_t bytes = shape[1] * bits / 8;
   // shared C23
