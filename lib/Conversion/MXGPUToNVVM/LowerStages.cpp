@@ -224,7 +224,8 @@ private:
     case AsyncKind::Threads:
       // Each thread makes what it wrote visible to matrix instructions (PTX
       // ISA, Async proxy).
-      if (type.getConsumer() == AsyncKind::Wgmma)
+      if (type.getConsumer() == AsyncKind::Wgmma ||
+          type.getConsumer() == AsyncKind::Mma)
         builder.fenceAsyncShared();
       arriveByRole(full);
       break;

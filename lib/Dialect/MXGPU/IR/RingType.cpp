@@ -150,7 +150,9 @@ static bool canEmpty(AsyncKind asyncKind, Space space, AsyncKind producer,
                      Scope scope) {
   switch (asyncKind) {
   case AsyncKind::Mma:
-    return space == Space::Smem && producer == AsyncKind::Tma;
+    return space == Space::Smem &&
+           (producer == AsyncKind::Tma ||
+            (producer == AsyncKind::Threads && scope == Scope::Cta));
   case AsyncKind::Threads:
     return space == Space::Tmem || producer == AsyncKind::Tma ||
            (producer == AsyncKind::Threads && scope == Scope::Cta);
