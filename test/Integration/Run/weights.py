@@ -1,11 +1,12 @@
 """Products of bf16 activations and quantized weights, compared with numpy.
 
-RUN: %python %s mx-run %t
+RUN: %python %s mx-run %t --chip=sm_90a
+RUN: %python %s mx-run %t --chip=sm_100a
 RUN: %python %s mx-run %t --device=cpu
 REQUIRES: compiler, numpy
 
 usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
-                  [--device=DEVICE]
+                  [--device=DEVICE] [--chip=CHIP]
 
 Weights are random codes of every format, activations random numbers of bf16,
 subnormal ones among them, and in some cases infinities and NaN. What must not
@@ -31,7 +32,7 @@ OUTS = {"f32": 23, "bf16": 7}
 LAYOUT = "#mx.scale_layout<sf_128x4>"
 # How rows are grouped, and what else a product may have.
 KINDS = ["dense", "rows", "masked", "slice", "epilogue", "parts", "scatter", "quantized"]
-SCHEDULES = [
+WGMMA_SCHEDULES = [
     "",
     "tile = [64, 64, 64]",
     "tile = [64, 256, 64]",
@@ -41,12 +42,25 @@ SCHEDULES = [
     "tile = [256, 64, 64]",
     "tile = [128, 128, 64], stages = 2, operand_stages = 1",
 ]
+# Place for place of the same use, so that kinds choose by number.
+TCGEN05_SCHEDULES = [
+    "",
+    "tile = [128, 64, 64], tile_loop = clc",
+    "tile = [128, 256, 64], stages = 2",
+    "tile = [128, 64, 64], epilogue = tma_store",
+    "tile = [128, 256, 64], accumulators = 2",
+    "tile = [128, 128, 64], accumulators = 2, epilogue = tma_store",
+    "tile = [128, 64, 64], operand_stages = 3, accumulators = 2",
+    "tile = [128, 128, 64], stages = 2, operand_stages = 1",
+]
 NAN = np.float32(np.nan)
 
 
 class Case:
-    def __init__(self, index, device):
+    def __init__(self, index, device, chip):
         self.index = index
+        self.chip = chip
+        self.is_wgmma = chip == "sm_90a"
         self.is_exact = device == "cpu"
         self.rng = rng = np.random.default_rng(7000 + index)
         self.weights, self.scales = WEIGHTS[index % len(WEIGHTS)]
@@ -73,13 +87,16 @@ class Case:
         return self.kind in ("rows", "masked", "parts", "scatter", "quantized")
 
     def choose_schedule(self):
-        schedule = SCHEDULES[int(self.rng.integers(len(SCHEDULES)))]
+        schedules = WGMMA_SCHEDULES if self.is_wgmma else TCGEN05_SCHEDULES
+        schedule = schedules[int(self.rng.integers(len(schedules)))]
         if self.kind == "parts":  # whole tiles of scales for each part
-            return self.rng.choice(["", SCHEDULES[4]])
+            return self.rng.choice(["", schedules[4]])
         if self.kind == "quantized":
-            return self.rng.choice(["", *SCHEDULES[4:6], SCHEDULES[7]])
+            return self.rng.choice(["", *schedules[4:6], schedules[7]])
         if self.kind == "dense" and self.k >= 128 and self.index % 4 == 3:
-            return "tile = [64, 128, 64], split_k = 2"
+            return f"tile = [{64 if self.is_wgmma else 128}, 128, 64], split_k = 2"
+        if self.is_grouped():  # groups are known only on the device
+            schedule = schedule.replace(", tile_loop = clc", "")
         return schedule
 
     def name(self):
@@ -243,7 +260,7 @@ def run(args, case):
                 np.zeros((case.m // 128 + case.groups, -(-case.n // 128), 32, 4, 4), np.uint8)]
     arrays[0] = as_stored(arrays[0])
     command = [args.mx_run, path, f"--device={args.device}"]
-    command += [] if case.is_exact else ["--chip=sm_90a"]
+    command += [] if case.is_exact else [f"--chip={case.chip}"]
     for number, array in enumerate(arrays + outs + extra):
         np.save(f"{args.directory}/{number}.npy", array)
         command += ["--arg", f"{args.directory}/{number}.npy"]
@@ -349,9 +366,10 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--device", default="sim")
+    parser.add_argument("--chip", default="sm_90a")
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
-    cases = [Case(i, args.device) for i in range(args.first, args.first + args.count)]
+    cases = [Case(i, args.device, args.chip) for i in range(args.first, args.first + args.count)]
     cases = [case for case in cases if args.only in case.name()]
     failures = 0
     for case in cases:

@@ -11,6 +11,7 @@
 #include "Epilogue/ScatteredEpilogue.h"
 #include "Epilogue/StagedEpilogue.h"
 #include "MainLoop/BlockScaledMainLoop.h"
+#include "MainLoop/ConvertedMainLoop.h"
 #include "MainLoop/DequantizedMainLoop.h"
 #include "Work/MaskedWork.h"
 #include "Work/ReductionWork.h"
@@ -51,6 +52,8 @@ static std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
     return std::make_unique<BlockScaledMainLoop>(kernel, work, b);
   case target::ProductWay::Dequantized:
     return std::make_unique<DequantizedMainLoop>(kernel, work, b);
+  case target::ProductWay::Converted:
+    return std::make_unique<ConvertedMainLoop>(kernel, work, b);
   }
   llvm_unreachable("a way without a main loop");
 }

@@ -24,6 +24,50 @@ RingType BufferTypes::getRing(int64_t stages, ArrayRef<StringRef> names,
                        overlap);
 }
 
+BufferType BufferTypes::getBytes(int64_t rows, Type type,
+                                 bool isSwizzled) const {
+  int64_t bits = getStoredBits(type), bytes = tileK * bits / 8;
+  if (type.getIntOrFloatBitWidth() < 8)
+    type = IntegerType::get(context, 8);
+  return BufferType::get(context, Space::Smem, {rows, bytes}, type,
+                         isSwizzled ? getSwizzle(bytes) : mxgpu::Swizzle::None);
+}
+
+BufferType BufferTypes::getNumbers(int64_t rows) const {
+  Type type = BFloat16Type::get(context);
+  return BufferType::get(context, Space::Smem, {rows, tileK}, type,
+                         getSwizzle(tileK * type.getIntOrFloatBitWidth() / 8));
+}
+
+RingType BufferTypes::getBInputs(int64_t threads) const {
+  return getRing(
+      fields.stages, {"b", "sfb"},
+      {getBytes(tileN, problem.b, /*isSwizzled=*/true), getScales(tileN)},
+      {AsyncKind::Tma}, {AsyncKind::Threads, threads}, Scope::Cta);
+}
+
+RingType BufferTypes::getOperands(int64_t threads, Side consumer) const {
+  return getRing(fields.operandStages, {"b"}, {getNumbers(tileN)},
+                 {AsyncKind::Threads, threads}, consumer, Scope::Cta);
+}
+
+RingType BufferTypes::getAccumulators() const {
+  auto sums = BufferType::get(
+      context, Space::Tmem,
+      {tileM / ctas, target::accumulatorColumns(static_cast<unsigned>(ctas),
+                                                static_cast<unsigned>(tileM),
+                                                static_cast<unsigned>(tileN))},
+      Float32Type::get(context), mxgpu::Swizzle::None);
+  return getRing(fields.accumulators, {"d"}, {sums}, {AsyncKind::Mma},
+                 {AsyncKind::Threads, kEpilogueWarps * target::kWarpSize},
+                 scope, fields.overlap);
+}
+
+FragmentLayoutAttr BufferTypes::getTmemSums(MmaAttrInterface mma) const {
+  FragmentDigits digits = mma.getSumDigits(tileN);
+  return FragmentLayoutAttr::get(context, digits.threads, digits.values);
+}
+
 BufferType BufferTypes::getScales(int64_t rows) const {
   return BufferType::get(
       context, Space::Smem,

@@ -34,25 +34,6 @@ struct DequantizedTypes : BufferTypes {
     return getDequantizeWarps(tileM, tileN) * target::kWarpSize;
   }
 
-  /// Elements narrower than a byte come as bytes. Rows that threads read alone
-  /// are swizzled; a row that adjacent threads share needs none.
-  BufferType getInput(int64_t rows, Type type, bool isSwizzled) const {
-    int64_t bits = getStoredBits(type), bytes = tileK * bits / 8;
-    if (type.getIntOrFloatBitWidth() < 8)
-      type = IntegerType::get(context, 8);
-    return BufferType::get(context, Space::Smem, {rows, bytes}, type,
-                           isSwizzled ? getSwizzle(bytes)
-                                      : mxgpu::Swizzle::None);
-  }
-
-  /// As wgmma reads it.
-  BufferType getNumbers(int64_t rows) const {
-    Type type = BFloat16Type::get(context);
-    return BufferType::get(
-        context, Space::Smem, {rows, tileK}, type,
-        getSwizzle(tileK * type.getIntOrFloatBitWidth() / 8));
-  }
-
   RingType getAInputs() const {
     if (!problem.hasScalesOfA())
       return getRing(fields.stages, {"a"}, {getNumbers(tileM)},
@@ -60,22 +41,8 @@ struct DequantizedTypes : BufferTypes {
                      Scope::Cta);
     return getRing(
         fields.stages, {"a", "sfa"},
-        {getInput(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
+        {getBytes(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
         {AsyncKind::Tma}, {AsyncKind::Threads, getThreads()}, Scope::Cta);
-  }
-
-  RingType getBInputs() const {
-    return getRing(
-        fields.stages, {"b", "sfb"},
-        {getInput(tileN, problem.b, /*isSwizzled=*/true), getScales(tileN)},
-        {AsyncKind::Tma}, {AsyncKind::Threads, getDequantizeThreads()},
-        Scope::Cta);
-  }
-
-  RingType getOperands() const {
-    return getRing(fields.operandStages, {"b"}, {getNumbers(tileN)},
-                   {AsyncKind::Threads, getDequantizeThreads()},
-                   {AsyncKind::Wgmma, getThreads()}, Scope::Cta);
   }
 };
 
@@ -86,8 +53,9 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
   DequantizedTypes types(problem, fields);
   MatmulBuffers buffers;
   buffers.inputs = types.getAInputs();
-  buffers.bInputs = types.getBInputs();
-  buffers.operands = types.getOperands();
+  buffers.bInputs = types.getBInputs(types.getDequantizeThreads());
+  buffers.operands = types.getOperands(types.getDequantizeThreads(),
+                                       {AsyncKind::Wgmma, types.getThreads()});
   buffers.mma = types.getMma();
   buffers.sums =
       DequantizedLayouts(types.getMma(), types.tileK, problem.hasScalesOfA())

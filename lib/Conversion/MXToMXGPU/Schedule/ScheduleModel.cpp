@@ -29,10 +29,11 @@ StringRef ModelledCost::getPipe() const {
 
 /// Bytes of shared memory that a step writes and reads where operands are
 /// dequantized: A once each, B twice, as it is and dequantized, and the latter
-/// again by the instructions of each 64 rows.
-static int64_t getDequantizedBytes(const ScheduleFields &fields,
+/// again by the instructions of all rows.
+static int64_t getDequantizedBytes(const MatmulProblem &problem,
+                                   const ScheduleFields &fields,
                                    const MatmulBuffers &buffers) {
-  int64_t reads = fields.tile[0] / target::kWgmmaM;
+  int64_t reads = fields.tile[0] / problem.product.getWay().rows;
   return 2 * buffers.inputs.getStageBytes() +
          2 * buffers.bInputs.getStageBytes() +
          (1 + reads) * buffers.operands.getStageBytes();
@@ -51,11 +52,12 @@ static int64_t getDequantizeCycles(const ScheduleFields &fields,
 }
 
 /// Cycles of shared memory in a step, or of threads between two parts of it.
-static int64_t getPortCycles(const ScheduleFields &fields,
+static int64_t getPortCycles(const MatmulProblem &problem,
+                             const ScheduleFields &fields,
                              const MatmulBuffers &buffers,
                              const target::Rates &rates) {
   if (buffers.operands)
-    return std::max(ceilDiv(getDequantizedBytes(fields, buffers),
+    return std::max(ceilDiv(getDequantizedBytes(problem, fields, buffers),
                             rates.smemReadBytesPerClk),
                     getDequantizeCycles(fields, buffers));
   int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
@@ -95,7 +97,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   MatmulBuffers buffers = getBuffers(problem, fields);
   int64_t products = ceilDiv(elements, buffers.mma.getMmaShape().k);
   cost.mma = products * buffers.mma.getCycles(rates);
-  cost.port = steps * getPortCycles(fields, buffers, rates);
+  cost.port = steps * getPortCycles(problem, fields, buffers, rates);
   int64_t stageBytes = buffers.inputs.getStageBytes();
   if (buffers.bInputs)
     stageBytes += buffers.bInputs.getStageBytes();

@@ -46,11 +46,14 @@ const ProductRules &getRules(const MatmulProblem &problem);
 
 extern const ProductRules kBlockScaledRules;
 extern const ProductRules kDequantizedRules;
+extern const ProductRules kConvertedRules;
 
 MatmulBuffers getBlockScaledBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields);
 MatmulBuffers getDequantizedBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields);
+MatmulBuffers getConvertedBuffers(const MatmulProblem &problem,
+                                  const ScheduleFields &fields);
 
 } // namespace mx::mxgpu
 

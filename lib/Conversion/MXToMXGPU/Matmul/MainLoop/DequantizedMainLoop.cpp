@@ -14,76 +14,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-//===----------------------------------------------------------------------===//
-// On the host
-//===----------------------------------------------------------------------===//
-
-void DequantizedMainLoop::addOperands(KernelArguments &signature) {
-  signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
-                                          "a", layouts.getRowsOfBox()));
-  signature.add(Arg::BMap, encodeElements(matrices.b, product.buffers.bInputs,
-                                          "b", b.getBoxRows()));
-  addScales(signature);
-}
-
-Value DequantizedMainLoop::encodeElements(Value operand, RingType ring,
-                                          StringRef field, int64_t rows) {
-  BufferType buffer = getInput(ring, field);
-  auto type =
-      TensorMapType::get(op->getContext(), {rows, buffer.getShape().back()},
-                         buffer.getElementType(), buffer.getSwizzle());
-  return EncodeTensorMapOp::create(host, type, toBytes(host, operand));
-}
-
-//===----------------------------------------------------------------------===//
-// In the kernel
-//===----------------------------------------------------------------------===//
-
-void DequantizedMainLoop::createRings() {
-  inputs = body.ring(product.buffers.inputs, "in");
-  bInputs = body.ring(product.buffers.bInputs, "in_b");
-  operands = body.ring(product.buffers.operands, "operands");
-}
-
 void DequantizedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildMultiply(epilogue);
-  buildDequantize();
+  buildDequantize(getDequantizeWarps(schedule.getTileM(), schedule.getTileN()),
+                  layouts.getBLoad(), layouts.getBOperand());
   buildLoad();
-}
-
-ForEachKOp DequantizedMainLoop::forEachTile(ForEachWorkTileOp unit,
-                                            ValueRange initial) {
-  auto [start, end] = work.getReduction(unit);
-  return body.forEachK(start, end, schedule.getTileK(), initial);
-}
-
-Value DequantizedMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
-                                      StringRef scales, Type element,
-                                      FragmentLayoutAttr layout, Value row,
-                                      ForEachKOp step, Value thread) {
-  int64_t blockSize = product.problem.product.blockSize;
-  auto type = FragmentType::get(element, layout);
-  Value zero = body.index(0);
-  Value loaded = LoadFragmentOp::create(body, type, stage.getBuffer(elements),
-                                        zero, zero, thread);
-  // The first block of this step in its tile of scales, and how many exist.
-  Value inTile = arith::RemUIOp::create(
-      body, step.getK(), body.index(product.problem.getScaleTileK()));
-  Value extent;
-  if (!areTilesWhole())
-    extent = body.div(step.getExtent(), blockSize);
-  auto ofRows = VectorType::get(
-      {static_cast<int64_t>(layout.getRowOffsets().size()),
-       static_cast<int64_t>(layout.getBlocks(blockSize).size())},
-      product.problem.scales);
-  Value factors = LoadFragmentScalesOp::create(
-      body, ofRows, stage.getBuffer(scales), row, body.div(inTile, blockSize),
-      extent, thread, blockSize, type);
-  // The stage's owner may fill it again.
-  ConsumerReleaseOp::create(body, stage.getStage());
-  return DequantizeFragmentOp::create(
-      body, FragmentType::get(body.getBF16Type(), layout), loaded, factors,
-      blockSize);
 }
 
 Value DequantizedMainLoop::getTileOfA(ForEachWorkTileOp unit, ForEachKOp step,
@@ -139,41 +74,6 @@ void DequantizedMainLoop::buildMultiply(EpiloguePolicy &epilogue) {
   epilogue.store(unit, registers);
 }
 
-/// The part of a tile of B that a thread has. Eight lanes that access shared
-/// memory together then have 8 different rows of 8, where tiles are read and
-/// where they are written, so that the swizzles give them different banks.
-static Value getPartOfB(KernelBuilder &body) {
-  Value thread = ThreadIdOp::create(body);
-  Value pair = arith::AndIOp::create(body, thread, body.index(6));
-  Value moved = body.mul(pair, body.index(4));
-  return arith::XOrIOp::create(body, thread, moved);
-}
-
-/// Warpgroups dequantize tiles of B for those who multiply.
-void DequantizedMainLoop::buildDequantize() {
-  OpBuilder::InsertionGuard guard(body);
-  createRole("dequantize",
-             getDequantizeWarps(schedule.getTileM(), schedule.getTileN()),
-             /*elected=*/false, /*kind=*/1);
-  Value thread = getPartOfB(body);
-  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
-  // Narrow tiles begin within a tile of scales.
-  Value row = body.index(0);
-  if (schedule.getTileN() % kScaleTileRows)
-    row = arith::RemUIOp::create(body, unit.getColumn(),
-                                 body.index(kScaleTileRows));
-  ForEachKOp step = forEachTile(unit);
-  auto stage = ConsumerWaitOp::create(body, bInputs);
-  Value tile = dequantize(stage, "b", "sfb", product.problem.b,
-                          layouts.getBLoad(), row, step, thread);
-  Value operand = RelabelFragmentOp::create(
-      body, FragmentType::get(body.getBF16Type(), layouts.getBOperand()), tile);
-  auto filled = ProducerAcquireOp::create(body, operands);
-  StoreSharedOp::create(body, operand, filled.getBuffer("b"), ValueRange(),
-                        thread);
-  ProducerCommitOp::create(body, filled.getStage(), Value());
-}
-
 /// An A that wgmma reads may have its rows in another order than in memory.
 void DequantizedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
   OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
@@ -188,30 +88,4 @@ void DequantizedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
                           ? body.index(static_cast<int64_t>(number))
                           : Value(),
                       /*multicast=*/false, schedule.getL2A());
-}
-
-/// One thread fills both rings of inputs.
-void DequantizedMainLoop::buildLoad() {
-  OpBuilder::InsertionGuard guard(body);
-  createRole("load", 1, /*elected=*/true, /*kind=*/2);
-  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
-  OperandOrigin origin = work.getOperands(unit);
-  b.begin(unit, origin);
-  ForEachKOp step = forEachTile(unit);
-  Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
-  auto stage = ProducerAcquireOp::create(body, inputs);
-  loadA(stage, origin.row, k);
-  if (product.problem.hasScalesOfA())
-    TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
-                      ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
-                      stage.getStage());
-  ProducerCommitOp::create(body, stage.getStage(), Value());
-  auto bStage = ProducerAcquireOp::create(body, bInputs);
-  b.loadElements(bStage, k);
-  b.loadScales(bStage, kTile);
-  ProducerCommitOp::create(body, bStage.getStage(), Value());
-  if (!schedule.getPdl())
-    return;
-  body.setInsertionPointAfter(unit);
-  LaunchDependentsOp::create(body);
 }

@@ -1,0 +1,150 @@
+//===- ConvertedRules.cpp - Schedules that convert B for tcgen05.mma ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header. Scales are gone when the tensor core multiplies, so that
+// tiles are those of its kind f16 and tensor memory is for sums alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScheduleRules.h"
+#include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static constexpr int64_t kColumns[] = {64, 128, 256};
+
+static std::optional<ScheduleError>
+checkConvertedTile(const ScheduleFields &fields) {
+  constexpr int64_t kRows = target::kTmemLanes;
+  constexpr int64_t kDepth = target::kDequantizedTileK;
+  if (fields.tile[0] != kRows)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} rows where a is bf16, found {1}",
+                      kRows, fields.tile[0]),
+        {}};
+  if (!llvm::is_contained(kColumns, fields.tile[1]))
+    return ScheduleError{
+        llvm::formatv("expected a tile of 64, 128 or 256 columns where a is "
+                      "bf16, found {0}",
+                      fields.tile[1]),
+        {}};
+  if (fields.tile[2] != kDepth)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} reduction elements where a is "
+                      "bf16, found {1}",
+                      kDepth, fields.tile[2]),
+        {}};
+  return std::nullopt;
+}
+
+/// What this way has no use for, and why.
+static std::optional<ScheduleError>
+checkConvertedFields(const ScheduleFields &fields) {
+  const ScheduleFields defaults;
+  struct Absent {
+    bool isGiven;
+    const char *name, *why;
+  };
+  const Absent absent[] = {
+      {fields.ctaPair != defaults.ctaPair, "cta_pair",
+       "each CTA converts its own tile of b"},
+      {fields.overlap != defaults.overlap, "overlap",
+       "tensor memory has no scales, and two accumulators fit"},
+      {fields.scaleStages != defaults.scaleStages, "scale_stages",
+       "the scales of b are multiplied by threads"},
+  };
+  for (const Absent &field : absent)
+    if (field.isGiven)
+      return ScheduleError{
+          llvm::formatv("expected no {0} where a is bf16: {1}; leave it out",
+                        field.name, field.why),
+          {}};
+  return std::nullopt;
+}
+
+/// Of the epilogue, of those who convert B, and of those who load and multiply.
+static SmallVector<int64_t> getConvertedRegisters(const MatmulProblem &,
+                                                  const ScheduleFields &) {
+  return {216, 128, 40};
+}
+
+/// A warpgroup for the epilogue, those who convert, and one for the others.
+static std::optional<ScheduleError>
+checkConvertedRegisters(const MatmulProblem &, const ScheduleFields &fields,
+                        const target::TargetInfo &target) {
+  constexpr int64_t kLeast[] = {target::kEpilogueRegisters, 128,
+                                target::kIssueRegisters};
+  ArrayRef<int64_t> found = fields.registers;
+  int64_t converters =
+      getConvertingWarps(fields.tile[1]) / target::kWarpGroupWarps;
+  int64_t groups = converters + 2;
+  int64_t all = groups * llvm::alignDown(target.registersPerSm / groups /
+                                             target::kWarpGroupSize,
+                                         target::kSetMaxNRegStep);
+  if (found.size() == std::size(kLeast)) {
+    auto isEnough = [](auto pair) {
+      return std::get<0>(pair) >= std::get<1>(pair);
+    };
+    int64_t sum = found[0] + converters * found[1] + found[2];
+    if (llvm::all_of(llvm::zip(found, kLeast), isEnough) && sum <= all)
+      return std::nullopt;
+  }
+  return ScheduleError{
+      llvm::formatv("expected at least {0} registers for the epilogue, {1} "
+                    "where b is converted and {2} for the other roles, in 1, "
+                    "{3} and 1 warpgroups that have at most {4} together, "
+                    "found registers = [{5:$[, ]}]",
+                    kLeast[0], kLeast[1], kLeast[2], converters, all,
+                    llvm::make_range(found.begin(), found.end())),
+      {}};
+}
+
+static std::optional<ScheduleError>
+checkConvertedSchedule(const MatmulProblem &, const ScheduleFields &fields,
+                       const target::TargetInfo &target) {
+  if (std::string error = target::checkMmaKind(target, target::MmaKind::F16);
+      !error.empty())
+    return ScheduleError{error, {}};
+  if (auto error = checkConvertedTile(fields))
+    return error;
+  return checkConvertedFields(fields);
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+static void forEachConvertedTile(const MatmulProblem &problem,
+                                 llvm::function_ref<void(ScheduleFields)> add) {
+  for (int64_t columns : kColumns) {
+    ScheduleFields fields;
+    fields.tile = {target::kTmemLanes, columns, target::kDequantizedTileK};
+    fields.registers = getConvertedRegisters(problem, fields);
+    add(fields);
+  }
+}
+
+/// One unit a worker has no next accumulator.
+static void forEachConvertedLoop(ScheduleFields fields, bool isPersistent,
+                                 llvm::function_ref<void(ScheduleFields)> add) {
+  add(fields);
+  if (!isPersistent)
+    return;
+  fields.accumulators = 2;
+  for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
+    fields.tileLoop = loop;
+    add(fields);
+  }
+}
+
+const ProductRules mx::mxgpu::kConvertedRules = {
+    target::ProductWay::Converted, getConvertedBuffers,
+    checkConvertedSchedule,        checkConvertedRegisters,
+    getConvertedRegisters,         forEachConvertedTile,
+    forEachConvertedLoop};
