@@ -261,14 +261,14 @@ static LogicalResult verifyPlaces(MmaOp op,
   return success();
 }
 
-/// Instructions read through the async proxy: the ring says so, for the fence of
-/// threads that fill it, and because no fence is needed where it is done; and
-/// who gives the stage back waits for them as the ring says.
+/// Instructions read through the async proxy: the ring says so, for the fence
+/// of threads that fill it, and because no fence is needed where it is done;
+/// and who gives the stage back waits for them as the ring says.
 static LogicalResult verifyRings(MmaOp op) {
-  AsyncKind expected = op.getKind().getFamily().completion ==
-                               target::MmaCompletion::WaitGroup
-                           ? AsyncKind::Wgmma
-                           : AsyncKind::Mma;
+  AsyncKind expected =
+      op.getKind().getFamily().completion == target::MmaCompletion::WaitGroup
+          ? AsyncKind::Wgmma
+          : AsyncKind::Mma;
   for (auto [operand, name] :
        {std::pair(Value(op.getA()), "a"), std::pair(Value(op.getB()), "b")}) {
     RingType ring = findRing(operand);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands in shared memory, scales, of kinds that have them, and sums in tensor
-// memory; one thread issues an instruction for each 32 bytes of the reduction.
+// Operands in shared memory, scales, of kinds that have them, and sums in
+// tensor memory; one thread issues an instruction for each 32 bytes of the
+// reduction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -261,10 +262,10 @@ struct Issue {
     auto atTile = [&](Value column, int64_t columns) {
       return tile ? builder.add(column, builder.i32(tile * columns)) : column;
     };
-    builder.mmaBlockScaled(
-        word, d, a.at(builder, step), b.at(builder, step),
-        isAdded(builder, step),
-        atTile(aScales, aTileColumns), atTile(bScales, bTileColumns));
+    builder.mmaBlockScaled(word, d, a.at(builder, step), b.at(builder, step),
+                           isAdded(builder, step),
+                           atTile(aScales, aTileColumns),
+                           atTile(bScales, bTileColumns));
   }
 
 private:
