@@ -82,6 +82,7 @@ class Case:
         self.has_specials = index % 5 == 2
         self.activations = "f16" if self.is_exact and index % 2 else "bf16"
         self.accumulates = self.kind in ("dense", "rows") and index % 4 == 1
+        self.has_alpha = self.kind in ("dense", "masked") and index % 4 == 0
 
     def is_grouped(self):
         return self.kind in ("rows", "masked", "parts", "scatter", "quantized")
@@ -183,6 +184,9 @@ def text(case):
     if case.kind == "scatter":
         arguments += f", %to: tensor<{m}xi32>"
         more += f"scatter(%to : tensor<{m}xi32>) "
+    if case.has_alpha:
+        arguments += ", %alpha: f32"
+        more += "alpha(%alpha) "
     outs = "outs(%init : !y)"
     after = "" if case.block == 32 else "block_size = 16 "
     after += "num_b = 2 " if case.kind == "parts" else ""
@@ -261,6 +265,8 @@ def run(args, case):
     arrays[0] = as_stored(arrays[0])
     command = [args.mx_run, path, f"--device={args.device}"]
     command += [] if case.is_exact else [f"--chip={case.chip}"]
+    if case.has_alpha:
+        extra.append(np.float32(0.5))
     for number, array in enumerate(arrays + outs + extra):
         np.save(f"{args.directory}/{number}.npy", array)
         command += ["--arg", f"{args.directory}/{number}.npy"]
@@ -295,7 +301,7 @@ def check(case, results, rows, used, w, init, to):
     for group in range(max(case.groups, 1)):
         mine = used == group
         a, b, found = rows[mine].astype(np.float64), w[group], y[mine]
-        factor = 2.0 if case.kind == "epilogue" else 1.0
+        factor = 2.0 if case.kind == "epilogue" else 0.5 if case.has_alpha else 1.0
         if case.kind == "parts":  # one product of twice the length
             a = np.concatenate([a, -a], axis=1)
             b = np.concatenate([b[: case.n], b[case.n :]], axis=1)
