@@ -13,7 +13,7 @@
 // spills. An instruction multiplies 16 elements of the reduction. Its descriptor
 // says f32 += bf16 * bf16, N / 8 at bit 17 and M / 16 at bit 24.
 
-// COUNT: 4 kernels
+// COUNT: 5 kernels
 
 !x = tensor<?x512xbf16>
 !w = tensor<512x512xf4E2M1FN>
@@ -55,6 +55,18 @@ func.func @wide(%x: !x, %w: tensor<4x512x512xf6E2M3FN>, %ws: tensor<4x512x16xf8E
       ins(%x, %w, %ws : !x, tensor<4x512x512xf6E2M3FN>, tensor<4x512x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
       offsets(%o : tensor<4xi32>) outs(%init : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], accumulators = 2>} -> !y
+  return %y : !y
+}
+
+// CHECK-LABEL: .entry pair_matmul(
+// CHECK:       fence.proxy.async.shared::cta
+// CHECK:       mbarrier.arrive.release.cluster.shared::cluster.b64
+// CHECK-COUNT-4: tcgen05.mma.cta_group::2.kind::f16
+// CHECK-NOT:   tcgen05.mma
+// CHECK:       tcgen05.commit.cta_group::2
+func.func @pair(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
+  %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], cta_pair, accumulators = 2>} -> !y
   return %y : !y
 }
 

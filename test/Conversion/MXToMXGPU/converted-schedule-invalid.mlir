@@ -43,8 +43,20 @@ func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 !ws = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
-  // expected-error @below {{expected no cta_pair where a is bf16: each CTA converts its own tile of b; leave it out}}
+  // expected-error @below {{expected a tile of 256 rows of a CTA pair where a is bf16, found 128}}
   mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], cta_pair, stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{expected a tile of 128 or 256 columns of a CTA pair where a is bf16, found 64}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 64, 64], cta_pair, stages = 4>}
   return
 }
 

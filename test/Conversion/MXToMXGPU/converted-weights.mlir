@@ -66,6 +66,33 @@ func.func @rows(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 
 // -----
 
+// Each CTA of a pair converts half of B, with the scales of its own rows, for the
+// instruction of both.
+// CHECK-DAG: !mxgpu.ring<{{.*}} x (a: smem<128x64xbf16, sw128>), producer = tma, consumer = mma, scope = pair>
+// CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(256)>
+// CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xbf16, sw128>), producer = threads(256), consumer = mma, scope = pair>
+// CHECK-LABEL: mxgpu.kernel @pair_matmul(
+// CHECK:         %[[RANK:.*]] = mxgpu.cta_rank
+// CHECK:         mxgpu.role @load warps(1) elected
+// CHECK:           %[[ROWS:.*]] = arith.muli %[[RANK]], %c128
+// CHECK:           %[[FIRST:.*]] = arith.addi %column, %[[ROWS]]
+// CHECK:           %[[TILE:.*]] = arith.addi %{{.*}}, %[[RANK]]
+// CHECK:           mxgpu.tma_load %{{.*}}[%[[FIRST]], %k] into %b
+// CHECK-NEXT:      mxgpu.tma_load %{{.*}}[%[[TILE]], %{{.*}}] into %sfb for %in_b_stage : !map{{[0-9]*}}, !smem{{[0-9]*}}, !tma_stage{{[0-9]*}}
+// CHECK:         mxgpu.role @mma warps(1) elected on_leader
+// CHECK:           mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 256, n = 256, ctas = 2>
+!x = memref<512x512xbf16>
+!w = memref<512x512xf8E4M3FN>
+!ws = memref<4x4x32x4x4xf8E8M0FNU>
+!y = memref<512x512xbf16>
+#schedule = #mxgpu.schedule<tile = [256, 256, 64], cta_pair, stages = 4, epilogue = direct>
+func.func @pair(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
 // 6-bit elements come as bytes, a byte each, not packed as the tensor core would take them.
 // CHECK-DAG: !mxgpu.tensor_map<256x64xi8, sw64>
 // CHECK-LABEL: func.func @six(

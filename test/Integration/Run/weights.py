@@ -42,17 +42,22 @@ WGMMA_SCHEDULES = [
     "tile = [256, 64, 64]",
     "tile = [128, 128, 64], stages = 2, operand_stages = 1",
 ]
-# Place for place of the same use, so that kinds choose by number.
 TCGEN05_SCHEDULES = [
     "",
     "tile = [128, 64, 64], tile_loop = clc",
     "tile = [128, 256, 64], stages = 2",
     "tile = [128, 64, 64], epilogue = tma_store",
-    "tile = [128, 256, 64], accumulators = 2",
-    "tile = [128, 128, 64], accumulators = 2, epilogue = tma_store",
+    "tile = [256, 128, 64], cta_pair, tile_loop = clc",
     "tile = [128, 64, 64], operand_stages = 3, accumulators = 2",
+    "tile = [128, 256, 64], accumulators = 2",
+    "tile = [256, 256, 64], cta_pair, accumulators = 2",
+    "tile = [128, 128, 64], accumulators = 2, epilogue = tma_store",
+    "tile = [256, 256, 64], cta_pair, stages = 2, epilogue = tma_store",
     "tile = [128, 128, 64], stages = 2, operand_stages = 1",
 ]
+# With two tiles of scales; and with whole ones, that are written.
+WIDE = WGMMA_SCHEDULES[4:5] + TCGEN05_SCHEDULES[6:8]
+WHOLE = WGMMA_SCHEDULES[4:6] + WGMMA_SCHEDULES[7:] + TCGEN05_SCHEDULES[6:]
 NAN = np.float32(np.nan)
 
 
@@ -91,9 +96,9 @@ class Case:
         schedules = WGMMA_SCHEDULES if self.is_wgmma else TCGEN05_SCHEDULES
         schedule = schedules[int(self.rng.integers(len(schedules)))]
         if self.kind == "parts":  # whole tiles of scales for each part
-            return self.rng.choice(["", schedules[4]])
+            return self.rng.choice([s for s in schedules if not s or s in WIDE])
         if self.kind == "quantized":
-            return self.rng.choice(["", *schedules[4:6], schedules[7]])
+            return self.rng.choice([s for s in schedules if not s or s in WHOLE])
         if self.kind == "dense" and self.k >= 128 and self.index % 4 == 3:
             return f"tile = [{64 if self.is_wgmma else 128}, 128, 64], split_k = 2"
         if self.is_grouped():  # groups are known only on the device

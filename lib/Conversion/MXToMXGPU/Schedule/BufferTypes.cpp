@@ -40,15 +40,15 @@ BufferType BufferTypes::getNumbers(int64_t rows) const {
 }
 
 RingType BufferTypes::getBInputs(int64_t threads) const {
-  return getRing(
-      fields.stages, {"b", "sfb"},
-      {getBytes(tileN, problem.b, /*isSwizzled=*/true), getScales(tileN)},
-      {AsyncKind::Tma}, {AsyncKind::Threads, threads}, Scope::Cta);
+  return getRing(fields.stages, {"b", "sfb"},
+                 {getBytes(tileN / ctas, problem.b, /*isSwizzled=*/true),
+                  getScales(tileN / ctas)},
+                 {AsyncKind::Tma}, {AsyncKind::Threads, threads}, Scope::Cta);
 }
 
 RingType BufferTypes::getOperands(int64_t threads, Side consumer) const {
-  return getRing(fields.operandStages, {"b"}, {getNumbers(tileN)},
-                 {AsyncKind::Threads, threads}, consumer, Scope::Cta);
+  return getRing(fields.operandStages, {"b"}, {getNumbers(tileN / ctas)},
+                 {AsyncKind::Threads, threads}, consumer, scope);
 }
 
 RingType BufferTypes::getAccumulators() const {

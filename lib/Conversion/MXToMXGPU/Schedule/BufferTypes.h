@@ -52,7 +52,8 @@ struct BufferTypes {
   BufferType getScales(int64_t rows) const;
   int64_t getScaleTiles() const;
 
-  /// From the loads on, B and its scales for `threads` that dequantize them.
+  /// From the loads on, the rows of B of a CTA and their scales for `threads`
+  /// that dequantize them.
   RingType getBInputs(int64_t threads) const;
   /// What those make of them, for the tensor core.
   RingType getOperands(int64_t threads, Side consumer) const;

@@ -4,7 +4,8 @@
 //
 // Tiles of A, bf16, go to the tensor core as they are. Tiles of B go through
 // threads that dequantize them to a second ring, from which it reads. Sums come
-// back in tensor memory, where nothing else lies.
+// back in tensor memory, where nothing else lies. Each CTA of a pair holds half
+// of the rows of A and of B.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +28,8 @@ struct ConvertedTypes : BufferTypes {
   }
 
   RingType getAInputs() const {
-    return getRing(fields.stages, {"a"}, {getNumbers(tileM)}, {AsyncKind::Tma},
-                   {AsyncKind::Mma}, scope);
+    return getRing(fields.stages, {"a"}, {getNumbers(tileM / ctas)},
+                   {AsyncKind::Tma}, {AsyncKind::Mma}, scope);
   }
 };
 
@@ -37,7 +38,7 @@ struct ConvertedTypes : BufferTypes {
 MatmulBuffers mx::mxgpu::getConvertedBuffers(const MatmulProblem &problem,
                                              const ScheduleFields &fields) {
   ConvertedTypes types(problem, fields);
-  int64_t warps = getConvertingWarps(types.tileN);
+  int64_t warps = getConvertingWarps(types.tileN / types.ctas);
   MatmulBuffers buffers;
   buffers.inputs = types.getAInputs();
   buffers.bInputs = types.getBInputs(warps * target::kWarpSize);

@@ -17,22 +17,32 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kColumns[] = {64, 128, 256};
+/// Rows that one CTA converts are 64 at least, whole blocks of a thread.
+static ArrayRef<int64_t> getColumns(bool ctaPair) {
+  static constexpr int64_t kColumns[] = {64, 128, 256};
+  return ArrayRef(kColumns).drop_front(ctaPair ? 1 : 0);
+}
+
+static int64_t getCtas(const ScheduleFields &fields) {
+  return fields.ctaPair ? 2 : 1;
+}
 
 static std::optional<ScheduleError>
 checkConvertedTile(const ScheduleFields &fields) {
-  constexpr int64_t kRows = target::kTmemLanes;
+  int64_t rows = target::kTmemLanes * getCtas(fields);
+  const char *of = fields.ctaPair ? " of a CTA pair" : "";
   constexpr int64_t kDepth = target::kDequantizedTileK;
-  if (fields.tile[0] != kRows)
+  if (fields.tile[0] != rows)
     return ScheduleError{
-        llvm::formatv("expected a tile of {0} rows where a is bf16, found {1}",
-                      kRows, fields.tile[0]),
+        llvm::formatv("expected a tile of {0} rows{1} where a is bf16, found "
+                      "{2}",
+                      rows, of, fields.tile[0]),
         {}};
-  if (!llvm::is_contained(kColumns, fields.tile[1]))
+  if (!llvm::is_contained(getColumns(fields.ctaPair), fields.tile[1]))
     return ScheduleError{
-        llvm::formatv("expected a tile of 64, 128 or 256 columns where a is "
-                      "bf16, found {0}",
-                      fields.tile[1]),
+        llvm::formatv("expected a tile of {0}128 or 256 columns{1} where a is "
+                      "bf16, found {2}",
+                      fields.ctaPair ? "" : "64, ", of, fields.tile[1]),
         {}};
   if (fields.tile[2] != kDepth)
     return ScheduleError{
@@ -52,8 +62,6 @@ checkConvertedFields(const ScheduleFields &fields) {
     const char *name, *why;
   };
   const Absent absent[] = {
-      {fields.ctaPair != defaults.ctaPair, "cta_pair",
-       "each CTA converts its own tile of b"},
       {fields.overlap != defaults.overlap, "overlap",
        "tensor memory has no scales, and two accumulators fit"},
       {fields.scaleStages != defaults.scaleStages, "scale_stages",
@@ -85,8 +93,8 @@ checkConvertedRegisters(const MatmulProblem &, const ScheduleFields &fields,
   constexpr int64_t kLeast[] = {target::kEpilogueRegisters, kConverterRegisters,
                                 kOtherRegisters};
   ArrayRef<int64_t> found = fields.registers;
-  int64_t converters =
-      getConvertingWarps(fields.tile[1]) / target::kWarpGroupWarps;
+  int64_t converters = getConvertingWarps(fields.tile[1] / getCtas(fields)) /
+                       target::kWarpGroupWarps;
   int64_t groups = converters + 2;
   int64_t all = groups * llvm::alignDown(target.registersPerSm / groups /
                                              target::kWarpGroupSize,
@@ -126,12 +134,20 @@ checkConvertedSchedule(const MatmulProblem &, const ScheduleFields &fields,
 
 static void forEachConvertedTile(const MatmulProblem &problem,
                                  llvm::function_ref<void(ScheduleFields)> add) {
-  for (int64_t columns : kColumns) {
-    ScheduleFields fields;
-    fields.tile = {target::kTmemLanes, columns, target::kDequantizedTileK};
-    fields.registers = getConvertedRegisters(problem, fields);
-    add(fields);
-  }
+  // The second CTA of a pair would multiply nothing.
+  bool hasPairs =
+      ShapedType::isDynamic(problem.m) || problem.m > target::kTmemLanes;
+  for (bool ctaPair : {false, true})
+    for (int64_t columns : getColumns(ctaPair)) {
+      if (ctaPair && !hasPairs)
+        continue;
+      ScheduleFields fields;
+      fields.ctaPair = ctaPair;
+      fields.tile = {target::kTmemLanes * getCtas(fields), columns,
+                     target::kDequantizedTileK};
+      fields.registers = getConvertedRegisters(problem, fields);
+      add(fields);
+    }
 }
 
 /// One unit a worker has no next accumulator.

@@ -33,7 +33,8 @@ StringRef ModelledCost::getPipe() const {
 static int64_t getDequantizedBytes(const MatmulProblem &problem,
                                    const ScheduleFields &fields,
                                    const MatmulBuffers &buffers) {
-  int64_t reads = fields.tile[0] / problem.product.getWay().rows;
+  int64_t rows = fields.tile[0] / (fields.ctaPair ? 2 : 1);
+  int64_t reads = rows / problem.product.getWay().rows;
   return 2 * buffers.inputs.getStageBytes() +
          2 * buffers.bInputs.getStageBytes() +
          (1 + reads) * buffers.operands.getStageBytes();
@@ -46,7 +47,8 @@ static constexpr int64_t kDequantizeCycles = 14;
 /// Cycles of those who dequantize B in a step.
 static int64_t getDequantizeCycles(const ScheduleFields &fields,
                                    const MatmulBuffers &buffers) {
-  return ceilDiv(fields.tile[1] * fields.tile[2],
+  int64_t columns = fields.tile[1] / (fields.ctaPair ? 2 : 1);
+  return ceilDiv(columns * fields.tile[2],
                  buffers.operands.getProducerThreads()) *
          kDequantizeCycles;
 }

@@ -21,10 +21,10 @@ void ConvertedMainLoop::createRings() {
 
 void ConvertedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildEpilogue(epilogue, accumulators);
-  int64_t warps = getConvertingWarps(schedule.getTileN());
+  int64_t warps = getConvertingWarps(product.getBRows());
   FragmentLayoutAttr rows =
       getRowsOfThreads(op->getContext(), warps * target::kWarpSize,
-                       schedule.getTileN(), schedule.getTileK());
+                       product.getBRows(), schedule.getTileK());
   buildDequantize(warps, rows, rows);
   buildLoad();
   buildMma();
@@ -36,11 +36,12 @@ void ConvertedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
   loadPanels(body, boxes, row, k, stage, "a", schedule.getL2A());
 }
 
-/// One thread issues MMAs, tile by tile. What lies beyond the reduction is 0 in
-/// both operands.
+/// One thread, of a pair the leader's, issues MMAs, tile by tile. What lies
+/// beyond the reduction is 0 in both operands.
 void ConvertedMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
-  createRole("mma", 1, /*elected=*/true, /*kind=*/2);
+  createRole("mma", 1, /*elected=*/true, /*kind=*/2,
+             /*onLeader=*/schedule.getCtaPair());
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(unit);
   auto accumulator = ProducerAcquireOp::create(body, accumulators);

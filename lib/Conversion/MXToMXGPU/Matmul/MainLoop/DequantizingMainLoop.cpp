@@ -101,9 +101,13 @@ void DequantizingMainLoop::buildDequantize(int64_t warps,
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   // Narrow tiles begin within a tile of scales.
   Value row = body.index(0);
-  if (schedule.getTileN() % kScaleTileRows)
-    row = arith::RemUIOp::create(body, unit.getColumn(),
-                                 body.index(kScaleTileRows));
+  if (product.getBRows() % kScaleTileRows) {
+    Value first = unit.getColumn();
+    if (kernel.rank)
+      first = body.add(first,
+                       body.mul(kernel.rank, body.index(product.getBRows())));
+    row = arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
+  }
   ForEachKOp step = forEachTile(unit);
   auto stage = ConsumerWaitOp::create(body, bInputs);
   Value operand =

@@ -39,6 +39,12 @@ protected:
   OperandB(ProductKernel &kernel, WorkPolicy &work)
       : KernelPart(kernel), work(work) {}
   llvm::SmallVector<int64_t> getScaleShape() const;
+  /// Whether both CTAs of a pair need the scales of the whole tile, of which
+  /// each loads half; else each has those of its own rows, if there are pairs.
+  bool sharesScales() const {
+    return schedule.getCtaPair() &&
+           product.problem.product.getWay().takesScales;
+  }
 
   WorkPolicy &work;
 };
