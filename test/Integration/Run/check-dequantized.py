@@ -1,10 +1,14 @@
 """--check=cpu knows how many steps a product has on sm_90a: four for 32 elements of
-K, each of which loses almost a unit of the sum, are right; more would be wrong.
+K, each of which loses almost a unit of the sum, are right; more would be wrong. Where
+sums are truncated as on a GPU it knows that a subnormal operand counts as 2^-126: the
+terms beside it then lose more than its size tells.
 
 RUN: rm -rf %t && mkdir %t
 RUN: %python %s %t
 RUN: mx-run %t/program.mlir --device=sim --chip=sm_90a --arg %t/a.npy --arg %t/s.npy --arg %t/b.npy --arg %t/s.npy --result %t/y.npy --check=cpu
 RUN: %python -c "import numpy as np; assert np.load(r'%t/y.npy')[0, 0] == 2.0**16"
+RUN: env MX_SIM_TENSOR_SUMS=truncated mx-run %t/small.mlir --device=sim --chip=sm_90a --arg %t/c.npy --arg %t/cs.npy --arg %t/d.npy --arg %t/ds.npy --result %t/z.npy --check=cpu
+RUN: %python -c "import numpy as np; assert 2.0**-33 < np.load(r'%t/z.npy')[0, 0] < 2.0**-33 + 26 * 2.0**-51"
 REQUIRES: compiler, numpy
 """
 
@@ -36,3 +40,15 @@ for name, other in (("a", 1.75 * 2.0**-5), ("b", 1.125 * 2.0**-6)):
     assert np.array_equal(ref.decode(codes, "f8E4M3FN"), values)
     np.save(f"{directory}/{name}.npy", codes)
 np.save(f"{directory}/s.npy", ref.tile(np.full((1, 1), 127, np.uint8)))
+
+# 2^-133 * 2^100, a product that counts as 2^-26, and 32 of just below 2^-51 with
+# scales of their own. Those that are added with the first are lost.
+with open(f"{directory}/small.mlir", "w", encoding="utf-8") as file:
+    file.write(PROGRAM.replace("1x32x", "1x64x").replace("1x1xf8", "1x2xf8"))
+for name, first, other, scales in (("c", 2.0**-9, 1.75, (-124, -5)), ("d", 256, 1.125, (92, -47))):
+    values = np.zeros((1, 64), np.float32)
+    values[0, 0], values[0, 32:] = first, other
+    codes = ref.encode(values, "f8E4M3FN")
+    assert np.array_equal(ref.decode(codes, "f8E4M3FN"), values)
+    np.save(f"{directory}/{name}.npy", codes)
+    np.save(f"{directory}/{name}s.npy", ref.tile(np.array([scales], np.int16).astype(np.uint8) + np.uint8(127)))
