@@ -35,8 +35,13 @@ BufferType BufferTypes::getBytes(int64_t rows, Type type,
 
 BufferType BufferTypes::getNumbers(int64_t rows) const {
   Type type = BFloat16Type::get(context);
-  return BufferType::get(context, Space::Smem, {rows, tileK}, type,
-                         getSwizzle(tileK * type.getIntOrFloatBitWidth() / 8));
+  int64_t elements = std::min<int64_t>(tileK, target::kDequantizedTileK);
+  SmallVector<int64_t> shape = {rows, elements};
+  if (tileK > elements)
+    shape.insert(shape.begin(), tileK / elements);
+  return BufferType::get(
+      context, Space::Smem, shape, type,
+      getSwizzle(elements * type.getIntOrFloatBitWidth() / 8));
 }
 
 RingType BufferTypes::getBInputs(int64_t threads) const {

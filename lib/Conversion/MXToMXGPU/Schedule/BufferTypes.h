@@ -44,7 +44,8 @@ struct BufferTypes {
   /// bytes. Rows that threads read alone are swizzled; a row that adjacent
   /// threads share needs none.
   BufferType getBytes(int64_t rows, mlir::Type type, bool isSwizzled) const;
-  /// Rows of bf16 as tensor cores read them.
+  /// Rows of bf16 as tensor cores read them: as long as the widest swizzle,
+  /// panels of them where the reduction is longer.
   BufferType getNumbers(int64_t rows) const;
 
   /// Whole scale tiles for so many rows, each as two rows of 256 bytes, the

@@ -26,7 +26,7 @@ void ConvertedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
       getRowsOfThreads(op->getContext(), warps * target::kWarpSize,
                        product.getBRows(), schedule.getTileK());
   buildDequantize(warps, rows, rows);
-  buildLoad();
+  buildLoad(/*kind=*/2);
   buildMma();
 }
 

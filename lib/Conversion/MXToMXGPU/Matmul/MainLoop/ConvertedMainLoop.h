@@ -24,7 +24,7 @@ public:
   void buildRoles(EpiloguePolicy &epilogue) override;
 
 private:
-  int64_t getRowsOfBoxOfA() override { return product.getARows(); }
+  int64_t getRowsOfBox() const override { return product.getARows(); }
   void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
 
   void buildMma();

@@ -18,7 +18,7 @@ void DequantizedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildMultiply(epilogue);
   buildDequantize(getDequantizeWarps(schedule.getTileM(), schedule.getTileN()),
                   layouts.getBLoad(), layouts.getBOperand());
-  buildLoad();
+  buildLoad(/*kind=*/2);
 }
 
 Value DequantizedMainLoop::getTileOfA(ForEachWorkTileOp unit, ForEachKOp step,

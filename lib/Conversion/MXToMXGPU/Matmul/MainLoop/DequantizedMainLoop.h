@@ -29,7 +29,7 @@ public:
   void buildRoles(EpiloguePolicy &epilogue) override;
 
 private:
-  int64_t getRowsOfBoxOfA() override { return layouts.getRowsOfBox(); }
+  int64_t getRowsOfBox() const override { return layouts.getRowsOfBox(); }
   void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
 
   void buildMultiply(EpiloguePolicy &epilogue);

@@ -19,7 +19,7 @@ using namespace mx::mxgpu;
 
 void DequantizingMainLoop::addOperands(KernelArguments &signature) {
   signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
-                                          "a", getRowsOfBoxOfA()));
+                                          "a", getRowsOfBox()));
   signature.add(Arg::BMap, encodeElements(matrices.b, product.buffers.bInputs,
                                           "b", b.getBoxRows()));
   addScales(signature);
@@ -90,6 +90,17 @@ static Value getPartOfMovedB(KernelBuilder &body) {
   return arith::XOrIOp::create(body, thread, moved);
 }
 
+/// Narrow tiles begin within a tile of scales.
+Value DequantizingMainLoop::getFirstRowOfScales(ForEachWorkTileOp unit) {
+  if (product.getBRows() % kScaleTileRows == 0)
+    return body.index(0);
+  Value first = unit.getColumn();
+  if (kernel.rank)
+    first =
+        body.add(first, body.mul(kernel.rank, body.index(product.getBRows())));
+  return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
+}
+
 /// Warpgroups dequantize tiles of B for those who multiply.
 void DequantizingMainLoop::buildDequantize(int64_t warps,
                                            FragmentLayoutAttr read,
@@ -99,15 +110,7 @@ void DequantizingMainLoop::buildDequantize(int64_t warps,
   bool isMoved = read != written;
   Value thread = isMoved ? getPartOfMovedB(body) : Value();
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
-  // Narrow tiles begin within a tile of scales.
-  Value row = body.index(0);
-  if (product.getBRows() % kScaleTileRows) {
-    Value first = unit.getColumn();
-    if (kernel.rank)
-      first = body.add(first,
-                       body.mul(kernel.rank, body.index(product.getBRows())));
-    row = arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
-  }
+  Value row = getFirstRowOfScales(unit);
   ForEachKOp step = forEachTile(unit);
   auto stage = ConsumerWaitOp::create(body, bInputs);
   Value operand =
@@ -121,10 +124,9 @@ void DequantizingMainLoop::buildDequantize(int64_t warps,
   ProducerCommitOp::create(body, filled.getStage(), Value());
 }
 
-/// One thread fills both rings of inputs.
-void DequantizingMainLoop::buildLoad() {
+void DequantizingMainLoop::buildLoad(int64_t kind) {
   OpBuilder::InsertionGuard guard(body);
-  createRole("load", 1, /*elected=*/true, /*kind=*/2);
+  createRole("load", 1, /*elected=*/true, kind);
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   OperandOrigin origin = work.getOperands(unit);
   b.begin(unit, origin);

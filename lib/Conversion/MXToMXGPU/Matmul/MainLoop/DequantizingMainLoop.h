@@ -28,7 +28,7 @@ protected:
   using MainLoop::MainLoop;
 
   /// Rows of A that a box of its tensor map has.
-  virtual int64_t getRowsOfBoxOfA() = 0;
+  virtual int64_t getRowsOfBox() const = 0;
   /// Loads a tile of A, whose first row is `row`, from element `k` on.
   virtual void loadA(ProducerAcquireOp stage, mlir::Value row,
                      mlir::Value k) = 0;
@@ -37,8 +37,10 @@ protected:
   /// and write by another.
   void buildDequantize(int64_t warps, FragmentLayoutAttr read,
                        FragmentLayoutAttr written);
-  /// The role that loads, with the schedule's third number of registers.
-  void buildLoad();
+  /// The thread that fills both rings of inputs, of the roles' kind `kind`.
+  void buildLoad(int64_t kind);
+  /// Where rows of a unit's tile of B begin among those of its tiles of scales.
+  mlir::Value getFirstRowOfScales(ForEachWorkTileOp unit);
   /// Tiles of the reduction of a unit; the insertion point moves into the loop.
   ForEachKOp forEachTile(ForEachWorkTileOp unit, mlir::ValueRange initial = {});
   /// A tile of an operand of `element`, as bf16. `row` is where its rows begin
