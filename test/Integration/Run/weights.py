@@ -83,7 +83,7 @@ class Case:
         self.is_dynamic = index % 3 == 0
         self.has_specials = index % 5 == 2
         self.activations = "f16" if self.is_exact and index % 2 else "bf16"
-        self.accumulates = self.kind in ("dense", "rows") and index % 4 == 1
+        self.accumulates = self.kind in ("dense", "rows") and index % 4 in ((1, 2) if is_swapped else (1,))
 
     def is_grouped(self):
         return self.kind in ("rows", "masked", "parts", "scatter", "quantized")
