@@ -39,10 +39,10 @@ struct TileSizes {
 } // namespace
 
 /// By the number of the dimension.
-static const TileSizes kTileSizes[] = {{kRows, "16, 32, 64 or 128 rows"},
-                                       {kColumns, "64, 128 or 256 columns"},
-                                       {kDepths, "64 or 128 reduction "
-                                                 "elements"}};
+static constexpr TileSizes kTileSizes[] = {{kRows, "16, 32, 64 or 128 rows"},
+                                           {kColumns, "64, 128 or 256 columns"},
+                                           {kDepths, "64 or 128 reduction "
+                                                     "elements"}};
 
 static std::optional<ScheduleError>
 checkSwappedTile(const ScheduleFields &fields) {
