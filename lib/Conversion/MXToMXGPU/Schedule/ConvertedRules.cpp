@@ -167,4 +167,4 @@ const ProductRules mx::mxgpu::kConvertedRules = {
     target::ProductWay::Converted, getConvertedBuffers,
     checkConvertedSchedule,        checkConvertedRegisters,
     getConvertedRegisters,         forEachConvertedTile,
-    forEachConvertedLoop};
+    forEachConvertedLoop,          /*swapped=*/nullptr};

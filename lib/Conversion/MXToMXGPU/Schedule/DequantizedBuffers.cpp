@@ -4,13 +4,15 @@
 //
 // Tiles of A go from shared memory to the registers of those who multiply,
 // tiles of B through threads that dequantize them to a second ring, from which
-// wgmma reads. It reads an A of bf16 where the loads put it.
+// wgmma reads. It reads an A of bf16 where the loads put it. With swap_ab tiles
+// of B go to the registers of those who multiply.
 //
 //===----------------------------------------------------------------------===//
 
 #include "BufferTypes.h"
 #include "ScheduleRules.h"
 #include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
+#include "mx/Conversion/MXToMXGPU/SwappedLayouts.h"
 
 using namespace mlir;
 using namespace mx;
@@ -34,11 +36,15 @@ struct DequantizedTypes : BufferTypes {
     return getDequantizeWarps(tileM, tileN) * target::kWarpSize;
   }
 
+  /// An A of bf16 for `threads` that multiply.
+  RingType getNumberInputs(int64_t threads) const {
+    return getRing(fields.stages, {"a"}, {getNumbers(tileM)}, {AsyncKind::Tma},
+                   {AsyncKind::Wgmma, threads}, Scope::Cta);
+  }
+
   RingType getAInputs() const {
     if (!problem.hasScalesOfA())
-      return getRing(fields.stages, {"a"}, {getNumbers(tileM)},
-                     {AsyncKind::Tma}, {AsyncKind::Wgmma, getThreads()},
-                     Scope::Cta);
+      return getNumberInputs(getThreads());
     return getRing(
         fields.stages, {"a", "sfa"},
         {getBytes(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
@@ -66,5 +72,21 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
   buffers.units = types.getUnits();
   buffers.epilogueWarps = types.getThreads() / target::kWarpSize;
   buffers.otherWarps = getDequantizeWarps(types.tileM, types.tileN) + 1;
+  return buffers;
+}
+
+MatmulBuffers mx::mxgpu::getSwappedBuffers(const MatmulProblem &problem,
+                                           const ScheduleFields &fields) {
+  DequantizedTypes types(problem, fields);
+  WgmmaAttr mma = getSwappedMma(problem, fields);
+  int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
+  MatmulBuffers buffers;
+  buffers.inputs = types.getNumberInputs(threads);
+  buffers.bInputs = types.getBInputs(threads);
+  buffers.mma = mma;
+  buffers.sums = SwappedLayouts(mma, types.tileK, problem.numB).getResult();
+  buffers.units = types.getUnits();
+  buffers.epilogueWarps = threads / target::kWarpSize;
+  buffers.otherWarps = 1; // loads
   return buffers;
 }
