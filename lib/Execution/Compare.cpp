@@ -452,7 +452,7 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
   bound.extraUlps = matmul.getAlpha() ? 0.5 : 0;
   bound.elements = countDefinedElements(stage.op, arrays);
   if (options.device != DeviceKind::CPU && product &&
-      product->family == target::MmaFamily::Wgmma)
+      !product->getWay().takesScales)
     if (llvm::Error error =
             addOperandRounding(stage, arrays, variant,
                                bound.steps * bound.factor, magnitude->front()))

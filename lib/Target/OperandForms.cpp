@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/OperandForms.h"
+#include "mx/Target/MmaFamilies.h"
+#include "mx/Target/Wgmma.h"
 #include <algorithm>
 #include <cassert>
 
@@ -45,6 +47,14 @@ constexpr OperandForm kDequantizedForms[] = {
     {MmaKind::F16, MmaType::BF16, TensorMapType::BF16, false, false, 8, 16},
 };
 
+// In the order of the enumeration.
+constexpr ProductWayInfo kWays[] = {
+    // way, family, takes scales, k, whole k, rows
+    {ProductWay::BlockScaled, MmaFamily::Tcgen05, true, 0, 0, kTmemLanes},
+    {ProductWay::Dequantized, MmaFamily::Wgmma, false, 16, kDequantizedTileK,
+     kWgmmaM},
+};
+
 /// The row of `type` among those that `isOf` takes.
 template <typename Pick>
 const OperandForm &findForm(Table<OperandForm> forms, MmaType type, Pick isOf) {
@@ -57,6 +67,19 @@ const OperandForm &findForm(Table<OperandForm> forms, MmaType type, Pick isOf) {
 }
 
 } // namespace
+
+const ProductWayInfo &mx::target::getInfo(ProductWay way) {
+  return kWays[unsigned(way)];
+}
+
+const char *ProductForm::getInstruction() const {
+  return getWay().takesScales ? getInfo(kind).name
+                              : getInfo(getWay().family).name;
+}
+
+unsigned ProductForm::getK() const {
+  return getWay().k ? getWay().k : getInfo(kind).k;
+}
 
 Table<OperandForm> mx::target::getOperandForms() { return kForms; }
 
@@ -79,6 +102,11 @@ static std::optional<MmaKind> selectKind(MmaFamily family, MmaType a, MmaType b,
   return selectBlockScaledKind(hasNumbers ? b : a, b, blockSize, format);
 }
 
+static ProductWay selectWay(MmaFamily family) {
+  return family == MmaFamily::Tcgen05 ? ProductWay::BlockScaled
+                                      : ProductWay::Dequantized;
+}
+
 std::optional<ProductForm> mx::target::lookupProduct(MmaFamily family,
                                                      MmaType a, MmaType b,
                                                      unsigned blockSize,
@@ -86,15 +114,15 @@ std::optional<ProductForm> mx::target::lookupProduct(MmaFamily family,
   std::optional<MmaKind> kind = selectKind(family, a, b, blockSize, format);
   if (!kind)
     return std::nullopt;
-  bool isDirect = family == MmaFamily::Tcgen05;
+  ProductWay way = selectWay(family);
+  bool isDirect = getInfo(way).takesScales;
   auto getForm = [&](MmaType type) {
     return isDirect ? &getOperandForm(*kind, type) : &getDequantizedForm(type);
   };
-  ProductForm product{family,    *kind,  getForm(a), getForm(b),
-                      blockSize, format, 0};
+  ProductForm product{way, *kind, getForm(a), getForm(b), blockSize, format, 0};
   // What is dequantized needs no more than whole blocks. All are powers of two.
   product.reductionMultiple =
-      std::max({isDirect ? getInfo(*kind).k : blockSize, product.a->rowMultiple,
+      std::max({isDirect ? product.getK() : blockSize, product.a->rowMultiple,
                 product.b->rowMultiple});
   return product;
 }

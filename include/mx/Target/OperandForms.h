@@ -49,12 +49,35 @@ const OperandForm &getOperandForm(MmaKind kind, MmaType type);
 /// loaded as bytes of two.
 const OperandForm &getDequantizedForm(MmaType type);
 
+/// The ways to multiply operands with scales.
+enum class ProductWay : uint8_t {
+  BlockScaled, ///< the instruction takes elements and scales as they are
+  Dequantized, ///< threads make bf16 of them for wgmma
+};
+
+/// Elements of the reduction that a tile has where operands are dequantized: a
+/// row of them as bf16 is as long as the widest swizzle.
+inline constexpr unsigned kDequantizedTileK = 64;
+
+struct ProductWayInfo {
+  ProductWay way;
+  MmaFamily family;
+  /// Whether the instruction multiplies by scales. Its kind is then the
+  /// product's, which elsewhere only names the formats.
+  bool takesScales;
+  /// Elements of the reduction that one instruction multiplies (0: as many as
+  /// its kind says), and of which all or none are multiplied.
+  unsigned k, wholeK;
+  /// Rows of A that one instruction multiplies in one CTA.
+  unsigned rows;
+};
+
+const ProductWayInfo &getInfo(ProductWay way);
+
 /// A product of two operand types with scales. Where operands are dequantized,
 /// `a` may be bf16 without.
 struct ProductForm {
-  /// The instructions that multiply. Only `Tcgen05` takes the operands as they
-  /// are; there `kind` is the instruction's, elsewhere it names the formats.
-  MmaFamily family;
+  ProductWay way;
   MmaKind kind;
   const OperandForm *a, *b;
   unsigned blockSize;
@@ -62,6 +85,12 @@ struct ProductForm {
   /// The reduction is a multiple of this many elements: those of an instruction
   /// and of the rows of both operands.
   unsigned reductionMultiple;
+
+  const ProductWayInfo &getWay() const { return getInfo(way); }
+  /// What multiplies, as the PTX ISA calls it: a kind or an instruction.
+  const char *getInstruction() const;
+  /// Elements of the reduction that one instruction multiplies.
+  unsigned getK() const;
 };
 
 /// The product with the highest rate on chips with `family`, or none.

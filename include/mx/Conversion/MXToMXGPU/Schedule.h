@@ -99,12 +99,6 @@ struct ScheduleBudget : MemoryLayout {
 /// Warps of an epilogue that reads tensor memory, each a quarter of it.
 inline constexpr int64_t kEpilogueWarps = 4;
 
-/// Elements of the reduction that a stage has where operands are dequantized in
-/// the kernel: a row of them as bf16 is as long as the widest swizzle.
-inline constexpr int64_t kDequantizedTileK = 64;
-/// Of bf16, that one wgmma multiplies.
-inline constexpr int64_t kDequantizedK = 16;
-
 /// How the products of a reduction are added.
 struct ReductionSteps {
   int64_t products; ///< that an instruction adds

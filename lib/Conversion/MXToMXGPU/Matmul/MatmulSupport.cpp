@@ -23,9 +23,8 @@ static InFlightDiagnostic emitLayoutError(MatmulOpInterface op, MemRefType type,
 
 /// What multiplies, in messages.
 static std::string getInstruction(const target::ProductForm &product) {
-  if (product.family == target::MmaFamily::Tcgen05)
-    return "kind::" + std::string(target::getInfo(product.kind).name);
-  return target::getInfo(product.family).name;
+  const char *name = product.getInstruction();
+  return product.getWay().takesScales ? std::string("kind::") + name : name;
 }
 
 /// What a static reduction must be, and the nearest that it can.

@@ -46,15 +46,13 @@ static std::unique_ptr<OperandB> createB(ProductKernel &kernel,
 
 static std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
                                                 WorkPolicy &work, OperandB &b) {
-  switch (kernel.product.problem.product.family) {
-  case target::MmaFamily::Tcgen05:
+  switch (kernel.product.problem.product.way) {
+  case target::ProductWay::BlockScaled:
     return std::make_unique<BlockScaledMainLoop>(kernel, work, b);
-  case target::MmaFamily::Wgmma:
+  case target::ProductWay::Dequantized:
     return std::make_unique<DequantizedMainLoop>(kernel, work, b);
-  case target::MmaFamily::MmaSync:
-    break;
   }
-  llvm_unreachable("a family without products");
+  llvm_unreachable("a way without a main loop");
 }
 
 static std::unique_ptr<EpiloguePolicy> createEpilogue(ProductKernel &kernel,

@@ -15,7 +15,8 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 /// Rows, columns and reduction elements of a tile.
-static std::optional<ScheduleError> checkTile(const ScheduleFields &fields) {
+static std::optional<ScheduleError>
+checkBlockScaledTile(const ScheduleFields &fields) {
   int64_t rows = target::kTmemLanes * (fields.ctaPair ? 2 : 1);
   if (fields.tile[0] != rows)
     return ScheduleError{
@@ -64,8 +65,9 @@ static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
       {}};
 }
 
-std::optional<ScheduleError>
-mx::mxgpu::checkBlockScaledRegisters(const ScheduleFields &fields) {
+static std::optional<ScheduleError>
+checkBlockScaledRegisters(const MatmulProblem &, const ScheduleFields &fields,
+                          const target::TargetInfo &) {
   constexpr int64_t kEpilogue = target::kEpilogueRegisters;
   constexpr int64_t kOther = target::kIssueRegisters;
   ArrayRef<int64_t> registers = fields.registers;
@@ -84,14 +86,14 @@ mx::mxgpu::checkBlockScaledRegisters(const ScheduleFields &fields) {
       {}};
 }
 
-std::optional<ScheduleError>
-mx::mxgpu::checkBlockScaledSchedule(const MatmulProblem &problem,
-                                    const ScheduleFields &fields,
-                                    const target::TargetInfo &target) {
+static std::optional<ScheduleError>
+checkBlockScaledSchedule(const MatmulProblem &problem,
+                         const ScheduleFields &fields,
+                         const target::TargetInfo &target) {
   if (std::string error = target::checkMmaKind(target, problem.product.kind);
       !error.empty())
     return ScheduleError{error, {}};
-  if (auto error = checkTile(fields))
+  if (auto error = checkBlockScaledTile(fields))
     return error;
   if (std::string error =
           target::checkMmaShape(problem.product.kind, fields.ctaPair ? 2 : 1,
@@ -113,3 +115,72 @@ mx::mxgpu::checkBlockScaledSchedule(const MatmulProblem &problem,
         {}};
   return checkColumns(problem, fields.tile[1]);
 }
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// Columns of a tile: those that suit any matrix, and one tile that just covers
+/// a narrow one.
+static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
+                                             bool ctaPair) {
+  SmallVector<int64_t> choices = {64, 128, 192, 256};
+  if (ShapedType::isDynamic(problem.n))
+    return choices;
+  int64_t covering =
+      roundUp(std::max<int64_t>(problem.n, 1), ctaPair ? 32 : 16);
+  if (covering < choices.front())
+    choices.insert(choices.begin(), covering);
+  return choices;
+}
+
+static void
+forEachBlockScaledTile(const MatmulProblem &problem,
+                       llvm::function_ref<void(ScheduleFields)> add) {
+  // The second CTA of a pair would multiply nothing.
+  bool hasPairs = ShapedType::isDynamic(problem.m) || problem.m > 128;
+  for (bool ctaPair : {false, true}) {
+    if (ctaPair && !hasPairs)
+      continue;
+    for (int64_t columns : getColumnChoices(problem, ctaPair))
+      for (int64_t depth : {128, 256}) {
+        ScheduleFields fields;
+        fields.ctaPair = ctaPair;
+        fields.tile = {ctaPair ? 256 : 128, columns, depth};
+        add(fields);
+      }
+  }
+}
+
+static void
+forEachBlockScaledLoop(ScheduleFields fields, bool isPersistent,
+                       llvm::function_ref<void(ScheduleFields)> add) {
+  struct Slots {
+    int64_t accumulators, overlap;
+  };
+  constexpr Slots kSlots[] = {{1, 0}, {2, 0}, {2, 64}, {2, 128}};
+  for (Slots slots : kSlots) {
+    if (slots.overlap && fields.tile[1] != 256)
+      continue;
+    // One unit a worker has no next accumulator.
+    if (slots.accumulators > 1 && !isPersistent)
+      continue;
+    fields.accumulators = slots.accumulators;
+    fields.overlap = slots.overlap;
+    for (int64_t scaleStages : {1, 2}) {
+      fields.scaleStages = scaleStages;
+      fields.tileLoop = TileLoop::Static;
+      add(fields);
+      if (!isPersistent)
+        continue;
+      fields.tileLoop = TileLoop::Clc;
+      add(fields);
+    }
+  }
+}
+
+const ProductRules mx::mxgpu::kBlockScaledRules = {
+    target::ProductWay::BlockScaled, getBlockScaledBuffers,
+    checkBlockScaledSchedule,        checkBlockScaledRegisters,
+    /*getRegisters=*/nullptr,        forEachBlockScaledTile,
+    forEachBlockScaledLoop};

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the rings of all products have in common. MatmulBuffers.cpp has those of
-// tensor cores that take operands and scales as they are,
-// DequantizedBuffers.cpp those of kernels that dequantize.
+// What the rings of all products have in common. ScheduleRules.h names those
+// of each way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,10 +51,6 @@ struct BufferTypes {
   /// A dedicated warp passes the work tiles to the other roles.
   RingType getUnits() const;
 };
-
-/// The buffers of a kernel that dequantizes its operands.
-MatmulBuffers getDequantizedBuffers(const MatmulProblem &problem,
-                                    const ScheduleFields &fields);
 
 } // namespace mx::mxgpu
 

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BufferTypes.h"
+#include "ScheduleRules.h"
 #include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
 
 using namespace mlir;
@@ -21,7 +22,7 @@ struct DequantizedTypes : BufferTypes {
   using BufferTypes::BufferTypes;
 
   WgmmaAttr getMma() const {
-    return WgmmaAttr::get(context, tileM, tileN, kDequantizedK,
+    return WgmmaAttr::get(context, tileM, tileN, problem.product.getK(),
                           getWgmmaWarpgroups(tileM));
   }
 

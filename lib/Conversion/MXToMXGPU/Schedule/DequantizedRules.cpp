@@ -21,7 +21,8 @@ using namespace mx::mxgpu;
 /// leave room for operands.
 static constexpr int64_t kMostSums = 128 * 2 * target::kWarpGroupSize;
 
-static std::optional<ScheduleError> checkTile(const ScheduleFields &fields) {
+static std::optional<ScheduleError>
+checkDequantizedTile(const ScheduleFields &fields) {
   constexpr int64_t kSizes[] = {64, 128, 256};
   int64_t rows = fields.tile[0], columns = fields.tile[1];
   for (auto [size, name] : {std::pair(rows, "rows"), {columns, "columns"}})
@@ -36,10 +37,10 @@ static std::optional<ScheduleError> checkTile(const ScheduleFields &fields) {
                       "registers hold, found {1} x {2}",
                       kMostSums, rows, columns),
         {}};
-  if (fields.tile[2] != kDequantizedTileK)
+  if (fields.tile[2] != target::kDequantizedTileK)
     return ScheduleError{
         llvm::formatv("expected a tile of {0} reduction elements, found {1}",
-                      kDequantizedTileK, fields.tile[2]),
+                      target::kDequantizedTileK, fields.tile[2]),
         {}};
   return std::nullopt;
 }
@@ -67,9 +68,9 @@ checkAbsent(const ScheduleFields &fields, const target::TargetInfo &target) {
 
 /// A thread's sums, what it has of A and of B, and room for addresses. All
 /// warpgroups together have the registers of an SM.
-SmallVector<int64_t>
-mx::mxgpu::getDequantizedRegisters(const MatmulProblem &problem,
-                                   const ScheduleFields &fields) {
+static SmallVector<int64_t>
+getDequantizedRegisters(const MatmulProblem &problem,
+                        const ScheduleFields &fields) {
   if (fields.tile[0] < 2 * target::kWgmmaM)
     return {216, 128, 40};
   if (!problem.hasScalesOfA()) // nothing of A
@@ -81,10 +82,10 @@ mx::mxgpu::getDequantizedRegisters(const MatmulProblem &problem,
 
 /// Those that suit the tile are the fewest: with fewer, ptxas 13.0 spills, or
 /// has no instruction.
-std::optional<ScheduleError>
-mx::mxgpu::checkDequantizedRegisters(const MatmulProblem &problem,
-                                     const ScheduleFields &fields,
-                                     const target::TargetInfo &target) {
+static std::optional<ScheduleError>
+checkDequantizedRegisters(const MatmulProblem &problem,
+                          const ScheduleFields &fields,
+                          const target::TargetInfo &target) {
   SmallVector<int64_t> least = getDequantizedRegisters(problem, fields);
   ArrayRef<int64_t> found = fields.registers;
   // Warpgroups that multiply, that dequantize, and one that loads.
@@ -129,13 +130,42 @@ static std::optional<ScheduleError> checkRows(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-std::optional<ScheduleError>
-mx::mxgpu::checkDequantizedSchedule(const MatmulProblem &problem,
-                                    const ScheduleFields &fields,
-                                    const target::TargetInfo &target) {
-  if (auto error = checkTile(fields))
+static std::optional<ScheduleError>
+checkDequantizedSchedule(const MatmulProblem &problem,
+                         const ScheduleFields &fields,
+                         const target::TargetInfo &target) {
+  if (auto error = checkDequantizedTile(fields))
     return error;
   if (auto error = checkRows(problem, fields.tile[0]))
     return error;
   return checkAbsent(fields, target);
 }
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+static void
+forEachDequantizedTile(const MatmulProblem &problem,
+                       llvm::function_ref<void(ScheduleFields)> add) {
+  for (int64_t rows : {64, 128, 256})
+    for (int64_t columns : {64, 128, 256}) {
+      ScheduleFields fields;
+      fields.tile = {rows, columns, target::kDequantizedTileK};
+      fields.registers = getDequantizedRegisters(problem, fields);
+      add(fields);
+    }
+}
+
+/// Sums in registers have no second place.
+static void
+forEachDequantizedLoop(ScheduleFields fields, bool,
+                       llvm::function_ref<void(ScheduleFields)> add) {
+  add(fields);
+}
+
+const ProductRules mx::mxgpu::kDequantizedRules = {
+    target::ProductWay::Dequantized, getDequantizedBuffers,
+    checkDequantizedSchedule,        checkDequantizedRegisters,
+    getDequantizedRegisters,         forEachDequantizedTile,
+    forEachDequantizedLoop};

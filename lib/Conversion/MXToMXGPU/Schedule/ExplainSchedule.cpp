@@ -16,13 +16,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// What multiplies, as the PTX ISA calls it.
-static StringRef getInstruction(const MatmulProblem &problem) {
-  if (problem.product.family == target::MmaFamily::Tcgen05)
-    return target::getInfo(problem.product.kind).name;
-  return target::getInfo(problem.product.family).name;
-}
-
 /// Candidates that the table shows.
 static constexpr size_t kShown = 8;
 
@@ -243,8 +236,8 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   os << ": " << getSize(problem.m) << " x " << getSize(problem.n) << " x "
      << getSize(problem.k) << ", " << getName(problem.product.a->type) << " x "
      << getName(problem.product.b->type) << " in blocks of "
-     << problem.product.blockSize << " (" << getInstruction(problem) << ") to "
-     << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
+     << problem.product.blockSize << " (" << problem.product.getInstruction()
+     << ") to " << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
      << target.chip << " with " << target.smCount << " SMs\n";
   os << "  schedule: " << schedule << '\n';
   os << "  "

@@ -74,10 +74,9 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
 
 ReductionSteps::ReductionSteps(const target::ProductForm &product,
                                int64_t extent) {
-  bool isBlockScaled = product.family == target::MmaFamily::Tcgen05;
-  products = isBlockScaled ? target::getInfo(product.kind).k : kDequantizedK;
-  // All instructions of a dequantized tile share its elements, however few.
-  int64_t shared = isBlockScaled ? products : kDequantizedTileK;
+  products = product.getK();
+  // All instructions of a tile share its elements, however few.
+  int64_t shared = std::max<int64_t>(products, product.getWay().wholeK);
   count = ceilDiv(extent, shared) * (shared / products);
 }
 
@@ -140,9 +139,9 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
 void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
                                  ScheduleFields &fields,
                                  const target::TargetInfo &target) {
-  if (fields.registers.empty() &&
-      problem.product.family == target::MmaFamily::Wgmma)
-    fields.registers = getDequantizedRegisters(problem, fields);
+  const ProductRules &rules = getRules(problem);
+  if (fields.registers.empty() && rules.getRegisters)
+    fields.registers = rules.getRegisters(problem, fields);
   // Where none fits, what one takes is said by those who check.
   if (!fields.stages)
     fields.stages = std::max<int64_t>(getMaxStages(problem, fields, target), 1);
@@ -231,19 +230,14 @@ checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                const target::TargetInfo &target) {
   if (fields.registers.empty())
     return std::nullopt;
-  bool isBlockScaled = problem.product.family == target::MmaFamily::Tcgen05;
-  return isBlockScaled ? checkBlockScaledRegisters(fields)
-                       : checkDequantizedRegisters(problem, fields, target);
+  return getRules(problem).checkRegisters(problem, fields, target);
 }
 
 std::optional<ScheduleError>
 mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target) {
-  bool isBlockScaled = problem.product.family == target::MmaFamily::Tcgen05;
-  auto checkFamily =
-      isBlockScaled ? checkBlockScaledSchedule : checkDequantizedSchedule;
-  if (auto error = checkFamily(problem, fields, target))
+  if (auto error = getRules(problem).checkSchedule(problem, fields, target))
     return error;
   if (auto error = checkGroups(problem, fields))
     return error;

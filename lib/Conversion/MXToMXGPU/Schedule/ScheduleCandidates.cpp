@@ -79,20 +79,6 @@ getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
   return choices;
 }
 
-/// Columns of a tile: those that suit any matrix, and one tile that just covers
-/// a narrow one.
-static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
-                                             bool ctaPair) {
-  SmallVector<int64_t> choices = {64, 128, 192, 256};
-  if (ShapedType::isDynamic(problem.n))
-    return choices;
-  int64_t covering =
-      roundUp(std::max<int64_t>(problem.n, 1), ctaPair ? 32 : 16);
-  if (covering < choices.front())
-    choices.insert(choices.begin(), covering);
-  return choices;
-}
-
 /// Parts of the reduction, where tiles alone leave workers idle.
 static SmallVector<int64_t> getSplitChoices(const MatmulProblem &problem,
                                             const ScheduleFields &fields,
@@ -121,16 +107,12 @@ public:
       epilogues.push_back(Epilogue::TmaStore);
   }
 
-  void addBlockScaled();
-  void addDequantized();
+  /// All legal schedules with a tile.
+  void addTile(ScheduleFields fields);
 
   std::vector<Candidate> take() { return std::move(candidates); }
 
 private:
-  /// All splits, and rasters for each.
-  void forEachSplit(ScheduleFields fields,
-                    llvm::function_ref<void(ScheduleFields, bool)> add);
-  void addLoops(ScheduleFields fields, bool isPersistent);
   void addRasters(ScheduleFields fields);
 
   const MatmulProblem &problem;
@@ -153,16 +135,7 @@ void Candidates::addRasters(ScheduleFields fields) {
   }
 }
 
-void Candidates::addLoops(ScheduleFields fields, bool isPersistent) {
-  addRasters(fields);
-  if (!isPersistent)
-    return;
-  fields.tileLoop = TileLoop::Clc;
-  addRasters(fields);
-}
-
-void Candidates::forEachSplit(
-    ScheduleFields fields, llvm::function_ref<void(ScheduleFields, bool)> add) {
+void Candidates::addTile(ScheduleFields fields) {
   for (int64_t split : getSplitChoices(problem, fields, target)) {
     fields.splitK = split;
     rasters = getRasterChoices(problem, fields, target);
@@ -170,65 +143,19 @@ void Candidates::forEachSplit(
     bool isPersistent = grid.rowTiles * grid.columnTiles * split > grid.workers;
     for (Epilogue epilogue : epilogues) {
       fields.epilogue = epilogue;
-      add(fields, isPersistent);
+      getRules(problem).forEachLoop(
+          fields, isPersistent,
+          [&](ScheduleFields fields) { addRasters(fields); });
     }
   }
-}
-
-void Candidates::addBlockScaled() {
-  struct Slots {
-    int64_t accumulators, overlap;
-  };
-  constexpr Slots kSlots[] = {{1, 0}, {2, 0}, {2, 64}, {2, 128}};
-  auto add = [&](ScheduleFields fields, bool isPersistent) {
-    for (Slots slots : kSlots) {
-      if (slots.overlap && fields.tile[1] != 256)
-        continue;
-      // One unit a worker has no next accumulator.
-      if (slots.accumulators > 1 && !isPersistent)
-        continue;
-      fields.accumulators = slots.accumulators;
-      fields.overlap = slots.overlap;
-      for (int64_t scaleStages : {1, 2}) {
-        fields.scaleStages = scaleStages;
-        addLoops(fields, isPersistent);
-      }
-    }
-  };
-  // The second CTA of a pair would multiply nothing.
-  bool hasPairs = ShapedType::isDynamic(problem.m) || problem.m > 128;
-  for (bool ctaPair : {false, true}) {
-    if (ctaPair && !hasPairs)
-      continue;
-    for (int64_t columns : getColumnChoices(problem, ctaPair))
-      for (int64_t depth : {128, 256}) {
-        ScheduleFields fields;
-        fields.ctaPair = ctaPair;
-        fields.tile = {ctaPair ? 256 : 128, columns, depth};
-        forEachSplit(fields, add);
-      }
-  }
-}
-
-void Candidates::addDequantized() {
-  for (int64_t rows : {64, 128, 256})
-    for (int64_t columns : {64, 128, 256}) {
-      ScheduleFields fields;
-      fields.tile = {rows, columns, kDequantizedTileK};
-      fields.registers = getDequantizedRegisters(problem, fields);
-      forEachSplit(fields,
-                   [&](ScheduleFields fields, bool) { addRasters(fields); });
-    }
 }
 
 std::vector<Candidate>
 mx::mxgpu::rankSchedules(const MatmulProblem &problem,
                          const target::TargetInfo &target) {
   Candidates all(problem, target);
-  if (problem.product.family == target::MmaFamily::Tcgen05)
-    all.addBlockScaled();
-  else
-    all.addDequantized();
+  getRules(problem).forEachTile(
+      problem, [&](ScheduleFields fields) { all.addTile(fields); });
   std::vector<Candidate> candidates = all.take();
   llvm::sort(candidates, [](const Candidate &x, const Candidate &y) {
     return getRank(x) < getRank(y);

@@ -173,8 +173,7 @@ int64_t mx::mxgpu::getIdealCycles(const MatmulProblem &problem,
                                   const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
   // A column of the rows of one instruction is half a cycle.
-  bool isBlockScaled = problem.product.family == target::MmaFamily::Tcgen05;
-  int64_t rows = isBlockScaled ? kScaleTileRows : target::kWgmmaM;
+  int64_t rows = problem.product.getWay().rows;
   int64_t steps = ReductionSteps(problem.product, orAssumed(problem.k)).count;
   int64_t columns = ceilDiv(orAssumed(problem.m) * orAssumed(problem.n), rows);
   return ceilDiv(steps * columns, rates.mmaColumnsPerClk * target.smCount);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The rules that follow from the matrix instructions. Schedule.cpp has those
-// that all share.
+// The rules that follow from the matrix instructions: a row for each way, which
+// its file defines (ProductRules.cpp lists them). Schedule.cpp has those that
+// all share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,27 +16,41 @@
 
 namespace mx::mxgpu {
 
-// BlockScaledRules.cpp
-std::optional<ScheduleError>
-checkBlockScaledSchedule(const MatmulProblem &problem,
-                         const ScheduleFields &fields,
-                         const target::TargetInfo &target);
-std::optional<ScheduleError>
-checkBlockScaledRegisters(const ScheduleFields &fields);
+/// What a way to multiply makes of a schedule.
+struct ProductRules {
+  target::ProductWay way;
+  /// Its rings.
+  MatmulBuffers (*getBuffers)(const MatmulProblem &problem,
+                              const ScheduleFields &fields);
+  /// The first rule that the fields break. Registers have a check of their own.
+  std::optional<ScheduleError> (*checkSchedule)(
+      const MatmulProblem &problem, const ScheduleFields &fields,
+      const target::TargetInfo &target);
+  std::optional<ScheduleError> (*checkRegisters)(
+      const MatmulProblem &problem, const ScheduleFields &fields,
+      const target::TargetInfo &target);
+  /// Registers of each kind of threads that suit a tile; null where ptxas
+  /// chooses them.
+  llvm::SmallVector<int64_t> (*getRegisters)(const MatmulProblem &problem,
+                                             const ScheduleFields &fields);
+  /// Calls `add` with each tile worth considering, and what depends on it.
+  void (*forEachTile)(const MatmulProblem &problem,
+                      llvm::function_ref<void(ScheduleFields)> add);
+  /// Calls `add` with each way of a worker to go from unit to unit of `fields`
+  /// that is worth considering; `isPersistent` says that there are several.
+  void (*forEachLoop)(ScheduleFields fields, bool isPersistent,
+                      llvm::function_ref<void(ScheduleFields)> add);
+};
 
-// DequantizedRules.cpp
-std::optional<ScheduleError>
-checkDequantizedSchedule(const MatmulProblem &problem,
-                         const ScheduleFields &fields,
-                         const target::TargetInfo &target);
-std::optional<ScheduleError>
-checkDequantizedRegisters(const MatmulProblem &problem,
-                          const ScheduleFields &fields,
-                          const target::TargetInfo &target);
-/// Those of each kind of threads that suit a tile.
-llvm::SmallVector<int64_t>
-getDequantizedRegisters(const MatmulProblem &problem,
-                        const ScheduleFields &fields);
+const ProductRules &getRules(const MatmulProblem &problem);
+
+extern const ProductRules kBlockScaledRules;
+extern const ProductRules kDequantizedRules;
+
+MatmulBuffers getBlockScaledBuffers(const MatmulProblem &problem,
+                                    const ScheduleFields &fields);
+MatmulBuffers getDequantizedBuffers(const MatmulProblem &problem,
+                                    const ScheduleFields &fields);
 
 } // namespace mx::mxgpu
 
