@@ -52,7 +52,7 @@ constexpr ProductWayInfo kWays[] = {
     // way, family, takes scales, k, whole k, rows
     {ProductWay::BlockScaled, MmaFamily::Tcgen05, true, 0, 0, kTmemLanes},
     {ProductWay::Dequantized, MmaFamily::Wgmma, false, 16, kDequantizedTileK,
-     kWgmmaM},
+     kWgmmaM, /*readsPackedB=*/true},
 };
 
 /// The row of `type` among those that `isOf` takes.

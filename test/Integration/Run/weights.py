@@ -5,14 +5,15 @@ RUN: %python %s mx-run %t --device=cpu
 REQUIRES: compiler, numpy
 
 usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
-                  [--device=DEVICE]
+                  [--device=DEVICE] [--packed]
 
 Weights are random codes of every format, activations random numbers of bf16,
 subnormal ones among them, and in some cases infinities and NaN. What must not
 matter is NaN: rows of activations that no group has, what surrounds a slice, and
 slack of the scales. Products are exact, and a sum of 16 of them is the tensor
 core's; on the CPU, which also takes activations of f16, sums are exact. Case
-number i is the same whenever it runs.
+number i is the same whenever it runs. With --packed it also runs with packed
+weights, and the results must be the same bits.
 """
 
 import argparse
@@ -24,7 +25,10 @@ import ml_dtypes
 import numpy as np
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "CPU"))
+import mx_reference as ref
 from matmul_formats import FORMATS, compare, make_codes, make_scales
+from packed_weights import pack_tiles
 
 WEIGHTS = [(name, "f8E8M0FNU") for name in FORMATS] + [("f4E2M1FN", "f8E4M3FN")]
 OUTS = {"f32": 23, "bf16": 7}
@@ -135,7 +139,14 @@ def divide(case):
     return ends, np.concatenate([[0], ends[:-1]])
 
 
-def text(case):
+def unpack_nibbles(codes, element):
+    """Elements as arrays hold them as a byte each."""
+    if element != "f4E2M1FN":
+        return codes
+    return np.stack([codes & 15, codes >> 4], axis=-1).reshape(*codes.shape[:-1], -1)
+
+
+def text(case, is_packed=False):
     size = (lambda n: "?") if case.is_dynamic else str
     m, n, k = size(case.m), size(case.n * case.parts), size(case.k)
     groups = case.groups
@@ -143,7 +154,8 @@ def text(case):
     a_batch = batch if case.kind == "masked" else ""
     blocks = size(case.k // case.block)
     x = f"tensor<{a_batch}{m}x{k}x{case.activations}>"
-    w = f"tensor<{batch}{n}x{k}x{case.weights}>"
+    packed = ", #mx.weight_layout<fragment_64x64>" if is_packed else ""
+    w = f"tensor<{batch}{n}x{k}x{case.weights}{packed}>"
     ws = f"tensor<{batch}{n}x{blocks}x{case.scales}, {LAYOUT}>"
     columns = size(case.n)
     y = f"tensor<{a_batch}{m}x{columns}x{case.out}>"
@@ -205,9 +217,6 @@ func.func @main({arguments}) -> ({result}) {{
 
 
 def run(args, case):
-    path = f"{args.directory}/case.mlir"
-    with open(path, "w") as file:
-        file.write(text(case))
     masked = case.kind == "masked"
     shape = (case.groups, case.m, case.k) if masked else (case.m, case.k)
     x = make_activations(case, shape)
@@ -242,12 +251,36 @@ def run(args, case):
         outs = [np.zeros(init.shape, np.uint8),
                 np.zeros((case.m // 128 + case.groups, -(-case.n // 128), 32, 4, 4), np.uint8)]
     arrays[0] = as_stored(arrays[0])
+    results = execute(args, case, text(case), arrays + outs + extra, len(outs))
+    if not results:
+        return False
+    wrong, ratio = check(case, results, rows, used, w, init, to)
+    print(f"{case.name()}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
+    if not args.packed:
+        return wrong == 0
+    arrays[1] = ref.pack(pack_tiles(unpack_nibbles(codes, case.weights)), case.weights)
+    packed = execute(args, case, text(case, is_packed=True), arrays + outs + extra, len(outs))
+    differ = sum((a != b).sum() for a, b in zip(map(as_bits, results), map(as_bits, packed)))
+    if not packed or differ:
+        print(f"{case.name()}: {differ} elements differ with packed weights")
+    return wrong == 0 and packed and not differ
+
+
+def as_bits(array):
+    return array.view(f"u{array.itemsize}")
+
+
+def execute(args, case, program, arrays, count):
+    """The results of a program, or nothing if it fails."""
+    path = f"{args.directory}/case.mlir"
+    with open(path, "w") as file:
+        file.write(program)
     command = [args.mx_run, path, f"--device={args.device}"]
     command += [] if case.is_exact else ["--chip=sm_90a"]
-    for number, array in enumerate(arrays + outs + extra):
+    for number, array in enumerate(arrays):
         np.save(f"{args.directory}/{number}.npy", array)
         command += ["--arg", f"{args.directory}/{number}.npy"]
-    results = [f"{args.directory}/y{i}.npy" for i in range(len(outs))]
+    results = [f"{args.directory}/y{i}.npy" for i in range(count)]
     for result in results:
         if os.path.exists(result):
             os.remove(result)
@@ -259,10 +292,8 @@ def run(args, case):
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     if done.returncode != 0:
         print(f"{case.name()}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-        return False
-    wrong, ratio = check(case, [np.load(r) for r in results], rows, used, w, init, to)
-    print(f"{case.name()}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
-    return wrong == 0
+        return []
+    return [np.load(r) for r in results]
 
 
 def check(case, results, rows, used, w, init, to):
@@ -349,6 +380,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--device", default="sim")
+    parser.add_argument("--packed", action="store_true")
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
     cases = [Case(i, args.device) for i in range(args.first, args.first + args.count)]

@@ -11,6 +11,7 @@
 #include "BufferTypes.h"
 #include "ScheduleRules.h"
 #include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 
 using namespace mlir;
 using namespace mx;
@@ -65,11 +66,12 @@ struct DequantizedTypes : BufferTypes {
   }
 
   RingType getBInputs() const {
-    return getRing(
-        fields.stages, {"b", "sfb"},
-        {getInput(tileN, problem.b, /*isSwizzled=*/true), getScales(tileN)},
-        {AsyncKind::Tma}, {AsyncKind::Threads, getDequantizeThreads()},
-        Scope::Cta);
+    BufferType elements = problem.isPackedB
+                              ? getPackedBuffer(problem.b, tileN)
+                              : getInput(tileN, problem.b, /*isSwizzled=*/true);
+    return getRing(fields.stages, {"b", "sfb"}, {elements, getScales(tileN)},
+                   {AsyncKind::Tma},
+                   {AsyncKind::Threads, getDequantizeThreads()}, Scope::Cta);
   }
 
   RingType getOperands() const {
@@ -89,9 +91,9 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
   buffers.bInputs = types.getBInputs();
   buffers.operands = types.getOperands();
   buffers.mma = types.getMma();
-  buffers.sums =
-      DequantizedLayouts(types.getMma(), types.tileK, problem.hasScalesOfA())
-          .getResult();
+  buffers.sums = DequantizedLayouts(types.getMma(), types.tileK,
+                                    problem.hasScalesOfA(), problem.isPackedB)
+                     .getResult();
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
     buffers.staging = types.getStaging(buffers.sums);

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "mx/Target/Wgmma.h"
 
 using namespace mlir;
@@ -88,6 +89,9 @@ SmallVector<int64_t> DequantizedLayouts::getFirstRows() const {
 
 /// A row for each thread, or half of one where there are fewer rows.
 FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
+  if (isPackedB)
+    return getPackedWeights(mma.getContext(), getDequantizeThreads(),
+                            mma.getN());
   int64_t shared = getThreadsOfRow(),
           perThread = getDequantizeThreads() / shared;
   return get(
@@ -96,6 +100,9 @@ FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
 }
 
 FragmentLayoutAttr DequantizedLayouts::getBOperand() const {
+  if (isPackedB)
+    return getPackedOperand(mma.getContext(), getDequantizeThreads(),
+                            mma.getN());
   int64_t shared = getThreadsOfRow(),
           perThread = getDequantizeThreads() / shared;
   if (!readsA)

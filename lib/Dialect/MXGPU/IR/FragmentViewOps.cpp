@@ -129,9 +129,8 @@ LogicalResult ExtractColumnsOp::verify() {
 LogicalResult RelabelFragmentOp::verify() {
   FragmentType from = getFragment().getType(), type = getType();
   // relabel_fragment C1
-  if (type.getElementType() != from.getElementType() ||
-      type.getShape() != from.getShape())
-    return emitOpError("expected the elements and the shape of ")
+  if (type.getElementType() != from.getElementType())
+    return emitOpError("expected the elements of ")
            << from << ", found " << type;
   FragmentLayoutAttr layout = type.getLayout(), old = from.getLayout();
   // relabel_fragment C2

@@ -52,7 +52,8 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
     Register v of thread t holds what it held, and the result's layout says which
     element that is. Rows or columns have thereby changed places, without an
     instruction: the elements of a reduction may come in any order that both
-    operands of a product agree on.
+    operands of a product agree on. The matrix may have another shape, as the
+    bytes of packed weights have that are read as they lie.
 
     Example:
 

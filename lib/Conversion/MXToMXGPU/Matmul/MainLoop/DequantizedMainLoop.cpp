@@ -8,6 +8,7 @@
 
 #include "DequantizedMainLoop.h"
 #include "RegisterSums.h"
+#include "WeightFragments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -21,9 +22,17 @@ using namespace mx::mxgpu;
 void DequantizedMainLoop::addOperands(KernelArguments &signature) {
   signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
                                           "a", layouts.getRowsOfBox()));
-  signature.add(Arg::BMap, encodeElements(matrices.b, product.buffers.bInputs,
-                                          "b", b.getBoxRows()));
+  signature.add(Arg::BMap, encodeElements(viewB(), product.buffers.bInputs, "b",
+                                          b.getBoxRows()));
   addScales(signature);
+}
+
+/// Packed weights are a matrix with a row for each thread of each tile.
+Value DequantizedMainLoop::viewB() {
+  if (!product.problem.isPackedB)
+    return matrices.b;
+  int64_t rank = cast<MemRefType>(matrices.b.getType()).getRank();
+  return collapseLeading(host, matrices.b, rank - 1);
 }
 
 Value DequantizedMainLoop::encodeElements(Value operand, RingType ring,
@@ -60,12 +69,12 @@ ForEachKOp DequantizedMainLoop::forEachTile(ForEachWorkTileOp unit,
 Value DequantizedMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
                                       StringRef scales, Type element,
                                       FragmentLayoutAttr layout, Value row,
-                                      ForEachKOp step, Value thread) {
+                                      ForEachKOp step, Value thread,
+                                      bool isPacked) {
   int64_t blockSize = product.problem.product.blockSize;
   auto type = FragmentType::get(element, layout);
-  Value zero = body.index(0);
-  Value loaded = LoadFragmentOp::create(body, type, stage.getBuffer(elements),
-                                        zero, zero, thread);
+  Value loaded = loadWeights(body, stage.getBuffer(elements), element, layout,
+                             thread, isPacked);
   // The first block of this step in its tile of scales, and how many exist.
   Value inTile = arith::RemUIOp::create(
       body, step.getK(), body.index(product.problem.getScaleTileK()));
@@ -139,13 +148,16 @@ void DequantizedMainLoop::buildMultiply(EpiloguePolicy &epilogue) {
   epilogue.store(unit, registers);
 }
 
-/// The part of a tile of B that a thread has. Eight lanes that access shared
-/// memory together then have 8 different rows of 8, where tiles are read and
-/// where they are written, so that the swizzles give them different banks.
-static Value getPartOfB(KernelBuilder &body) {
+/// Lanes that access shared memory together then have different rows of 8,
+/// where tiles are read and where they are written, so that the swizzles give
+/// them different banks: 8 of 8 lanes, or 4 of the 8 that have rows of packed
+/// weights, half of which the next warp has instead.
+Value DequantizedMainLoop::getPartOfB() {
   Value thread = ThreadIdOp::create(body);
-  Value pair = arith::AndIOp::create(body, thread, body.index(6));
-  Value moved = body.mul(pair, body.index(4));
+  int64_t bits = product.problem.isPackedB ? 4 : 6;
+  int64_t factor = product.problem.isPackedB ? 8 : 4;
+  Value pair = arith::AndIOp::create(body, thread, body.index(bits));
+  Value moved = body.mul(pair, body.index(factor));
   return arith::XOrIOp::create(body, thread, moved);
 }
 
@@ -155,7 +167,7 @@ void DequantizedMainLoop::buildDequantize() {
   createRole("dequantize",
              getDequantizeWarps(schedule.getTileM(), schedule.getTileN()),
              /*elected=*/false, /*kind=*/1);
-  Value thread = getPartOfB(body);
+  Value thread = getPartOfB();
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   // Narrow tiles begin within a tile of scales.
   Value row = body.index(0);
@@ -164,8 +176,9 @@ void DequantizedMainLoop::buildDequantize() {
                                  body.index(kScaleTileRows));
   ForEachKOp step = forEachTile(unit);
   auto stage = ConsumerWaitOp::create(body, bInputs);
-  Value tile = dequantize(stage, "b", "sfb", product.problem.b,
-                          layouts.getBLoad(), row, step, thread);
+  Value tile =
+      dequantize(stage, "b", "sfb", product.problem.b, layouts.getBLoad(), row,
+                 step, thread, product.problem.isPackedB);
   Value operand = RelabelFragmentOp::create(
       body, FragmentType::get(body.getBF16Type(), layouts.getBOperand()), tile);
   auto filled = ProducerAcquireOp::create(body, operands);

@@ -24,7 +24,8 @@ public:
       : MainLoop(kernel, work, b),
         layouts(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
                 kernel.product.schedule.getTileK(),
-                kernel.product.problem.hasScalesOfA()) {}
+                kernel.product.problem.hasScalesOfA(),
+                kernel.product.problem.isPackedB) {}
 
   void checkSizes() override {}
   void addOperands(KernelArguments &signature) override;
@@ -48,12 +49,17 @@ private:
   /// A tile of A as wgmma takes it: in registers, or where a stage has it.
   mlir::Value getTileOfA(ForEachWorkTileOp unit, ForEachKOp step,
                          ConsumerWaitOp stage);
+  /// Bytes of B as its tensor map takes them.
+  mlir::Value viewB();
+  /// The part of a tile of B that this thread has.
+  mlir::Value getPartOfB();
   /// A tile of an operand of `element`, as bf16. `row` is where its rows begin
   /// among those of its tiles of scales.
   mlir::Value dequantize(ConsumerWaitOp stage, llvm::StringRef elements,
                          llvm::StringRef scales, mlir::Type element,
                          FragmentLayoutAttr layout, mlir::Value row,
-                         ForEachKOp step, mlir::Value thread = {});
+                         ForEachKOp step, mlir::Value thread = {},
+                         bool isPacked = false);
 
   DequantizedLayouts layouts;
   mlir::Value inputs, bInputs, operands;

@@ -21,7 +21,7 @@ public:
   /// Columns of the result for `rows` of a matrix of B, after checks.
   virtual mlir::Value getResultColumns(mlir::Value rows) = 0;
   /// Rows that one box of elements has.
-  virtual int64_t getBoxRows() = 0;
+  int64_t getBoxRows();
   /// Shape of the box by which a CTA loads scales, of a stage's field "sfb":
   /// tiles of rows and of blocks, and what of a tile of two rows of 256 bytes.
   virtual llvm::SmallVector<int64_t> getScaleBox() = 0;
@@ -39,8 +39,18 @@ protected:
   OperandB(ProductKernel &kernel, WorkPolicy &work)
       : KernelPart(kernel), work(work) {}
   llvm::SmallVector<int64_t> getScaleShape() const;
+  /// Rows that lie one below the other, of which a stage has `getBRows() /
+  /// getPartRows()` times as many.
+  virtual int64_t getPartRows() { return product.getBRows(); }
+  /// Loads such rows from `row` and `k` on to their place among those.
+  void loadRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
+                int64_t place);
 
   WorkPolicy &work;
+
+private:
+  void loadPackedRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
+                      int64_t place);
 };
 
 class WholeB final : public OperandB {
@@ -48,7 +58,6 @@ public:
   WholeB(ProductKernel &kernel, WorkPolicy &work) : OperandB(kernel, work) {}
 
   mlir::Value getResultColumns(mlir::Value rows) override { return rows; }
-  int64_t getBoxRows() override { return product.getBRows(); }
   llvm::SmallVector<int64_t> getScaleBox() override;
   void begin(ForEachWorkTileOp unit, const OperandOrigin &origin) override;
   void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
@@ -63,7 +72,6 @@ public:
   PartsB(ProductKernel &kernel, WorkPolicy &work) : OperandB(kernel, work) {}
 
   mlir::Value getResultColumns(mlir::Value rows) override;
-  int64_t getBoxRows() override;
   llvm::SmallVector<int64_t> getScaleBox() override;
   void begin(ForEachWorkTileOp begun, const OperandOrigin &) override {
     unit = begun;
@@ -72,6 +80,7 @@ public:
   void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
 
 private:
+  int64_t getPartRows() override;
   /// Calls `load` with each part of B that this CTA loads, and where it lies
   /// among those.
   void
@@ -95,10 +104,11 @@ private:
   int64_t columns, unit;
 };
 
-/// Loads the panels of an operand into the field of a stage, a box each.
+/// Loads the panels of an operand into the field of a stage, a box each. Of
+/// `parts` boxes that a panel has there, it is number `part`.
 void loadPanels(KernelBuilder &body, const OperandBoxes &boxes, mlir::Value row,
                 mlir::Value k, ProducerAcquireOp stage, llvm::StringRef field,
-                CacheHint cache);
+                CacheHint cache, int64_t part = 0, int64_t parts = 1);
 
 } // namespace mx::mxgpu
 

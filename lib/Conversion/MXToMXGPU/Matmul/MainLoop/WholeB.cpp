@@ -7,10 +7,46 @@
 //===----------------------------------------------------------------------===//
 
 #include "OperandB.h"
+#include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+
+int64_t OperandB::getBoxRows() {
+  return product.problem.isPackedB ? kWeightTileThreads : getPartRows();
+}
+
+void OperandB::loadRows(ProducerAcquireOp stage, Value row, Value k,
+                        int64_t place) {
+  if (product.problem.isPackedB)
+    return loadPackedRows(stage, row, k, place);
+  OperandBoxes boxes(arguments.get(Arg::BMap), *product.problem.product.b,
+                     schedule.getTileK());
+  loadPanels(body, boxes, row, k, stage, "b", schedule.getL2B(), place,
+             product.getBRows() / getPartRows());
+}
+
+/// Of tiles of packed weights, those of the same columns lie as many tiles
+/// apart as a row of them has.
+void OperandB::loadPackedRows(ProducerAcquireOp stage, Value row, Value k,
+                              int64_t place) {
+  Value tilesInRow = body.ceilDiv(arguments.get(Arg::K), kWeightTileColumns);
+  Value first = body.div(row, kWeightTileRows);
+  Value column = body.div(k, kWeightTileColumns);
+  int64_t tiles = getPartRows() / kWeightTileRows;
+  for (int64_t i = 0; i < tiles; ++i) {
+    Value tile = body.add(body.mul(body.add(first, i), tilesInRow), column);
+    Value box;
+    if (product.getBRows() > kWeightTileRows)
+      box = body.index(place * tiles + i);
+    TmaLoadOp::create(body, arguments.get(Arg::BMap),
+                      ValueRange{body.mul(tile, body.index(kWeightTileThreads)),
+                                 body.index(0)},
+                      stage.getBuffer("b"), stage.getStage(), box,
+                      /*multicast=*/false, schedule.getL2B());
+  }
+}
 
 SmallVector<int64_t> OperandB::getScaleShape() const {
   RingType inputs = product.buffers.getBInputs();
@@ -33,13 +69,14 @@ Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
 
 void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
                            Value row, Value k, ProducerAcquireOp stage,
-                           StringRef field, CacheHint cache) {
+                           StringRef field, CacheHint cache, int64_t part,
+                           int64_t parts) {
   for (int64_t panel = 0; panel < boxes.panels; ++panel)
-    TmaLoadOp::create(body, boxes.map,
-                      ValueRange{row, boxes.getColumn(body, k, panel)},
-                      stage.getBuffer(field), stage.getStage(),
-                      boxes.panels > 1 ? body.index(panel) : Value(),
-                      /*multicast=*/false, cache);
+    TmaLoadOp::create(
+        body, boxes.map, ValueRange{row, boxes.getColumn(body, k, panel)},
+        stage.getBuffer(field), stage.getStage(),
+        boxes.panels * parts > 1 ? body.index(panel * parts + part) : Value(),
+        /*multicast=*/false, cache);
 }
 
 /// Of a pair, each CTA loads half of the scales of B for both.
@@ -65,9 +102,7 @@ void WholeB::begin(ForEachWorkTileOp, const OperandOrigin &origin) {
 }
 
 void WholeB::loadElements(ProducerAcquireOp stage, Value k) {
-  OperandBoxes boxes(arguments.get(Arg::BMap), *product.problem.product.b,
-                     schedule.getTileK());
-  loadPanels(body, boxes, column, k, stage, "b", schedule.getL2B());
+  loadRows(stage, column, k, /*place=*/0);
 }
 
 void WholeB::loadScales(ProducerAcquireOp stage, Value kTile) {
