@@ -102,6 +102,21 @@ ScaleLayoutAttr ScaleLayoutAttr::get(ShapedType type) {
                               RaggedKind::None, 0);
 }
 
+/// `<` kind `>`: the generated parser would name the C++ type of kinds.
+Attribute WeightLayoutAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<WeightLayoutKind> kind =
+      FieldParser<WeightLayoutKind>::parse(parser);
+  if (failed(kind) || parser.parseGreater())
+    return {};
+  return WeightLayoutAttr::get(parser.getContext(), *kind);
+}
+
+void WeightLayoutAttr::print(AsmPrinter &printer) const {
+  printer << '<' << stringifyWeightLayoutKind(getKind()) << '>';
+}
+
 LogicalResult WeightLayoutAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type elementType,
     function_ref<InFlightDiagnostic()> emitError) const {

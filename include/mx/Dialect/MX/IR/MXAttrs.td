@@ -89,7 +89,7 @@ def MX_WeightLayoutAttr : MX_Attr<"WeightLayout", "weight_layout",
     Example: `#mx.weight_layout<fragment_64x64>`.
   }];
   let parameters = (ins EnumParameter<MX_WeightLayoutKind>:$kind);
-  let assemblyFormat = "`<` $kind `>`";
+  let hasCustomAssemblyFormat = 1;
 }
 
 def MX_RaggedAttr : MX_Attr<"Ragged", "ragged",
