@@ -21,7 +21,7 @@ from packed_weights import pack_tiles
 mx_run, directory, *chips = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 FORMATS = ["f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"]
-SHAPES = [(64, 64), (128, 192), (1, 8), (65, 72), (63, 64), (200, 264),
+SHAPES = [(0, 64), (64, 0), (64, 64), (128, 192), (1, 8), (65, 72), (63, 64), (200, 264),
           (3, 70, 136), (2, 2, 64, 64), (2, 3, 5, 40), (4, 128, 8)]
 # Those that the CPU takes beyond these: a thread of a GPU reads 4 bytes.
 ODD = [(65, 66), (1, 2), (2, 7, 130)]
@@ -75,13 +75,13 @@ def run(shapes, element, is_dynamic, device):
 
 
 compared = failures = 0
-for element in FORMATS:
+for number, element in enumerate(FORMATS):
     odd = ODD + (ODD_OF_BYTES if element != "f4E2M1FN" else [])
-    for is_dynamic in (False, True):
-        devices = [(["--device=cpu"], odd)]
-        devices += [(["--device=sim", f"--chip={chip}", "--check=cpu"], []) for chip in chips]
-        for device, more in devices:
-            size, wrong = run(SHAPES + more, element, is_dynamic, device)
-            compared, failures = compared + size, failures + wrong
+    devices = [(["--device=cpu"], odd)]
+    devices += [(["--device=sim", f"--chip={chip}"], []) for chip in chips]
+    # On each device some formats have static shapes.
+    for i, (device, more) in enumerate(devices):
+        size, wrong = run(SHAPES + more, element, (number + i) % 2 == 0, device)
+        compared, failures = compared + size, failures + wrong
 print(f"{compared} bytes compared, {failures} arrays differ")
-sys.exit(failures != 0 or compared < 1000000)
+sys.exit(failures != 0 or compared < 3000000)

@@ -2,6 +2,8 @@
 
 RUN: %python %s mx-run %t
 RUN: %python %s mx-run %t --device=cpu
+RUN: %python %s mx-run %t --packed --first=48 --count=14
+RUN: %python %s mx-run %t --packed --first=48 --device=cpu
 REQUIRES: compiler, numpy
 
 usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
@@ -260,7 +262,9 @@ def run(args, case):
         return wrong == 0
     arrays[1] = ref.pack(pack_tiles(unpack_nibbles(codes, case.weights)), case.weights)
     packed = execute(args, case, text(case, is_packed=True), arrays + outs + extra, len(outs))
-    differ = sum((a != b).sum() for a, b in zip(map(as_bits, results), map(as_bits, packed)))
+    # Rows of no group are unspecified on the CPU where there are parts.
+    rows = used >= 0 if case.kind == "parts" else slice(None)
+    differ = sum((as_bits(a)[rows] != as_bits(b)[rows]).sum() for a, b in zip(results, packed))
     if not packed or differ:
         print(f"{case.name()}: {differ} elements differ with packed weights")
     return wrong == 0 and packed and not differ
