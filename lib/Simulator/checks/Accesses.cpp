@@ -210,7 +210,7 @@ void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
                          uint32_t bytes, uint32_t lanes, Touch touch,
                          bool isAtomic, bool isAnyProxy) {
   WarpOrder &o = of(w);
-  Epoch e(o.self, o.step(), instrNumber(i), isAtomic, isAnyProxy);
+  Epoch e(accessor(w), o.step(), instrNumber(i), isAtomic, isAnyProxy);
   visitShared(w, i, lanes, e, o.known, false, cta, offset, bytes, touch);
   if (touch == Touch::Read && !answers.empty())
     noteReaderOfAnswer(cta, offset, e);
@@ -281,7 +281,7 @@ void Order::accessGlobal(Warp &w, const Instr *i, uint64_t address,
                          uint64_t bytes, uint32_t lanes, Touch touch,
                          bool isAtomic, bool isCas) {
   WarpOrder &o = of(w);
-  Epoch e(o.self, o.step(), instrNumber(i), isAtomic, false, isCas);
+  Epoch e(accessor(w), o.step(), instrNumber(i), isAtomic, false, isCas);
   visitGlobal(w, i, lanes, e, o.known, false, address, bytes, touch);
 }
 
@@ -474,7 +474,10 @@ void Order::noteUser(Cta &cta, Epoch e) {
 }
 
 void Order::useRemote(Warp &w, const Instr *i, Cta &cta, uint32_t step) {
-  noteUser(cta, Epoch(of(w).self, step, instrNumber(i), false, false));
+  // As the arrival that was just made names itself.
+  const WarpOrder &o = of(w);
+  uint32_t agent = hidesOthers(w) ? o.alone : o.self;
+  noteUser(cta, Epoch(agent, step, instrNumber(i), false, false));
 }
 
 void Order::exited(Cta &cta) {

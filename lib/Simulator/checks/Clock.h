@@ -35,6 +35,11 @@ public:
       local.resize(agent + 1);
     local[agent] = std::max(local[agent], step);
   }
+  /// Makes it forget what it knows of the agent beyond `step`.
+  void lower(uint32_t agent, uint32_t step) {
+    if (agent < local.size())
+      local[agent] = std::min(local[agent], step);
+  }
   uint32_t ofForeign(uint64_t key) const {
     if (!foreign)
       return 0;

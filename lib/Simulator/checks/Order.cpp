@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Who learns what from whom. The rules are those of the PTX ISA's memory
-// consistency model, taken for whole warps: what one lane knows its warp knows.
+// consistency model. What one lane knows its warp knows; what it passes on
+// alone is less (see the header).
 //===----------------------------------------------------------------------===//
 
 #include "Order.h"
@@ -48,28 +49,82 @@ uint32_t Order::instrNumber(const Instr *i) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Lanes
+//===----------------------------------------------------------------------===//
+
+static bool isAlone(const Warp &w) {
+  return !(w.executing & (w.executing - 1));
+}
+
+uint32_t Order::accessor(Warp &w) {
+  WarpOrder &o = of(w);
+  if (!isAlone(w)) {
+    o.touched = o.step();
+    return o.self;
+  }
+  uint32_t agent = agentOf(o.alone, w, AgentKind::Warp);
+  o.known.generic.raise(agent, o.step());
+  return agent;
+}
+
+bool Order::hidesOthers(Warp &w) {
+  const WarpOrder &o = of(w);
+  return o.touched > o.met && isAlone(w);
+}
+
+void Order::passOn(Warp &w, Clock &to, const Clock &from) {
+  if (!hidesOthers(w))
+    return to.join(from);
+  WarpOrder &o = of(w);
+  uint32_t known = to[o.self];
+  to.join(from);
+  to.lower(o.self, std::max(known, o.met));
+}
+
+void Order::meet(Warp &w) {
+  WarpOrder &o = of(w);
+  if (o.touched <= o.met)
+    return;
+  o.met = o.step();
+  o.nextStep();
+}
+
+std::shared_ptr<const Knowledge> Order::knownAlone(Warp &w) {
+  if (!hidesOthers(w))
+    return nullptr;
+  WarpOrder &o = of(w);
+  auto known = std::make_shared<Knowledge>(o.known);
+  for (Clock *clock : {&known->generic, &known->async, &known->asyncGlobal,
+                       &known->maps, &known->fenced})
+    clock->lower(o.self, o.met);
+  return known;
+}
+
+//===----------------------------------------------------------------------===//
 // Release and acquire
 //===----------------------------------------------------------------------===//
 
 void Order::release(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
-  to.generic.join(o.known.generic);
-  to.async.join(o.known.async);
-  to.asyncGlobal.join(o.known.asyncGlobal);
-  to.maps.join(o.known.maps);
+  passOn(w, to.generic, o.known.generic);
+  passOn(w, to.async, o.known.async);
+  passOn(w, to.asyncGlobal, o.known.asyncGlobal);
+  passOn(w, to.maps, o.known.maps);
   to.executed.join(o.known.executed);
   // What came with a fence before, and waits for one after, waits on.
   to.tensor.join(o.tensorReleased);
   to.tensor.join(o.tensorAcquired);
-  to.fenced.join(o.known.fenced);
+  passOn(w, to.fenced, o.known.fenced);
+  if (hidesOthers(w))
+    to.generic.raise(agentOf(o.alone, w, AgentKind::Warp), o.step());
   o.nextStep();
 }
 
 void Order::releaseRelaxed(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
   // What a fence before it has collected (PTX ISA, release pattern).
-  to.generic.join(o.known.fenced);
-  to.executed.join(o.known.generic);
+  passOn(w, to.generic, o.known.fenced);
+  passOn(w, to.executed, o.known.generic);
   to.executed.join(o.known.executed);
   o.nextStep();
 }
@@ -101,8 +156,8 @@ void Order::proxyFence(Warp &w, bool isShared, bool isGlobal) {
 
 void Order::releaseMaps(Warp &w) {
   WarpOrder &o = of(w);
-  o.known.maps.join(o.known.generic);
-  o.known.fenced.join(o.known.generic);
+  passOn(w, o.known.maps, o.known.generic);
+  passOn(w, o.known.fenced, o.known.generic);
   o.nextStep();
 }
 
@@ -139,7 +194,7 @@ void Order::fence(Warp &w) {
   WarpOrder &o = of(w);
   acquire(w, o.unfenced);
   o.unfenced.clear();
-  o.known.fenced.join(o.known.generic);
+  passOn(w, o.known.fenced, o.known.generic);
   o.nextStep();
 }
 
@@ -268,7 +323,12 @@ bool Order::hasSeen(const BarrierOrder &b,
                     const BarrierOrder::Observer &o) const {
   const Knowledge &k = b.arriving;
   auto knows = [&](const BarrierOrder::Observer &s) {
-    return k.isDone(s.warp, s.step);
+    if (k.isDone(s.warp, s.step))
+      return true;
+    // A lane that arrives alone has seen it too.
+    const Agent &a = agents[s.warp];
+    uint32_t alone = warps[a.cta * machine.warpsPerCta + a.warp]->alone;
+    return alone && k.generic[alone] >= s.step;
   };
   if (knows(o))
     return true;

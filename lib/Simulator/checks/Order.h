@@ -7,7 +7,12 @@
 // (PTX ISA, "Memory consistency model"; for proxies "Proxies", for tensor
 // memory "tcgen05 memory consistency model").
 //
-// Agents are warps and what works for them in the background:
+// Lanes of a warp know what one of them knows. Yet what a lane that executes
+// alone passes on is only what it has done alone itself, and what the lanes did
+// together before they last met (bar.warp.sync, or any other .sync).
+//
+// Agents are warps, lanes that execute alone, and what works for them in the
+// background:
 //   - the bytes that a mbarrier's phase waits for (bulk copies into shared
 //     memory): known to whoever has seen the phase complete;
 //   - bulk groups of a warp, once for reading their source and once for
@@ -65,6 +70,11 @@ struct EngineScope {
 /// The order as one warp sees it.
 struct WarpOrder {
   uint32_t self = 0;
+  /// Accesses of lanes that execute alone; 0 until used.
+  uint32_t alone = 0;
+  /// The steps in which several lanes last accessed memory together, and last
+  /// met.
+  uint32_t touched = 0, met = 0;
   /// 0 until used.
   uint32_t copies = 0, bulkReads = 0, bulkWrites = 0, wgmma = 0, pipe = 0,
            loads = 0, stores = 0, inits = 0;
@@ -122,6 +132,11 @@ public:
   // Synchronisation
   //===--------------------------------------------------------------------===//
 
+  /// The lanes of `w` have waited for each other.
+  void meet(Warp &w);
+  /// What an operation may rely on that `w` issues: the knowledge of `w`, but
+  /// for what other lanes did since they last met; null if that is all of it.
+  std::shared_ptr<const Knowledge> knownAlone(Warp &w);
   /// What others learn from `w`; its next step begins.
   void release(Warp &w, Knowledge &to);
   /// A relaxed arrival: what was executed, and what fences have collected.
@@ -230,6 +245,12 @@ private:
   bool hasSeen(const BarrierOrder &b, const BarrierOrder::Observer &o) const;
   uint32_t lineOf(Epoch e) const;
   uint32_t agentOf(uint32_t &slot, Warp &w, AgentKind kind);
+  /// Who makes an access of the executing lanes: the warp, or a lane alone.
+  uint32_t accessor(Warp &w);
+  /// Whether the executing lane must not pass on what its warp knows of itself.
+  bool hidesOthers(Warp &w);
+  /// What the executing lanes pass on of `from`, a clock of their warp's.
+  void passOn(Warp &w, Clock &to, const Clock &from);
   uint32_t instrNumber(const Instr *i) const;
   std::string describeAgent(uint32_t agent) const;
   /// " of CTA rank N" where there is more than one.

@@ -48,6 +48,10 @@ std::shared_ptr<const Knowledge> mx::sim::knowledgeAtIssue(Warp &w,
   Order *order = w.order();
   if (!order)
     return nullptr;
+  if (auto known = order->knownAlone(w)) {
+    order->of(w).nextStep();
+    return known;
+  }
   const Knowledge &known = order->of(w).known;
   if (w.isEager() &&
       !isDeferred) // used at once: no copy, and nobody to free it

@@ -56,8 +56,10 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   b.expectedWarps = warps;
   b.lanes[w.index] |= mask;
   Order *order = w.order();
-  if (order)
+  if (order) {
+    order->meet(w);
     order->release(w, b.arriving);
+  }
   if (w.trace)
     w.trace->arriveAtBarrier(w, number);
   w.counts.barrierWaits += (i->aux & 3) != kArrive;
@@ -109,6 +111,7 @@ const Instr *barrierResult(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
   if (c.order) {
+    c.order->meet(w);
     if (i->aux)
       c.order->releaseRelaxed(w, c.barrierArriving);
     else

@@ -80,8 +80,9 @@ class Warp {
 public:
   /// Register file and constant pool.
   char *base[2] = {nullptr, nullptr};
-  uint32_t mask = 0; ///< lanes of the running group
-  uint32_t live = 0; ///< lanes that have not exited
+  uint32_t mask = 0;      ///< lanes of the running group
+  uint32_t executing = 0; ///< of them, those whose guard is true
+  uint32_t live = 0;      ///< lanes that have not exited
   uint32_t index = 0;
   Cta *cta = nullptr;
   Machine *machine = nullptr;
@@ -139,6 +140,8 @@ public:
   /// True when all `members` that live are here. `mask` becomes the lanes of
   /// all groups that came together; the others are moved on. False: blocked.
   bool collect(const Instr *i, uint32_t &mask, uint32_t members);
+  /// Lanes have waited for each other.
+  void meet();
 
   /// A finding that ends the launch.
   const Instr *fail(const Instr *i, FindingKind kind, std::string message,

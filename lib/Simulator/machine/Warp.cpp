@@ -51,6 +51,7 @@ uint64_t Warp::run(uint64_t budget) {
           continue;
         }
       }
+      executing = m;
       if (__builtin_expect(pendingCount, 0) && !checkPending(i))
         i = nullptr;
       else
@@ -82,6 +83,7 @@ uint64_t Warp::runRecorded(uint64_t budget) {
       uint32_t m = mask;
       if (i->guard != kNoSlot)
         m &= predicate(i->guard);
+      executing = m;
       trace->begin(*this, i);
       if (!m)
         ++i;
@@ -223,8 +225,10 @@ const Instr *Warp::exitLanes(const Instr *i, uint32_t lanes) {
     trace->exited(*this);
   if (!live) {
     --cta->liveWarps;
-    if (cluster.order)
+    if (cluster.order) {
+      cluster.order->meet(*this);
       cluster.order->release(*this, cta->atExit);
+    }
   }
   bool isGone = groups[me].mask == lanes;
   if (isGone)
@@ -266,11 +270,18 @@ bool Warp::breakConvergence() {
   return any;
 }
 
+void Warp::meet() {
+  if (Order *o = order())
+    o->meet(*this);
+}
+
 bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
   uint32_t needed = members & live;
   uint32_t here = lanes;
-  if ((here & needed) == needed)
+  if ((here & needed) == needed) {
+    meet();
     return true;
+  }
   // Others may be here for other members.
   auto isPartner = [&](size_t k) {
     const Group &g = groups[k];
@@ -297,6 +308,7 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
     if (groups[k].pc == i + 1 && groups[k].mask & here)
       groups[k].step = group().step;
   lanes = here;
+  meet();
   return true;
 }
 
