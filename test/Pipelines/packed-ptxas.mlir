@@ -30,12 +30,6 @@ func.func @wide(%x: !x, %w: !v, %ws: !ws, %init: !y) -> !y {
   return %y : !y
 }
 
-func.func @blocks(%x: !x, %w: !v, %ws: !ws, %init: !y) -> !y {
-  %y = mx.matmul ins(%x, %w, %ws : !x, !v, !ws) outs(%init : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64]>} -> !y
-  return %y : !y
-}
-
 // CHECK-LABEL: .entry pack_pack_weights(
 func.func @pack(%w: tensor<?x?xf4E2M1FN>, %init: tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
     -> tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>> {

@@ -45,23 +45,34 @@ struct PackedWeights : testing::Test {
 /// A register read at a place of the buffer is the element that memory has
 /// there, whatever threads share a tile and however many.
 TEST_F(PackedWeights, RegistersAreWhatMemoryHas) {
-  for (auto [threads, rows] :
-       {std::pair(128, 64), {128, 128}, {128, 256}, {256, 128}, {256, 256}}) {
-    SCOPED_TRACE(testing::Message() << threads << " threads, " << rows);
-    FragmentLayoutAttr places = getPackedPlaces(&context, threads, rows);
-    FragmentLayoutAttr weights = getPackedWeights(&context, threads, rows);
+  for (auto [threads, rows, columns] : {std::tuple(128, 64, 64),
+                                        {128, 128, 64},
+                                        {128, 256, 64},
+                                        {256, 128, 64},
+                                        {256, 256, 64},
+                                        {128, 64, 128},
+                                        {256, 256, 128}}) {
+    SCOPED_TRACE(testing::Message()
+                 << threads << " threads, " << rows << " x " << columns);
+    FragmentLayoutAttr places =
+        getPackedPlaces(&context, threads, rows, columns);
+    FragmentLayoutAttr weights =
+        getPackedWeights(&context, threads, rows, columns);
+    int64_t values = rows * columns / threads;
     ASSERT_EQ(places.getNumThreads(), threads);
     ASSERT_EQ(weights.getNumThreads(), threads);
-    ASSERT_EQ(places.getNumValues(), rows * 64 / threads);
-    ASSERT_EQ(weights.getNumValues(), rows * 64 / threads);
+    ASSERT_EQ(places.getNumValues(), values);
+    ASSERT_EQ(weights.getNumValues(), values);
+    int64_t tilesInRow = columns / kWeightTileColumns;
     for (int64_t thread = 0; thread < threads; ++thread)
-      for (int64_t value = 0; value < places.getNumValues(); ++value) {
+      for (int64_t value = 0; value < values; ++value) {
         Place place = getPlace(places, thread, value);
         WeightCoordinate in =
             getWeightCoordinate(place.first % kWeightTileThreads, place.second);
         int64_t tile = place.first / kWeightTileThreads;
-        ASSERT_EQ(getPlace(weights, thread, value),
-                  Place(tile * kWeightTileRows + in.row, in.column))
+        Place expected(tile / tilesInRow * kWeightTileRows + in.row,
+                       tile % tilesInRow * kWeightTileColumns + in.column);
+        ASSERT_EQ(getPlace(weights, thread, value), expected)
             << "thread " << thread << ", value " << value;
       }
   }
@@ -87,8 +98,8 @@ TEST_F(PackedWeights, AreFragmentsOfWgmma) {
 
 /// In each 32 rows digits 2, 4, 4 become 2, 4, 4 with the last two exchanged.
 TEST_F(PackedWeights, OperandHasPermutedRows) {
-  FragmentLayoutAttr weights = getPackedWeights(&context, 128, 128);
-  FragmentLayoutAttr operand = getPackedOperand(&context, 128, 128);
+  FragmentLayoutAttr weights = getPackedWeights(&context, 128, 128, 64);
+  FragmentLayoutAttr operand = getPackedOperand(&context, 128, 128, 64);
   for (int64_t thread = 0; thread < 128; ++thread)
     for (int64_t value = 0; value < weights.getNumValues(); ++value) {
       auto [row, column] = getPlace(weights, thread, value);

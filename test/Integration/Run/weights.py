@@ -2,12 +2,12 @@
 
 RUN: %python %s mx-run %t
 RUN: %python %s mx-run %t --device=cpu
-RUN: %python %s mx-run %t --packed --first=48 --count=14
-RUN: %python %s mx-run %t --packed --first=48 --device=cpu
+RUN: %python %s mx-run %t --packed --first=50 --count=48 --step=5
+RUN: %python %s mx-run %t --packed --first=52 --count=48 --step=5 --device=cpu
 REQUIRES: compiler, numpy
 
 usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
-                  [--device=DEVICE] [--packed]
+                  [--step=N] [--device=DEVICE] [--packed]
 
 Weights are random codes of every format, activations random numbers of bf16,
 subnormal ones among them, and in some cases infinities and NaN. What must not
@@ -382,12 +382,13 @@ def main():
     parser.add_argument("directory")
     parser.add_argument("--count", type=int, default=len(WEIGHTS) * len(KINDS))
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--step", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--device", default="sim")
     parser.add_argument("--packed", action="store_true")
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
-    cases = [Case(i, args.device) for i in range(args.first, args.first + args.count)]
+    cases = [Case(i, args.device) for i in range(args.first, args.first + args.count, args.step)]
     cases = [case for case in cases if args.only in case.name()]
     failures = 0
     for case in cases:

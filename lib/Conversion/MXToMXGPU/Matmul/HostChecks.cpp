@@ -66,8 +66,6 @@ static void checkRowsOfB(ProductKernel &kernel, Value n, Value k) {
                    "dimension " + Twine(last - 1) + " of b");
   host.requireSize(host.dim(b, last), columnTiles,
                    "dimension " + Twine(last) + " of b");
-  Value tiles = host.mul(host.dim(kernel.matrices.b, 0), columnTiles);
-  host.requireAtMost(tiles, kMaxExtent / kWeightTileThreads, "tiles of b");
 }
 
 void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {

@@ -67,7 +67,7 @@ struct DequantizedTypes : BufferTypes {
 
   RingType getBInputs() const {
     BufferType elements = problem.isPackedB
-                              ? getPackedBuffer(problem.b, tileN)
+                              ? getPackedBuffer(problem.b, tileN, tileK)
                               : getInput(tileN, problem.b, /*isSwizzled=*/true);
     return getRing(fields.stages, {"b", "sfb"}, {elements, getScales(tileN)},
                    {AsyncKind::Tma},

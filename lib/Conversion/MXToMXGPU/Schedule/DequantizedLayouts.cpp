@@ -91,7 +91,7 @@ SmallVector<int64_t> DequantizedLayouts::getFirstRows() const {
 FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
   if (isPackedB)
     return getPackedWeights(mma.getContext(), getDequantizeThreads(),
-                            mma.getN());
+                            mma.getN(), tileK);
   int64_t shared = getThreadsOfRow(),
           perThread = getDequantizeThreads() / shared;
   return get(
@@ -102,7 +102,7 @@ FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
 FragmentLayoutAttr DequantizedLayouts::getBOperand() const {
   if (isPackedB)
     return getPackedOperand(mma.getContext(), getDequantizeThreads(),
-                            mma.getN());
+                            mma.getN(), tileK);
   int64_t shared = getThreadsOfRow(),
           perThread = getDequantizeThreads() / shared;
   if (!readsA)

@@ -22,17 +22,12 @@ using namespace mx::mxgpu;
 void DequantizedMainLoop::addOperands(KernelArguments &signature) {
   signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
                                           "a", layouts.getRowsOfBox()));
-  signature.add(Arg::BMap, encodeElements(viewB(), product.buffers.bInputs, "b",
-                                          b.getBoxRows()));
+  signature.add(Arg::BMap,
+                product.problem.isPackedB
+                    ? b.encodePacked()
+                    : encodeElements(matrices.b, product.buffers.bInputs, "b",
+                                     b.getBoxRows()));
   addScales(signature);
-}
-
-/// Packed weights are a matrix with a row for each thread of each tile.
-Value DequantizedMainLoop::viewB() {
-  if (!product.problem.isPackedB)
-    return matrices.b;
-  int64_t rank = cast<MemRefType>(matrices.b.getType()).getRank();
-  return collapseLeading(host, matrices.b, rank - 1);
 }
 
 Value DequantizedMainLoop::encodeElements(Value operand, RingType ring,

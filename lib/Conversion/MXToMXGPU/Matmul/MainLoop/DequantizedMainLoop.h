@@ -49,8 +49,6 @@ private:
   /// A tile of A as wgmma takes it: in registers, or where a stage has it.
   mlir::Value getTileOfA(ForEachWorkTileOp unit, ForEachKOp step,
                          ConsumerWaitOp stage);
-  /// Bytes of B as its tensor map takes them.
-  mlir::Value viewB();
   /// The part of a tile of B that this thread has.
   mlir::Value getPartOfB();
   /// A tile of an operand of `element`, as bf16. `row` is where its rows begin

@@ -20,8 +20,11 @@ public:
 
   /// Columns of the result for `rows` of a matrix of B, after checks.
   virtual mlir::Value getResultColumns(mlir::Value rows) = 0;
-  /// Rows that one box of elements has.
-  int64_t getBoxRows();
+  /// Rows that one box of elements has: those that lie one below the other, of
+  /// which a stage has `getBRows() / getBoxRows()` times as many.
+  virtual int64_t getBoxRows() { return product.getBRows(); }
+  /// The tensor map of packed weights.
+  mlir::Value encodePacked();
   /// Shape of the box by which a CTA loads scales, of a stage's field "sfb":
   /// tiles of rows and of blocks, and what of a tile of two rows of 256 bytes.
   virtual llvm::SmallVector<int64_t> getScaleBox() = 0;
@@ -39,10 +42,8 @@ protected:
   OperandB(ProductKernel &kernel, WorkPolicy &work)
       : KernelPart(kernel), work(work) {}
   llvm::SmallVector<int64_t> getScaleShape() const;
-  /// Rows that lie one below the other, of which a stage has `getBRows() /
-  /// getPartRows()` times as many.
-  virtual int64_t getPartRows() { return product.getBRows(); }
-  /// Loads such rows from `row` and `k` on to their place among those.
+  /// Loads the rows of a box from `row` and `k` on to their place among those
+  /// of a stage.
   void loadRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
                 int64_t place);
 
@@ -72,6 +73,7 @@ public:
   PartsB(ProductKernel &kernel, WorkPolicy &work) : OperandB(kernel, work) {}
 
   mlir::Value getResultColumns(mlir::Value rows) override;
+  int64_t getBoxRows() override;
   llvm::SmallVector<int64_t> getScaleBox() override;
   void begin(ForEachWorkTileOp begun, const OperandOrigin &) override {
     unit = begun;
@@ -80,7 +82,6 @@ public:
   void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
 
 private:
-  int64_t getPartRows() override;
   /// Calls `load` with each part of B that this CTA loads, and where it lies
   /// among those.
   void

@@ -20,7 +20,7 @@ Value PartsB::getResultColumns(Value rows) {
 }
 
 /// Those of a part, where a CTA loads several.
-int64_t PartsB::getPartRows() {
+int64_t PartsB::getBoxRows() {
   return std::min(product.getBRows(), product.getTileColumns());
 }
 

@@ -15,9 +15,10 @@ using namespace mx::mxgpu;
 Value mx::mxgpu::loadWeights(KernelBuilder &body, Value buffer, Type element,
                              FragmentLayoutAttr layout, Value thread,
                              bool isPacked) {
+  auto [rows, columns] = layout.getShape();
   FragmentLayoutAttr places =
       isPacked ? getPackedPlaces(body.getContext(), layout.getNumThreads(),
-                                 layout.getShape().first)
+                                 rows, columns)
                : layout;
   Value zero = body.index(0);
   Value loaded = LoadFragmentOp::create(

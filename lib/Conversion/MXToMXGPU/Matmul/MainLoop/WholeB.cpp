@@ -7,15 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "OperandB.h"
-#include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
-
-int64_t OperandB::getBoxRows() {
-  return product.problem.isPackedB ? kWeightTileThreads : getPartRows();
-}
 
 void OperandB::loadRows(ProducerAcquireOp stage, Value row, Value k,
                         int64_t place) {
@@ -24,28 +19,7 @@ void OperandB::loadRows(ProducerAcquireOp stage, Value row, Value k,
   OperandBoxes boxes(arguments.get(Arg::BMap), *product.problem.product.b,
                      schedule.getTileK());
   loadPanels(body, boxes, row, k, stage, "b", schedule.getL2B(), place,
-             product.getBRows() / getPartRows());
-}
-
-/// Of tiles of packed weights, those of the same columns lie as many tiles
-/// apart as a row of them has.
-void OperandB::loadPackedRows(ProducerAcquireOp stage, Value row, Value k,
-                              int64_t place) {
-  Value tilesInRow = body.ceilDiv(arguments.get(Arg::K), kWeightTileColumns);
-  Value first = body.div(row, kWeightTileRows);
-  Value column = body.div(k, kWeightTileColumns);
-  int64_t tiles = getPartRows() / kWeightTileRows;
-  for (int64_t i = 0; i < tiles; ++i) {
-    Value tile = body.add(body.mul(body.add(first, i), tilesInRow), column);
-    Value box;
-    if (product.getBRows() > kWeightTileRows)
-      box = body.index(place * tiles + i);
-    TmaLoadOp::create(body, arguments.get(Arg::BMap),
-                      ValueRange{body.mul(tile, body.index(kWeightTileThreads)),
-                                 body.index(0)},
-                      stage.getBuffer("b"), stage.getStage(), box,
-                      /*multicast=*/false, schedule.getL2B());
-  }
+             product.getBRows() / getBoxRows());
 }
 
 SmallVector<int64_t> OperandB::getScaleShape() const {
