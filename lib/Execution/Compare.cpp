@@ -6,12 +6,13 @@
 //   |y - y64| <= n * ((k + 1) * 2^-25 + 2^-23) * sum|a||b| + ulp(out) / 2,
 // where the first term of the factor allows the instruction to truncate its
 // products to 25 bits below the largest before adding them, and the second is
-// the rounding of the f32 accumulator; the simulator adds exactly and keeps the
-// second only. y64 and the sum of magnitudes come from the reference path with
-// f32 results; their own half ulp is added. A step whose sum is subnormal in
-// f32 rounds by up to the smallest f32 instead, which is added per step as
-// well. Where operands are dequantized to bf16 first, the smallest round by up
-// to half of the smallest bf16, and where one overflows there is no bound.
+// the rounding of the f32 accumulator; the simulator adds exactly, unless it is
+// asked to truncate, and keeps the second only. y64 and the sum of magnitudes
+// come from the reference path with f32 results; their own half ulp is added. A
+// step whose sum is subnormal in f32 rounds by up to the smallest f32 instead,
+// which is added per step as well. Where operands are dequantized to bf16
+// first, the smallest round by up to half of the smallest bf16, and where one
+// overflows there is no bound.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,7 @@
 #include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
+#include <cstdlib>
 
 using namespace mlir;
 using namespace mx;
@@ -222,14 +224,15 @@ ResultComparison compareBits(const NpyArray &device,
 
 /// What the bound of a product depends on besides its operands.
 struct ProductBound {
-  double steps = 0;     ///< MMA steps along K and other f32 additions
-  double factor = 0;    ///< of the sum of magnitudes, per step
-  double extraUlps = 0; ///< f32 roundings after the sum
-  int64_t elements = 0; ///< leading elements that are defined
+  double steps = 0;           ///< MMA steps along K and other f32 additions
+  double factor = 0;          ///< of the sum of magnitudes, per step
+  double smallest = 0x1p-149; ///< where sums are subnormal, per step
+  double extraUlps = 0;       ///< f32 roundings after the sum
+  int64_t elements = 0;       ///< leading elements that are defined
 
   /// How far an f32 sum may be from `reference`, itself rounded to f32.
   double limit(double reference, double magnitude) const {
-    return steps * (factor * magnitude * (1 + 0x1p-22) + 0x1p-149) +
+    return steps * (factor * magnitude * (1 + 0x1p-22) + smallest) +
            (0.5 + extraUlps) * Numbers{Numbers::F32}.ulp(reference);
   }
 };
@@ -380,32 +383,79 @@ std::optional<target::ProductForm> getProduct(MatmulOpInterface op,
 NpyArray makeOnes(const NpyArray &array, Type type) {
   auto element = cast<FloatType>(getElementTypeOrSelf(type));
   llvm::APFloat one(element.getFloatSemantics(), 1);
-  uint8_t code = one.bitcastToAPInt().getZExtValue();
+  uint16_t code = one.bitcastToAPInt().getZExtValue();
   if (element.getWidth() == 4)
     code |= code << 4;
+  if (element.getWidth() < 16)
+    code |= code << 8;
   NpyArray ones = array;
-  llvm::fill(ones.data, code);
+  for (size_t i = 0, e = ones.data.size(); i < e; ++i)
+    ones.data[i] = i % 2 ? code >> 8 : code & 0xff;
   return ones;
 }
 
+/// Whether the tensor core cuts terms before it adds them: that of a GPU does,
+/// and the simulator's where it is asked to (docs/Simulator.md, Orders).
+bool truncatesSums(const CompileOptions &options) {
+  if (options.device == DeviceKind::CUDA)
+    return true;
+  const char *sums = std::getenv("MX_SIM_TENSOR_SUMS");
+  return options.device == DeviceKind::Sim && sums &&
+         StringRef(sums) == "truncated";
+}
+
+/// Whether elements may be so small or large as bf16 that they round, or are
+/// subnormal. The scales between 2^-95 and 2^96 leave all formats far from both
+/// (docs/Spec.md); those of NVFP4 do anyway.
+bool mayLeaveDomain(const NpyArray &elements, const NpyArray *scales,
+                    Type scaleType) {
+  if (!scales) {
+    for (size_t i = 0, e = elements.data.size() / 2; i < e; ++i) {
+      uint16_t code;
+      std::memcpy(&code, elements.data.data() + 2 * i, 2);
+      if (!(code & 0x7f80) && (code & 0x7f))
+        return true;
+    }
+    return false;
+  }
+  if (!isa<Float8E8M0FNUType>(scaleType))
+    return false;
+  return llvm::any_of(scales->data,
+                      [](uint8_t code) { return code < 32 || code > 223; });
+}
+
 /// Adds to the sums of magnitudes what stands for the rounding of operands to
-/// bf16. `perMagnitude` is what a sum deviates for each unit of them.
+/// bf16, and for subnormal ones, which count as the smallest normal number
+/// where sums are truncated. `perMagnitude` is what a sum deviates for each
+/// unit of them.
 llvm::Error addOperandRounding(const ComparedOp &stage,
                                const IntermediateArrays &arrays,
                                OpVariant variant, double perMagnitude,
-                               NpyArray &magnitude) {
-  // Elements and scales by ones: of B, and of A, whose own may round too.
+                               bool isTruncated, NpyArray &magnitude) {
   auto matmul = cast<MatmulOpInterface>(stage.op);
-  unsigned b = matmul.getAScales() ? 2 : 1;
-  for (unsigned other = b % 2; other <= b; other += 2) {
+  unsigned firstOfB = matmul.getAScales() ? 2 : 1;
+  for (auto [first, count] : {std::pair(0u, firstOfB), {firstOfB, 2u}}) {
+    bool isDequantized = count == 2;
+    Type scaleType =
+        isDequantized
+            ? getElementTypeOrSelf(stage.op->getOperand(first + 1).getType())
+            : Type();
+    const NpyArray *elements = arrays.operands[first];
+    const NpyArray *scales =
+        isDequantized ? arrays.operands[first + 1] : nullptr;
+    if (!elements || (isDequantized && !scales))
+      return llvm::Error::success();
+    if (!mayLeaveDomain(*elements, scales, scaleType))
+      continue;
+    // Half of the smallest bf16, times each of the other operand's elements.
+    double each = isDequantized ? 0x1p-134 / perMagnitude : 0;
+    if (isTruncated)
+      each += 0x1p-126;
     IntermediateArrays changed = arrays;
     std::array<NpyArray, 2> ones;
-    for (unsigned i : {0, 1}) {
-      const NpyArray *&array = changed.operands[other + i];
-      Type type = stage.op->getOperand(other + i).getType();
-      if (!array)
-        return llvm::Error::success();
-      ones[i] = makeOnes(*array, type);
+    for (unsigned i = 0; i < count; ++i) {
+      const NpyArray *&array = changed.operands[first + i];
+      ones[i] = makeOnes(*array, stage.op->getOperand(first + i).getType());
       array = &ones[i];
     }
     auto sums = runReference(stage, changed, variant, true);
@@ -415,8 +465,7 @@ llvm::Error addOperandRounding(const ComparedOp &stage,
       float sum, total;
       std::memcpy(&sum, sums->front().data.data() + 4 * i, 4);
       std::memcpy(&total, magnitude.data.data() + 4 * i, 4);
-      // Half of the smallest bf16, times each of the other elements.
-      total = sum < 0x1p127 ? total + sum * 0x1p-134 / perMagnitude : INFINITY;
+      total = sum < 0x1p127 ? total + sum * each : INFINITY;
       std::memcpy(magnitude.data.data() + 4 * i, &total, 4);
     }
   }
@@ -447,15 +496,18 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
                               reductionExtent(matmul, arrays));
   bound.steps = steps.count + (matmul.getAccumulate() ? 1 : 0);
   bound.factor = 0x1p-23;
-  if (options.device == DeviceKind::CUDA)
+  bool isTruncated = truncatesSums(options);
+  if (isTruncated) {
     bound.factor += (steps.products + 1) * 0x1p-25;
+    bound.smallest += steps.products * 0x1p-151;
+  }
   bound.extraUlps = matmul.getAlpha() ? 0.5 : 0;
   bound.elements = countDefinedElements(stage.op, arrays);
   if (options.device != DeviceKind::CPU && product &&
       !product->getWay().takesScales)
-    if (llvm::Error error =
-            addOperandRounding(stage, arrays, variant,
-                               bound.steps * bound.factor, magnitude->front()))
+    if (llvm::Error error = addOperandRounding(stage, arrays, variant,
+                                               bound.steps * bound.factor,
+                                               isTruncated, magnitude->front()))
       return error;
   OpComparison comparison;
   const NpyArray &device = *arrays.results[0];

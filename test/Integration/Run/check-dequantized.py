@@ -1,10 +1,14 @@
 """--check=cpu knows how many steps a product has on sm_90a: four for 32 elements of
-K, each of which loses almost a unit of the sum, are right; more would be wrong.
+K, each of which loses almost a unit of the sum, are right; more would be wrong. Where
+sums are truncated as on a GPU it knows that a subnormal operand counts as 2^-126: the
+terms beside it then lose more than its size tells.
 
 RUN: rm -rf %t && mkdir %t
 RUN: %python %s %t
 RUN: mx-run %t/program.mlir --device=sim --chip=sm_90a --arg %t/a.npy --arg %t/s.npy --arg %t/b.npy --arg %t/s.npy --result %t/y.npy --check=cpu
 RUN: %python -c "import numpy as np; assert np.load(r'%t/y.npy')[0, 0] == 2.0**16"
+RUN: env MX_SIM_TENSOR_SUMS=truncated mx-run %t/small.mlir --device=sim --chip=sm_90a --arg %t/c.npy --arg %t/d.npy --arg %t/ds.npy --result %t/z.npy --check=cpu
+RUN: %python -c "import numpy as np; assert 2.0**-28 < np.load(r'%t/z.npy')[0, 0] < 2.0**-28 + 1.75 * 17 * 2.0**-47"
 REQUIRES: compiler, numpy
 """
 
@@ -36,3 +40,15 @@ for name, other in (("a", 1.75 * 2.0**-5), ("b", 1.125 * 2.0**-6)):
     assert np.array_equal(ref.decode(codes, "f8E4M3FN"), values)
     np.save(f"{directory}/{name}.npy", codes)
 np.save(f"{directory}/s.npy", ref.tile(np.full((1, 1), 127, np.uint8)))
+
+# 2^-133 * 2^105, a product that counts as 2^-21, and 31 of just below 2^-46. Those
+# that are added with the first are lost. A bf16 without scales does not round.
+with open(f"{directory}/small.mlir", "w", encoding="utf-8") as file:
+    file.write(PROGRAM.replace("%as, ", "").replace("!e, !s, !e, !s", "!x, !e, !s")
+               .replace("%a: !e, %as: !s", "%a: !x").replace("E4M3FN", "E5M2")
+               .replace("!s = ", "!x = tensor<1x32xbf16>\n!s = "))
+x, w = np.full((1, 32), 1.75 * 2.0**-121, np.float32), np.full((1, 32), 2.0**-16, np.float32)
+x[0, 0], w[0, 0] = 2.0**-133, 2.0**15
+np.save(f"{directory}/c.npy", (x.view(np.uint32) >> 16).astype(np.uint16))
+np.save(f"{directory}/d.npy", ref.encode(w, "f8E5M2"))
+np.save(f"{directory}/ds.npy", ref.tile(np.full((1, 1), 127 + 90, np.uint8)))

@@ -27,18 +27,20 @@ E8M0, E4M3 = "f8E8M0FNU", "f8E4M3FN"
 DOMAIN = {"f8E4M3FN": (3, 246), "f8E5M2": (10, 239), "f6E2M3FN": (0, 252),
           "f6E3M2FN": (0, 250), "f4E2M1FN": (0, 252)}
 NAN_SCALE = 255
+# Schedules of products of bf16 by weights, whose operands go different ways.
+WEIGHTS = {"weights": "tile = [64, 64, 64]"}
 PAIRS = sorted({pair for e in DOMAIN for pair in ((e, E4M3), (E4M3, e))})
 
 TEXT = """
 !{name}_a = tensor<?x?x{a}>
 !{name}_b = tensor<?x?x{b}>
 !{name}_s = tensor<?x?x{scale}, #mx.scale_layout<sf_128x4>>
-func.func @{name}(%a: !{name}_a, %as: !{name}_s, %b: !{name}_b, %bs: !{name}_s) -> tensor<?x?xf32> {{
+func.func @{name}(%a: !{name}_a{with_as}, %b: !{name}_b, %bs: !{name}_s) -> tensor<?x?xf32> {{
   %c0 = arith.constant 0 : index
   %m = tensor.dim %a, %c0 : !{name}_a
   %n = tensor.dim %b, %c0 : !{name}_b
   %init = tensor.empty(%m, %n) : tensor<?x?xf32>
-  %y = mx.matmul ins(%a, %as, %b, %bs : !{name}_a, !{name}_s, !{name}_b, !{name}_s)
+  %y = mx.matmul ins(%a{as_}, %b, %bs : !{name}_a{as_type}, !{name}_b, !{name}_s)
       outs(%init : tensor<?x?xf32>){attributes} -> tensor<?x?xf32>
   return %y : tensor<?x?xf32>
 }}
@@ -47,12 +49,17 @@ func.func @{name}(%a: !{name}_a, %as: !{name}_s, %b: !{name}_b, %bs: !{name}_s) 
 
 def text_of(name, a, b, scale=E8M0, block="", schedule="tile = [64, 64, 64]"):
     attributes = f" {block}{{mxgpu.schedule = #mxgpu.schedule<{schedule}>}}"
-    return TEXT.format(name=name, a=a, b=b, scale=scale, attributes=attributes)
+    scaled = ("", "", "") if a == "bf16" else (f", %as: !{name}_s", ", %as", f", !{name}_s")
+    return TEXT.format(name=name, a=a, b=b, scale=scale, attributes=attributes, with_as=scaled[0],
+                       as_=scaled[1], as_type=scaled[2])
 
 
 def programs():
     texts = [text_of(f"{a}_{b}", a, b) for a, b in PAIRS]
     texts.append(text_of("nvfp4", "f4E2M1FN", "f4E2M1FN", E4M3, "block_size = 16 "))
+    for way, schedule in WEIGHTS.items():
+        texts += [text_of(f"{way}_{e}", "bf16", e, schedule=schedule) for e in DOMAIN]
+        texts.append(text_of(f"{way}_nvfp4", "bf16", "f4E2M1FN", E4M3, "block_size = 16 ", schedule))
     texts.append(text_of("parts", E4M3, E4M3, schedule="tile = [64, 64, 64], split_k = 3"))
     return "".join(texts)
 
@@ -75,6 +82,24 @@ class Operand:
     def arrays(self):
         stored = ref.pack(self.codes, self.element)
         return stored.view(np.uint8), ref.tile(self.scales)
+
+
+class Activations:
+    """Numbers of bf16, as they are."""
+
+    def __init__(self, bits):
+        self.bits = bits
+        self.values = self.exact = (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+    def arrays(self):
+        return (self.bits,)
+
+
+def activations(values):
+    bits = (np.asarray(values, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    made = Activations(bits)
+    assert np.array_equal(made.values, values)
+    return made
 
 
 def powers(exponents, k):
@@ -145,7 +170,9 @@ def check_operands(checks, name, one, other, swap, factors):
     return exact, y
 
 
-def check_domain(checks, element, swap):
+def check_domain(checks, element, way):
+    """As operand A or B of elements, or as B of a way to multiply weights."""
+    swap = way != "A"
     low, high = DOMAIN[element]
     tested = {0, 1, 2, 3, 4, low, low + 1, 127, high - 1, high, high + 1, 253, 254, 255}
     tested = sorted(tested | ({low - 1} if low else set()))
@@ -153,8 +180,12 @@ def check_domain(checks, element, swap):
     # So that results are numbers of f32, or so that they are not.
     exponents = [0, 60, -60, 120, -120]
     factors = np.exp2(np.array(exponents, np.float64))
-    name = f"{E4M3}_{element}" if swap else f"{element}_{E4M3}"
-    exact, y = check_operands(checks, name, one, powers(exponents, 32), swap, factors)
+    name = {"A": f"{element}_{E4M3}", "B": f"{E4M3}_{element}"}.get(way, f"{way}_{element}")
+    if way in WEIGHTS:
+        other = activations(np.repeat(factors[:, None], 32, 1))
+    else:
+        other = powers(exponents, 32)
+    exact, y = check_operands(checks, name, one, other, swap, factors)
     codes = 1 << int(element[1])
     for i, byte in enumerate(tested):
         part = slice(i * codes, (i + 1) * codes)
@@ -173,8 +204,10 @@ def check_nvfp4(checks):
     one = single_elements("f4E2M1FN", np.arange(256), 16, nvfp4=True)
     codes = np.full((1, 32), 2, np.uint8)  # 1.0 times 1.0
     other = Operand("f4E2M1FN", codes, np.full((1, 2), 0x38, np.uint8), nvfp4=True)
-    for swap in (False, True):
-        exact, y = check_operands(checks, "nvfp4", one, other, swap, np.ones(1))
+    cases = [("nvfp4", other, False), ("nvfp4", other, True)]
+    cases += [(f"{way}_nvfp4", activations(np.ones((1, 32))), True) for way in WEIGHTS]
+    for name, other, swap in cases:
+        exact, y = check_operands(checks, name, one, other, swap, np.ones(1))
         finite = np.isfinite(exact)
         checks.require("nvfp4 exact", (y[finite, 0] == exact[finite]).all() and finite.sum() == 16 * 254)
 
@@ -195,6 +228,24 @@ def check_special(checks):
     y = checks.product(f"f8E5M2_{E4M3}", a, b)
     want = [[np.inf, np.nan], [-np.inf, np.nan], [np.inf, np.nan], [np.nan] * 2, [np.nan] * 2, [0, 0]]
     checks.require("infinities and NaN", np.array_equal(y, want, equal_nan=True), y)
+
+
+def check_activations(checks, way):
+    """All exponents of bf16, infinities and NaN, by weights that keep them, and that
+    bring products below and above the range of f32."""
+    rng = np.random.default_rng(1)
+    codes = np.arange(0, 1 << 16, 64) + rng.integers(0, 64, 1 << 10)
+    codes = np.concatenate([codes, [0, 0x8000, 1, 0x7F, 0x80, 0x7F7F, 0x7F80, 0xFF80, 0x7FC0, 0x7F81]])
+    matrix = np.zeros((len(codes), 32), np.uint16)
+    matrix[np.arange(len(codes)), np.arange(len(codes)) % 32] = codes
+    exponents = [0, 10, -10, 100, -100]
+    a, b = Activations(matrix), powers(exponents, 32)
+    y = checks.product(f"{way}_{E4M3}", a, b)
+    with np.errstate(all="ignore"):
+        exact = np.array([a.values[i, i % 32] for i in range(len(codes))])
+        expected = truncated(exact[:, None] * np.exp2(np.array(exponents, np.float64)))
+    bad = ~((y == expected) | np.isnan(y) & np.isnan(expected))
+    checks.require(f"{way}, activations", not bad.any(), f"{bad.sum()} of {bad.size}")
 
 
 #===------------------------------------------------------------------------===#
@@ -287,8 +338,10 @@ def check_large_sums(checks, sums):
 def check_all(program, sums):
     checks = Checks(program, sums)
     for element in DOMAIN:
-        for swap in (False, True):
-            check_domain(checks, element, swap)
+        for way in ("A", "B", *WEIGHTS):
+            check_domain(checks, element, way)
+    for way in WEIGHTS:
+        check_activations(checks, way)
     check_nvfp4(checks)
     check_special(checks)
     for check in (check_large_first, check_tiny, check_subnormal_operands, check_large_sums):
