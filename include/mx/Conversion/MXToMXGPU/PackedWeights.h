@@ -28,8 +28,8 @@ BufferType getPackedBuffer(mlir::Type element, int64_t rows, int64_t columns);
 /// The map by which they are loaded: rows of tiles, lines of those, bytes.
 TensorMapType getPackedMap(mlir::Type element, int64_t rows, int64_t columns);
 
-/// What so many threads hold of `rows x columns` weights, warpgroups of
-/// adjacent rows: as elements of the buffer, and as those of the matrix.
+/// What so many threads hold of `rows x columns` weights, warpgroups every so
+/// many rows of tiles: as elements of the buffer, and as those of the matrix.
 FragmentLayoutAttr getPackedPlaces(mlir::MLIRContext *context, int64_t threads,
                                    int64_t rows, int64_t columns);
 FragmentLayoutAttr getPackedWeights(mlir::MLIRContext *context, int64_t threads,

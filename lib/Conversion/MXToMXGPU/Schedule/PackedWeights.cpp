@@ -57,7 +57,7 @@ TensorMapType mx::mxgpu::getPackedMap(Type element, int64_t rows,
 }
 
 namespace {
-/// How tiles are dealt out to warpgroups.
+/// How rows of tiles are dealt out to warpgroups, one after the other.
 struct TileDigits {
   TileDigits(int64_t threads, int64_t rows, int64_t columns)
       : groups(threads / kWeightTileThreads),
@@ -76,11 +76,10 @@ FragmentLayoutAttr mx::mxgpu::getPackedPlaces(MLIRContext *context,
   TileDigits tiles(threads, rows, columns);
   int64_t rowOfTiles = kWeightTileThreads * tiles.inRow;
   return getLayout(context,
-                   {{kWeightTileThreads, 1, 0},
-                    {tiles.groups, rowOfTiles * tiles.perGroup, 0}},
+                   {{kWeightTileThreads, 1, 0}, {tiles.groups, rowOfTiles, 0}},
                    {{kWeightTileValues, 0, 1},
                     {tiles.inRow, kWeightTileThreads, 0},
-                    {tiles.perGroup, rowOfTiles, 0}});
+                    {tiles.perGroup, rowOfTiles * tiles.groups, 0}});
 }
 
 /// Eight lanes with four columns each have pairs of rows, `first` apart those
@@ -95,13 +94,13 @@ static FragmentLayoutAttr getRows(MLIRContext *context, TileDigits tiles,
                     {2, second, 0},
                     {2, third, 0},
                     {2, 32, 0},
-                    {tiles.groups, kWeightTileRows * tiles.perGroup, 0}},
+                    {tiles.groups, kWeightTileRows, 0}},
                    {{2, 0, 1},
                     {2, 1, 0},
                     {2, 0, 8},
                     {4, 0, 16},
                     {tiles.inRow, 0, kWeightTileColumns},
-                    {tiles.perGroup, kWeightTileRows, 0}});
+                    {tiles.perGroup, kWeightTileRows * tiles.groups, 0}});
 }
 
 FragmentLayoutAttr mx::mxgpu::getPackedWeights(MLIRContext *context,
