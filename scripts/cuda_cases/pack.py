@@ -47,6 +47,8 @@ JOBS = [
     ("reduction-staged", [*GROUPED, "reduction", "--first=30", "--count={n}", STAGED], 8),
     # Scattered, quantized, of parts, masked: by turns.
     ("results", [RUN / "grouped-results.py", "{run}", "{work}", "{n}"], 48),
+    ("weights", [RUN / "weights.py", "{run}", "{work}", "--count={n}"], 48),
+    ("swapped", [RUN / "weights.py", "{run}", "{work}", "--swap-ab", "--count={n}"], 42),
     ("epilogues", [INPUTS / "epilogue.py", "{run}", "{work}", "0"], None),
     ("example", [INPUTS / "matmul_shapes.py", "{run}", ROOT / "examples/matmul.mlir", "sim",
                  "{work}", "{n}"], 10),

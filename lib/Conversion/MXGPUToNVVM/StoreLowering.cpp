@@ -139,10 +139,8 @@ private:
 
   /// Reductions have vectors of 16 bytes at most.
   static int64_t getVectorBytes(StoreFragmentOp op) {
-    if (op.getAdd())
-      return 16;
     const mx::target::TargetInfo *target = getKernelTarget(op);
-    int64_t most = target ? target->getVectorBytes() : 16;
+    int64_t most = target && !op.getAdd() ? target->getVectorBytes() : 16;
     return std::min<int64_t>(*op.getAlignment(), most);
   }
 

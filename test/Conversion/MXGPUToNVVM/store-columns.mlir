@@ -33,4 +33,19 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
       mxgpu.store_fragment %f, %out[%i, %right] when(%yes) : vector<4xf32>, memref<?x?xf32>
     }
   }
+  // Reductions, too, are as wide as the address allows.
+  // CHECK-LABEL: llvm.func @add(
+  // CHECK:         red.relaxed.gpu.global.add.v4.f32 [$0+0]
+  // CHECK:         red.relaxed.gpu.global.add.v2.f32 [$0+0]
+  // CHECK:         red.relaxed.gpu.global.add.v2.f32 [$0+8]
+  // CHECK:         red.relaxed.gpu.global.add.f32 [$0+0]
+  // CHECK:         red.relaxed.gpu.global.add.f32 [$0+12]
+  mxgpu.kernel @add(%out: memref<?x?xf32>, %i: index, %j: index, %yes: i1) {
+    mxgpu.role @write warps(4) {
+      %f = arith.constant dense<1.0> : vector<4xf32>
+      mxgpu.store_fragment %f, %out[%i, %j] when(%yes) aligned(16) add : vector<4xf32>, memref<?x?xf32>
+      mxgpu.store_fragment %f, %out[%i, %j] when(%yes) aligned(8) add : vector<4xf32>, memref<?x?xf32>
+      mxgpu.store_fragment %f, %out[%i, %j] when(%yes) aligned(4) add : vector<4xf32>, memref<?x?xf32>
+    }
+  }
 }

@@ -68,6 +68,17 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 
 // -----
 
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected no swap_ab on sm_100a, which takes operands as they are}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, swap_ab>}
+  return
+}
+
+// -----
+
 // The epilogue, and the other roles.
 !a = memref<256x256xf8E4M3FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>

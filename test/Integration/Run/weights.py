@@ -2,20 +2,23 @@
 
 RUN: %python %s mx-run %t
 RUN: %python %s mx-run %t --device=cpu
+RUN: %python %s mx-run %t --swap-ab
 RUN: %python %s mx-run %t --packed --first=50 --count=48 --step=5
 RUN: %python %s mx-run %t --packed --first=52 --count=48 --step=5 --device=cpu
+RUN: %python %s mx-run %t --packed --swap-ab --first=51 --count=48 --step=5
 REQUIRES: compiler, numpy
 
 usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
-                  [--step=N] [--device=DEVICE] [--packed]
+                  [--step=N] [--device=DEVICE] [--packed] [--swap-ab]
 
 Weights are random codes of every format, activations random numbers of bf16,
 subnormal ones among them, and in some cases infinities and NaN. What must not
 matter is NaN: rows of activations that no group has, what surrounds a slice, and
 slack of the scales. Products are exact, and a sum of 16 of them is the tensor
 core's; on the CPU, which also takes activations of f16, sums are exact. Case
-number i is the same whenever it runs. With --packed it also runs with packed
-weights, and the results must be the same bits.
+number i is the same whenever it runs. With --swap-ab rows are few, and schedules
+those with swap_ab. With --packed it also runs with packed weights, and the
+results must be the same bits.
 """
 
 import argparse
@@ -47,18 +50,32 @@ SCHEDULES = [
     "tile = [256, 64, 64]",
     "tile = [128, 128, 64], stages = 2, operand_stages = 1",
 ]
+SWAPPED = [
+    "tile = [16, 64, 64], swap_ab",
+    "tile = [16, 256, 64], swap_ab",
+    "tile = [32, 128, 128], swap_ab",
+    "tile = [64, 64, 64], stages = 1, swap_ab",
+    "tile = [64, 256, 64], swap_ab",
+    "tile = [128, 128, 64], swap_ab, raster = columns",
+    "tile = [16, 64, 128], swap_ab, pdl",
+    "tile = [32, 256, 128], stages = 2, swap_ab",
+]
 NAN = np.float32(np.nan)
 
 
 class Case:
-    def __init__(self, index, device):
+    def __init__(self, index, device, is_swapped):
         self.index = index
         self.is_exact = device == "cpu"
+        self.is_swapped = is_swapped
         self.rng = rng = np.random.default_rng(7000 + index)
         self.weights, self.scales = WEIGHTS[index % len(WEIGHTS)]
-        self.kind = KINDS[index // len(WEIGHTS) % len(KINDS)]
+        kinds = [kind for kind in KINDS if kind != "quantized"] if is_swapped else KINDS
+        self.kind = kinds[index // len(WEIGHTS) % len(kinds)]
         self.block = 32 if self.scales == "f8E8M0FNU" else 16
         self.m = int(rng.choice([1, 16, 64, 129, rng.integers(1, 300)]))
+        if is_swapped:
+            self.m = int(rng.choice([1, 3, 16, 17, 33, 64, 100]))
         self.n = int(rng.choice([8, 64, 136, 256, rng.integers(1, 300)]))
         self.k = int(rng.choice([32, 64, 96, 256, 32 * rng.integers(1, 20)]))
         self.groups = int(rng.integers(1, 6)) if self.is_grouped() else 0
@@ -73,12 +90,14 @@ class Case:
         self.is_dynamic = index % 3 == 0
         self.has_specials = index % 5 == 2
         self.activations = "f16" if self.is_exact and index % 2 else "bf16"
-        self.accumulates = self.kind in ("dense", "rows") and index % 4 == 1
+        self.accumulates = self.kind in ("dense", "rows") and index % 4 in ((1, 2) if is_swapped else (1,))
 
     def is_grouped(self):
         return self.kind in ("rows", "masked", "parts", "scatter", "quantized")
 
     def choose_schedule(self):
+        if self.is_swapped:
+            return self.choose_swapped()
         schedule = SCHEDULES[int(self.rng.integers(len(SCHEDULES)))]
         if self.kind == "parts":  # whole tiles of scales for each part
             return self.rng.choice(["", SCHEDULES[4]])
@@ -86,6 +105,14 @@ class Case:
             return self.rng.choice(["", *SCHEDULES[4:6], SCHEDULES[7]])
         if self.kind == "dense" and self.k >= 128 and self.index % 4 == 3:
             return "tile = [64, 128, 64], split_k = 2"
+        return schedule
+
+    def choose_swapped(self):
+        if self.kind == "parts":
+            return self.rng.choice([*SWAPPED[1::3], "tile = [64, 256, 128], swap_ab"])
+        schedule = SWAPPED[int(self.rng.integers(len(SWAPPED)))]
+        if self.kind == "dense" and self.k >= 256 and self.index % 2:
+            schedule += ", split_k = 2"
         return schedule
 
     def name(self):
@@ -380,15 +407,18 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("mx_run")
     parser.add_argument("directory")
-    parser.add_argument("--count", type=int, default=len(WEIGHTS) * len(KINDS))
+    parser.add_argument("--count", type=int)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--step", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--device", default="sim")
     parser.add_argument("--packed", action="store_true")
+    parser.add_argument("--swap-ab", action="store_true")
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
-    cases = [Case(i, args.device) for i in range(args.first, args.first + args.count, args.step)]
+    count = args.count or len(WEIGHTS) * (len(KINDS) - args.swap_ab)
+    numbers = range(args.first, args.first + count, args.step)
+    cases = [Case(i, args.device, args.swap_ab) for i in numbers]
     cases = [case for case in cases if args.only in case.name()]
     failures = 0
     for case in cases:

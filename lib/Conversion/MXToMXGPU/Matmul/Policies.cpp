@@ -12,6 +12,7 @@
 #include "Epilogue/StagedEpilogue.h"
 #include "MainLoop/BlockScaledMainLoop.h"
 #include "MainLoop/DequantizedMainLoop.h"
+#include "MainLoop/SwappedMainLoop.h"
 #include "Work/MaskedWork.h"
 #include "Work/ReductionWork.h"
 #include "Work/SplitWork.h"
@@ -50,6 +51,8 @@ static std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
   case target::ProductWay::BlockScaled:
     return std::make_unique<BlockScaledMainLoop>(kernel, work, b);
   case target::ProductWay::Dequantized:
+    if (kernel.product.schedule.getSwapAb())
+      return std::make_unique<SwappedMainLoop>(kernel, work, b);
     return std::make_unique<DequantizedMainLoop>(kernel, work, b);
   }
   llvm_unreachable("a way without a main loop");

@@ -183,4 +183,4 @@ const ProductRules mx::mxgpu::kBlockScaledRules = {
     target::ProductWay::BlockScaled, getBlockScaledBuffers,
     checkBlockScaledSchedule,        checkBlockScaledRegisters,
     /*getRegisters=*/nullptr,        forEachBlockScaledTile,
-    forEachBlockScaledLoop};
+    forEachBlockScaledLoop,          /*swapped=*/nullptr};

@@ -4,7 +4,8 @@
 //
 // Tiles of A go from shared memory to the registers of those who multiply,
 // tiles of B through threads that dequantize them to a second ring, from which
-// wgmma reads. It reads an A of bf16 where the loads put it.
+// wgmma reads. It reads an A of bf16 where the loads put it. With swap_ab tiles
+// of B go to the registers of those who multiply.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@
 #include "ScheduleRules.h"
 #include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
+#include "mx/Conversion/MXToMXGPU/SwappedLayouts.h"
 
 using namespace mlir;
 using namespace mx;
@@ -46,32 +48,41 @@ struct DequantizedTypes : BufferTypes {
                                       : mxgpu::Swizzle::None);
   }
 
-  /// As wgmma reads it.
+  /// As wgmma reads it: rows as long as the widest swizzle, panels of them
+  /// where the reduction is longer.
   BufferType getNumbers(int64_t rows) const {
     Type type = BFloat16Type::get(context);
+    int64_t elements = std::min<int64_t>(tileK, target::kDequantizedTileK);
+    SmallVector<int64_t> shape = {rows, elements};
+    if (tileK > elements)
+      shape.insert(shape.begin(), tileK / elements);
     return BufferType::get(
-        context, Space::Smem, {rows, tileK}, type,
-        getSwizzle(tileK * type.getIntOrFloatBitWidth() / 8));
+        context, Space::Smem, shape, type,
+        getSwizzle(elements * type.getIntOrFloatBitWidth() / 8));
+  }
+
+  /// An A of bf16 for `threads` that multiply.
+  RingType getNumberInputs(int64_t threads) const {
+    return getRing(fields.stages, {"a"}, {getNumbers(tileM)}, {AsyncKind::Tma},
+                   {AsyncKind::Wgmma, threads}, Scope::Cta);
   }
 
   RingType getAInputs() const {
     if (!problem.hasScalesOfA())
-      return getRing(fields.stages, {"a"}, {getNumbers(tileM)},
-                     {AsyncKind::Tma}, {AsyncKind::Wgmma, getThreads()},
-                     Scope::Cta);
+      return getNumberInputs(getThreads());
     return getRing(
         fields.stages, {"a", "sfa"},
         {getInput(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
         {AsyncKind::Tma}, {AsyncKind::Threads, getThreads()}, Scope::Cta);
   }
 
-  RingType getBInputs() const {
+  /// B for `threads` that dequantize it.
+  RingType getBInputs(int64_t threads) const {
     BufferType elements = problem.isPackedB
                               ? getPackedBuffer(problem.b, tileN, tileK)
                               : getInput(tileN, problem.b, /*isSwizzled=*/true);
     return getRing(fields.stages, {"b", "sfb"}, {elements, getScales(tileN)},
-                   {AsyncKind::Tma},
-                   {AsyncKind::Threads, getDequantizeThreads()}, Scope::Cta);
+                   {AsyncKind::Tma}, {AsyncKind::Threads, threads}, Scope::Cta);
   }
 
   RingType getOperands() const {
@@ -88,7 +99,7 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
   DequantizedTypes types(problem, fields);
   MatmulBuffers buffers;
   buffers.inputs = types.getAInputs();
-  buffers.bInputs = types.getBInputs();
+  buffers.bInputs = types.getBInputs(types.getDequantizeThreads());
   buffers.operands = types.getOperands();
   buffers.mma = types.getMma();
   buffers.sums = DequantizedLayouts(types.getMma(), types.tileK,
@@ -100,5 +111,21 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
   buffers.units = types.getUnits();
   buffers.epilogueWarps = types.getThreads() / target::kWarpSize;
   buffers.otherWarps = getDequantizeWarps(types.tileM, types.tileN) + 1;
+  return buffers;
+}
+
+MatmulBuffers mx::mxgpu::getSwappedBuffers(const MatmulProblem &problem,
+                                           const ScheduleFields &fields) {
+  DequantizedTypes types(problem, fields);
+  WgmmaAttr mma = getSwappedMma(problem, fields);
+  int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
+  MatmulBuffers buffers;
+  buffers.inputs = types.getNumberInputs(threads);
+  buffers.bInputs = types.getBInputs(threads);
+  buffers.mma = mma;
+  buffers.sums = SwappedLayouts(mma, types.tileK).getResult();
+  buffers.units = types.getUnits();
+  buffers.epilogueWarps = threads / target::kWarpSize;
+  buffers.otherWarps = 1; // loads
   return buffers;
 }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleRules.h"
+#include "DequantizedRules.h"
 #include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
@@ -46,8 +46,9 @@ checkDequantizedTile(const ScheduleFields &fields) {
 }
 
 /// What belongs to tensor memory, CTA pairs or cluster launch control.
-static std::optional<ScheduleError>
-checkAbsent(const ScheduleFields &fields, const target::TargetInfo &target) {
+std::optional<ScheduleError>
+mx::mxgpu::checkAbsent(const ScheduleFields &fields,
+                       const target::TargetInfo &target) {
   const ScheduleFields defaults;
   const std::pair<bool, const char *> absent[] = {
       {fields.ctaPair != defaults.ctaPair, "cta_pair"},
@@ -80,6 +81,13 @@ getDequantizedRegisters(const MatmulProblem &problem,
   return {200, 72, 40};
 }
 
+int64_t mx::mxgpu::getRegistersOfGroups(int64_t groups,
+                                        const target::TargetInfo &target) {
+  return groups * llvm::alignDown(target.registersPerSm / groups /
+                                      target::kWarpGroupSize,
+                                  target::kSetMaxNRegStep);
+}
+
 /// Those that suit the tile are the fewest: with fewer, ptxas 13.0 spills, or
 /// has no instruction.
 static std::optional<ScheduleError>
@@ -93,9 +101,7 @@ checkDequantizedRegisters(const MatmulProblem &problem,
   int64_t dequantizers = getDequantizeWarps(fields.tile[0], fields.tile[1]) /
                          target::kWarpGroupWarps;
   int64_t groups = multipliers + dequantizers + 1;
-  int64_t all = groups * llvm::alignDown(target.registersPerSm / groups /
-                                             target::kWarpGroupSize,
-                                         target::kSetMaxNRegStep);
+  int64_t all = getRegistersOfGroups(groups, target);
   if (found.size() == least.size()) {
     auto isEnough = [](auto pair) {
       return std::get<0>(pair) >= std::get<1>(pair);
@@ -157,10 +163,8 @@ forEachDequantizedTile(const MatmulProblem &problem,
     }
 }
 
-/// Sums in registers have no second place.
-static void
-forEachDequantizedLoop(ScheduleFields fields, bool,
-                       llvm::function_ref<void(ScheduleFields)> add) {
+void mx::mxgpu::forEachDequantizedLoop(
+    ScheduleFields fields, bool, llvm::function_ref<void(ScheduleFields)> add) {
   add(fields);
 }
 
@@ -168,4 +172,4 @@ const ProductRules mx::mxgpu::kDequantizedRules = {
     target::ProductWay::Dequantized, getDequantizedBuffers,
     checkDequantizedSchedule,        checkDequantizedRegisters,
     getDequantizedRegisters,         forEachDequantizedTile,
-    forEachDequantizedLoop};
+    forEachDequantizedLoop,          &kSwappedRules};

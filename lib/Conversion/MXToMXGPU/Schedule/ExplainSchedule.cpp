@@ -31,6 +31,8 @@ static std::string getShortForm(const ScheduleFields &fields) {
   if (fields.overlap)
     text += llvm::formatv("-{0}", fields.overlap);
   text += llvm::formatv(" f{0}", fields.scaleStages);
+  if (fields.swapAb)
+    text += " swap";
   if (fields.splitK > 1)
     text += llvm::formatv(" k/{0}", fields.splitK);
   if (fields.tileLoop == TileLoop::Clc)
@@ -288,8 +290,9 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   os << "\nthreads of a CTA: " << budget.threads;
   ArrayRef<int64_t> registers = schedule.getRegisters();
   if (registers.size() == 2)
-    os << ", with " << registers[0] << " registers in the epilogue and "
-       << registers[1] << " elsewhere\n\n";
+    os << ", with " << registers[0] << " registers "
+       << (schedule.getSwapAb() ? "where they multiply" : "in the epilogue")
+       << " and " << registers[1] << " elsewhere\n\n";
   else if (registers.size() == 3)
     os << ", with " << registers[0] << " registers where they multiply, "
        << registers[1] << " where they dequantize, and " << registers[2]

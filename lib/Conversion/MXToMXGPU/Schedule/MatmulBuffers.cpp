@@ -24,7 +24,7 @@ int64_t mx::mxgpu::getStagedColumns(int64_t tileN, int64_t bits) {
 
 MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields) {
-  return getRules(problem).getBuffers(problem, fields);
+  return getRules(problem, fields).getBuffers(problem, fields);
 }
 
 /// In the order in which a kernel makes its rings.

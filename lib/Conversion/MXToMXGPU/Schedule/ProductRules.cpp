@@ -18,3 +18,9 @@ const ProductRules &mx::mxgpu::getRules(const MatmulProblem &problem) {
   assert(rules.way == problem.product.way && "in the order of the enumeration");
   return rules;
 }
+
+const ProductRules &mx::mxgpu::getRules(const MatmulProblem &problem,
+                                        const ScheduleFields &fields) {
+  const ProductRules &rules = getRules(problem);
+  return fields.swapAb && rules.swapped ? *rules.swapped : rules;
+}

@@ -141,12 +141,15 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
 void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
                                  ScheduleFields &fields,
                                  const target::TargetInfo &target) {
-  const ProductRules &rules = getRules(problem);
+  const ProductRules &rules = getRules(problem, fields);
   if (fields.registers.empty() && rules.getRegisters)
     fields.registers = rules.getRegisters(problem, fields);
-  // Where none fits, what one takes is said by those who check.
-  if (!fields.stages)
-    fields.stages = std::max<int64_t>(getMaxStages(problem, fields, target), 1);
+  if (fields.stages)
+    return;
+  // What breaks a rule may have no rings: those who check say why.
+  fields.stages = checkSchedule(problem, fields, target)
+                      ? 1
+                      : getMaxStages(problem, fields, target);
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,14 +235,20 @@ checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                const target::TargetInfo &target) {
   if (fields.registers.empty())
     return std::nullopt;
-  return getRules(problem).checkRegisters(problem, fields, target);
+  return getRules(problem, fields).checkRegisters(problem, fields, target);
 }
 
 std::optional<ScheduleError>
 mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target) {
-  if (auto error = getRules(problem).checkSchedule(problem, fields, target))
+  const ProductRules &rules = getRules(problem, fields);
+  if (fields.swapAb && !getRules(problem).swapped)
+    return ScheduleError{llvm::formatv("expected no swap_ab on {0}, which "
+                                       "takes operands as they are",
+                                       target.chip),
+                         {}};
+  if (auto error = rules.checkSchedule(problem, fields, target))
     return error;
   if (auto error = checkGroups(problem, fields))
     return error;

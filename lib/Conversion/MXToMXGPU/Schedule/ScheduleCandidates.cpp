@@ -143,9 +143,9 @@ void Candidates::addTile(ScheduleFields fields) {
     bool isPersistent = grid.rowTiles * grid.columnTiles * split > grid.workers;
     for (Epilogue epilogue : epilogues) {
       fields.epilogue = epilogue;
-      getRules(problem).forEachLoop(
-          fields, isPersistent,
-          [&](ScheduleFields fields) { addRasters(fields); });
+      getRules(problem, fields)
+          .forEachLoop(fields, isPersistent,
+                       [&](ScheduleFields fields) { addRasters(fields); });
     }
   }
 }
@@ -154,8 +154,10 @@ std::vector<Candidate>
 mx::mxgpu::rankSchedules(const MatmulProblem &problem,
                          const target::TargetInfo &target) {
   Candidates all(problem, target);
-  getRules(problem).forEachTile(
-      problem, [&](ScheduleFields fields) { all.addTile(fields); });
+  auto add = [&](ScheduleFields fields) { all.addTile(fields); };
+  getRules(problem).forEachTile(problem, add);
+  if (const ProductRules *swapped = getRules(problem).swapped)
+    swapped->forEachTile(problem, add);
   std::vector<Candidate> candidates = all.take();
   llvm::sort(candidates, [](const Candidate &x, const Candidate &y) {
     return getRank(x) < getRank(y);

@@ -29,35 +29,52 @@ StringRef ModelledCost::getPipe() const {
 
 /// Bytes of shared memory that a step writes and reads where operands are
 /// dequantized: A once each, B twice, as it is and dequantized, and the latter
-/// again by the instructions of each 64 rows.
+/// again by the instructions of each 64 rows. With swap_ab B stays in
+/// registers, and the instructions of each 64 columns read A.
 static int64_t getDequantizedBytes(const ScheduleFields &fields,
                                    const MatmulBuffers &buffers) {
+  int64_t a = buffers.inputs.getStageBytes();
+  int64_t b = buffers.bInputs.getStageBytes();
+  if (fields.swapAb)
+    return (1 + fields.tile[1] / target::kWgmmaM) * a + 2 * b;
   int64_t reads = fields.tile[0] / target::kWgmmaM;
-  return 2 * buffers.inputs.getStageBytes() +
-         2 * buffers.bInputs.getStageBytes() +
-         (1 + reads) * buffers.operands.getStageBytes();
+  return 2 * a + 2 * b + (1 + reads) * buffers.operands.getStageBytes();
 }
 
 /// Cycles in which a thread dequantizes an element of B, with its part of the
 /// waits of a step: 13 to 17 were measured on an H200.
 static constexpr int64_t kDequantizeCycles = 14;
 
+/// Instructions with swap_ab, counted in machine code of ptxas 13.0 for MXFP4:
+/// for two elements, single bytes' loads among them, and for a step besides.
+static constexpr int64_t kInstructionsOfPair = 7, kInstructionsOfStep = 55;
+
 /// Cycles of those who dequantize B in a step.
 static int64_t getDequantizeCycles(const ScheduleFields &fields,
-                                   const MatmulBuffers &buffers) {
-  return ceilDiv(fields.tile[1] * fields.tile[2],
-                 buffers.operands.getProducerThreads()) *
-         kDequantizeCycles;
+                                   const MatmulBuffers &buffers,
+                                   const target::Rates &rates) {
+  int64_t threads = buffers.bInputs.getConsumerThreads();
+  int64_t elements = ceilDiv(fields.tile[1] * fields.tile[2], threads);
+  int64_t cycles = elements * kDequantizeCycles;
+  if (!fields.swapAb)
+    return cycles;
+  // They multiply then. While some wait, each scheduler issues an instruction
+  // of one of its others, of which each warpgroup has a warp.
+  int64_t groups = threads / target::kWarpGroupSize;
+  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
+  return std::max(cycles + products * buffers.mma.getCycles(rates) / groups,
+                  (elements / 2 * kInstructionsOfPair + kInstructionsOfStep) *
+                      groups);
 }
 
 /// Cycles of shared memory in a step, or of threads between two parts of it.
 static int64_t getPortCycles(const ScheduleFields &fields,
                              const MatmulBuffers &buffers,
                              const target::Rates &rates) {
-  if (buffers.operands)
+  if (buffers.bInputs)
     return std::max(ceilDiv(getDequantizedBytes(fields, buffers),
                             rates.smemReadBytesPerClk),
-                    getDequantizeCycles(fields, buffers));
+                    getDequantizeCycles(fields, buffers, rates));
   int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
   return products *
          target::mmaPortCycles(rates, fields.ctaPair ? 2 : 1, fields.tile[1]);

@@ -40,17 +40,25 @@ struct ProductRules {
   /// that is worth considering; `isPersistent` says that there are several.
   void (*forEachLoop)(ScheduleFields fields, bool isPersistent,
                       llvm::function_ref<void(ScheduleFields)> add);
+  /// What it makes of schedules with swap_ab; null where there are none.
+  const ProductRules *swapped;
 };
 
+/// Those of schedules without swap_ab, and those of `fields`.
 const ProductRules &getRules(const MatmulProblem &problem);
+const ProductRules &getRules(const MatmulProblem &problem,
+                             const ScheduleFields &fields);
 
 extern const ProductRules kBlockScaledRules;
 extern const ProductRules kDequantizedRules;
+extern const ProductRules kSwappedRules;
 
 MatmulBuffers getBlockScaledBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields);
 MatmulBuffers getDequantizedBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields);
+MatmulBuffers getSwappedBuffers(const MatmulProblem &problem,
+                                const ScheduleFields &fields);
 
 } // namespace mx::mxgpu
 

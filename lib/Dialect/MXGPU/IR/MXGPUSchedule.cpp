@@ -129,7 +129,8 @@ ScheduleAttr ScheduleAttr::get(MLIRContext *context,
                                const ScheduleFields &fields) {
   return get(context, fields.tile, fields.ctaPair, fields.stages,
              fields.accumulators, fields.overlap, fields.scaleStages,
-             fields.operandStages, fields.splitK, fields.tileLoop,
+             fields.operandStages, fields.swapAb, fields.splitK,
+             fields.tileLoop,
              RasterAttr::get(context, fields.rasterOrder, fields.rasterGroup),
              fields.epilogue, fields.staging, fields.registers, fields.l2A,
              fields.l2B, fields.pdl);
@@ -144,6 +145,7 @@ ScheduleFields ScheduleAttr::getFields() const {
   fields.overlap = getOverlap();
   fields.scaleStages = getScaleStages();
   fields.operandStages = getOperandStages();
+  fields.swapAb = getSwapAb();
   fields.splitK = getSplitK();
   fields.tileLoop = getTileLoop();
   fields.rasterOrder = getRaster().getOrder();
@@ -169,8 +171,13 @@ static ParseResult parseEnum(AsmParser &parser, EnumT &value) {
 /// Parses what follows `name =`, or `name` alone.
 static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                               ScheduleFields &fields) {
-  if (name == "cta_pair" || name == "pdl") {
-    (name == "pdl" ? fields.pdl : fields.ctaPair) = true;
+  bool *flag = llvm::StringSwitch<bool *>(name)
+                   .Case("cta_pair", &fields.ctaPair)
+                   .Case("swap_ab", &fields.swapAb)
+                   .Case("pdl", &fields.pdl)
+                   .Default(nullptr);
+  if (flag) {
+    *flag = true;
     return success();
   }
   int64_t *integer = llvm::StringSwitch<int64_t *>(name)
@@ -218,11 +225,11 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
     return failure(parser.parseEqual() || parser.parseLSquare() ||
                    parseEnum(parser, fields.l2A) || parser.parseComma() ||
                    parseEnum(parser, fields.l2B) || parser.parseRSquare());
-  return parser.emitError(loc,
-                          "expected tile, cta_pair, stages, accumulators, "
-                          "overlap, scale_stages, operand_stages, split_k, "
-                          "tile_loop, raster, epilogue, staging, "
-                          "registers, l2 or pdl, found '")
+  return parser.emitError(
+             loc, "expected tile, cta_pair, stages, accumulators, "
+                  "overlap, scale_stages, operand_stages, swap_ab, split_k, "
+                  "tile_loop, raster, epilogue, staging, "
+                  "registers, l2 or pdl, found '")
          << name << "'";
 }
 
@@ -256,9 +263,9 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return ScheduleAttr::getChecked(
       emitError, context, fields.tile, fields.ctaPair, fields.stages,
       fields.accumulators, fields.overlap, fields.scaleStages,
-      fields.operandStages, fields.splitK, fields.tileLoop, raster,
-      fields.epilogue, fields.staging, fields.registers, fields.l2A, fields.l2B,
-      fields.pdl);
+      fields.operandStages, fields.swapAb, fields.splitK, fields.tileLoop,
+      raster, fields.epilogue, fields.staging, fields.registers, fields.l2A,
+      fields.l2B, fields.pdl);
 }
 
 /// What differs from its default, and always what a reader looks for first.
@@ -282,6 +289,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printUnless("overlap", getOverlap(), defaults.overlap);
   printUnless("scale_stages", getScaleStages(), defaults.scaleStages);
   printUnless("operand_stages", getOperandStages(), defaults.operandStages);
+  if (getSwapAb())
+    printer << ", swap_ab";
   printUnless("split_k", getSplitK(), defaults.splitK);
   if (getTileLoop() != defaults.tileLoop)
     printer << ", tile_loop = " << stringifyTileLoop(getTileLoop());

@@ -36,6 +36,14 @@ func.func @curve(%a: !a, %s: !s, %y: !y) -> !y {
   return %0 : !y
 }
 
+// CHECK-LABEL: func @swapped
+func.func @swapped(%a: tensor<256x256xbf16>, %b: !a, %s: !s, %y: !y) -> !y {
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], accumulators = 1, swap_ab, split_k = 2, raster = linear, epilogue = direct>
+  %0 = mx.matmul ins(%a, %b, %s : tensor<256x256xbf16>, !a, !s) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<split_k = 2, swap_ab, tile = [16, 128, 64]>} -> !y
+  return %0 : !y
+}
+
 // CHECK-LABEL: func.func private @raster
 // CHECK-SAME: #mxgpu.raster<group_m(4)>
 func.func private @raster() attributes {test.raster = #mxgpu.raster<group_m(4)>}

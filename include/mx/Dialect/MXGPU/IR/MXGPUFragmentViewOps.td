@@ -52,13 +52,18 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
     Register v of thread t holds what it held, and the result's layout says which
     element that is. Rows or columns have thereby changed places, without an
     instruction: the elements of a reduction may come in any order that both
-    operands of a product agree on. The matrix may have another shape, as the
-    bytes of packed weights have that are read as they lie.
+    operands of a product agree on. Rows may become columns: the sums of B times
+    the transpose of A are those of A times the transpose of B. The
+    matrix may have another shape, as the bytes of packed weights have that are read
+    as they lie.
 
-    Example:
+    Examples: the second is of 64 x 16 sums of wgmma.
 
     ```mlir
     %y = mxgpu.relabel_fragment %x : !x -> !y
+    %t = mxgpu.relabel_fragment %sums : !sums -> !mxgpu.fragment<16x64xf32,
+        #mxgpu.fragment_layout<threads = [4: 2 rows, 8: 2 columns, 4: 16 columns],
+                               values = [2: 1 row, 2: 1 column, 2: 8 rows]>>
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$fragment);

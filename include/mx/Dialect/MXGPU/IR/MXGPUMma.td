@@ -69,6 +69,9 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     /// The same layout of so many of the matrix's columns, as far as the last
     /// digits of the registers count them; null if they do not.
     FragmentLayoutAttr withColumns(int64_t columns) const;
+    /// The fewest columns, from a multiple of them on, of which every thread
+    /// has as many: what the threads' digits count.
+    int64_t getSharedColumns() const;
   }];
 }
 

@@ -13,11 +13,12 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Most columns that a thread holds at a time.
-static constexpr int64_t kMostColumns = 32;
+/// Columns that are stored at a time, where threads do not share more.
+static constexpr int64_t kColumnsAtOnce = 32;
 
 int64_t DirectEpilogue::getFragmentColumns() {
-  return std::gcd(product.getTileColumns(), kMostColumns);
+  return std::max(std::gcd(product.getTileColumns(), kColumnsAtOnce),
+                  product.buffers.sums.getSharedColumns());
 }
 
 Value DirectEpilogue::isResultAligned(int64_t run) {

@@ -51,6 +51,21 @@ Value FragmentEpilogue::isWhole(ForEachWorkTileOp unit, Sums &sums,
   return whole;
 }
 
+/// Whether columns of the row may be read, of which a run is not whole: null if
+/// always. Where warps share rows, the last column, which stands for those that
+/// do not exist, may be another's, who writes it.
+static Value isReadable(KernelBuilder &body, const ResultRow &row,
+                        const FragmentLayoutAttr &layout, Value first,
+                        Value last) {
+  Value present = row.own == row.clamped ? Value() : row.isPresent;
+  if (!last || layout.getWarpRows())
+    return present;
+  Value exists =
+      arith::CmpIOp::create(body, arith::CmpIPredicate::ule, first, last);
+  return present ? arith::AndIOp::create(body, present, exists).getResult()
+                 : exists;
+}
+
 /// Stores columns `begin` to `end` of the tile, in the order in which they are
 /// read.
 void FragmentEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
@@ -75,9 +90,10 @@ void FragmentEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
   for (auto [number, row] : llvm::enumerate(rows)) {
     int64_t taken = 0;
     for (auto [i, run] : llvm::enumerate(type.getLayout().getRuns())) {
+      Value column = getColumnOfRun(body, type, i, first);
       Columns columns = {
-          getColumnOfRun(body, type, i, first), run.size, last,
-          row.place.own == row.place.clamped ? Value() : row.place.isPresent};
+          column, run.size, last,
+          isReadable(body, row.place, type.getLayout(), column, last)};
       SmallVector<Value> ofRun;
       for (ArrayRef<Value> part : parts)
         ofRun.push_back(takeElements(body, part[number], taken, run.size));

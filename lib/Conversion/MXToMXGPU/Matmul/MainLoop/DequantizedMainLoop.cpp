@@ -21,7 +21,7 @@ using namespace mx::mxgpu;
 
 void DequantizedMainLoop::addOperands(KernelArguments &signature) {
   signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
-                                          "a", layouts.getRowsOfBox()));
+                                          "a", getRowsOfBox()));
   signature.add(Arg::BMap,
                 product.problem.isPackedB
                     ? b.encodePacked()
@@ -52,7 +52,7 @@ void DequantizedMainLoop::createRings() {
 void DequantizedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildMultiply(epilogue);
   buildDequantize();
-  buildLoad();
+  buildLoad(/*kind=*/2);
 }
 
 ForEachKOp DequantizedMainLoop::forEachTile(ForEachWorkTileOp unit,
@@ -156,6 +156,14 @@ Value DequantizedMainLoop::getPartOfB() {
   return arith::XOrIOp::create(body, thread, moved);
 }
 
+/// Narrow tiles begin within a tile of scales.
+Value DequantizedMainLoop::getFirstRowOfScales(ForEachWorkTileOp unit) {
+  if (schedule.getTileN() % kScaleTileRows == 0)
+    return body.index(0);
+  return arith::RemUIOp::create(body, unit.getColumn(),
+                                body.index(kScaleTileRows));
+}
+
 /// Warpgroups dequantize tiles of B for those who multiply.
 void DequantizedMainLoop::buildDequantize() {
   OpBuilder::InsertionGuard guard(body);
@@ -164,11 +172,7 @@ void DequantizedMainLoop::buildDequantize() {
              /*elected=*/false, /*kind=*/1);
   Value thread = getPartOfB();
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
-  // Narrow tiles begin within a tile of scales.
-  Value row = body.index(0);
-  if (schedule.getTileN() % kScaleTileRows)
-    row = arith::RemUIOp::create(body, unit.getColumn(),
-                                 body.index(kScaleTileRows));
+  Value row = getFirstRowOfScales(unit);
   ForEachKOp step = forEachTile(unit);
   auto stage = ConsumerWaitOp::create(body, bInputs);
   Value tile =
@@ -198,10 +202,9 @@ void DequantizedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
                       /*multicast=*/false, schedule.getL2A());
 }
 
-/// One thread fills both rings of inputs.
-void DequantizedMainLoop::buildLoad() {
+void DequantizedMainLoop::buildLoad(int64_t kind) {
   OpBuilder::InsertionGuard guard(body);
-  createRole("load", 1, /*elected=*/true, /*kind=*/2);
+  createRole("load", 1, /*elected=*/true, kind);
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   OperandOrigin origin = work.getOperands(unit);
   b.begin(unit, origin);

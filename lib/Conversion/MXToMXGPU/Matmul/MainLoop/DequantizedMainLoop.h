@@ -18,7 +18,7 @@
 
 namespace mx::mxgpu {
 
-class DequantizedMainLoop final : public MainLoop {
+class DequantizedMainLoop : public MainLoop {
 public:
   DequantizedMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
       : MainLoop(kernel, work, b),
@@ -34,23 +34,9 @@ public:
   void createRings() override;
   void buildRoles(EpiloguePolicy &epilogue) override;
 
-private:
-  mlir::Value encodeElements(mlir::Value operand, RingType ring,
-                             llvm::StringRef field, int64_t rows);
-
-  void buildMultiply(EpiloguePolicy &epilogue);
-  void buildDequantize();
-  void buildLoad();
-  void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k);
-  /// The sums of a unit.
-  mlir::Value multiply(ForEachWorkTileOp unit);
+protected:
   /// Tiles of the reduction of a unit; the insertion point moves into the loop.
   ForEachKOp forEachTile(ForEachWorkTileOp unit, mlir::ValueRange initial = {});
-  /// A tile of A as wgmma takes it: in registers, or where a stage has it.
-  mlir::Value getTileOfA(ForEachWorkTileOp unit, ForEachKOp step,
-                         ConsumerWaitOp stage);
-  /// The part of a tile of B that this thread has.
-  mlir::Value getPartOfB();
   /// A tile of an operand of `element`, as bf16. `row` is where its rows begin
   /// among those of its tiles of scales.
   mlir::Value dequantize(ConsumerWaitOp stage, llvm::StringRef elements,
@@ -58,9 +44,33 @@ private:
                          FragmentLayoutAttr layout, mlir::Value row,
                          ForEachKOp step, mlir::Value thread = {},
                          bool isPacked = false);
+  /// Where rows of a unit's tile of B begin among those of its tiles of scales.
+  mlir::Value getFirstRowOfScales(ForEachWorkTileOp unit);
+  /// The thread that fills both rings of inputs, of the roles' kind `kind`.
+  void buildLoad(int64_t kind);
+
+  mlir::Value inputs, bInputs;
+
+private:
+  /// Rows of the boxes by which the copy engine loads A.
+  virtual int64_t getRowsOfBox() const { return layouts.getRowsOfBox(); }
+  virtual void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k);
+
+  mlir::Value encodeElements(mlir::Value operand, RingType ring,
+                             llvm::StringRef field, int64_t rows);
+
+  void buildMultiply(EpiloguePolicy &epilogue);
+  void buildDequantize();
+  /// The part of a tile of B that this thread has.
+  mlir::Value getPartOfB();
+  /// The sums of a unit.
+  mlir::Value multiply(ForEachWorkTileOp unit);
+  /// A tile of A as wgmma takes it: in registers, or where a stage has it.
+  mlir::Value getTileOfA(ForEachWorkTileOp unit, ForEachKOp step,
+                         ConsumerWaitOp stage);
 
   DequantizedLayouts layouts;
-  mlir::Value inputs, bInputs, operands;
+  mlir::Value operands;
 };
 
 } // namespace mx::mxgpu

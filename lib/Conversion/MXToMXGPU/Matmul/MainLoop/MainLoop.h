@@ -8,8 +8,8 @@
 //   BlockScaledMainLoop  tcgen05.mma of operands and scales as they are, sums
 //                        in tensor memory
 //   DequantizedMainLoop  wgmma of operands that threads dequantize to bf16,
-//   sums
-//                        in registers
+//                        sums in registers
+//   SwappedMainLoop      the same of B times A^T, for few rows of A
 //
 //===----------------------------------------------------------------------===//
 

@@ -268,6 +268,13 @@ FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
   return get(getContext(), getThreads(), digits);
 }
 
+int64_t FragmentLayoutAttr::getSharedColumns() const {
+  int64_t columns = 1;
+  for (const FragmentDigit &digit : getThreads())
+    columns = std::max(columns, digit.columns * digit.size);
+  return columns;
+}
+
 //===----------------------------------------------------------------------===//
 // Fragments
 //===----------------------------------------------------------------------===//

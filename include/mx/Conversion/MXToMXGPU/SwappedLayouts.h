@@ -1,0 +1,58 @@
+//===- SwappedLayouts.h - Who holds what of W times X^T ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// With swap_ab the rows of wgmma are columns of the tile, rows of B, and its
+// columns are rows of the tile: D^T = B * A^T. Its A is B, dequantized in the
+// registers of those who multiply; its B is A, of bf16, where the copy engine
+// put it. The reduction is as in memory.
+//
+// wgmma gives a thread rows i and i + 8 of each 64. Which rows of B they are is
+// for us to say:
+//
+//   rows of B  a thread's two of a block are adjacent, and eight lanes have 16
+//              adjacent ones: of bf16, a sector of a row of the result;
+//   parts      parts of B, whose sums an epilogue takes together, are blocks of
+//              the same threads.
+//
+// Sums of elements of B by rows of A are relabelled as rows of A by columns of
+// the tile, and are then like any others.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_CONVERSION_MXTOMXGPU_SWAPPEDLAYOUTS_H
+#define MX_CONVERSION_MXTOMXGPU_SWAPPEDLAYOUTS_H
+
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
+
+namespace mx::mxgpu {
+
+/// Warpgroups that multiply a tile: one for each 64 columns of a part of B.
+int64_t getSwappedWarpgroups(const MatmulProblem &problem,
+                             const ScheduleFields &fields);
+/// The instruction of a tile.
+WgmmaAttr getSwappedMma(const MatmulProblem &problem,
+                        const ScheduleFields &fields);
+
+class SwappedLayouts {
+public:
+  SwappedLayouts(WgmmaAttr mma, int64_t tileK) : mma(mma), tileK(tileK) {}
+
+  /// A tile of B as threads read it, and as wgmma takes it.
+  FragmentLayoutAttr getLoad() const;
+  FragmentLayoutAttr getOperand() const;
+  /// Sums as wgmma gives them, and which elements of the result they are.
+  FragmentLayoutAttr getSums() const;
+  FragmentLayoutAttr getResult() const;
+
+private:
+  FragmentLayoutAttr get(llvm::ArrayRef<FragmentDigit> threads,
+                         llvm::ArrayRef<FragmentDigit> values) const;
+
+  WgmmaAttr mma;
+  int64_t tileK;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_CONVERSION_MXTOMXGPU_SWAPPEDLAYOUTS_H

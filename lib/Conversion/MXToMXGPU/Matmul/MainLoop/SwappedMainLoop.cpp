@@ -1,0 +1,75 @@
+//===- SwappedMainLoop.cpp - Products by wgmma of B times A^T -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SwappedMainLoop.h"
+#include "RegisterSums.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+void SwappedMainLoop::createRings() {
+  inputs = body.ring(product.buffers.inputs, "in");
+  bInputs = body.ring(product.buffers.bInputs, "in_b");
+}
+
+void SwappedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
+  buildMultiply(epilogue);
+  buildLoad(/*kind=*/1);
+}
+
+Value SwappedMainLoop::getTileOfB(Value row, ForEachKOp step) {
+  auto stage = ConsumerWaitOp::create(body, bInputs);
+  Value tile =
+      dequantize(stage, "b", "sfb", product.problem.b, swapped.getLoad(), row,
+                 step, /*thread=*/Value(), product.problem.isPackedB);
+  return RelabelFragmentOp::create(
+      body, FragmentType::get(body.getBF16Type(), swapped.getOperand()), tile);
+}
+
+Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
+  OpBuilder::InsertionGuard guard(body);
+  auto sums = FragmentType::get(body.getF32Type(), swapped.getSums());
+  Value zero = ZeroFragmentOp::create(body, sums);
+  Value row = getFirstRowOfScales(unit);
+  ForEachKOp step = forEachTile(unit, zero);
+  Value tile = getTileOfB(row, step);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  Value started =
+      MmaOp::create(body, sums, product.buffers.mma, tile, stage.getBuffer("a"),
+                    /*a_scales=*/Value(),
+                    /*b_scales=*/Value(), step.getRegionIterArgs()[0],
+                    /*a_row=*/Value(), /*b_offset=*/Value(),
+                    /*accumulate=*/Value(), /*extent=*/Value(),
+                    /*first_warp=*/IntegerAttr())
+          .getSums();
+  Value next = MmaWaitOp::create(body, started, /*pending=*/0);
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(next);
+  return step.getResult(0);
+}
+
+/// Those who multiply also store the result.
+void SwappedMainLoop::buildMultiply(EpiloguePolicy &epilogue) {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("multiply", product.buffers.epilogueWarps, /*elected=*/false,
+             /*kind=*/0);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
+  Value empty = work.isEmpty(unit);
+  Value sums = RelabelFragmentOp::create(
+      body, FragmentType::get(body.getF32Type(), swapped.getResult()),
+      multiply(unit));
+  RegisterSums registers(body, product, sums, empty);
+  epilogue.store(unit, registers);
+}
+
+void SwappedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
+  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+                     schedule.getTileK());
+  loadPanels(body, boxes, row, k, stage, "a", schedule.getL2A());
+}

@@ -1,0 +1,46 @@
+//===- SwappedMainLoop.h - Products by wgmma of B times A^T -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// For few rows of A: a tile has as many as wgmma has columns, and the 64 rows
+// of the instruction are rows of B (SwappedLayouts.h). B goes from where it was
+// loaded to the registers of those who multiply, who dequantize it there. Two
+// roles are enough: one thread loads, warpgroups multiply.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_SWAPPEDMAINLOOP_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_SWAPPEDMAINLOOP_H
+
+#include "DequantizedMainLoop.h"
+#include "mx/Conversion/MXToMXGPU/SwappedLayouts.h"
+
+namespace mx::mxgpu {
+
+class SwappedMainLoop final : public DequantizedMainLoop {
+public:
+  SwappedMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : DequantizedMainLoop(kernel, work, b),
+        swapped(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
+                kernel.product.schedule.getTileK()) {}
+
+  void createRings() override;
+  void buildRoles(EpiloguePolicy &epilogue) override;
+
+private:
+  /// The copy engine loads rows of A as they are.
+  int64_t getRowsOfBox() const override { return schedule.getTileM(); }
+  void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
+
+  void buildMultiply(EpiloguePolicy &epilogue);
+  mlir::Value multiply(ForEachWorkTileOp unit);
+  /// A tile of B as wgmma takes it, in registers. `row` is where its rows begin
+  /// among those of its tiles of scales.
+  mlir::Value getTileOfB(mlir::Value row, ForEachKOp step);
+
+  SwappedLayouts swapped;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_SWAPPEDMAINLOOP_H

@@ -1,0 +1,29 @@
+//===- DequantizedRules.h - What schedules by wgmma share -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rules that hold with swap_ab and without.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_SCHEDULE_DEQUANTIZEDRULES_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_SCHEDULE_DEQUANTIZEDRULES_H
+
+#include "ScheduleRules.h"
+
+namespace mx::mxgpu {
+
+/// What belongs to tensor memory, CTA pairs or cluster launch control.
+std::optional<ScheduleError> checkAbsent(const ScheduleFields &fields,
+                                         const target::TargetInfo &target);
+
+/// Registers of a thread of each of so many warpgroups together.
+int64_t getRegistersOfGroups(int64_t groups, const target::TargetInfo &target);
+
+/// Sums in registers have no second place.
+void forEachDequantizedLoop(ScheduleFields fields, bool isPersistent,
+                            llvm::function_ref<void(ScheduleFields)> add);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_SCHEDULE_DEQUANTIZEDRULES_H

@@ -1,0 +1,173 @@
+//===- SwappedRules.cpp - Schedules with swap_ab --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rows of the instruction are columns of the tile (SwappedLayouts.h): a tile
+// may be as low as few rows of A.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DequantizedRules.h"
+#include "mx/Conversion/MXToMXGPU/SwappedLayouts.h"
+#include "mx/Support/ScaleLayout.h"
+#include "mx/Target/Wgmma.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static constexpr int64_t kRows[] = {16, 32, 64, 128};
+static constexpr int64_t kColumns[] = {64, 128, 256};
+static constexpr int64_t kDepths[] = {64, 128};
+
+/// Sums of a tile: 32 for each thread of four warpgroups, 64 for one of two.
+static constexpr int64_t kMostSums = 64 * 256;
+/// Warpgroups of which, with that of the loads, threads have few registers, and
+/// for how many rows and elements of the reduction together.
+static constexpr int64_t kManyWarpgroups = 4, kMostOfMany = 160;
+
+namespace {
+struct TileSizes {
+  ArrayRef<int64_t> sizes;
+  StringRef names;
+};
+} // namespace
+
+/// By the number of the dimension.
+static const TileSizes kTileSizes[] = {{kRows, "16, 32, 64 or 128 rows"},
+                                       {kColumns, "64, 128 or 256 columns"},
+                                       {kDepths, "64 or 128 reduction "
+                                                 "elements"}};
+
+static std::optional<ScheduleError>
+checkSwappedTile(const MatmulProblem &problem, const ScheduleFields &fields) {
+  for (auto [size, row] : llvm::zip_equal(fields.tile, kTileSizes))
+    if (!llvm::is_contained(row.sizes, size))
+      return ScheduleError{
+          llvm::formatv("expected a tile of {0} with swap_ab, found {1}",
+                        row.names, size),
+          {}};
+  auto [rows, columns, depth] = fields.tile;
+  if (rows * columns > kMostSums)
+    return ScheduleError{
+        llvm::formatv("expected a tile of at most {0} elements with swap_ab, "
+                      "the sums that registers hold, found {1} x {2}",
+                      kMostSums, rows, columns),
+        {}};
+  if (getSwappedWarpgroups(problem, fields) >= kManyWarpgroups &&
+      rows + depth > kMostOfMany)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} reduction elements with swap_ab "
+                      "for {1} x {2}, whose sums leave no registers for more, "
+                      "found {3}",
+                      kDepths[0], rows, columns, depth),
+        {}};
+  return std::nullopt;
+}
+
+static std::optional<ScheduleError>
+checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                     const target::TargetInfo &target) {
+  if (problem.hasScalesOfA())
+    return ScheduleError{
+        llvm::formatv("expected swap_ab only where A is bf16, which the "
+                      "instruction takes from shared memory as it is, found "
+                      "elements of {0} with scales: leave it out",
+                      getName(problem.product.a->type)),
+        {}};
+  if (auto error = checkSwappedTile(problem, fields))
+    return error;
+  if (problem.isQuantized)
+    return ScheduleError{"expected no swap_ab with a quantized result, whose "
+                         "blocks are columns that many threads have: leave it "
+                         "out",
+                         {}};
+  if (fields.epilogue != Epilogue::Direct)
+    return ScheduleError{
+        llvm::formatv("expected epilogue = direct with swap_ab, where each "
+                      "warp has columns of all rows, found {0}",
+                      stringifyEpilogue(fields.epilogue)),
+        {}};
+  if (fields.operandStages != ScheduleFields().operandStages)
+    return ScheduleError{
+        llvm::formatv("expected no operand_stages with swap_ab, where B is "
+                      "dequantized by those who multiply, found {0}",
+                      fields.operandStages),
+        {}};
+  return checkAbsent(fields, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+/// A thread's sums, what it has of B before and after it is dequantized, and
+/// room for addresses: ptxas 13.0 does not spill then.
+static SmallVector<int64_t> getSwappedRegisters(const MatmulProblem &problem,
+                                                const ScheduleFields &fields) {
+  if (getSwappedWarpgroups(problem, fields) >= kManyWarpgroups)
+    return {104, 40};
+  return {200, 40};
+}
+
+static std::optional<ScheduleError>
+checkSwappedRegisters(const MatmulProblem &problem,
+                      const ScheduleFields &fields,
+                      const target::TargetInfo &target) {
+  SmallVector<int64_t> least = getSwappedRegisters(problem, fields);
+  ArrayRef<int64_t> found = fields.registers;
+  int64_t groups = getSwappedWarpgroups(problem, fields);
+  int64_t all = getRegistersOfGroups(groups + 1, target);
+  if (found.size() == 2 && found[0] >= least[0] && found[1] >= least[1] &&
+      groups * found[0] + found[1] <= all)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected at least {0} registers where a tile of {1} x {2} "
+                    "is multiplied and {3} where tiles are loaded, in {4} and "
+                    "1 warpgroups that have at most {5} together, found "
+                    "registers = [{6:$[, ]}]",
+                    least[0], fields.tile[0], fields.tile[1], least[1], groups,
+                    all, llvm::make_range(found.begin(), found.end())),
+      {}};
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// Rows of a group up to which threads of their own that dequantize B are not
+/// worth their detour through shared memory.
+static constexpr int64_t kFewRows = 64;
+
+/// Whether types say that rows are few.
+static bool hasFewRows(const MatmulProblem &problem) {
+  if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.groups))
+    return false;
+  return ceilDiv(problem.m, std::max<int64_t>(problem.groups, 1)) <= kFewRows;
+}
+
+static void forEachSwappedTile(const MatmulProblem &problem,
+                               llvm::function_ref<void(ScheduleFields)> add) {
+  if (problem.hasScalesOfA() || !hasFewRows(problem))
+    return;
+  for (int64_t rows : kRows)
+    for (int64_t columns : kColumns)
+      for (int64_t depth : kDepths) {
+        ScheduleFields fields;
+        fields.swapAb = true;
+        fields.tile = {rows, columns, depth};
+        if (checkSwappedTile(problem, fields) ||
+            !getSwappedWarpgroups(problem, fields))
+          continue;
+        fields.registers = getSwappedRegisters(problem, fields);
+        add(fields);
+      }
+}
+
+const ProductRules mx::mxgpu::kSwappedRules = {
+    target::ProductWay::Dequantized, getSwappedBuffers,   checkSwappedSchedule,
+    checkSwappedRegisters,           getSwappedRegisters, forEachSwappedTile,
+    forEachDequantizedLoop,          /*swapped=*/nullptr};
