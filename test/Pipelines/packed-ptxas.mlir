@@ -30,6 +30,16 @@ func.func @wide(%x: !x, %w: !v, %ws: !ws, %init: !y) -> !y {
   return %y : !y
 }
 
+// CHECK-LABEL: .entry swapped_matmul(
+// CHECK-COUNT-2: ld.shared.v4.b32
+// CHECK-NOT:   ld.shared.v4.b32
+// CHECK-NOT:   st.shared.b32
+func.func @swapped(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
+  %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 128], swap_ab>} -> !y
+  return %y : !y
+}
+
 // CHECK-LABEL: .entry pack_pack_weights(
 func.func @pack(%w: tensor<?x?xf4E2M1FN>, %init: tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
     -> tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>> {

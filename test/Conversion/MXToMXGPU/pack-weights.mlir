@@ -104,3 +104,28 @@ func.func @groups(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
       offsets(%o : memref<4xi32>) outs(%y : !y) {mxgpu.schedule = #schedule}
   return
 }
+
+// -----
+
+// With swap_ab those who multiply read packed weights as wgmma takes them: two
+// tiles of one row here, 16 bytes of each.
+
+// CHECK-DAG: !mxgpu.tensor_map<1x16x256xi8>
+// CHECK-DAG: #[[$PLACES:.*]] = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column, 2: 128 rows]>
+// CHECK-DAG: #[[$ADJACENT:.*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 2 rows, 4: 16 rows], values = [2: 1 column, 2: 1 row, 2: 8 columns, 8: 16 columns]>
+// CHECK-DAG: ![[$READ:.*]] = !mxgpu.fragment<256x32xf4E2M1FN, #[[$PLACES]]>
+// CHECK-DAG: ![[$TILE:.*]] = !mxgpu.fragment<64x128xf4E2M1FN, #[[$ADJACENT]]>
+// CHECK-LABEL: mxgpu.kernel @swapped_matmul(
+// CHECK:         mxgpu.role @multiply warps(4)
+// CHECK:           %[[READ:.*]] = mxgpu.load_fragment %b at[%c0, %c0] : {{.*}} -> ![[$READ]]
+// CHECK-NEXT:      %[[TILE:.*]] = mxgpu.relabel_fragment %[[READ]] : ![[$READ]] -> ![[$TILE]]
+// CHECK:           mxgpu.dequantize_fragment %[[TILE]]
+!x = memref<16x512xbf16>
+!w = memref<3x8x128x32xf4E2M1FN>
+!ws = memref<2x4x32x4x4xf8E8M0FNU>
+!y = memref<16x160xbf16>
+#schedule = #mxgpu.schedule<tile = [16, 64, 128], stages = 4, epilogue = direct, swap_ab>
+func.func @swapped(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
