@@ -16,13 +16,15 @@ PROGRAM = """
 !as = tensor<{m}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
 !bs = tensor<{n}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
 !out = tensor<{m}x{n}xbf16>
-func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs) -> !out {{
+func.func @main(%a: !a, {as_argument}%b: !b, %bs: !bs) -> !out {{
   %init = tensor.empty() : !out
-  %y = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%init : !out)
+  %y = mx.matmul ins(%a, {as_}%b, %bs : !a, {as_type}!b, !bs) outs(%init : !out)
       {block}{schedule} -> !out
   return %y : !out
 }}
 """
+# Products whose time is that of reading the weights.
+FEW_ROWS = 1024
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +43,10 @@ class Case:
         return 16 if self.scale == "f8E4M3FN" else 32
 
     @property
+    def has_scales_of_a(self):
+        return self.a != "bf16"
+
+    @property
     def flops(self):
         return 2 * self.m * self.n * self.k
 
@@ -48,6 +54,9 @@ class Case:
         schedule = f"{{mxgpu.schedule = #mxgpu.schedule<{self.schedule}>}}" if self.schedule else ""
         return PROGRAM.format(m=self.m, n=self.n, k=self.k, a=self.a, b=self.b, s=self.scale,
                               blocks=self.k // self.block, schedule=schedule,
+                              as_argument="%as: !as, " if self.has_scales_of_a else "",
+                              as_="%as, " if self.has_scales_of_a else "",
+                              as_type="!as, " if self.has_scales_of_a else "",
                               block="block_size = 16 " if self.block == 16 else "")
 
 
@@ -61,6 +70,12 @@ CASES = [
     Case("nvfp4-8192", 8192, 8192, 8192, scale="f8E4M3FN", **FP4),
     Case("mxfp6-8192", 8192, 8192, 8192, a="f6E2M3FN", b="f6E2M3FN"),
     Case("mxfp8xmxfp4-8192", 8192, 8192, 8192, b="f4E2M1FN"),
+    Case("bf16xmxfp8-8192", 8192, 8192, 8192, a="bf16"),
+    Case("bf16xmxfp4-8192", 8192, 8192, 8192, a="bf16", b="f4E2M1FN"),
+    *(Case(f"bf16x{name}-{m}x8192x8192", m, 8192, 8192, a="bf16", b=b, scale=scale)
+      for name, b, scale in (("mxfp4", "f4E2M1FN", "f8E8M0FNU"), ("nvfp4", "f4E2M1FN", "f8E4M3FN"),
+                             ("mxfp8", "f8E4M3FN", "f8E8M0FNU"))
+      for m in (1, 16, 64, 256)),
 ]
 
 

@@ -57,9 +57,13 @@ def tile(scales):
 
 class Operand:
     """Elements and scales as arguments, and the numbers as bf16, which is exact
-    for these scales."""
+    for these scales. Numbers of bf16 have no scales."""
 
     def __init__(self, element, scale, rows, k):
+        if element == "bf16":
+            self.values = self.elements = torch.randn(rows, k, dtype=torch.bfloat16, device="cuda")
+            self.scales = None
+            return
         block = 16 if scale == "f8E4M3FN" else 32
         codes = random_codes(element, rows, k)
         scales, factors = random_scales(scale, rows, k // block)

@@ -9,7 +9,8 @@ the bound of docs/Spec.md, and with cuBLAS everywhere. Then contestants take
 turns in one process, on sets of operands that together are larger than the L2.
 Burst: one launch after a pause of 12 ms and two launches, the median of 12.
 Sustained: back to back for S seconds, the median of the second half, with the
-clock of the SMs in that half. report.py makes a table of the results. Needs
+clock of the SMs in that half. With few rows instead: a CUDA graph of launches
+that go through more than 1 GB of weights, five rounds in turn. report.py makes a table of the results. Needs
 PyTorch."""
 
 import argparse
@@ -49,7 +50,7 @@ class MxProduct:
         self.workspace = self.entry.make_workspace(*self.sets[0])
 
     def wrap(self, a, b):
-        tensors = [a.elements, a.scales, b.elements, b.scales]
+        tensors = [t for t in (a.elements, a.scales, b.elements, b.scales) if t is not None]
         return [mx.DeviceArray.from_pointer(t.data_ptr(), tuple(t.shape), value.dtype)
                 for t, value in zip(tensors, self.entry.arguments)]
 
@@ -126,9 +127,56 @@ def sustained(contestant, seconds):
     return statistics.median(times), clock
 
 
+def capture(contestant):
+    """A CUDA graph that goes through all operands."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for i in range(len(contestant.sets)):
+            contestant.launch(i)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for i in range(len(contestant.sets)):
+            contestant.launch(i)
+    return graph
+
+
+def replay(graph, launches, seconds):
+    """Median time of a launch, and the clock in MHz."""
+    times, begin, clock = [], time.monotonic(), None
+    while clock is None or time.monotonic() - begin < seconds:
+        events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        events[0].record()
+        graph.replay()
+        events[1].record()
+        if time.monotonic() - begin > seconds / 2:
+            clock = clock or int(query("clocks.sm")[0])
+        torch.cuda.synchronize()
+        times.append(events[0].elapsed_time(events[1]) * 1e-3 / launches)
+    return statistics.median(times), clock
+
+
+def run_few_rows(contestants, row):
+    """Five rounds in turn: microseconds, and the spread of the rounds."""
+    graphs = [capture(contestant) for contestant in contestants]
+    rounds = [[] for _ in contestants]
+    for _ in range(5):
+        for graph, contestant, of_it in zip(graphs, contestants, rounds):
+            of_it.append(replay(graph, len(contestant.sets), 0.15))
+    for contestant, of_it in zip(contestants, rounds):
+        times = [taken * 1e6 for taken, _ in of_it]
+        row["contestants"][contestant.name] = dict(
+            graph_us=round(statistics.median(times), 2),
+            spread_us=round(max(times) - min(times), 2), sm_mhz=of_it[-1][1])
+    return row
+
+
 def run_case(case, programs, seconds):
     size = (case.m + case.n) * case.k
     count = max(2, -(-2 * L2_BYTES // size))
+    if case.m <= cases.FEW_ROWS:  # of the smaller of both contestants' weights
+        bits = 4 if case.b == "f4E2M1FN" else 8
+        count = -(-(1 << 30) // (case.n * case.k * bits // 8))
     sets = [tuple(Operand(element, case.scale, rows, case.k)
                   for element, rows in ((case.a, case.m), (case.b, case.n))) for _ in range(count)]
     product = MxProduct(case, programs, sets)
@@ -136,6 +184,8 @@ def run_case(case, programs, seconds):
     contestants = [product, CublasProduct(case, sets)]
     row = dict(name=case.name, m=case.m, n=case.n, k=case.k, a=case.a, b=case.b,
                scale=case.scale, wrong=wrong, contestants={})
+    if case.m <= cases.FEW_ROWS:
+        return run_few_rows(contestants, row)
     for contestant in contestants:
         entry = dict(burst_tflops=round(case.flops / burst(contestant) * 1e-12, 1))
         row["contestants"][contestant.name] = entry
@@ -166,6 +216,12 @@ def main():
         row = run_case(case, options.programs, options.seconds)
         rows.append(row)
         ours, peer = row["contestants"].values()
+        if "graph_us" in ours:
+            print(f"{case.name:28}{row['wrong']:6}  in a graph: mx {ours['graph_us']:.2f} us, cuBLAS "
+                  f"{peer['graph_us']:.2f} us, {peer['graph_us'] / ours['graph_us']:.2f} times",
+                  flush=True)
+            torch.cuda.empty_cache()
+            continue
         cells = []
         for key in ("burst_tflops", "sustained_tflops"):
             cells += [ours[key], peer[key], ours[key] / peer[key]]

@@ -126,7 +126,8 @@ def mbarrier_init(trace, k):
 @rule("a proxy fence of threads that have only read since the last one", "delete")
 @everywhere
 def only_read(trace, k):
-    """Copies may overwrite what threads have read: writes need the fence."""
+    """Copies may overwrite what threads have read: writes need the fence, and so do
+    answers of clusterlaunchcontrol (PTX ISA: the read is of the generic proxy)."""
     if not trace.statement(k).starts("fence.proxy.async"):
         return False
     for j in trace.before(k):
@@ -134,7 +135,8 @@ def only_read(trace, k):
         if s.starts("fence.proxy.async"):
             return True
         is_store = s.starts("st", "atom", "red") and not s.has("global")
-        if is_store or s.starts("cp.async") and not s.has("bulk"):
+        is_answer = s.starts("ld") and trace.events[j].value in trace.answers
+        if is_store or is_answer or s.starts("cp.async") and not s.has("bulk"):
             return False
     return True
 

@@ -28,6 +28,7 @@ TRACED = TENSOR_ACCESS + (
     "wgmma",
     "cp.async",
     "cp.reduce",
+    "clusterlaunchcontrol.try_cancel",
     "ld",
     "st",
     "atom",
@@ -100,7 +101,10 @@ def values_of(source, s):
     brackets = [o[1:-1] for o in s.operands if o.startswith("[")]
     # Of loads the address, of stores not: lanes store to places of their own.
     is_load = s.starts("ld") and s.opcode.startswith("ld.shared")
-    if is_load or (s.starts("mbarrier", "tcgen05.commit", "tcgen05.alloc") and brackets):
+    has_address = s.starts(
+        "mbarrier", "tcgen05.commit", "tcgen05.alloc", "clusterlaunchcontrol.try_cancel"
+    )
+    if is_load or (has_address and brackets):
         return address_into(source, brackets[0])
     if s.starts("cp.async") and s.has("mbarrier::complete_tx::bytes"):
         return address_into(source, brackets[-1])
@@ -189,6 +193,11 @@ class Trace:
             self.by_statement[e.statement].append(k)
         self.tensor_addresses = {
             e.value for k, e in enumerate(self.events) if self.statement(k).starts("tcgen05.alloc")
+        }
+        self.answers = {
+            e.value
+            for k, e in enumerate(self.events)
+            if self.statement(k).starts("clusterlaunchcontrol.try_cancel")
         }
         self.reads_global = any(
             s.starts("ld", "atom", "red") and s.has("global") for s in source.statements

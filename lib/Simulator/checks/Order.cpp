@@ -116,7 +116,7 @@ void Order::release(Warp &w, Knowledge &to) {
   to.tensor.join(o.tensorAcquired);
   passOn(w, to.fenced, o.known.fenced);
   if (hidesOthers(w))
-    to.generic.raise(agentOf(o.alone, w, AgentKind::Warp), o.step());
+    to.generic.raise(accessor(w), o.step());
   o.nextStep();
 }
 
