@@ -40,10 +40,15 @@ func.func @unknown(%x: memref<?x4096xbf16>, %w: !w, %ws: !ws, %y: memref<?x4096x
 
 // Of groups, rows are those of one.
 // CHECK-LABEL: mx.grouped_matmul in @experts:
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [16, 256, {{[0-9]+}}], {{.*}} swap_ab,
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [16, 256, 128], stages = 10, accumulators = 1, swap_ab, raster = linear,
 func.func @experts(%x: memref<128x4096xbf16>, %w: memref<8x4096x4096xf4E2M1FN>, %ws: memref<8x32x32x32x4x4xf8E8M0FNU>,
-                   %o: memref<8xi32>, %y: memref<128x4096xbf16>) {
+                   %o: memref<8xi32>, %y: memref<128x2048xbf16>) {
   mx.grouped_matmul ragged = rows ins(%x, %w, %ws : memref<128x4096xbf16>, memref<8x4096x4096xf4E2M1FN>,
-      memref<8x32x32x32x4x4xf8E8M0FNU>) offsets(%o : memref<8xi32>) outs(%y : memref<128x4096xbf16>)
+      memref<8x32x32x32x4x4xf8E8M0FNU>) offsets(%o : memref<8xi32>) outs(%y : memref<128x2048xbf16>) num_b = 2 epilogue {
+    ^bb0(%gate: f32, %up: f32, %row: index, %column: index):
+      %v = arith.mulf %gate, %up : f32
+      %r = arith.truncf %v : f32 to bf16
+      mx.yield %r : bf16
+    }
   return
 }

@@ -161,3 +161,20 @@ func.func @quantized(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %q: !q, %qs: !qs
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, swap_ab>}
   return
 }
+
+// -----
+
+!x = memref<16x256xbf16>
+!w = memref<1x512x256xf4E2M1FN>
+!s = memref<1x4x2x32x4x4xf8E8M0FNU>
+!y = memref<16x128xf32>
+func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
+  // expected-error @below {{expected at most 2 B matrices with swap_ab, the rows that a thread has of each instruction, found 4}}
+  mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 4
+      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, swap_ab>} epilogue {
+    ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %row: index, %column: index):
+      %v = arith.mulf %a, %b : f32
+      mx.yield %v : f32
+    }
+  return
+}

@@ -48,18 +48,18 @@ func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // -----
 
-// Parts of B are blocks of the same threads, so that each has the sums of both
-// parts for its columns. More of the reduction are panels of A.
-// CHECK-DAG: !mxgpu.ring<2 x (a: smem<2x32x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
-// CHECK-DAG: values = [2: 1 column, 2: 1 row, 2: 8 columns, 8: 16 columns, 2: 128 rows]>
-// CHECK-DAG: #[[$BOTH:.*]] = #mxgpu.fragment_layout<threads = [4: 2 rows, 8: 2 columns, 4: 16 columns, 2: 64 columns], values = [2: 1 row, 2: 1 column, 2: 128 columns, 4: 8 rows]>
-// CHECK-DAG: #[[$ONE:.*]] = #mxgpu.fragment_layout<threads = [4: 2 rows, 8: 2 columns, 4: 16 columns, 2: 64 columns], values = [2: 1 row, 2: 1 column, 4: 8 rows]>
+// Of two B matrices a thread has the same row of both, and so the sums of both
+// for its columns. More of the reduction are panels of A.
+// CHECK-DAG: !mxgpu.ring<2 x (a: smem<2x32x64xbf16, sw128>), producer = tma, consumer = wgmma(512)>
+// CHECK-DAG: #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 8 rows, 4: 32 rows], values = [2: 1 column, 2: 128 rows, 2: 8 columns, 8: 16 columns]>
+// CHECK-DAG: #[[$BOTH:.*]] = #mxgpu.fragment_layout<threads = [4: 2 rows, 8: 1 column, 4: 8 columns, 4: 32 columns], values = [2: 1 row, 2: 128 columns, 4: 8 rows]>
+// CHECK-DAG: #[[$ONE:.*]] = #mxgpu.fragment_layout<threads = [4: 2 rows, 8: 1 column, 4: 8 columns, 4: 32 columns], values = [2: 1 row, 4: 8 rows]>
 // CHECK-DAG: ![[$SUMS:.*]] = !mxgpu.fragment<32x256xf32, #[[$BOTH]]>
 // CHECK-DAG: ![[$PART:.*]] = !mxgpu.fragment<32x128xf32, #[[$ONE]]>
 // CHECK-LABEL: mxgpu.kernel @parts_grouped_matmul(
 // CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
-// CHECK:         mxgpu.mma #mxgpu.wgmma<m = 256, n = 32, k = 16, warpgroups = 2>
+// CHECK:         mxgpu.mma #mxgpu.wgmma<m = 256, n = 32, k = 16, warpgroups = 4>
 // CHECK:         mxgpu.extract_columns %[[ALL:.*]] at(%[[C0]]) : ![[$SUMS]] -> ![[$PART]]
 // CHECK:         mxgpu.extract_columns %[[ALL]] at(%[[C128]]) : ![[$SUMS]] -> ![[$PART]]
 // CHECK:         mxgpu.role @load

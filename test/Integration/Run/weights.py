@@ -109,7 +109,7 @@ class Case:
 
     def choose_swapped(self):
         if self.kind == "parts":
-            return self.rng.choice([*SWAPPED[1::3], "tile = [64, 256, 128], swap_ab"])
+            return self.rng.choice(SWAPPED[1::3])
         schedule = SWAPPED[int(self.rng.integers(len(SWAPPED)))]
         if self.kind == "dense" and self.k >= 256 and self.index % 2:
             schedule += ", split_k = 2"

@@ -8,12 +8,9 @@
 // put it. The reduction is as in memory.
 //
 // wgmma gives a thread rows i and i + 8 of each 64. Which rows of B they are is
-// for us to say:
-//
-//   rows of B  a thread's two of a block are adjacent, and eight lanes have 16
-//              adjacent ones: of bf16, a sector of a row of the result;
-//   parts      parts of B, whose sums an epilogue takes together, are blocks of
-//              the same threads.
+// for us to say: two adjacent ones, so that eight lanes have 16 adjacent ones,
+// of bf16 a sector of a row of the result; or where an epilogue takes the sums
+// of two parts of B together, the same row of both parts.
 //
 // Sums of elements of B by rows of A are relabelled as rows of A by columns of
 // the tile, and are then like any others.
@@ -27,16 +24,17 @@
 
 namespace mx::mxgpu {
 
-/// Warpgroups that multiply a tile: one for each 64 columns of a part of B.
-int64_t getSwappedWarpgroups(const MatmulProblem &problem,
-                             const ScheduleFields &fields);
+/// Warpgroups that multiply a tile: one for each 64 columns.
+int64_t getSwappedWarpgroups(const ScheduleFields &fields);
 /// The instruction of a tile.
 WgmmaAttr getSwappedMma(const MatmulProblem &problem,
                         const ScheduleFields &fields);
 
 class SwappedLayouts {
 public:
-  SwappedLayouts(WgmmaAttr mma, int64_t tileK) : mma(mma), tileK(tileK) {}
+  /// Of a B in `parts`, one or two.
+  SwappedLayouts(WgmmaAttr mma, int64_t tileK, int64_t parts)
+      : mma(mma), tileK(tileK), parts(parts) {}
 
   /// A tile of B as threads read it, and as wgmma takes it.
   FragmentLayoutAttr getLoad() const;
@@ -49,8 +47,11 @@ private:
   FragmentLayoutAttr get(llvm::ArrayRef<FragmentDigit> threads,
                          llvm::ArrayRef<FragmentDigit> values) const;
 
+  /// Which of a thread's two rows of B.
+  int64_t getStepOfTwo() const { return parts > 1 ? mma.getM() / parts : 1; }
+
   WgmmaAttr mma;
-  int64_t tileK;
+  int64_t tileK, parts;
 };
 
 } // namespace mx::mxgpu

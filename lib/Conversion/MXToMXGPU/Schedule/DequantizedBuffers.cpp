@@ -123,7 +123,7 @@ MatmulBuffers mx::mxgpu::getSwappedBuffers(const MatmulProblem &problem,
   buffers.inputs = types.getNumberInputs(threads);
   buffers.bInputs = types.getBInputs(threads);
   buffers.mma = mma;
-  buffers.sums = SwappedLayouts(mma, types.tileK).getResult();
+  buffers.sums = SwappedLayouts(mma, types.tileK, problem.numB).getResult();
   buffers.units = types.getUnits();
   buffers.epilogueWarps = threads / target::kWarpSize;
   buffers.otherWarps = 1; // loads

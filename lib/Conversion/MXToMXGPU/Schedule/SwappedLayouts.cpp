@@ -3,7 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // See the header. Digits of the rows of B are, lowest first: which of a
-// thread's two, lane, warp, warpgroup, part.
+// thread's two, lane, warp, warpgroup; of a B in two parts, which of the two is
+// the highest.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,16 +15,14 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-int64_t mx::mxgpu::getSwappedWarpgroups(const MatmulProblem &problem,
-                                        const ScheduleFields &fields) {
-  return fields.tile[1] / problem.numB / target::kWgmmaM;
+int64_t mx::mxgpu::getSwappedWarpgroups(const ScheduleFields &fields) {
+  return fields.tile[1] / target::kWgmmaM;
 }
 
 WgmmaAttr mx::mxgpu::getSwappedMma(const MatmulProblem &problem,
                                    const ScheduleFields &fields) {
   return WgmmaAttr::get(problem.a.getContext(), fields.tile[1], fields.tile[0],
-                        problem.product.getK(),
-                        getSwappedWarpgroups(problem, fields));
+                        problem.product.getK(), getSwappedWarpgroups(fields));
 }
 
 static FragmentDigit rows(int64_t size, int64_t step) {
@@ -43,11 +42,10 @@ FragmentLayoutAttr SwappedLayouts::get(ArrayRef<FragmentDigit> threads,
 }
 
 FragmentLayoutAttr SwappedLayouts::getLoad() const {
-  int64_t parts = mma.getBlocks();
-  return get({columns(4, 2), rows(8, 2), rows(4, 16),
-              rows(mma.getWarpgroups(), target::kWgmmaM)},
-             {columns(2, 1), rows(2, 1), columns(2, 8), columns(tileK / 16, 16),
-              rows(parts, mma.getM() / parts)});
+  return get({columns(4, 2), rows(8, 2 / parts), rows(4, 16 / parts),
+              rows(mma.getWarpgroups(), target::kWgmmaM / parts)},
+             {columns(2, 1), rows(2, getStepOfTwo()), columns(2, 8),
+              columns(tileK / 16, 16)});
 }
 
 FragmentLayoutAttr SwappedLayouts::getOperand() const {
@@ -62,9 +60,7 @@ FragmentLayoutAttr SwappedLayouts::getSums() const {
 }
 
 FragmentLayoutAttr SwappedLayouts::getResult() const {
-  int64_t parts = mma.getBlocks();
-  return get({rows(4, 2), columns(8, 2), columns(4, 16),
-              columns(mma.getWarpgroups(), target::kWgmmaM)},
-             {rows(2, 1), columns(2, 1), columns(parts, mma.getM() / parts),
-              rows(mma.getN() / 8, 8)});
+  return get({rows(4, 2), columns(8, 2 / parts), columns(4, 16 / parts),
+              columns(mma.getWarpgroups(), target::kWgmmaM / parts)},
+             {rows(2, 1), columns(2, getStepOfTwo()), rows(mma.getN() / 8, 8)});
 }

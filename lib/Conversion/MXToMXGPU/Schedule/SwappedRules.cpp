@@ -23,6 +23,8 @@ static constexpr int64_t kRows[] = {16, 32, 64, 128};
 static constexpr int64_t kColumns[] = {64, 128, 256};
 static constexpr int64_t kDepths[] = {64, 128};
 
+/// Parts of B, of which a thread has a row each.
+static constexpr int64_t kMostParts = 2;
 /// Sums of a tile: 32 for each thread of four warpgroups, 64 for one of two.
 static constexpr int64_t kMostSums = 64 * 256;
 /// Warpgroups of which, with that of the loads, threads have few registers, and
@@ -37,13 +39,13 @@ struct TileSizes {
 } // namespace
 
 /// By the number of the dimension.
-static const TileSizes kTileSizes[] = {{kRows, "16, 32, 64 or 128 rows"},
-                                       {kColumns, "64, 128 or 256 columns"},
-                                       {kDepths, "64 or 128 reduction "
-                                                 "elements"}};
+static constexpr TileSizes kTileSizes[] = {{kRows, "16, 32, 64 or 128 rows"},
+                                           {kColumns, "64, 128 or 256 columns"},
+                                           {kDepths, "64 or 128 reduction "
+                                                     "elements"}};
 
 static std::optional<ScheduleError>
-checkSwappedTile(const MatmulProblem &problem, const ScheduleFields &fields) {
+checkSwappedTile(const ScheduleFields &fields) {
   for (auto [size, row] : llvm::zip_equal(fields.tile, kTileSizes))
     if (!llvm::is_contained(row.sizes, size))
       return ScheduleError{
@@ -57,7 +59,7 @@ checkSwappedTile(const MatmulProblem &problem, const ScheduleFields &fields) {
                       "the sums that registers hold, found {1} x {2}",
                       kMostSums, rows, columns),
         {}};
-  if (getSwappedWarpgroups(problem, fields) >= kManyWarpgroups &&
+  if (getSwappedWarpgroups(fields) >= kManyWarpgroups &&
       rows + depth > kMostOfMany)
     return ScheduleError{
         llvm::formatv("expected a tile of {0} reduction elements with swap_ab "
@@ -78,8 +80,14 @@ checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                       "elements of {0} with scales: leave it out",
                       getName(problem.product.a->type)),
         {}};
-  if (auto error = checkSwappedTile(problem, fields))
+  if (auto error = checkSwappedTile(fields))
     return error;
+  if (problem.numB > kMostParts)
+    return ScheduleError{
+        llvm::formatv("expected at most {0} B matrices with swap_ab, the rows "
+                      "that a thread has of each instruction, found {1}",
+                      kMostParts, problem.numB),
+        {}};
   if (problem.isQuantized)
     return ScheduleError{"expected no swap_ab with a quantized result, whose "
                          "blocks are columns that many threads have: leave it "
@@ -108,7 +116,7 @@ checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
 /// room for addresses: ptxas 13.0 does not spill then.
 static SmallVector<int64_t> getSwappedRegisters(const MatmulProblem &problem,
                                                 const ScheduleFields &fields) {
-  if (getSwappedWarpgroups(problem, fields) >= kManyWarpgroups)
+  if (getSwappedWarpgroups(fields) >= kManyWarpgroups)
     return {104, 40};
   return {200, 40};
 }
@@ -119,7 +127,7 @@ checkSwappedRegisters(const MatmulProblem &problem,
                       const target::TargetInfo &target) {
   SmallVector<int64_t> least = getSwappedRegisters(problem, fields);
   ArrayRef<int64_t> found = fields.registers;
-  int64_t groups = getSwappedWarpgroups(problem, fields);
+  int64_t groups = getSwappedWarpgroups(fields);
   int64_t all = getRegistersOfGroups(groups + 1, target);
   if (found.size() == 2 && found[0] >= least[0] && found[1] >= least[1] &&
       groups * found[0] + found[1] <= all)
@@ -151,7 +159,8 @@ static bool hasFewRows(const MatmulProblem &problem) {
 
 static void forEachSwappedTile(const MatmulProblem &problem,
                                llvm::function_ref<void(ScheduleFields)> add) {
-  if (problem.hasScalesOfA() || !hasFewRows(problem))
+  if (problem.hasScalesOfA() || problem.numB > kMostParts ||
+      !hasFewRows(problem))
     return;
   for (int64_t rows : kRows)
     for (int64_t columns : kColumns)
@@ -159,8 +168,7 @@ static void forEachSwappedTile(const MatmulProblem &problem,
         ScheduleFields fields;
         fields.swapAb = true;
         fields.tile = {rows, columns, depth};
-        if (checkSwappedTile(problem, fields) ||
-            !getSwappedWarpgroups(problem, fields))
+        if (checkSwappedTile(fields))
           continue;
         fields.registers = getSwappedRegisters(problem, fields);
         add(fields);

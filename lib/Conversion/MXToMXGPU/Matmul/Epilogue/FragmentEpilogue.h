@@ -56,10 +56,13 @@ private:
 };
 
 /// The bytes at a multiple of which rows of a result start, as far as its type
-/// says, and runs of so many elements too.
+/// says, and runs of so many elements too; 0 if they are no whole word.
 inline int64_t getResultAlignment(mlir::MemRefType type, int64_t run) {
+  constexpr int64_t kWord = 4;
   int64_t bytes = run * type.getElementTypeBitWidth() / 8;
-  return std::min(getRowAlignment(type, /*dynamic=*/32), bytes & -bytes);
+  int64_t found =
+      std::min(getRowAlignment(type, /*dynamic=*/32), bytes & -bytes);
+  return found < kWord ? 0 : found;
 }
 
 } // namespace mx::mxgpu

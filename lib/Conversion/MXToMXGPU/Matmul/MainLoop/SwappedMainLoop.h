@@ -22,7 +22,8 @@ public:
   SwappedMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
       : DequantizedMainLoop(kernel, work, b),
         swapped(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
-                kernel.product.schedule.getTileK()) {}
+                kernel.product.schedule.getTileK(),
+                kernel.product.problem.numB) {}
 
   void createRings() override;
   void buildRoles(EpiloguePolicy &epilogue) override;
