@@ -25,9 +25,11 @@ Value DirectEpilogue::isResultAligned(int64_t run) {
   return isAligned(body, getResult(), getResultAlignment(getResultType(), run));
 }
 
+/// A row that does not exist is not read: what is read has the address of what
+/// is written.
 Value DirectEpilogue::finish(ValueRange parts, ThreadRow &row,
                              const Columns &columns, Value empty) {
-  return row.elements.finishOnto(parts, getResult(), row.place.clamped, columns,
+  return row.elements.finishOnto(parts, getResult(), row.place.own, columns,
                                  empty);
 }
 

@@ -66,6 +66,10 @@ static Value isReadable(KernelBuilder &body, const ResultRow &row,
                  : exists;
 }
 
+/// Rows of which a thread has elements in hand at a time, for the sake of
+/// registers. Threads have more only where warps share rows.
+static constexpr size_t kRowsAtOnce = 4;
+
 /// Stores columns `begin` to `end` of the tile, in the order in which they are
 /// read.
 void FragmentEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
@@ -86,23 +90,31 @@ void FragmentEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
   for (Value fragment : sums.load(place, count))
     parts.push_back(llvm::to_vector(
         ValueRange(ToRowsOp::create(body, fragment).getRows())));
-  SmallVector<Run> finished;
-  for (auto [number, row] : llvm::enumerate(rows)) {
-    int64_t taken = 0;
-    for (auto [i, run] : llvm::enumerate(type.getLayout().getRuns())) {
-      Value column = getColumnOfRun(body, type, i, first);
-      Columns columns = {
-          column, run.size, last,
-          isReadable(body, row.place, type.getLayout(), column, last)};
-      SmallVector<Value> ofRun;
-      for (ArrayRef<Value> part : parts)
-        ofRun.push_back(takeElements(body, part[number], taken, run.size));
-      finished.push_back(
-          {&row.place, columns, finish(ofRun, row, columns, empty)});
-      taken += run.size;
+  // Columns of run `i`, and what makes elements of its sums in row `number`.
+  auto finishRun = [&](size_t number, size_t i, const FragmentRun &run,
+                       int64_t taken) -> Run {
+    ThreadRow &row = rows[number];
+    Value column = getColumnOfRun(body, type, i, first);
+    Columns columns = {
+        column, run.size, last,
+        isReadable(body, row.place, type.getLayout(), column, last)};
+    SmallVector<Value> ofRun;
+    for (ArrayRef<Value> part : parts)
+      ofRun.push_back(takeElements(body, part[number], taken, run.size));
+    return {&row.place, columns, finish(ofRun, row, columns, empty)};
+  };
+  for (size_t begun = 0; begun < rows.size(); begun += kRowsAtOnce) {
+    SmallVector<Run> finished;
+    size_t end = std::min(begun + kRowsAtOnce, rows.size());
+    for (size_t number = begun; number < end; ++number) {
+      int64_t taken = 0;
+      for (auto [i, run] : llvm::enumerate(type.getLayout().getRuns())) {
+        finished.push_back(finishRun(number, i, run, taken));
+        taken += run.size;
+      }
     }
+    storeRuns(unit, finished, type, first, empty);
   }
-  storeRuns(unit, finished, type, first, empty);
 }
 
 void FragmentEpilogue::store(ForEachWorkTileOp unit, Sums &sums) {
