@@ -22,7 +22,8 @@ using namespace mx;
 namespace {
 /// The logical shapes of a stage's tensors. Elements have the shape of their
 /// array; the shape behind tiled scales follows from the elements they belong
-/// to, or from the scales on the other side of a relayout.
+/// to, or from the scales on the other side of a relayout, and that behind
+/// packed weights from the rest of the product.
 class IntermediateShapes {
 public:
   IntermediateShapes(const ComparedOp &stage,
@@ -58,13 +59,14 @@ public:
         .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
           if (matmul.getAScales())
             scalesOf(matmul.getA(), matmul.getAScales(), matmul.getBlockSize());
+          packedBOf(matmul);
           scalesOf(matmul.getB(), matmul.getBScales(), matmul.getBlockSize());
           if (matmul->getNumResults() > 1)
             scalesOf(
                 matmul->getResult(0), matmul->getResult(1),
                 getBlockSizeOf(getElementTypeOrSelf(matmul->getResult(1))));
         })
-        .Case<RelayoutOp>([&](RelayoutOp relayout) {
+        .Case<RelayoutOp, PackWeightsOp>([&](auto relayout) {
           alike(relayout.getInput(), relayout->getResult(0));
         });
     for (auto [init, result] :
@@ -91,14 +93,29 @@ private:
       shapes[value] = llvm::to_vector(type.getShape());
       return;
     }
-    if (!array ||
-        ScaleLayoutAttr::get(type).getKind() != ScaleLayoutKind::Linear)
+    if (!array || hasTiledLayout(type))
       return;
     SmallVector<int64_t> shape(array->shape.begin(), array->shape.end());
     if (int64_t packing = llvm::cantFail(getArrayType(type)).packing;
         packing != 1)
       shape.back() *= packing;
     shapes[value] = shape;
+  }
+
+  /// Packed weights have as many rows as the result has columns, and the
+  /// columns of A; there is a matrix for each of a batch, or for each group.
+  void packedBOf(MatmulOpInterface op) {
+    Value b = op.getB(), offsets = op.getGroupOffsets();
+    auto a = shapes.find(op.getA()), out = shapes.find(op->getResult(0));
+    auto groups = offsets ? shapes.find(offsets) : shapes.end();
+    if (!hasPackedB(op) || shapes.count(b) || a == shapes.end() ||
+        out == shapes.end() || (offsets && groups == shapes.end()))
+      return;
+    SmallVector<int64_t> shape =
+        offsets ? groups->second
+                : llvm::to_vector(ArrayRef(a->second).drop_back(2));
+    shape.append({out->second.back() * op.getNumB(), a->second.back()});
+    shapes[b] = shape;
   }
 
   void scalesOf(Value elements, Value scales, int64_t block) {

@@ -18,6 +18,7 @@
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Support/WeightLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -162,9 +163,15 @@ AffineExpr Sizes::getDim(Value shaped, int64_t dim) {
   return getResultDim(cast<OpResult>(shaped), dim);
 }
 
-/// Rows and blocks of scales that are stored in tiles.
+/// Rows and columns of scales and of weights that are stored in tiles.
 static void roundToTiles(Type type, MutableArrayRef<AffineExpr> sizes) {
   auto tensor = dyn_cast<RankedTensorType>(type);
+  if (tensor && isa_and_present<WeightLayoutAttr>(tensor.getEncoding())) {
+    AffineExpr &rows = sizes[sizes.size() - 2], &columns = sizes.back();
+    rows = rows.ceilDiv(kWeightTileRows) * kWeightTileRows;
+    columns = columns.ceilDiv(kWeightTileColumns) * kWeightTileColumns;
+    return;
+  }
   auto layout = tensor ? dyn_cast_or_null<ScaleLayoutAttr>(tensor.getEncoding())
                        : ScaleLayoutAttr();
   if (!layout || layout.getKind() != ScaleLayoutKind::Sf128x4)

@@ -20,9 +20,9 @@ using namespace mlir;
 using namespace mx;
 
 /// The type of an argument whose array is known; the logical shape behind a
-/// tiled scale layout cannot be told from its tiles and stays dynamic.
+/// tiled layout cannot be told from its tiles and stays dynamic.
 static RankedTensorType refine(RankedTensorType type, const NpyArray &array) {
-  if (ScaleLayoutAttr::get(type).getKind() != ScaleLayoutKind::Linear)
+  if (hasTiledLayout(type))
     return type;
   ArrayType layout = llvm::cantFail(getArrayType(type));
   SmallVector<int64_t> shape(array.shape.begin(), array.shape.end());

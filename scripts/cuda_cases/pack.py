@@ -49,6 +49,11 @@ JOBS = [
     ("results", [RUN / "grouped-results.py", "{run}", "{work}", "{n}"], 48),
     ("weights", [RUN / "weights.py", "{run}", "{work}", "--count={n}"], 48),
     ("swapped", [RUN / "weights.py", "{run}", "{work}", "--swap-ab", "--count={n}"], 42),
+    # Each with weights in rows and packed.
+    ("packed", [RUN / "weights.py", "{run}", "{work}", "--packed", "--first=96",
+                "--count={n}"], 48),
+    ("packed-swapped", [RUN / "weights.py", "{run}", "{work}", "--packed", "--swap-ab",
+                        "--first=84", "--count={n}"], 42),
     ("epilogues", [INPUTS / "epilogue.py", "{run}", "{work}", "0"], None),
     ("example", [INPUTS / "matmul_shapes.py", "{run}", ROOT / "examples/matmul.mlir", "sim",
                  "{work}", "{n}"], 10),

@@ -12,6 +12,7 @@
 #include "EndProgram.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
 using namespace mx;
@@ -35,11 +36,20 @@ void Emitter::checkDim(StringRef name, const Elements &array, int64_t dimension,
         {expected, found});
 }
 
+void Emitter::checkPacked(StringRef name, const Elements &weights, Int rows,
+                          Int columns) {
+  int64_t batch = weights.getLogicalRank() - 2;
+  checkDim(name, weights, batch, rows.ceilDiv(kWeightTileRows));
+  checkDim(name, weights, batch + 1, columns.ceilDiv(kWeightTileColumns));
+  checkDim(name, weights, batch + 2, index(kWeightTileThreads));
+  checkDim(name, weights, batch + 3, index(kWeightTileValues));
+}
+
 void Emitter::checkScales(StringRef name, const Scales &scales,
                           const Elements &like, Int rows, Int columns,
                           int64_t blockSize, std::optional<Int> groups) {
   Elements array{scales.memref, builder.getI8Type()};
-  int64_t batch = cast<MemRefType>(like.memref.getType()).getRank() - 2;
+  int64_t batch = like.getLogicalRank() - 2;
   for (int64_t i = 0; i < batch; ++i)
     checkDim(name, array, i, dim(like, i));
   Int blocks = columns / blockSize;

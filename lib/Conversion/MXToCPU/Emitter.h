@@ -15,10 +15,14 @@
 namespace mx::cpu {
 
 /// An array of elements: a memref, and the element type that it had before
-/// types narrower than a byte got a storage type.
+/// types narrower than a byte got a storage type. Packed weights are seen by
+/// their rows and columns.
 struct Elements {
   mlir::Value memref;
   mlir::Type type;
+  bool isPacked = false;
+
+  int64_t getLogicalRank() const;
 };
 
 /// Scales, linear or tiled, with the rows of a group starting at a tile row of
@@ -105,6 +109,9 @@ public:
   /// Checks that a dimension of `name` has a size.
   void checkDim(llvm::StringRef name, const Elements &array, int64_t dimension,
                 Int expected);
+  /// Checks the tiles of packed weights of `rows` x `columns`.
+  void checkPacked(llvm::StringRef name, const Elements &weights, Int rows,
+                   Int columns);
   /// Checks the shape of the scales of `rows` x `columns` elements whose batch
   /// dimensions are those of `like`.
   void checkScales(llvm::StringRef name, const Scales &scales,
@@ -118,6 +125,8 @@ public:
                      int64_t blockSize);
 
 private:
+  llvm::SmallVector<mlir::Value>
+  packedIndices(llvm::ArrayRef<mlir::Value> indices);
   llvm::SmallVector<mlir::Value> scaleIndices(const Scales &scales,
                                               llvm::ArrayRef<mlir::Value> batch,
                                               Int row, Int block);

@@ -57,6 +57,7 @@ struct ConvertMXToCPUPass final
     target.addLegalOp<mx::YieldOp>();
     mx::cpu::populateQuantizePatterns(converter, patterns);
     mx::cpu::populateDequantizePatterns(converter, patterns);
+    mx::cpu::populatePackWeightsPatterns(converter, patterns);
     mx::cpu::populateMatmulPatterns(converter, patterns);
     mx::cpu::populateCombinePatterns(converter, patterns);
     mx::populateStoragePatterns(converter, patterns, target);

@@ -87,15 +87,16 @@ private:
 // The operations
 //===----------------------------------------------------------------------===//
 
-Side makeSide(Emitter &emitter, Value original, Value elements, Value scales) {
+Side makeSide(Emitter &emitter, Value original, Value elements, Value scales,
+              bool isPacked = false) {
   Elements array = getElements(original, elements);
+  array.isPacked = isPacked;
   // Numbers are what they stand for.
   if (!scales)
     return {array, std::nullopt, {}, {}, {}, {}, {}};
   FormatArith &numbers = emitter.getNumbers();
-  int64_t rank = cast<MemRefType>(elements.getType()).getRank();
   return {array,
-          getScales(scales, rank),
+          getScales(scales, array.getLogicalRank()),
           numbers.decodeTable(array.type, /*isScale=*/false),
           numbers.decodeTable(getElementTypeOrSelf(scales.getType()),
                               /*isScale=*/true),
@@ -113,6 +114,27 @@ void checkScales(Emitter &emitter, StringRef name, const Side &side, Int rows,
                         blockSize, groups);
 }
 
+/// The right operand, whose weights may be packed.
+Side makeSideB(Emitter &emitter, MatmulOpInterface op, Value elements,
+               Value scales) {
+  return makeSide(emitter, op.getB(), elements, scales, hasPackedB(op));
+}
+
+/// Rows of a matrix of B, which tiles of packed weights do not tell: they are
+/// columns of the result.
+Int getRowsOfB(Emitter &emitter, const Side &b, Value out) {
+  if (!b.elements.isPacked)
+    return emitter.dim(b.elements, b.elements.getLogicalRank() - 2);
+  return emitter.dim(out, cast<MemRefType>(out.getType()).getRank() - 1);
+}
+
+/// Checks that a matrix of B has `k` columns.
+void checkColumnsOfB(Emitter &emitter, const Side &b, Int rows, Int k) {
+  if (b.elements.isPacked)
+    return emitter.checkPacked("b", b.elements, rows, k);
+  emitter.checkDim("b", b.elements, b.elements.getLogicalRank() - 1, k);
+}
+
 struct MatmulOpLowering final : OpConversionPattern<MatmulOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -124,15 +146,15 @@ struct MatmulOpLowering final : OpConversionPattern<MatmulOp> {
     Emitter emitter(rewriter, op);
     int64_t blockSize = op.getBlockSize(), rank = op.getA().getType().getRank();
     Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
-    Side b = makeSide(emitter, op.getB(), adaptor.getB(), adaptor.getBScales());
+    Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
     Value out = adaptor.getOuts()[0];
     Int rows = emitter.dim(a.elements, rank - 2);
-    Int columns = emitter.dim(b.elements, rank - 2);
+    Int columns = getRowsOfB(emitter, b, out);
     Int k = emitter.dim(a.elements, rank - 1);
 
     Elements outArray{out, rewriter.getF32Type()};
     emitter.checkMultiple("a", rank - 1, k, blockSize);
-    emitter.checkDim("b", b.elements, rank - 1, k);
+    checkColumnsOfB(emitter, b, columns, k);
     for (int64_t i = 0; i < rank - 2; ++i) {
       emitter.checkDim("b", b.elements, i, emitter.dim(a.elements, i));
       emitter.checkDim("outs", outArray, i, emitter.dim(a.elements, i));
@@ -166,7 +188,7 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
       return failure();
     Emitter emitter(rewriter, op);
     Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
-    Side b = makeSide(emitter, op.getB(), adaptor.getB(), adaptor.getBScales());
+    Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
     if (op.getMasked())
       lowerMasked(emitter, op, adaptor, a, b);
     else if (op.getRagged() == RaggedKind::Rows)
@@ -184,11 +206,11 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
     Int groups = emitter.dim(offsets, 0);
     Int rows = emitter.dim(a.elements, 0), k = emitter.dim(a.elements, 1);
-    Int columns = emitter.dim(b.elements, 1);
+    Int columns = getRowsOfB(emitter, b, out);
     Elements outArray{out, emitter.getBuilder().getF32Type()};
     emitter.checkMultiple("a", 1, k, blockSize);
     emitter.checkDim("b", b.elements, 0, groups);
-    emitter.checkDim("b", b.elements, 2, k);
+    checkColumnsOfB(emitter, b, columns, k);
     checkScales(emitter, "a_scales", a, rows, k, blockSize, groups);
     checkScales(emitter, "b_scales", b, columns, k, blockSize);
     Value scatter = adaptor.getScatter();
@@ -223,12 +245,13 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     int64_t blockSize = op.getBlockSize();
     Value out = adaptor.getOuts()[0], counts = adaptor.getOffsets();
     Int groups = emitter.dim(counts, 0), rows = emitter.dim(a.elements, 1);
-    Int k = emitter.dim(a.elements, 2), columns = emitter.dim(b.elements, 1);
+    Int k = emitter.dim(a.elements, 2);
+    Int columns = getRowsOfB(emitter, b, out);
     Elements outArray{out, emitter.getBuilder().getF32Type()};
     emitter.checkMultiple("a", 2, k, blockSize);
     emitter.checkDim("a", a.elements, 0, groups);
     emitter.checkDim("b", b.elements, 0, groups);
-    emitter.checkDim("b", b.elements, 2, k);
+    checkColumnsOfB(emitter, b, columns, k);
     checkScales(emitter, "a_scales", a, rows, k, blockSize);
     checkScales(emitter, "b_scales", b, columns, k, blockSize);
     emitter.checkDim("outs", outArray, 0, groups);

@@ -20,6 +20,8 @@ void populateQuantizePatterns(const mlir::TypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
 void populateDequantizePatterns(const mlir::TypeConverter &converter,
                                 mlir::RewritePatternSet &patterns);
+void populatePackWeightsPatterns(const mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns);
 void populateMatmulPatterns(const mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 

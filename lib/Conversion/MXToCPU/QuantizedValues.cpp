@@ -164,7 +164,7 @@ private:
   OpBuilder &builder;
   Location loc;
   QuantizeOp op;
-  SmallVector<Input> inputs;
+  SmallVector<Input, 2> inputs;
   Value gather;
   SmallVector<Value> arrays;
 };

@@ -174,6 +174,8 @@ struct ConvertMXToMXGPUPass final
       return convertDequantize(dequantize, module);
     if (auto relayout = dyn_cast<RelayoutOp>(op))
       return convertRelayout(relayout, module);
+    if (auto pack = dyn_cast<PackWeightsOp>(op))
+      return convertPackWeights(pack, module);
     if (auto combine = dyn_cast<CombineOp>(op))
       return convertCombine(combine, module);
     return op->emitOpError("expected mx.quantize, mx.dequantize, mx.relayout, "

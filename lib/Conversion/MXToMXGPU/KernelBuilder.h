@@ -97,6 +97,9 @@ llvm::LogicalResult convertCombine(CombineOp op, mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertRelayout(RelayoutOp op,
                                     mlir::gpu::GPUModuleOp module);
 
+llvm::LogicalResult convertPackWeights(PackWeightsOp op,
+                                       mlir::gpu::GPUModuleOp module);
+
 /// The same for linalg operations: fills with zeros become the runtime's.
 llvm::LogicalResult convertFill(mlir::linalg::FillOp op);
 llvm::LogicalResult convertReduction(mlir::linalg::LinalgOp op,

@@ -9,6 +9,8 @@
 // RUN: not mlir-runner %t -e encode -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=ENCODE
 // RUN: not mlir-runner %t -e input_scales -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=INPUT-SCALES
 // RUN: not mlir-runner %t -e input_blocks -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=INPUT-BLOCKS
+// RUN: not mlir-runner %t -e packed_outs -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=PACKED-OUTS
+// RUN: not mlir-runner %t -e packed_b -entry-point-result=void 2>&1 | FileCheck %s --check-prefix=PACKED-B
 // RUN: mlir-runner %t -e fits -entry-point-result=void
 
 // Sizes that do not fit together end the program with exit(2) and one line:
@@ -161,5 +163,41 @@ func.func @input_blocks() {
   %c40 = arith.constant 40 : index
   %c32 = arith.constant 32 : index
   call @requantize(%c40, %c32) : (index, index) -> ()
+  return
+}
+
+!p = memref<?x?x128x32xf8E4M3FN>
+
+// 100 rows and 64 columns are packed in 2 x 1 tiles.
+func.func private @pack(%tiles: index) {
+  %c64 = arith.constant 64 : index
+  %c100 = arith.constant 100 : index
+  %c1 = arith.constant 1 : index
+  %w = memref.alloc(%c100, %c64) : !e
+  %p = memref.alloc(%tiles, %c1) : !p
+  // PACKED-OUTS: checks.mlir:[[@LINE+1]]:3: error: expected dimension 0 of outs to be 2, found 3
+  mx.pack_weights ins(%w : !e) outs(%p : !p)
+  return
+}
+
+func.func @packed_outs() {
+  %c3 = arith.constant 3 : index
+  call @pack(%c3) : (index) -> ()
+  return
+}
+
+// The columns of the result say how many rows the weights have.
+func.func @packed_b() {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %c129 = arith.constant 129 : index
+  %x = memref.alloc(%c4, %c64) : memref<?x?xbf16>
+  %p = memref.alloc(%c2, %c1) : !p
+  %s = memref.alloc(%c129, %c2) : !s
+  %y = memref.alloc(%c4, %c129) : !x
+  // PACKED-B: checks.mlir:[[@LINE+1]]:3: error: expected dimension 0 of b to be 3, found 2
+  mx.matmul ins(%x, %p, %s : memref<?x?xbf16>, !p, !s) outs(%y : !x)
   return
 }

@@ -4,18 +4,23 @@ RUN: %python %s mx-run %t --chip=sm_90a
 RUN: %python %s mx-run %t --chip=sm_100a
 RUN: %python %s mx-run %t --device=cpu
 RUN: %python %s mx-run %t --swap-ab
+RUN: %python %s mx-run %t --packed --first=50 --count=48 --step=5
+RUN: %python %s mx-run %t --packed --first=52 --count=48 --step=5 --device=cpu
+RUN: %python %s mx-run %t --packed --first=51 --count=48 --step=5 --chip=sm_100a
+RUN: %python %s mx-run %t --packed --swap-ab --first=53 --count=48 --step=5
 REQUIRES: compiler, numpy
 
 usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
-                  [--device=DEVICE] [--chip=CHIP] [--swap-ab]
+                  [--step=N] [--device=DEVICE] [--chip=CHIP] [--packed] [--swap-ab]
 
 Weights are random codes of every format, activations random numbers of bf16,
 subnormal ones among them, and in some cases infinities and NaN. What must not
 matter is NaN: rows of activations that no group has, what surrounds a slice, and
 slack of the scales. Products are exact, and a sum of 16 of them is the tensor
-core's; on the CPU, which also takes activations of f16, sums are exact. With
---swap-ab rows are few, and schedules those with swap_ab. Case number i is the
-same whenever it runs.
+core's; on the CPU, which also takes activations of f16, sums are exact. Case
+number i is the same whenever it runs. With --swap-ab rows are few, and schedules
+those with swap_ab. With --packed it also runs with packed weights, and the
+results must be the same bits.
 """
 
 import argparse
@@ -27,7 +32,10 @@ import ml_dtypes
 import numpy as np
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "CPU"))
+import mx_reference as ref
 from matmul_formats import FORMATS, compare, make_codes, make_scales
+from packed_weights import pack_tiles
 
 WEIGHTS = [(name, "f8E8M0FNU") for name in FORMATS] + [("f4E2M1FN", "f8E4M3FN")]
 OUTS = {"f32": 23, "bf16": 7}
@@ -184,7 +192,14 @@ def divide(case):
     return ends, np.concatenate([[0], ends[:-1]])
 
 
-def text(case):
+def unpack_nibbles(codes, element):
+    """Elements as arrays hold them as a byte each."""
+    if element != "f4E2M1FN":
+        return codes
+    return np.stack([codes & 15, codes >> 4], axis=-1).reshape(*codes.shape[:-1], -1)
+
+
+def text(case, is_packed=False):
     size = (lambda n: "?") if case.is_dynamic else str
     m, n, k = size(case.m), size(case.n * case.parts), size(case.k)
     groups = case.groups
@@ -192,7 +207,8 @@ def text(case):
     a_batch = batch if case.kind == "masked" else ""
     blocks = size(case.k // case.block)
     x = f"tensor<{a_batch}{m}x{k}x{case.activations}>"
-    w = f"tensor<{batch}{n}x{k}x{case.weights}>"
+    packed = ", #mx.weight_layout<fragment_64x64>" if is_packed else ""
+    w = f"tensor<{batch}{n}x{k}x{case.weights}{packed}>"
     ws = f"tensor<{batch}{n}x{blocks}x{case.scales}, {LAYOUT}>"
     columns = size(case.n)
     y = f"tensor<{a_batch}{m}x{columns}x{case.out}>"
@@ -257,9 +273,6 @@ func.func @main({arguments}) -> ({result}) {{
 
 
 def run(args, case):
-    path = f"{args.directory}/case.mlir"
-    with open(path, "w") as file:
-        file.write(text(case))
     masked = case.kind == "masked"
     shape = (case.groups, case.m, case.k) if masked else (case.m, case.k)
     x = make_activations(case, shape)
@@ -294,14 +307,40 @@ def run(args, case):
         outs = [np.zeros(init.shape, np.uint8),
                 np.zeros((case.m // 128 + case.groups, -(-case.n // 128), 32, 4, 4), np.uint8)]
     arrays[0] = as_stored(arrays[0])
-    command = [args.mx_run, path, f"--device={args.device}"]
-    command += [] if case.is_exact else [f"--chip={case.chip}"]
     if case.has_alpha:
         extra.append(np.float32(0.5))
-    for number, array in enumerate(arrays + outs + extra):
+    results = execute(args, case, text(case), arrays + outs + extra, len(outs))
+    if not results:
+        return False
+    wrong, ratio = check(case, results, rows, used, w, init, to)
+    print(f"{case.name()}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
+    if not args.packed:
+        return wrong == 0
+    arrays[1] = ref.pack(pack_tiles(unpack_nibbles(codes, case.weights)), case.weights)
+    packed = execute(args, case, text(case, is_packed=True), arrays + outs + extra, len(outs))
+    # Rows of no group are unspecified on the CPU where there are parts.
+    rows = used >= 0 if case.kind == "parts" else slice(None)
+    differ = sum((as_bits(a)[rows] != as_bits(b)[rows]).sum() for a, b in zip(results, packed))
+    if not packed or differ:
+        print(f"{case.name()}: {differ} elements differ with packed weights")
+    return wrong == 0 and packed and not differ
+
+
+def as_bits(array):
+    return array.view(f"u{array.itemsize}")
+
+
+def execute(args, case, program, arrays, count):
+    """The results of a program, or nothing if it fails."""
+    path = f"{args.directory}/case.mlir"
+    with open(path, "w") as file:
+        file.write(program)
+    command = [args.mx_run, path, f"--device={args.device}"]
+    command += [] if case.is_exact else [f"--chip={case.chip}"]
+    for number, array in enumerate(arrays):
         np.save(f"{args.directory}/{number}.npy", array)
         command += ["--arg", f"{args.directory}/{number}.npy"]
-    results = [f"{args.directory}/y{i}.npy" for i in range(len(outs))]
+    results = [f"{args.directory}/y{i}.npy" for i in range(count)]
     for result in results:
         if os.path.exists(result):
             os.remove(result)
@@ -313,10 +352,8 @@ def run(args, case):
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     if done.returncode != 0:
         print(f"{case.name()}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
-        return False
-    wrong, ratio = check(case, [np.load(r) for r in results], rows, used, w, init, to)
-    print(f"{case.name()}: {wrong} wrong, largest deviation {ratio:.3f} of the bound")
-    return wrong == 0
+        return []
+    return [np.load(r) for r in results]
 
 
 def check(case, results, rows, used, w, init, to):
@@ -401,14 +438,17 @@ def main():
     parser.add_argument("directory")
     parser.add_argument("--count", type=int)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--step", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--device", default="sim")
     parser.add_argument("--chip", default="sm_90a")
+    parser.add_argument("--packed", action="store_true")
     parser.add_argument("--swap-ab", action="store_true")
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
     count = args.count or len(WEIGHTS) * (len(KINDS) - args.swap_ab)
-    cases = [Case(i, args.device, args.chip, args.swap_ab) for i in range(args.first, args.first + count)]
+    numbers = range(args.first, args.first + count, args.step)
+    cases = [Case(i, args.device, args.chip, args.swap_ab) for i in numbers]
     cases = [case for case in cases if args.only in case.name()]
     failures = 0
     for case in cases:

@@ -18,6 +18,9 @@
 // several blocks, its rows are loaded in boxes of 16, in the order in which
 // wgmma deals them out.
 //
+// Of a packed B a thread has what the layout of packed weights gives it, pairs
+// of two rows; where it writes them, rows are permuted as those of any B are.
+//
 // Each pair of layouts below has equal numbers of threads and registers:
 // mxgpu.relabel_fragment goes from one to the other.
 //
@@ -47,9 +50,10 @@ FragmentLayoutAttr getRowsOfThreads(mlir::MLIRContext *context, int64_t threads,
 
 class DequantizedLayouts {
 public:
-  /// `readsA` says whether threads read A.
-  DequantizedLayouts(WgmmaAttr mma, int64_t tileK, bool readsA)
-      : mma(mma), tileK(tileK), readsA(readsA) {}
+  /// `readsA` says whether threads read A, `isPackedB` whether B is packed
+  /// weights.
+  DequantizedLayouts(WgmmaAttr mma, int64_t tileK, bool readsA, bool isPackedB)
+      : mma(mma), tileK(tileK), readsA(readsA), isPackedB(isPackedB) {}
 
   /// A tile of A as threads read it, and as wgmma takes it.
   FragmentLayoutAttr getALoad() const;
@@ -74,7 +78,7 @@ private:
 
   WgmmaAttr mma;
   int64_t tileK;
-  bool readsA;
+  bool readsA, isPackedB;
 };
 
 } // namespace mx::mxgpu

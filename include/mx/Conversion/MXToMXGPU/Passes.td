@@ -43,8 +43,8 @@ def ConvertMXToMXGPUPass
     the module's `gpu.module`, preceded by checks of dynamic shapes that its
     verifier could not do.
 
-    Supported: `mx.quantize`, `mx.dequantize` and `mx.relayout` (docs/Quantize.md
-    has the table); on chips with tcgen05, `mx.matmul` of all operands with
+    Supported: `mx.quantize`, `mx.dequantize`, `mx.relayout` and
+    `mx.pack_weights` (docs/Quantize.md has the table); on chips with tcgen05, `mx.matmul` of all operands with
     scales in `sf_128x4` tiles (docs/Matmul.md); `linalg.fill` with zeros, and
     `linalg` operations that reduce rows of matrices (docs/Reductions.md).
     Anything else is an error that says what is supported.

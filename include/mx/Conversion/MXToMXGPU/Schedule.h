@@ -32,6 +32,8 @@ struct MatmulProblem {
   /// whether its result is quantized.
   int64_t numB = 1;
   bool isQuantized = false;
+  /// Whether B is packed weights.
+  bool isPackedB = false;
   /// Whether rows are added to indexed rows of the result.
   bool isScattered = false;
   /// The dimension that groups divide.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostChecks.h"
+#include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
 using namespace mx;
@@ -36,13 +37,44 @@ static void checkOperands(ProductKernel &kernel, WorkPolicy &work, Value m,
   requireRows(host, op.getB(), form.b->rowMultiple, form.b->alignment, "b");
 }
 
+/// The rows of a matrix of B. Packed weights do not tell: they have the columns
+/// of the result.
+static Value getRowsOfB(ProductKernel &kernel) {
+  MatmulOpInterface op = kernel.product.op;
+  KernelBuilder &host = kernel.host;
+  if (!kernel.product.problem.isPackedB)
+    return getSizeFromLast(host, op.getB(), 2);
+  return host.mul(getSizeFromLast(host, op.getResultTensor(), 1),
+                  host.index(kernel.product.problem.numB));
+}
+
+/// B has rows of `k` elements, or tiles of such.
+static void checkRowsOfB(ProductKernel &kernel, Value n, Value k) {
+  KernelBuilder &host = kernel.host;
+  MatmulOpInterface op = kernel.product.op;
+  Value b = op.getB();
+  int64_t last = cast<MemRefType>(b.getType()).getRank() - 1;
+  if (!kernel.product.problem.isPackedB) {
+    host.requireSize(host.dim(b, last), k,
+                     "dimension " + Twine(last) + " of b");
+    return;
+  }
+  last -= kWeightTileRank;
+  Value rowTiles = host.ceilDiv(n, kWeightTileRows);
+  Value columnTiles = host.ceilDiv(k, kWeightTileColumns);
+  host.requireSize(host.dim(b, last - 1), rowTiles,
+                   "dimension " + Twine(last - 1) + " of b");
+  host.requireSize(host.dim(b, last), columnTiles,
+                   "dimension " + Twine(last) + " of b");
+}
+
 void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {
   KernelBuilder &host = kernel.host;
   const Matrices &matrices = kernel.matrices;
   MatmulOpInterface op = kernel.product.op;
   // Of groups that have matrices, sizes of one.
   Value m = getSizeFromLast(host, op.getA(), 2);
-  Value n = getSizeFromLast(host, op.getB(), 2);
+  Value n = getRowsOfB(kernel);
   Value k = host.dim(matrices.a, 1);
   host.requireAtMost(host.dim(matrices.a, 0), kMaxExtent, "rows of a");
   host.requireAtMost(host.dim(matrices.b, 0), kMaxExtent, "rows of b");
@@ -52,9 +84,7 @@ void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {
                        "dimension " + Twine(lastOfA) + " of a");
   Value columns = policies.b->getResultColumns(n);
   policies.epilogue->checkColumns(columns);
-  int64_t last = cast<MemRefType>(op.getB().getType()).getRank() - 1;
-  host.requireSize(host.dim(op.getB(), last), k,
-                   "dimension " + Twine(last) + " of b");
+  checkRowsOfB(kernel, n, k);
   policies.epilogue->checkSizes(m, columns);
   policies.work->checkGroups();
   checkOperands(kernel, *policies.work, m, n, k);

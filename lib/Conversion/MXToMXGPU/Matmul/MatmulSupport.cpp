@@ -109,12 +109,13 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
     // Each group of rows has a matrix b of its own.
     int64_t batch = op.getRaggedOrNone() == RaggedKind::Rows &&
                     (name[0] == 'b' || op.isMasked());
-    if (type.getRank() != 2 + batch)
+    bool isPacked = name[0] == 'b' && hasPackedB(op);
+    if (type.getRank() != 2 + batch + (isPacked ? kWeightTileRank : 0))
       return emitLayoutError(op, type, name)
              << ": multiply one matrix at a time, or by mx.grouped_matmul "
                 "where "
                 "rows belong to groups";
-    if (isGrouped && !type.getLayout().isIdentity())
+    if ((isGrouped || isPacked) && !type.getLayout().isIdentity())
       return emitLayoutError(op, type, name);
     if (!scales)
       continue;
@@ -137,6 +138,10 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
                            "found ")
            << op.getA().getType() << " and " << op.getB().getType();
   const target::ProductForm &product = problem->product;
+  if (problem->isPackedB && !product.getWay().readsPackedB)
+    return op->emitOpError("expected b that is not packed on ")
+           << target.chip << ", found " << op.getB().getType()
+           << ": leave out mx.pack_weights, or compile for sm_90a";
   if (failed(verifyReduction(op, product)) ||
       failed(verifyRows(op, cast<MemRefType>(op.getA().getType()), *product.a,
                         "a")) ||

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BufferTypes.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 
 using namespace mlir;
 using namespace mx;
@@ -45,9 +46,11 @@ BufferType BufferTypes::getNumbers(int64_t rows) const {
 }
 
 RingType BufferTypes::getBInputs(int64_t threads) const {
-  return getRing(fields.stages, {"b", "sfb"},
-                 {getBytes(tileN / ctas, problem.b, /*isSwizzled=*/true),
-                  getScales(tileN / ctas)},
+  int64_t rows = tileN / ctas;
+  BufferType elements = problem.isPackedB
+                            ? getPackedBuffer(problem.b, rows, tileK)
+                            : getBytes(rows, problem.b, /*isSwizzled=*/true);
+  return getRing(fields.stages, {"b", "sfb"}, {elements, getScales(rows)},
                  {AsyncKind::Tma}, {AsyncKind::Threads, threads}, Scope::Cta);
 }
 

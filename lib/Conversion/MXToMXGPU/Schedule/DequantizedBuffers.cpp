@@ -12,6 +12,7 @@
 #include "BufferTypes.h"
 #include "ScheduleRules.h"
 #include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "mx/Conversion/MXToMXGPU/SwappedLayouts.h"
 
 using namespace mlir;
@@ -63,9 +64,9 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
   buffers.operands = types.getOperands(types.getDequantizeThreads(),
                                        {AsyncKind::Wgmma, types.getThreads()});
   buffers.mma = types.getMma();
-  buffers.sums =
-      DequantizedLayouts(types.getMma(), types.tileK, problem.hasScalesOfA())
-          .getResult();
+  buffers.sums = DequantizedLayouts(types.getMma(), types.tileK,
+                                    problem.hasScalesOfA(), problem.isPackedB)
+                     .getResult();
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
     buffers.staging = types.getStaging(buffers.sums);

@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
+#include "LayoutDigits.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "mx/Target/Wgmma.h"
 
 using namespace mlir;
@@ -39,39 +41,22 @@ int64_t DequantizedLayouts::getThreadsOfRow() const {
   return std::max<int64_t>(getDequantizeThreads() / mma.getN(), 1);
 }
 
-static FragmentDigit rows(int64_t size, int64_t step) {
-  return {size, step, 0};
-}
-static FragmentDigit columns(int64_t size, int64_t step) {
-  return {size, 0, step};
-}
-
-/// Digits of one value count nothing.
-static FragmentLayoutAttr getLayout(MLIRContext *context,
-                                    ArrayRef<FragmentDigit> threads,
-                                    ArrayRef<FragmentDigit> values) {
-  auto isMore = [](const FragmentDigit &digit) { return digit.size > 1; };
-  return FragmentLayoutAttr::get(context,
-                                 llvm::filter_to_vector(threads, isMore),
-                                 llvm::filter_to_vector(values, isMore));
-}
-
 FragmentLayoutAttr mx::mxgpu::getRowsOfThreads(MLIRContext *context,
                                                int64_t threads,
                                                int64_t tileRows,
                                                int64_t tileColumns) {
   int64_t shared = std::max<int64_t>(threads / tileRows, 1),
           perThread = threads / shared;
-  return getLayout(context,
-                   {rows(perThread, 1), columns(shared, tileColumns / shared)},
-                   {columns(tileColumns / shared, 1),
-                    rows(tileRows / perThread, perThread)});
+  return makeLayout(context,
+                    {rows(perThread, 1), columns(shared, tileColumns / shared)},
+                    {columns(tileColumns / shared, 1),
+                     rows(tileRows / perThread, perThread)});
 }
 
 FragmentLayoutAttr
 DequantizedLayouts::get(ArrayRef<FragmentDigit> threads,
                         ArrayRef<FragmentDigit> values) const {
-  return getLayout(mma.getContext(), threads, values);
+  return makeLayout(mma.getContext(), threads, values);
 }
 
 FragmentLayoutAttr DequantizedLayouts::getALoad() const {
@@ -110,11 +95,17 @@ SmallVector<int64_t> DequantizedLayouts::getFirstRows() const {
 }
 
 FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
+  if (isPackedB)
+    return getPackedWeights(mma.getContext(), getDequantizeThreads(),
+                            mma.getN(), tileK);
   return getRowsOfThreads(mma.getContext(), getDequantizeThreads(), mma.getN(),
                           tileK);
 }
 
 FragmentLayoutAttr DequantizedLayouts::getBOperand() const {
+  if (isPackedB)
+    return getPackedOperand(mma.getContext(), getDequantizeThreads(),
+                            mma.getN(), tileK);
   int64_t shared = getThreadsOfRow(),
           perThread = getDequantizeThreads() / shared;
   if (!readsA)

@@ -27,10 +27,11 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
     return type.getDimSize(type.getRank() - fromEnd);
   };
   auto aType = cast<ShapedType>(op.getA().getType());
-  auto bType = cast<ShapedType>(op.getB().getType());
+  Type bElement = getElementTypeOrSelf(op.getB().getType());
+  SmallVector<int64_t> bShape = getLogicalShapeOfB(op);
   auto outType = cast<ShapedType>(op.getResultTensor().getType());
   auto a = getMmaType(aType.getElementType());
-  auto b = getMmaType(bType.getElementType());
+  auto b = getMmaType(bElement);
   auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
   if (!a || !b || !scales)
     return std::nullopt;
@@ -41,7 +42,8 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   MatmulProblem problem;
   problem.product = *product;
   problem.a = aType.getElementType();
-  problem.b = bType.getElementType();
+  problem.b = bElement;
+  problem.isPackedB = hasPackedB(op);
   problem.scales = getElementTypeOrSelf(op.getBScales().getType());
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
@@ -56,10 +58,10 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.m = op.getScatterRows()
                   ? getLast(aType, 2)
                   : either(getLast(outType, 2), getLast(aType, 2));
-  problem.n = getLast(bType, 2);
+  problem.n = bShape[bShape.size() - 2];
   if (int64_t n = getLast(outType, 1); !ShapedType::isDynamic(n))
     problem.n = n * problem.numB;
-  problem.k = either(getLast(aType, 1), getLast(bType, 1));
+  problem.k = either(getLast(aType, 1), bShape.back());
   problem.ragged = op.getRaggedOrNone();
   // Groups with a matrix each are modelled as full.
   if (int64_t groups = aType.getDimSize(0); op.isMasked())

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/SwappedLayouts.h"
+#include "LayoutDigits.h"
 #include "mx/Target/Wgmma.h"
 
 using namespace mlir;
@@ -25,20 +26,9 @@ WgmmaAttr mx::mxgpu::getSwappedMma(const MatmulProblem &problem,
                         problem.product.getK(), getSwappedWarpgroups(fields));
 }
 
-static FragmentDigit rows(int64_t size, int64_t step) {
-  return {size, step, 0};
-}
-static FragmentDigit columns(int64_t size, int64_t step) {
-  return {size, 0, step};
-}
-
-/// Digits of one value count nothing.
 FragmentLayoutAttr SwappedLayouts::get(ArrayRef<FragmentDigit> threads,
                                        ArrayRef<FragmentDigit> values) const {
-  auto isMore = [](const FragmentDigit &digit) { return digit.size > 1; };
-  return FragmentLayoutAttr::get(mma.getContext(),
-                                 llvm::filter_to_vector(threads, isMore),
-                                 llvm::filter_to_vector(values, isMore));
+  return makeLayout(mma.getContext(), threads, values);
 }
 
 FragmentLayoutAttr SwappedLayouts::getLoad() const {

@@ -102,6 +102,40 @@ ScaleLayoutAttr ScaleLayoutAttr::get(ShapedType type) {
                               RaggedKind::None, 0);
 }
 
+/// `<` kind `>`: the generated parser would name the C++ type of kinds.
+Attribute WeightLayoutAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<WeightLayoutKind> kind =
+      FieldParser<WeightLayoutKind>::parse(parser);
+  if (failed(kind) || parser.parseGreater())
+    return {};
+  return WeightLayoutAttr::get(parser.getContext(), *kind);
+}
+
+void WeightLayoutAttr::print(AsmPrinter &printer) const {
+  printer << '<' << stringifyWeightLayoutKind(getKind()) << '>';
+}
+
+LogicalResult WeightLayoutAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type elementType,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  if (!elementType)
+    return failure();
+  // weight_layout C1
+  if (shape.size() < 2)
+    return emitError()
+           << "expected a tensor of weights of rank 2 or more, found rank "
+           << shape.size();
+  // weight_layout C2
+  if (!isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType,
+           Float4E2M1FNType>(elementType))
+    return emitError() << "expected weights of type f8E4M3FN, f8E5M2, "
+                          "f6E3M2FN, f6E2M3FN or f4E2M1FN, found "
+                       << elementType;
+  return success();
+}
+
 LogicalResult RaggedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t groups, int64_t align) {
   // ragged C1

@@ -261,6 +261,7 @@ struct FoldIdentityPrologue final : OpRewritePattern<QuantizeOp> {
 /// Whether the contents of the destinations show in the results: what
 /// `accumulate` adds to, or what ragged groups leave untouched.
 bool readsOuts(MatmulOp op) { return op.readsOuts(); }
+bool readsOuts(PackWeightsOp) { return false; }
 bool readsOuts(QuantizeOp op) { return static_cast<bool>(op.getOffsets()); }
 
 /// op outs(fill outs(init)) -> op outs(init): where a destination gives the
@@ -299,6 +300,11 @@ void QuantizeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
   patterns.add<DropUnusedDestinations, DropUnusedInputs, FoldIdentityPrologue,
                SkipUnreadInit<QuantizeOp>>(context);
+}
+
+void PackWeightsOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                MLIRContext *context) {
+  patterns.add<SkipUnreadInit<PackWeightsOp>>(context);
 }
 
 void RelayoutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

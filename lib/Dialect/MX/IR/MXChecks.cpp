@@ -157,6 +157,14 @@ LogicalResult mx::detail::verifyScaleLayout(Operation *op, const Named &scales,
   return success();
 }
 
+LogicalResult mx::detail::verifyPackedShape(Operation *op, const Named &weights,
+                                            ArrayRef<int64_t> logical) {
+  if (failed(verifyShape(op, {weights.value, weights.name},
+                         getPackedShape(logical))))
+    return failure();
+  return verifyNoEncoding(op, weights);
+}
+
 bool mx::detail::isNVFP4Scale(Type type) { return isa<Float8E4M3FNType>(type); }
 
 LogicalResult mx::detail::verifyBlock(Operation *op, const Named &elements,

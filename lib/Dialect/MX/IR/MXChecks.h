@@ -18,12 +18,18 @@ namespace mx::detail {
 struct Named {
   mlir::Value value;
   llvm::StringRef name;
+  /// In place of the type's, unless empty: of weights that are packed.
+  llvm::SmallVector<int64_t, 0> logicalShape = {};
 
   mlir::ShapedType type() const {
     return llvm::cast<mlir::ShapedType>(value.getType());
   }
-  int64_t dim(int64_t i) const { return type().getDimSize(i); }
-  int64_t rank() const { return type().getRank(); }
+  llvm::ArrayRef<int64_t> shape() const {
+    return logicalShape.empty() ? type().getShape()
+                                : llvm::ArrayRef<int64_t>(logicalShape);
+  }
+  int64_t dim(int64_t i) const { return shape()[i]; }
+  int64_t rank() const { return shape().size(); }
   mlir::Type elementType() const { return type().getElementType(); }
 };
 
@@ -69,6 +75,11 @@ llvm::LogicalResult verifyScaleShape(mlir::Operation *op, const Named &scales,
 llvm::LogicalResult verifyScaleLayout(mlir::Operation *op, const Named &scales,
                                       int64_t logicalRank, RaggedKind ragged,
                                       int64_t groups);
+
+/// Materialized packed weights of a logical shape: their shape, without
+/// encoding.
+llvm::LogicalResult verifyPackedShape(mlir::Operation *op, const Named &weights,
+                                      llvm::ArrayRef<int64_t> logical);
 
 bool isNVFP4Scale(mlir::Type type);
 

@@ -8,6 +8,7 @@
 
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
 using namespace mx;
@@ -44,12 +45,33 @@ SmallVector<int64_t> mx::getMaterializedShape(ArrayRef<int64_t> logical,
 bool mx::hasMXEncoding(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor &&
-         isa_and_present<ScaleLayoutAttr, RaggedAttr>(tensor.getEncoding());
+         isa_and_present<ScaleLayoutAttr, WeightLayoutAttr, RaggedAttr>(
+             tensor.getEncoding());
+}
+
+bool mx::isPacked(ShapedType weights, int64_t logicalRank) {
+  auto tensor = dyn_cast<RankedTensorType>(weights);
+  return weights.getRank() == logicalRank + kWeightTileRank ||
+         (tensor && isa_and_present<WeightLayoutAttr>(tensor.getEncoding()));
+}
+
+SmallVector<int64_t> mx::getPackedShape(ArrayRef<int64_t> logical) {
+  auto countTiles = [](int64_t size, int64_t tile) {
+    return ShapedType::isDynamic(size) ? size : ceilDiv(size, tile);
+  };
+  SmallVector<int64_t> shape(logical.drop_back(2));
+  shape.push_back(countTiles(logical[logical.size() - 2], kWeightTileRows));
+  shape.push_back(countTiles(logical.back(), kWeightTileColumns));
+  shape.append({kWeightTileThreads, kWeightTileValues});
+  return shape;
 }
 
 RankedTensorType mx::getMaterializedType(RankedTensorType type) {
   if (!hasMXEncoding(type))
     return type;
+  if (isa<WeightLayoutAttr>(type.getEncoding()))
+    return RankedTensorType::get(getPackedShape(type.getShape()),
+                                 type.getElementType());
   auto layout = dyn_cast<ScaleLayoutAttr>(type.getEncoding());
   if (!layout || layout.getKind() == ScaleLayoutKind::Linear)
     return RankedTensorType::get(type.getShape(), type.getElementType());
@@ -57,6 +79,10 @@ RankedTensorType mx::getMaterializedType(RankedTensorType type) {
                                                     layout.getRagged(),
                                                     layout.getGroups()),
                                type.getElementType());
+}
+
+bool mx::hasTiledLayout(RankedTensorType type) {
+  return getMaterializedType(type).getRank() != type.getRank();
 }
 
 int64_t mx::getRaggedCapacity(int64_t total, int64_t groups) {

@@ -48,7 +48,7 @@ static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
 /// The logical shape of the scales of `elements`.
 static SmallVector<int64_t> getScaleShape(const Named &elements,
                                           int64_t blockSize) {
-  SmallVector<int64_t> shape(elements.type().getShape());
+  SmallVector<int64_t> shape(elements.shape());
   if (!ShapedType::isDynamic(shape.back()))
     shape.back() /= blockSize;
   return shape;
@@ -71,6 +71,31 @@ static LogicalResult verifyLayout(MatmulOpInterface op, const Named &scales,
   return verifyScaleLayout(op, scales, elements.rank(), ragged, groups);
 }
 
+/// B by its logical shape, once the ranks of the others are known.
+static Named getLogicalB(MatmulOpInterface op) {
+  return {op.getB(), "b", llvm::to_vector<0>(getLogicalShapeOfB(op))};
+}
+
+/// Threads that dequantize weights read them packed; where A has scales too,
+/// the tensor core may take B as it is.
+static LogicalResult verifyPackedB(MatmulOpInterface op, const Named &b) {
+  if (!hasPackedB(op))
+    return success();
+  if (op.getAScales())
+    return errorAt(op, b)
+           << "expected b that is not packed with a_scales, found " << b.type()
+           << ": leave out mx.pack_weights, or give a as bf16 or f16";
+  return b.type().getRank() == b.rank() ? success()
+                                        : verifyPackedShape(op, b, b.shape());
+}
+
+/// B has no encoding but that of packed weights, or of groups.
+static LogicalResult verifyEncodingOfB(MatmulOpInterface op, const Named &b,
+                                       RaggedKind ragged, int64_t groups) {
+  return hasPackedB(op) ? success()
+                        : verifyElementEncoding(op, b, ragged, groups);
+}
+
 LogicalResult MatmulOp::verify() {
   // matmul C1
   if (failed(verifyForm(*this)))
@@ -78,15 +103,20 @@ LogicalResult MatmulOp::verify() {
   // matmul C2
   if (failed(verifyOneOut(*this, getOuts())))
     return failure();
-  Named a{getA(), "a"}, b{getB(), "b"}, out{getOuts()[0], "outs"};
+  Named a{getA(), "a"}, out{getOuts()[0], "outs"};
   Named sa{getAScales(), "a_scales"}, sb{getBScales(), "b_scales"};
   int64_t rank = a.rank();
   // matmul C3
-  if (failed(verifyMinRank(*this, a)) || failed(verifyRank(*this, b, rank)) ||
-      failed(verifyRank(*this, out, rank)))
+  if (failed(verifyMinRank(*this, a)) || failed(verifyRank(*this, out, rank)))
+    return failure();
+  Named b = getLogicalB(*this);
+  if (failed(verifyRank(*this, b, rank)))
     return failure();
   // matmul C14
   if (failed(verifyScalesOfA(*this, a)))
+    return failure();
+  // matmul C15
+  if (failed(verifyPackedB(*this, b)))
     return failure();
   // matmul C4
   if (failed(verifyOperandTypes(*this, a, b)))
@@ -118,7 +148,7 @@ LogicalResult MatmulOp::verify() {
     return failure();
   // matmul C11
   if (failed(verifyNoEncoding(*this, a)) ||
-      failed(verifyNoEncoding(*this, b)) ||
+      failed(verifyEncodingOfB(*this, b, RaggedKind::None, 0)) ||
       failed(verifyNoEncoding(*this, out)))
     return failure();
   // matmul C12
@@ -217,13 +247,15 @@ LogicalResult GroupedMatmulOp::verify() {
   if (getMasked() && getRagged() != RaggedKind::Rows)
     return emitOpError("expected masked with ragged = rows only, found it with "
                        "reduction");
-  Named a{getA(), "a"}, b{getB(), "b"}, out{getOuts()[0], "outs"};
+  Named a{getA(), "a"}, out{getOuts()[0], "outs"};
   Named sa{getAScales(), "a_scales"}, sb{getBScales(), "b_scales"};
   bool rows = getRagged() == RaggedKind::Rows;
   // grouped_matmul C4
   if (failed(verifyRank(*this, a, getMasked() ? 3 : 2)) ||
-      failed(verifyRank(*this, b, rows ? 3 : 2)) ||
       failed(verifyRank(*this, out, rows && !getMasked() ? 2 : 3)))
+    return failure();
+  Named b = getLogicalB(*this);
+  if (failed(verifyRank(*this, b, rows ? 3 : 2)))
     return failure();
   // grouped_matmul C20
   if (failed(verifyScalesOfA(*this, a)))
@@ -231,6 +263,9 @@ LogicalResult GroupedMatmulOp::verify() {
   if (!getAScales() && !rows)
     return emitOpError("expected ragged = rows with a of bf16 or f16, found "
                        "reduction: quantize both operands");
+  // grouped_matmul C21
+  if (failed(verifyPackedB(*this, b)))
+    return failure();
   // grouped_matmul C5
   if (failed(verifyOperandTypes(*this, a, b)))
     return failure();
@@ -275,7 +310,7 @@ LogicalResult GroupedMatmulOp::verify() {
     return failure();
   // grouped_matmul C12
   if (failed(verifyElementEncoding(*this, a, raggedA, groups)) ||
-      failed(verifyElementEncoding(*this, b, raggedB, groups)) ||
+      failed(verifyEncodingOfB(*this, b, raggedB, groups)) ||
       failed(verifyNoEncoding(*this, out)))
     return failure();
   // grouped_matmul C13

@@ -81,6 +81,7 @@ MX_DEFINE_INTERFACES(QuantizeOp, false,
 MX_DEFINE_INTERFACES(AmaxOp, false, Value())
 MX_DEFINE_INTERFACES(DequantizeOp, false, getOffsets())
 MX_DEFINE_INTERFACES(RelayoutOp, false, getOffsets())
+MX_DEFINE_INTERFACES(PackWeightsOp, false, Value())
 MX_DEFINE_INTERFACES(MatmulOp, readsOuts(), Value())
 MX_DEFINE_INTERFACES(GroupedMatmulOp, readsOuts(), getOffsets())
 MX_DEFINE_INTERFACES(CombineOp, true, getRows())
@@ -88,6 +89,36 @@ MX_DEFINE_INTERFACES(CombineOp, true, getRows())
 
 int64_t mx::getBlockSizeOf(Type scaleType) {
   return isa<Float8E4M3FNType>(scaleType) ? 16 : 32;
+}
+
+/// Each group of rows has a matrix of its own.
+static int64_t getLogicalRankOfB(MatmulOpInterface op) {
+  switch (op.getRaggedOrNone()) {
+  case RaggedKind::None:
+    return cast<ShapedType>(op.getA().getType()).getRank();
+  case RaggedKind::Rows:
+    return 3;
+  case RaggedKind::Reduction:
+    return 2;
+  }
+  llvm_unreachable("a kind of groups without matrices");
+}
+
+bool mx::hasPackedB(MatmulOpInterface op) {
+  return isPacked(cast<ShapedType>(op.getB().getType()), getLogicalRankOfB(op));
+}
+
+SmallVector<int64_t> mx::getLogicalShapeOfB(MatmulOpInterface op) {
+  auto b = cast<ShapedType>(op.getB().getType());
+  int64_t rank = getLogicalRankOfB(op);
+  if (b.getRank() != rank + kWeightTileRank)
+    return SmallVector<int64_t>(b.getShape());
+  SmallVector<int64_t> shape(b.getShape().take_front(rank - 2));
+  int64_t n =
+      cast<ShapedType>(op.getResultTensor().getType()).getShape().back();
+  shape.push_back(ShapedType::isDynamic(n) ? n : n * op.getNumB());
+  shape.push_back(cast<ShapedType>(op.getA().getType()).getShape().back());
+  return shape;
 }
 
 SmallVector<QuantizeSource> QuantizeOp::getSources() {

@@ -194,6 +194,40 @@ LogicalResult RelayoutOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// PackWeights
+//===----------------------------------------------------------------------===//
+
+LogicalResult PackWeightsOp::verify() {
+  // pack_weights C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // pack_weights C2
+  if (failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  Named in{getInput(), "input"}, out{getOuts()[0], "outs"};
+  // pack_weights C3
+  if (failed(verifyMinRank(*this, in)))
+    return failure();
+  // pack_weights C4
+  if (in.elementType() != out.elementType())
+    return errorAt(*this, out)
+           << "expected outs of type " << in.elementType()
+           << " like the input, found " << out.elementType();
+  // pack_weights C5
+  if (failed(verifyNoEncoding(*this, in)))
+    return failure();
+  // pack_weights C6
+  if (out.rank() == in.rank() + kWeightTileRank)
+    return verifyPackedShape(*this, out, in.shape());
+  if (out.rank() != in.rank() || !isPacked(out.type(), in.rank()))
+    return errorAt(*this, out)
+           << "expected outs of rank " << in.rank()
+           << " with a #mx.weight_layout encoding or, materialized, of rank "
+           << in.rank() + kWeightTileRank << ", found " << out.type();
+  return verifyShape(*this, out, in.shape());
+}
+
+//===----------------------------------------------------------------------===//
 // Combine
 //===----------------------------------------------------------------------===//
 

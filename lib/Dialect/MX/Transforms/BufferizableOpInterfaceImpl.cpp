@@ -88,6 +88,7 @@ void mx::registerBufferizableOpInterfaceExternalModels(
     AmaxOp::attachInterface<MXOpInterface<AmaxOp>>(*context);
     DequantizeOp::attachInterface<MXOpInterface<DequantizeOp>>(*context);
     RelayoutOp::attachInterface<MXOpInterface<RelayoutOp>>(*context);
+    PackWeightsOp::attachInterface<MXOpInterface<PackWeightsOp>>(*context);
     MatmulOp::attachInterface<MXOpInterface<MatmulOp>>(*context);
     GroupedMatmulOp::attachInterface<MXOpInterface<GroupedMatmulOp>>(*context);
     CombineOp::attachInterface<MXOpInterface<CombineOp>>(*context);

@@ -3,7 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The physical tensor of tiled scales no longer tells how many rows and blocks
-// there are; the elements that an operation pairs them with do.
+// there are; the elements that an operation pairs them with do. In the same way
+// what packed weights are packed from, or multiplied by, tells their size.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +18,29 @@ using namespace mlir;
 using namespace mx;
 
 namespace {
-/// A size: a value, or a dimension of another tensor, divided by a constant.
+/// A size: a value, or a dimension of another tensor, multiplied or divided by
+/// a constant.
 struct SizeSource {
   Value value;
   Value tensor;
   int64_t dim = 0;
   int64_t divisor = 1;
+  int64_t factor = 1;
 };
 } // namespace
+
+static bool hasWeightLayout(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return isa_and_present<WeightLayoutAttr>(type.getEncoding());
+}
+
+/// The rows of packed weights are columns of the result, and their columns are
+/// those of the left operand.
+static SizeSource getSizeFromProduct(MatmulOpInterface op, bool isRow) {
+  Value tensor = isRow ? op.getResultTensor() : op.getA();
+  int64_t last = cast<RankedTensorType>(tensor.getType()).getRank() - 1;
+  return SizeSource{Value(), tensor, last, 1, isRow ? op.getNumB() : 1};
+}
 
 /// The elements that `use` pairs a scale tensor with, and the block size; none
 /// for other operands.
@@ -59,6 +75,8 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
                                                  : relayout.getInput();
     if (&relayout.getOutsMutable()[0] == &use || is(relayout.getInputMutable()))
       return {other, 0};
+  } else if (auto pack = dyn_cast<PackWeightsOp>(op)) {
+    return {pack.getInput(), 0};
   }
   return {};
 }
@@ -70,7 +88,7 @@ static std::optional<SizeSource> findSize(Value scales, int64_t dim,
                                           const DominanceInfo &dominance,
                                           unsigned depth = 0) {
   auto type = cast<RankedTensorType>(scales.getType());
-  // The physical shape of all but sf_128x4's rows and blocks is the logical
+  // The physical shape of all but the rows and columns of tiles is the logical
   // one.
   if (depth > 0 && (!hasMXEncoding(type) || !type.isDynamicDim(dim)) &&
       dominance.properlyDominates(scales, user))
@@ -79,16 +97,30 @@ static std::optional<SizeSource> findSize(Value scales, int64_t dim,
     return std::nullopt;
 
   auto fromElements = [&](OpOperand &use) -> std::optional<SizeSource> {
+    auto product = dyn_cast<MatmulOpInterface>(use.getOwner());
+    if (product && hasWeightLayout(scales)) {
+      SizeSource source =
+          getSizeFromProduct(product, dim == type.getRank() - 2);
+      if (dominance.properlyDominates(source.tensor, user))
+        return source;
+      return std::nullopt;
+    }
     auto [other, blockSize] = getElements(use);
     if (!other || !dominance.properlyDominates(other, user))
       return std::nullopt;
+    int64_t divisor = dim == type.getRank() - 1 ? blockSize : 1;
+    if (blockSize != 0 && hasWeightLayout(other)) {
+      auto source = findSize(other, dim, user, dominance, depth + 1);
+      if (source)
+        source->divisor = divisor;
+      return source;
+    }
     if (blockSize == 0) { // a relayout: the same scales
       if (cast<ShapedType>(other.getType()).getRank() != type.getRank())
         return std::nullopt;
       return findSize(other, dim, user, dominance, depth + 1);
     }
-    return SizeSource{Value(), other, dim,
-                      dim == type.getRank() - 1 ? blockSize : 1};
+    return SizeSource{Value(), other, dim, divisor};
   };
   if (Operation *producer = scales.getDefiningOp()) {
     if (auto empty = dyn_cast<tensor::EmptyOp>(producer))
@@ -131,8 +163,7 @@ LogicalResult mx::detail::resolveSizes(ModuleOp module) {
       size = arith::ConstantIndexOp::create(builder, op.getLoc(),
                                             type.getDimSize(*dim));
     } else {
-      RankedTensorType physical = getMaterializedType(type);
-      if (physical.getRank() == type.getRank() || *dim < type.getRank() - 2)
+      if (!hasTiledLayout(type) || *dim < type.getRank() - 2)
         continue; // the physical tensor has this dimension too
       std::optional<SizeSource> source =
           findSize(op.getSource(), *dim, op, dominance);
@@ -143,8 +174,12 @@ LogicalResult mx::detail::resolveSizes(ModuleOp module) {
                << ", found none";
       size = source->value;
       if (!size)
-        size = tensor::DimOp::create(builder, op.getLoc(), source->tensor,
-                                     source->dim);
+        size = builder.createOrFold<tensor::DimOp>(op.getLoc(), source->tensor,
+                                                   source->dim);
+      if (source->factor != 1)
+        size = arith::MulIOp::create(builder, op.getLoc(), size,
+                                     arith::ConstantIndexOp::create(
+                                         builder, op.getLoc(), source->factor));
       if (source->divisor != 1)
         size =
             arith::DivUIOp::create(builder, op.getLoc(), size,

@@ -13,8 +13,9 @@
 
 namespace mx::detail {
 
-/// Replaces tensor.dim of the rows and blocks of sf_128x4 tensors, which their
-/// physical tensors no longer tell.
+/// Replaces tensor.dim of the rows and blocks of sf_128x4 tensors, and of the
+/// rows and columns of packed weights, which their physical tensors no longer
+/// tell.
 llvm::LogicalResult resolveSizes(mlir::ModuleOp module);
 
 } // namespace mx::detail

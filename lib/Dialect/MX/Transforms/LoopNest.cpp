@@ -128,6 +128,15 @@ LoopNest mx::tiling::getLoopNest(RelayoutOp op) {
   return nest;
 }
 
+LoopNest mx::tiling::getLoopNest(PackWeightsOp op) {
+  int64_t batch = op.getInput().getType().getRank() - 2;
+  LoopNest nest = makeNest(batch, {"rows", "columns"});
+  SmallVector<int64_t> loops = withBatch(batch, {batch, batch + 1});
+  nest.add(op.getInputMutable(), loops);
+  nest.addWeights(op.getOutsMutable()[0], loops);
+  return nest;
+}
+
 template <typename OpTy>
 static void addReduction(LoopNest &nest, OpTy op, int64_t loop) {
   nest.reduction = loop;
@@ -147,7 +156,7 @@ LoopNest mx::tiling::getLoopNest(MatmulOp op) {
   nest.add(op.getAMutable(), withBatch(batch, {m, k}));
   for (OpOperand &scales : op.getAScalesMutable())
     nest.addScales(scales, withBatch(batch, {m, k}), op.getBlockSize());
-  nest.add(op.getBMutable(), withBatch(batch, {n, k}));
+  nest.addWeights(op.getBMutable(), withBatch(batch, {n, k}));
   nest.addScales(op.getBScalesMutable(), withBatch(batch, {n, k}),
                  op.getBlockSize());
   nest.add(op.getOutsMutable()[0], withBatch(batch, {m, n}));
@@ -174,7 +183,7 @@ LoopNest mx::tiling::getLoopNest(GroupedMatmulOp op) {
   if (hasForm)
     nest.whole.append({{n, kFormReason}, {k, kFormReason}});
   nest.add(op.getAMutable(), a);
-  nest.add(op.getBMutable(), b);
+  nest.addWeights(op.getBMutable(), b);
   nest.add(op.getOutsMutable()[0], c);
   // The ragged loop stays whole, and so the dimension of ragged scales, which
   // has another number of tiles than the elements suggest.

@@ -4,7 +4,7 @@
 //
 // Each dimension of an operand follows one loop of its operation, divided by a
 // constant: 1 for elements, the block size for scales, 128 rows or 4 blocks for
-// tiles of scales.
+// tiles of scales, 64 for tiles of packed weights.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Support/WeightLayout.h"
 
 namespace mx::tiling {
 
@@ -63,6 +64,18 @@ struct LoopNest {
     operands.push_back(std::move(map));
   }
 
+  /// Weights whose dimensions walk along `loops`, in rows or packed.
+  void addWeights(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops) {
+    add(operand, loops);
+    auto type = mlir::cast<mlir::ShapedType>(operand.get().getType());
+    if (type.getRank() == static_cast<int64_t>(loops.size()))
+      return;
+    llvm::SmallVector<DimMap> &dims = operands.back().dims;
+    dims[loops.size() - 2].factor = kWeightTileRows;
+    dims[loops.size() - 1].factor = kWeightTileColumns;
+    dims.append(kWeightTileRank, DimMap{});
+  }
+
   const OperandMap *find(mlir::OpOperand &operand) const {
     for (const OperandMap &map : operands)
       if (map.operand == &operand)
@@ -87,6 +100,7 @@ LoopNest getLoopNest(QuantizeOp op);
 LoopNest getLoopNest(AmaxOp op);
 LoopNest getLoopNest(DequantizeOp op);
 LoopNest getLoopNest(RelayoutOp op);
+LoopNest getLoopNest(PackWeightsOp op);
 LoopNest getLoopNest(MatmulOp op);
 LoopNest getLoopNest(GroupedMatmulOp op);
 

@@ -21,6 +21,7 @@
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Support/WeightLayout.h"
 #include "llvm/ADT/Statistic.h"
 
 using namespace mlir;
@@ -143,6 +144,13 @@ struct ConvertMXOp final : ConversionPattern {
   }
 };
 
+/// The rows and columns of a tile of a layout.
+std::pair<int64_t, int64_t> getTileShape(RankedTensorType type) {
+  if (isa_and_present<WeightLayoutAttr>(type.getEncoding()))
+    return {kWeightTileRows, kWeightTileColumns};
+  return {kScaleTileRows, kScaleTileBlocks};
+}
+
 /// tensor.empty of an encoded type: sizes in tiles.
 struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -157,6 +165,7 @@ struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
       return rewriter.notifyMatchFailure(op, "has no layout");
     auto layout = ScaleLayoutAttr::get(type);
     bool tiled = physical.getRank() != type.getRank();
+    auto [tileRows, tileColumns] = getTileShape(type);
     Location loc = op.getLoc();
     auto constant = [&](int64_t value) {
       return arith::ConstantIndexOp::create(rewriter, loc, value);
@@ -166,16 +175,16 @@ struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
       if (!type.isDynamicDim(i))
         continue;
       Value size = op.getDynamicSize(i);
-      bool isRow = i == type.getRank() - 2, isBlock = i == type.getRank() - 1;
+      bool isRow = i == type.getRank() - 2;
+      bool isColumn = i == type.getRank() - 1;
       if (tiled && isRow && layout.getRagged() == RaggedKind::Rows) {
-        Value whole = arith::DivUIOp::create(rewriter, loc, size,
-                                             constant(kScaleTileRows));
+        Value whole =
+            arith::DivUIOp::create(rewriter, loc, size, constant(tileRows));
         size = arith::AddIOp::create(rewriter, loc, whole,
                                      constant(layout.getGroups()));
-      } else if (tiled && (isRow || isBlock)) {
+      } else if (tiled && (isRow || isColumn)) {
         size = arith::CeilDivUIOp::create(
-            rewriter, loc, size,
-            constant(isRow ? kScaleTileRows : kScaleTileBlocks));
+            rewriter, loc, size, constant(isRow ? tileRows : tileColumns));
       }
       sizes.push_back(size);
     }

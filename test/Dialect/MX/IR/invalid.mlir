@@ -31,6 +31,18 @@ func.func private @scale_layout_c5(tensor<128x4xf32, #mx.scale_layout<sf_128x4>>
 func.func private @scale_layout_syntax(tensor<128x4xf8E8M0FNU, #mx.scale_layout<swizzled>>)
 
 // -----
+// expected-error @below {{expected a tensor of weights of rank 2 or more, found rank 1}}
+func.func private @weight_layout_c1(tensor<128xf8E4M3FN, #mx.weight_layout<fragment_64x64>>)
+
+// -----
+// expected-error @below {{expected weights of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN, found 'i8'}}
+func.func private @weight_layout_c2(tensor<128x64xi8, #mx.weight_layout<fragment_64x64>>)
+
+// -----
+// expected-error @below {{expected one of [fragment_64x64] for physical layout of a matrix of weights, got: rows}}
+func.func private @weight_layout_syntax(tensor<128x64xf8E4M3FN, #mx.weight_layout<rows>>)
+
+// -----
 // expected-error @below {{expected 1 to 2147483648 groups, found 0}}
 func.func private @ragged_c1(tensor<64x128xf8E4M3FN, #mx.ragged<groups = 0, align = 128>>)
 
@@ -1038,6 +1050,91 @@ func.func @relayout_c10_groups(%i: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_
 }
 
 // -----
+func.func @pack_weights_input_type(%i: tensor<100x200xi8>, %o0: tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) {
+  // expected-error @below {{'mx.pack_weights' op operand #0 must be ranked tensor or memref of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements, but got 'tensor<100x200xi8>'}}
+  %r = mx.pack_weights ins(%i : tensor<100x200xi8>) outs(%o0 : tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) -> tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+  return
+}
+
+// -----
+func.func @pack_weights_c1(%i: memref<100x200xf4E2M1FN>, %o0: tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) {
+  // expected-error @below {{'mx.pack_weights' op expected all tensors or all memrefs, found 'memref<100x200xf4E2M1FN>' and 'tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>'}}
+  %r = mx.pack_weights ins(%i : memref<100x200xf4E2M1FN>) outs(%o0 : tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) -> tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+  return
+}
+
+// -----
+func.func @pack_weights_c2(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>, %o1: tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) {
+  // expected-error @below {{'mx.pack_weights' op expected 1 outs, found 2}}
+  %r:2 = mx.pack_weights ins(%i : tensor<100x200xf4E2M1FN>) outs(%o0, %o1 : tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>, tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) -> tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>, tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @pack_weights_c3(%i: tensor<200xf4E2M1FN>, %o0: tensor<2x4x128x32xf4E2M1FN>) {
+  // expected-error @below {{'mx.pack_weights' op expected input of rank 2 or more, found rank 1}}
+  %r = mx.pack_weights ins(%i : tensor<200xf4E2M1FN>) outs(%o0 : tensor<2x4x128x32xf4E2M1FN>) -> tensor<2x4x128x32xf4E2M1FN>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @pack_weights_c4(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<100x200xf8E4M3FN, #mx.weight_layout<fragment_64x64>>) {
+  // expected-error @below {{'mx.pack_weights' op expected outs of type 'f4E2M1FN' like the input, found 'f8E4M3FN'}}
+  %r = mx.pack_weights ins(%i : tensor<100x200xf4E2M1FN>) outs(%o0 : tensor<100x200xf8E4M3FN, #mx.weight_layout<fragment_64x64>>) -> tensor<100x200xf8E4M3FN, #mx.weight_layout<fragment_64x64>>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @pack_weights_c5(%i: tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>, %o0: tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) {
+  // expected-error @below {{'mx.pack_weights' op expected input without encoding, found #mx.weight_layout<fragment_64x64>}}
+  %r = mx.pack_weights ins(%i : tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) outs(%o0 : tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) -> tensor<100x200xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @pack_weights_c6(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<100x200xf4E2M1FN>) {
+  // expected-error @below {{'mx.pack_weights' op expected outs of rank 2 with a #mx.weight_layout encoding or, materialized, of rank 4, found 'tensor<100x200xf4E2M1FN>'}}
+  %r = mx.pack_weights ins(%i : tensor<100x200xf4E2M1FN>) outs(%o0 : tensor<100x200xf4E2M1FN>) -> tensor<100x200xf4E2M1FN>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @pack_weights_c6_rank(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<2x4x4096xf4E2M1FN>) {
+  // expected-error @below {{'mx.pack_weights' op expected outs of rank 2 with a #mx.weight_layout encoding or, materialized, of rank 4, found 'tensor<2x4x4096xf4E2M1FN>'}}
+  %r = mx.pack_weights ins(%i : tensor<100x200xf4E2M1FN>) outs(%o0 : tensor<2x4x4096xf4E2M1FN>) -> tensor<2x4x4096xf4E2M1FN>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @pack_weights_c6_logical(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<100x192xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) {
+  // expected-error @below {{'mx.pack_weights' op expected dimension 1 of outs to be 200, found 192}}
+  %r = mx.pack_weights ins(%i : tensor<100x200xf4E2M1FN>) outs(%o0 : tensor<100x192xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) -> tensor<100x192xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @pack_weights_c6_tiles(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<2x3x128x32xf4E2M1FN>) {
+  // expected-error @below {{'mx.pack_weights' op expected dimension 1 of outs to be 4, found 3}}
+  %r = mx.pack_weights ins(%i : tensor<100x200xf4E2M1FN>) outs(%o0 : tensor<2x3x128x32xf4E2M1FN>) -> tensor<2x3x128x32xf4E2M1FN>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @pack_weights_c6_encoding(%i: tensor<100x200xf4E2M1FN>, %o0: tensor<2x4x128x32xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) {
+  // expected-error @below {{'mx.pack_weights' op expected outs without encoding, found #mx.weight_layout<fragment_64x64>}}
+  %r = mx.pack_weights ins(%i : tensor<100x200xf4E2M1FN>) outs(%o0 : tensor<2x4x128x32xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) -> tensor<2x4x128x32xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+  return
+}
+
+// -----
 func.func @matmul_input_type(%a: tensor<256x512xi8>, %sa: tensor<256x16xf8E8M0FNU>, %b: tensor<128x512xf8E4M3FN>, %sb: tensor<128x16xf8E8M0FNU>, %o0: tensor<256x128xbf16>) {
   // expected-error @below {{'mx.matmul' op operand #0 must be ranked tensor or memref of f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements, or bf16 or f16, but got 'tensor<256x512xi8>'}}
   %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<256x512xi8>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>) outs(%o0 : tensor<256x128xbf16>) -> tensor<256x128xbf16>
@@ -1549,6 +1646,70 @@ func.func @grouped_matmul_c20(%a: tensor<300x64xf8E4M3FN>, %b: tensor<4x48x64xf8
 func.func @grouped_matmul_c20_reduction(%a: tensor<64x896xbf16>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>) {
   // expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with a of bf16 or f16, found reduction: quantize both operands}}
   %r = mx.grouped_matmul ragged = reduction ins(%a, %b, %sb : tensor<64x896xbf16>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c15(%a: tensor<64x64xf8E4M3FN>, %sa: tensor<64x2xf8E8M0FNU>, %b: tensor<48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected b that is not packed with a_scales, found 'tensor<48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>': leave out mx.pack_weights, or give a as bf16 or f16}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c15_materialized(%a: tensor<64x64xf8E4M3FN>, %sa: tensor<64x2xf8E8M0FNU>, %b: tensor<1x1x128x32xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected b that is not packed with a_scales, found 'tensor<1x1x128x32xf8E4M3FN>': leave out mx.pack_weights, or give a as bf16 or f16}}
+  %r = mx.matmul ins(%a, %sa, %b, %sb : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<1x1x128x32xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c15_tiles(%a: tensor<64x64xbf16>, %b: tensor<1x2x128x32xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 1 of b to be 1, found 2}}
+  %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<1x2x128x32xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c15_order(%a: tensor<64x64xbf16>, %b: tensor<1x1x32x128xf8E4M3FN>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 2 of b to be 128, found 32}}
+  %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<1x1x32x128xf8E4M3FN>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c15_encoding(%a: tensor<64x64xbf16>, %b: tensor<1x1x128x32xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected b without encoding, found #mx.weight_layout<fragment_64x64>}}
+  %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<1x1x128x32xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @matmul_c8_packed(%a: tensor<64x64xbf16>, %b: tensor<40x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected dimension 1 of outs to be 40, found 48}}
+  %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<40x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @grouped_matmul_c21(%a: tensor<300x64xf8E4M3FN>, %sa: tensor<300x2xf8E8M0FNU>, %b: tensor<4x48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected b that is not packed with a_scales, found 'tensor<4x48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>': leave out mx.pack_weights, or give a as bf16 or f16}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %sa, %b, %sb : tensor<300x64xf8E4M3FN>, tensor<300x2xf8E8M0FNU>, tensor<4x48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) -> tensor<300x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @grouped_matmul_c21_tiles(%a: tensor<300x64xbf16>, %b: tensor<4x1x2x128x32xf8E4M3FN>, %sb: tensor<4x48x2xf8E8M0FNU>, %o0: tensor<300x48xf32>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected dimension 2 of b to be 1, found 2}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %b, %sb : tensor<300x64xbf16>, tensor<4x1x2x128x32xf8E4M3FN>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) -> tensor<300x48xf32>
   return
 }
 

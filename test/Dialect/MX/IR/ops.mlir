@@ -135,6 +135,30 @@ func.func @relayout(%s: tensor<256x16xf8E8M0FNU>,
   return %0 : tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 }
 
+// CHECK-LABEL: func @pack_weights
+// CHECK:         mx.pack_weights ins(%{{[^ ,)]+}} : tensor<128x512xf4E2M1FN>)
+// CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>) -> tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+// CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x512xbf16>, tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>, tensor<128x16xf8E8M0FNU>)
+// CHECK:         mx.pack_weights ins(%{{[^ ,)]+}} : memref<4x100x96xf8E5M2>) outs(%{{[^ ,)]+}} : memref<4x2x2x128x32xf8E5M2>){{$}}
+// CHECK:         mx.grouped_matmul ragged = rows ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : memref<300x96xbf16>, memref<4x2x2x128x32xf8E5M2>, memref<4x100x3xf8E8M0FNU>)
+func.func @pack_weights(%w: tensor<128x512xf4E2M1FN>, %ws: tensor<128x16xf8E8M0FNU>,
+                        %init: tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>,
+                        %x: tensor<?x512xbf16>, %out: tensor<?x128xbf16>,
+                        %e: memref<4x100x96xf8E5M2>, %es: memref<4x100x3xf8E8M0FNU>,
+                        %p: memref<4x2x2x128x32xf8E5M2>, %a: memref<300x96xbf16>,
+                        %o: memref<4xi32>, %c: memref<300x100xf32>) -> tensor<?x128xbf16> {
+  %0 = mx.pack_weights ins(%w : tensor<128x512xf4E2M1FN>)
+      outs(%init : tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
+      -> tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+  %1 = mx.matmul ins(%x, %0, %ws : tensor<?x512xbf16>,
+        tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>, tensor<128x16xf8E8M0FNU>)
+      outs(%out : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+  mx.pack_weights ins(%e : memref<4x100x96xf8E5M2>) outs(%p : memref<4x2x2x128x32xf8E5M2>)
+  mx.grouped_matmul ragged = rows ins(%a, %p, %es : memref<300x96xbf16>, memref<4x2x2x128x32xf8E5M2>,
+        memref<4x100x3xf8E8M0FNU>) offsets(%o : memref<4xi32>) outs(%c : memref<300x100xf32>)
+  return %1 : tensor<?x128xbf16>
+}
+
 // CHECK-LABEL: func @matmul
 // CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>, tensor<128x512xf8E4M3FN>, tensor<128x16xf8E8M0FNU>)
 // CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<256x128xbf16>) -> tensor<256x128xbf16> epilogue {

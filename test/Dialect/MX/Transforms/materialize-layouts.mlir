@@ -259,3 +259,72 @@ func.func @input_scales(%q: tensor<?x64xf4E2M1FN>, %s: tensor<?x4xf8E4M3FN, #til
   %d = tensor.dim %s, %c0 : tensor<?x4xf8E4M3FN, #tiled>
   return %r#0, %d : tensor<?x64xi8>, index
 }
+
+// -----
+
+#packed = #mx.weight_layout<fragment_64x64>
+#tiled = #mx.scale_layout<sf_128x4>
+
+// Packed weights, static and dynamic.
+// CHECK-LABEL: func @pack(
+// CHECK-SAME:      %[[W:[^:]*]]: tensor<4x100x96xf4E2M1FN>) -> tensor<4x2x2x128x32xf4E2M1FN>
+// CHECK:         %[[P:.*]] = tensor.empty() : tensor<4x2x2x128x32xf4E2M1FN>
+// CHECK:         mx.pack_weights ins(%[[W]] : tensor<4x100x96xf4E2M1FN>) outs(%[[P]] : tensor<4x2x2x128x32xf4E2M1FN>) -> tensor<4x2x2x128x32xf4E2M1FN>
+func.func @pack(%w: tensor<4x100x96xf4E2M1FN>) -> tensor<4x100x96xf4E2M1FN, #packed> {
+  %e = tensor.empty() : tensor<4x100x96xf4E2M1FN, #packed>
+  %p = mx.pack_weights ins(%w : tensor<4x100x96xf4E2M1FN>) outs(%e : tensor<4x100x96xf4E2M1FN, #packed>)
+      -> tensor<4x100x96xf4E2M1FN, #packed>
+  return %p : tensor<4x100x96xf4E2M1FN, #packed>
+}
+
+// CHECK-LABEL: func @empty_of_weights(
+// CHECK-SAME:      %[[N:[^:]*]]: index, %[[K:[^:]*]]: index
+// CHECK-DAG:     %[[TN:.*]] = arith.ceildivui %[[N]], %[[C64:.*]] : index
+// CHECK-DAG:     %[[TK:.*]] = arith.ceildivui %[[K]], %[[C64K:.*]] : index
+// CHECK-DAG:     %[[C64]] = arith.constant 64
+// CHECK:         tensor.empty(%[[TN]], %[[TK]]) : tensor<?x?x128x32xf8E4M3FN>
+func.func @empty_of_weights(%n: index, %k: index) -> tensor<?x?xf8E4M3FN, #packed> {
+  %0 = tensor.empty(%n, %k) : tensor<?x?xf8E4M3FN, #packed>
+  return %0 : tensor<?x?xf8E4M3FN, #packed>
+}
+
+// What they are packed from tells their sizes ...
+// CHECK-LABEL: func @dim_of_packed(
+// CHECK-SAME:      %[[W:[^:]*]]: tensor<?x?xf8E4M3FN>
+// CHECK:         %[[K:.*]] = tensor.dim %[[W]], %{{.*}} : tensor<?x?xf8E4M3FN>
+// CHECK-NEXT:    return %[[K]]
+func.func @dim_of_packed(%w: tensor<?x?xf8E4M3FN>, %e: tensor<?x?xf8E4M3FN, #packed>) -> index {
+  %c1 = arith.constant 1 : index
+  %p = mx.pack_weights ins(%w : tensor<?x?xf8E4M3FN>) outs(%e : tensor<?x?xf8E4M3FN, #packed>)
+      -> tensor<?x?xf8E4M3FN, #packed>
+  %k = tensor.dim %p, %c1 : tensor<?x?xf8E4M3FN, #packed>
+  return %k : index
+}
+
+// ... or the product that they are an operand of, and so do they those of their
+// scales.
+// CHECK-LABEL: func @dim_of_operand(
+// CHECK-SAME:      %[[X:[^:]*]]: tensor<?x?xbf16>, %{{[^:]*}}: tensor<4x?x?x128x32xf8E4M3FN>, %{{[^:]*}}: tensor<4x?x?x32x4x4xf8E8M0FNU>, %[[Y:[^:]*]]: tensor<?x?xf32>
+// CHECK:         %[[COLUMNS:.*]] = tensor.dim %[[Y]], %{{.*}} : tensor<?x?xf32>
+// CHECK:         %[[N:.*]] = arith.muli %[[COLUMNS]], %{{.*}} : index
+// CHECK:         %[[K:.*]] = tensor.dim %[[X]], %{{.*}} : tensor<?x?xbf16>
+// CHECK:         %[[SAME:.*]] = tensor.dim %[[X]], %{{.*}} : tensor<?x?xbf16>
+// CHECK:         %[[BLOCKS:.*]] = arith.divui %[[SAME]], %{{.*}} : index
+// CHECK:         return %[[N]], %[[K]], %[[BLOCKS]]
+func.func @dim_of_operand(%x: tensor<?x?xbf16>, %w: tensor<4x?x?xf8E4M3FN, #packed>,
+                          %s: tensor<4x?x?xf8E8M0FNU, #tiled>, %y: tensor<?x?xf32>,
+                          %o: tensor<4xi32>) -> (index, index, index, tensor<?x?xf32>) {
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %w, %c1 : tensor<4x?x?xf8E4M3FN, #packed>
+  %k = tensor.dim %w, %c2 : tensor<4x?x?xf8E4M3FN, #packed>
+  %blocks = tensor.dim %s, %c2 : tensor<4x?x?xf8E8M0FNU, #tiled>
+  %r = mx.grouped_matmul ragged = rows ins(%x, %w, %s : tensor<?x?xbf16>, tensor<4x?x?xf8E4M3FN, #packed>,
+          tensor<4x?x?xf8E8M0FNU, #tiled>) offsets(%o : tensor<4xi32>) outs(%y : tensor<?x?xf32>) num_b = 2
+      -> tensor<?x?xf32> epilogue {
+      ^bb0(%a: f32, %b: f32, %row: index, %col: index):
+        %v = arith.mulf %a, %b : f32
+        mx.yield %v : f32
+      }
+  return %n, %k, %blocks, %r : index, index, index, tensor<?x?xf32>
+}

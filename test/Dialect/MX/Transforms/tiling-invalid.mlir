@@ -135,6 +135,26 @@ module attributes {transform.with_named_sequence} {
 
 // -----
 
+// A tile of packed weights has 64 rows.
+func.func @packed(%w: tensor<192x96xf8E4M3FN>, %init: tensor<3x2x128x32xf8E4M3FN>) -> tensor<3x2x128x32xf8E4M3FN> {
+  // expected-error @below {{'mx.pack_weights' op expected tiles of rows in multiples of 64, found 32}}
+  // expected-error @below {{to tile operation}}
+  // expected-error @below {{failed to generate tiling loops}}
+  %0 = mx.pack_weights ins(%w : tensor<192x96xf8E4M3FN>) outs(%init : tensor<3x2x128x32xf8E4M3FN>)
+      -> tensor<3x2x128x32xf8E4M3FN>
+  return %0 : tensor<3x2x128x32xf8E4M3FN>
+}
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%root: !transform.any_op {transform.readonly}) {
+    %op = transform.structured.match ops{["mx.pack_weights"]} in %root : (!transform.any_op) -> !transform.any_op
+    %tiled, %loop = transform.structured.tile_using_for %op tile_sizes [32]
+        : (!transform.any_op) -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
+
+// -----
+
 // A slice of an encoded tensor has no meaning.
 func.func @encoded(%a: tensor<256x512xf8E4M3FN>, %sa: tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %b: tensor<96x512xf8E4M3FN>,
     %sb: tensor<96x16xf8E8M0FNU>, %init: tensor<256x96xf32>) -> tensor<256x96xf32> {

@@ -59,6 +59,17 @@ struct QuantizeOut {
 
 #include "mx/Dialect/MX/IR/MXInterfaces.h.inc"
 
+namespace mx {
+
+/// Whether the right operand of a product is packed weights, in either form.
+bool hasPackedB(MatmulOpInterface op);
+
+/// Its logical shape, `[b...] x N x K`: of materialized packed weights what the
+/// result and the left operand tell.
+llvm::SmallVector<int64_t> getLogicalShapeOfB(MatmulOpInterface op);
+
+} // namespace mx
+
 #define GET_OP_CLASSES
 #include "mx/Dialect/MX/IR/MXOps.h.inc"
 

@@ -22,7 +22,8 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     accumulator is rounded to the element type of `outs`.
 
     Without `a_scales` A is bf16 or f16 and multiplied as it is: activations
-    with quantized weights B.
+    with quantized weights B. These may be packed by `mx.pack_weights`, in the
+    type's encoding or materialized; results are the same.
 
     Example:
 

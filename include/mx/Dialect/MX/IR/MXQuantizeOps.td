@@ -360,4 +360,31 @@ def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
 }
 
+def MX_PackWeightsOp : MX_StructuredOp<"pack_weights", []> {
+  let summary = "write weights in the order in which threads hold them";
+  let description = [{
+    The same elements in the layout of `outs`, `#mx.weight_layout`: the `N x K`
+    weights of a product, or a batch of them, ahead of time, once for all
+    products that read them. `mx.matmul` and `mx.grouped_matmul` take them as B,
+    if A has no scales; the scales of B stay as they are. Padding of the layout
+    is written as 0.
+
+    Example:
+
+    ```mlir
+    %p = mx.pack_weights ins(%w : tensor<128x512xf4E2M1FN>)
+        outs(%init : tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>)
+        -> tensor<128x512xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+    ```
+  }];
+  let arguments = (ins MX_FloatElementTensorOrMemRef:$input,
+                       Variadic<MX_FloatElementTensorOrMemRef>:$outs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $input `:` type($input) `)`
+    `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
+  }];
+  let hasCanonicalizer = 1;
+}
+
 #endif // MX_DIALECT_MX_IR_MXQUANTIZEOPS_TD

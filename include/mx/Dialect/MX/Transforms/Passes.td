@@ -41,8 +41,8 @@ def MXDefineArith : Pass<"mx-define-arith"> {
 def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
   let summary = "Turn layout encodings into explicit physical tensors";
   let description = [{
-    Replaces every tensor that has a `#mx.scale_layout` or `#mx.ragged`
-    encoding by the physical tensor that the encoding describes, everywhere:
+    Replaces every tensor that has a `#mx.scale_layout`, `#mx.weight_layout` or
+    `#mx.ragged` encoding by the physical tensor that the encoding describes, everywhere:
     functions, calls, `scf.for`, `scf.if`, `scf.while`, `arith.select`,
     `tensor.empty`, `tensor.dim` and the mx operations.
 
@@ -51,6 +51,7 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
     | `linear`, `#mx.ragged` | `R x C` |
     | `sf_128x4` | `ceil(R/128) x ceil(C/4) x 32 x 4 x 4` |
     | `sf_128x4`, ragged rows of G groups | `(R/128 + G) x ceil(C/4) x 32 x 4 x 4` |
+    | `fragment_64x64` | `ceil(R/64) x ceil(C/64) x 128 x 32` |
 
     It must run before bufferization, which would silently drop encodings and
     create a row-major memref. Any other operation that carries or changes an
@@ -59,7 +60,8 @@ def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
 
     `tensor.dim` still returns the logical size. A dynamic size is taken from
     the `tensor.empty`, or from the elements that belong to the scales in an mx
-    operation; if there is neither, it is an error.
+    operation, or from what packed weights are packed from or multiplied by; if
+    there is neither, it is an error.
 
     Example: with
 

@@ -53,7 +53,9 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
     element that is. Rows or columns have thereby changed places, without an
     instruction: the elements of a reduction may come in any order that both
     operands of a product agree on. Rows may become columns: the sums of B times
-    the transpose of A are those of A times the transpose of B.
+    the transpose of A are those of A times the transpose of B. The
+    matrix may have another shape, as the bytes of packed weights have that are read
+    as they lie.
 
     Examples: the second is of 64 x 16 sums of wgmma.
 

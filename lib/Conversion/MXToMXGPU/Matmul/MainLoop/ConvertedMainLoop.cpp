@@ -9,6 +9,7 @@
 #include "ConvertedMainLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 
 using namespace mlir;
 using namespace mx;
@@ -22,10 +23,12 @@ void ConvertedMainLoop::createRings() {
 void ConvertedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildEpilogue(epilogue, accumulators);
   int64_t warps = getConvertingWarps(product.getBRows());
-  FragmentLayoutAttr rows =
-      getRowsOfThreads(op->getContext(), warps * target::kWarpSize,
-                       product.getBRows(), schedule.getTileK());
-  buildDequantize(warps, rows, rows);
+  auto getLayout =
+      product.problem.isPackedB ? getPackedWeights : getRowsOfThreads;
+  FragmentLayoutAttr layout =
+      getLayout(op->getContext(), warps * target::kWarpSize, product.getBRows(),
+                schedule.getTileK());
+  buildDequantize(warps, layout, layout);
   buildLoad(/*kind=*/2);
   buildMma();
 }

@@ -8,6 +8,7 @@
 
 #include "DequantizedMainLoop.h"
 #include "RegisterSums.h"
+#include "WeightFragments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

@@ -24,7 +24,8 @@ public:
       : DequantizingMainLoop(kernel, work, b),
         layouts(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
                 kernel.product.schedule.getTileK(),
-                kernel.product.problem.hasScalesOfA()) {}
+                kernel.product.problem.hasScalesOfA(),
+                kernel.product.problem.isPackedB) {}
 
   void buildRoles(EpiloguePolicy &epilogue) override;
 

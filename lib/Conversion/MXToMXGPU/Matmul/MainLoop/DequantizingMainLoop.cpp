@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DequantizingMainLoop.h"
+#include "WeightFragments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -20,8 +21,11 @@ using namespace mx::mxgpu;
 void DequantizingMainLoop::addOperands(KernelArguments &signature) {
   signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
                                           "a", getRowsOfBox()));
-  signature.add(Arg::BMap, encodeElements(matrices.b, product.buffers.bInputs,
-                                          "b", b.getBoxRows()));
+  signature.add(Arg::BMap,
+                product.problem.isPackedB
+                    ? b.encodePacked()
+                    : encodeElements(matrices.b, product.buffers.bInputs, "b",
+                                     b.getBoxRows()));
   addScales(signature);
 }
 
@@ -53,12 +57,12 @@ ForEachKOp DequantizingMainLoop::forEachTile(ForEachWorkTileOp unit,
 Value DequantizingMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
                                        StringRef scales, Type element,
                                        FragmentLayoutAttr layout, Value row,
-                                       ForEachKOp step, Value thread) {
+                                       ForEachKOp step, Value thread,
+                                       bool isPacked) {
   int64_t blockSize = product.problem.product.blockSize;
   auto type = FragmentType::get(element, layout);
-  Value zero = body.index(0);
-  Value loaded = LoadFragmentOp::create(body, type, stage.getBuffer(elements),
-                                        zero, zero, thread);
+  Value loaded = loadWeights(body, stage.getBuffer(elements), element, layout,
+                             thread, isPacked);
   // The first block of this step in its tile of scales, and how many exist.
   Value inTile = arith::RemUIOp::create(
       body, step.getK(), body.index(product.problem.getScaleTileK()));
@@ -79,14 +83,16 @@ Value DequantizingMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
       blockSize);
 }
 
-/// The part of a tile of B that a thread has if it writes other rows than it
-/// reads. Eight lanes that access shared memory together then have 8 different
-/// rows of 8, where tiles are read and where they are written, so that the
-/// swizzles give them different banks.
-static Value getPartOfMovedB(KernelBuilder &body) {
+/// The part of a tile of B that this thread has, if it writes other rows than
+/// it reads. Lanes that access shared memory together then have different rows
+/// of 8, where tiles are read and where they are written, so that the swizzles
+/// give them different banks: 8 of 8 lanes, or 4 of the 8 that have rows of
+/// packed weights, half of which the next warp has instead.
+static Value getPartOfMovedB(KernelBuilder &body, bool isPacked) {
   Value thread = ThreadIdOp::create(body);
-  Value pair = arith::AndIOp::create(body, thread, body.index(6));
-  Value moved = body.mul(pair, body.index(4));
+  Value pair =
+      arith::AndIOp::create(body, thread, body.index(isPacked ? 4 : 6));
+  Value moved = body.mul(pair, body.index(isPacked ? 8 : 4));
   return arith::XOrIOp::create(body, thread, moved);
 }
 
@@ -108,13 +114,14 @@ void DequantizingMainLoop::buildDequantize(int64_t warps,
   OpBuilder::InsertionGuard guard(body);
   createRole("dequantize", warps, /*elected=*/false, /*kind=*/1);
   bool isMoved = read != written;
-  Value thread = isMoved ? getPartOfMovedB(body) : Value();
+  bool isPacked = product.problem.isPackedB;
+  Value thread = isMoved ? getPartOfMovedB(body, isPacked) : Value();
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   Value row = getFirstRowOfScales(unit);
   ForEachKOp step = forEachTile(unit);
   auto stage = ConsumerWaitOp::create(body, bInputs);
-  Value operand =
-      dequantize(stage, "b", "sfb", product.problem.b, read, row, step, thread);
+  Value operand = dequantize(stage, "b", "sfb", product.problem.b, read, row,
+                             step, thread, isPacked);
   if (isMoved)
     operand = RelabelFragmentOp::create(
         body, FragmentType::get(body.getBF16Type(), written), operand);

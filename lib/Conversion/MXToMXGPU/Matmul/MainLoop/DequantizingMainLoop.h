@@ -48,7 +48,8 @@ protected:
   mlir::Value dequantize(ConsumerWaitOp stage, llvm::StringRef elements,
                          llvm::StringRef scales, mlir::Type element,
                          FragmentLayoutAttr layout, mlir::Value row,
-                         ForEachKOp step, mlir::Value thread = {});
+                         ForEachKOp step, mlir::Value thread = {},
+                         bool isPacked = false);
 
   mlir::Value inputs, bInputs, operands;
 

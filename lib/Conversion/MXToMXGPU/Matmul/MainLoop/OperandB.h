@@ -20,8 +20,11 @@ public:
 
   /// Columns of the result for `rows` of a matrix of B, after checks.
   virtual mlir::Value getResultColumns(mlir::Value rows) = 0;
-  /// Rows that one box of elements has.
-  virtual int64_t getBoxRows() = 0;
+  /// Rows that one box of elements has: those that lie one below the other, of
+  /// which a stage has `getBRows() / getBoxRows()` times as many.
+  virtual int64_t getBoxRows() { return product.getBRows(); }
+  /// The tensor map of packed weights.
+  mlir::Value encodePacked();
   /// Shape of the box by which a CTA loads scales, of a stage's field "sfb":
   /// tiles of rows and of blocks, and what of a tile of two rows of 256 bytes.
   virtual llvm::SmallVector<int64_t> getScaleBox() = 0;
@@ -45,8 +48,16 @@ protected:
     return schedule.getCtaPair() &&
            product.problem.product.getWay().takesScales;
   }
+  /// Loads the rows of a box from `row` and `k` on to their place among those
+  /// of a stage.
+  void loadRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
+                int64_t place);
 
   WorkPolicy &work;
+
+private:
+  void loadPackedRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
+                      int64_t place);
 };
 
 class WholeB final : public OperandB {
@@ -54,7 +65,6 @@ public:
   WholeB(ProductKernel &kernel, WorkPolicy &work) : OperandB(kernel, work) {}
 
   mlir::Value getResultColumns(mlir::Value rows) override { return rows; }
-  int64_t getBoxRows() override { return product.getBRows(); }
   llvm::SmallVector<int64_t> getScaleBox() override;
   void begin(ForEachWorkTileOp unit, const OperandOrigin &origin) override;
   void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
@@ -101,10 +111,11 @@ private:
   int64_t columns, unit;
 };
 
-/// Loads the panels of an operand into the field of a stage, a box each.
+/// Loads the panels of an operand into the field of a stage, a box each. Of
+/// `parts` boxes that a panel has there, it is number `part`.
 void loadPanels(KernelBuilder &body, const OperandBoxes &boxes, mlir::Value row,
                 mlir::Value k, ProducerAcquireOp stage, llvm::StringRef field,
-                CacheHint cache);
+                CacheHint cache, int64_t part = 0, int64_t parts = 1);
 
 } // namespace mx::mxgpu
 

@@ -42,23 +42,12 @@ void PartsB::forEachPart(
 }
 
 void PartsB::loadElements(ProducerAcquireOp stage, Value k) {
-  OperandBoxes map(arguments.get(Arg::BMap), *product.problem.product.b,
-                   schedule.getTileK());
   Value columns = work.getScheduler().getColumns();
   Value first = body.mul(unit.getGroup(), body.index(product.problem.numB));
-  int64_t boxes = product.getBRows() / getBoxRows();
   forEachPart([&](Value part, int64_t place) {
     Value row =
         body.add(unit.getColumn(), body.mul(body.add(first, part), columns));
-    for (int64_t panel = 0; panel < map.panels; ++panel) {
-      Value box;
-      if (map.panels * boxes > 1)
-        box = body.index(panel * boxes + place);
-      TmaLoadOp::create(body, map.map,
-                        ValueRange{row, map.getColumn(body, k, panel)},
-                        stage.getBuffer("b"), stage.getStage(), box,
-                        /*multicast=*/false, schedule.getL2B());
-    }
+    loadRows(stage, row, k, place);
   });
 }
 

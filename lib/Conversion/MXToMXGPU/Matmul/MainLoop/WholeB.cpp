@@ -12,6 +12,16 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+void OperandB::loadRows(ProducerAcquireOp stage, Value row, Value k,
+                        int64_t place) {
+  if (product.problem.isPackedB)
+    return loadPackedRows(stage, row, k, place);
+  OperandBoxes boxes(arguments.get(Arg::BMap), *product.problem.product.b,
+                     schedule.getTileK());
+  loadPanels(body, boxes, row, k, stage, "b", schedule.getL2B(), place,
+             product.getBRows() / getBoxRows());
+}
+
 SmallVector<int64_t> OperandB::getScaleShape() const {
   RingType inputs = product.buffers.getBInputs();
   BufferType scales = inputs.getBuffers()[inputs.getFieldIndex("sfb")];
@@ -33,13 +43,14 @@ Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
 
 void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
                            Value row, Value k, ProducerAcquireOp stage,
-                           StringRef field, CacheHint cache) {
+                           StringRef field, CacheHint cache, int64_t part,
+                           int64_t parts) {
   for (int64_t panel = 0; panel < boxes.panels; ++panel)
-    TmaLoadOp::create(body, boxes.map,
-                      ValueRange{row, boxes.getColumn(body, k, panel)},
-                      stage.getBuffer(field), stage.getStage(),
-                      boxes.panels > 1 ? body.index(panel) : Value(),
-                      /*multicast=*/false, cache);
+    TmaLoadOp::create(
+        body, boxes.map, ValueRange{row, boxes.getColumn(body, k, panel)},
+        stage.getBuffer(field), stage.getStage(),
+        boxes.panels * parts > 1 ? body.index(panel * parts + part) : Value(),
+        /*multicast=*/false, cache);
 }
 
 /// Of a pair, each CTA loads half of the scales of B for both.
@@ -70,9 +81,7 @@ void WholeB::begin(ForEachWorkTileOp, const OperandOrigin &origin) {
 }
 
 void WholeB::loadElements(ProducerAcquireOp stage, Value k) {
-  OperandBoxes boxes(arguments.get(Arg::BMap), *product.problem.product.b,
-                     schedule.getTileK());
-  loadPanels(body, boxes, column, k, stage, "b", schedule.getL2B());
+  loadRows(stage, column, k, /*place=*/0);
 }
 
 void WholeB::loadScales(ProducerAcquireOp stage, Value kTile) {

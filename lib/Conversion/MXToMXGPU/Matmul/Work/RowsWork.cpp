@@ -8,6 +8,7 @@
 
 #include "RowsWork.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
 using namespace mx;
@@ -60,7 +61,12 @@ OperandOrigin RowsWork::getOperands(ForEachWorkTileOp unit) {
   Value rowTile = getRowTile(unit);
   columnTile = body.add(columnTile,
                         body.mul(group, body.ceilDiv(columns, kScaleTileRows)));
-  return {row, rowTile, body.add(column, body.mul(group, columns)), columnTile};
+  // Matrices of packed weights begin with tiles of their own.
+  Value rowsOfB = columns;
+  if (product.problem.isPackedB)
+    rowsOfB = body.mul(body.ceilDiv(columns, kWeightTileRows),
+                       body.index(kWeightTileRows));
+  return {row, rowTile, body.add(column, body.mul(group, rowsOfB)), columnTile};
 }
 
 Value RowsWork::getRowTile(ForEachWorkTileOp unit) {

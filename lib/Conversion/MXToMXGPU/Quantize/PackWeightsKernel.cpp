@@ -1,0 +1,229 @@
+//===- PackWeightsKernel.cpp - The kernel of mx.pack_weights --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A warpgroup packs a tile of 64 x 64: each thread writes the 32 elements that
+// it would hold of it (mx/Support/WeightLayout.h). It reads both of its rows
+// whole, as words, of which it picks its pairs of elements; threads that share
+// rows find them in the cache.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mx/Support/WeightLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Bytes that are read at a time, and so the unit of rows.
+static constexpr int64_t kWordBytes = 4;
+/// Columns of which a thread has a pair, and such pairs in a row of a tile.
+static constexpr int64_t kPairColumns = 8;
+static constexpr int64_t kPairs = kWeightTileColumns / kPairColumns;
+
+/// Of 4 bits two elements share a byte; those of 6 have one each.
+static int64_t getStorageBits(Type element) {
+  return isa<Float4E2M1FNType>(element) ? 4 : 8;
+}
+
+namespace {
+
+/// What a thread does of a tile.
+class WeightPacker {
+public:
+  WeightPacker(KernelBuilder &body, KernelOp kernel, Type element)
+      : body(body), bits(getStorageBits(element)),
+        bytes(kernel.getBody().getArgument(0)),
+        packed(kernel.getBody().getArgument(1)),
+        matrixRows(kernel.getBody().getArgument(2)),
+        rowTiles(body.ceilDiv(matrixRows, kWeightTileRows)) {}
+
+  void build() {
+    Value matrices =
+        arith::DivUIOp::create(body, body.dim(bytes, 0), matrixRows);
+    Value rows =
+        body.mul(body.mul(matrices, rowTiles), body.index(kWeightTileRows));
+    Value work = TileSchedulerOp::create(
+        body, rows, body.dim(bytes, 1), /*reduction=*/body.index(0),
+        ArrayRef<int64_t>{kWeightTileRows, getTileBytes()},
+        RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+    body.role("pack", kWeightTileThreads / target::kWarpSize,
+              /*elected=*/false);
+    Value thread = ThreadIdOp::create(body);
+    findPlaceInRow(thread);
+    ForEachWorkTileOp unit = body.forEachWorkTile(work);
+    Value tile = body.div(unit.getRow(), kWeightTileRows);
+    Value first = getFirstRow(thread, tile);
+    SmallVector<Value> pairs[2];
+    for (int64_t row : {0, 1})
+      pairs[row] =
+          loadPairs(getRow(tile, body.add(first, row)), unit.getColumn());
+    Value columnTiles = body.ceilDiv(body.dim(bytes, 1), getTileBytes());
+    Value number = body.add(body.mul(tile, columnTiles),
+                            body.div(unit.getColumn(), getTileBytes()));
+    Value out =
+        body.add(body.mul(number, body.index(kWeightTileThreads)), thread);
+    store(out, pairs[0], pairs[1]);
+  }
+
+private:
+  int64_t getTileBytes() const { return kWeightTileColumns * bits / 8; }
+
+  Value word(int64_t value) {
+    return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));
+  }
+
+  /// Its pair is in one half of 8 bytes, or anywhere in 4, so many bits from
+  /// the lowest.
+  void findPlaceInRow(Value thread) {
+    Value pair = arith::RemUIOp::create(body, thread, body.index(4));
+    Value inWord =
+        bits == 4 ? pair
+                  : Value(arith::RemUIOp::create(body, pair, body.index(2)));
+    Value shift = body.mul(inWord, body.index(2 * bits));
+    low = arith::IndexCastUIOp::create(body, body.getI32Type(), shift);
+    isUpper = arith::CmpIOp::create(body, arith::CmpIPredicate::uge, pair,
+                                    body.index(2));
+  }
+
+  /// In the matrix that a tile belongs to.
+  Value getFirstRow(Value thread, Value tile) {
+    Value inMatrix = arith::RemUIOp::create(body, tile, rowTiles);
+    Value warp = body.div(thread, target::kWarpSize);
+    Value lane =
+        arith::RemUIOp::create(body, thread, body.index(target::kWarpSize));
+    Value inTile = body.add(body.mul(warp, body.index(16)),
+                            body.mul(body.div(lane, 4), body.index(2)));
+    return body.add(body.mul(inMatrix, body.index(kWeightTileRows)), inTile);
+  }
+
+  /// Of all matrices; one that does not exist lies beyond the last.
+  Value getRow(Value tile, Value inMatrix) {
+    Value matrix = arith::DivUIOp::create(body, tile, rowTiles);
+    Value row = body.add(body.mul(matrix, matrixRows), inMatrix);
+    Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
+                                         inMatrix, matrixRows);
+    return arith::SelectOp::create(body, exists, row, body.dim(bytes, 0));
+  }
+
+  Value loadWord(Value row, Value column) {
+    Type byte = getElementTypeOrSelf(bytes.getType());
+    Value loaded = LoadBlockOp::create(body, VectorType::get(kWordBytes, byte),
+                                       bytes, row, column);
+    Value words = vector::BitCastOp::create(
+        body, VectorType::get(1, body.getI32Type()), loaded);
+    return vector::ExtractOp::create(body, words, ArrayRef<int64_t>{0});
+  }
+
+  /// The thread's pairs of a row, in the low bits of a word each.
+  SmallVector<Value> loadPairs(Value row, Value column) {
+    SmallVector<Value> pairs;
+    for (int64_t i = 0; i < kPairs; ++i) {
+      Value start = body.add(column, i * kPairColumns * bits / 8);
+      Value loaded = loadWord(row, start);
+      if (bits == 8)
+        loaded = arith::SelectOp::create(
+            body, isUpper, loadWord(row, body.add(start, kWordBytes)), loaded);
+      Value shifted = arith::ShRUIOp::create(body, loaded, low);
+      pairs.push_back(
+          arith::AndIOp::create(body, shifted, word((1 << (2 * bits)) - 1)));
+    }
+    return pairs;
+  }
+
+  /// Pairs of both rows alternate.
+  void store(Value row, ArrayRef<Value> even, ArrayRef<Value> odd) {
+    int64_t perWord = 32 / (4 * bits);
+    SmallVector<Value> words;
+    for (int64_t i = 0; i < kPairs; i += perWord) {
+      Value whole;
+      for (int64_t k = 0; k < 2 * perWord; ++k) {
+        Value pair = (k % 2 ? odd : even)[i + k / 2];
+        Value placed = arith::ShLIOp::create(body, pair, word(2 * bits * k));
+        whole =
+            whole ? Value(arith::OrIOp::create(body, whole, placed)) : placed;
+      }
+      words.push_back(whole);
+    }
+    auto count = static_cast<int64_t>(words.size());
+    Value vector = vector::FromElementsOp::create(
+        body, VectorType::get(count, body.getI32Type()), words);
+    Type byte = getElementTypeOrSelf(packed.getType());
+    Value stored = vector::BitCastOp::create(
+        body, VectorType::get(kWordBytes * count, byte), vector);
+    StoreBlockOp::create(body, stored, packed, row, body.index(0));
+  }
+
+  KernelBuilder &body;
+  int64_t bits;
+  Value bytes, packed, matrixRows, rowTiles;
+  Value low, isUpper;
+};
+
+} // namespace
+
+/// The sizes of the batch and of the tiles.
+static void requireSizes(KernelBuilder &host, Value input, Value out,
+                         Type element) {
+  int64_t batch = cast<MemRefType>(input.getType()).getRank() - 2;
+  for (int64_t i = 0; i < batch; ++i)
+    host.requireSize(host.dim(out, i), host.dim(input, i),
+                     "dimension " + Twine(i) + " of outs");
+  Value rows = host.dim(input, batch), columns = host.dim(input, batch + 1);
+  host.requireMultiple(columns, kWordBytes * 8 / getStorageBits(element),
+                       "dimension " + Twine(batch + 1) + " of input");
+  host.requireSize(host.dim(out, batch), host.ceilDiv(rows, kWeightTileRows),
+                   "dimension " + Twine(batch) + " of outs");
+  host.requireSize(host.dim(out, batch + 1),
+                   host.ceilDiv(columns, kWeightTileColumns),
+                   "dimension " + Twine(batch + 1) + " of outs");
+}
+
+static LogicalResult verifySupport(PackWeightsOp op) {
+  for (Value operand : op->getOperands())
+    if (auto type = cast<MemRefType>(operand.getType());
+        !type.getLayout().isIdentity())
+      return op.emitOpError("expected weights with identity layout on the GPU, "
+                            "found ")
+             << type;
+  auto type = cast<MemRefType>(op.getInput().getType());
+  int64_t unit = kWordBytes * 8 / getStorageBits(type.getElementType());
+  int64_t columns = type.getShape().back();
+  if (ShapedType::isDynamic(columns) || columns % unit == 0)
+    return success();
+  int64_t below = columns / unit * unit;
+  return op.emitOpError("expected rows of a multiple of ")
+         << unit << " weights of " << type.getElementType()
+         << " on the GPU, found " << columns << "; the nearest are " << below
+         << " and " << below + unit;
+}
+
+LogicalResult mx::mxgpu::convertPackWeights(PackWeightsOp op,
+                                            gpu::GPUModuleOp module) {
+  if (failed(verifySupport(op)))
+    return failure();
+  Value input = op.getInput(), out = op.getOuts()[0];
+  Type element = getElementTypeOrSelf(input.getType());
+  int64_t rank = cast<MemRefType>(input.getType()).getRank();
+  KernelBuilder host(op.getLoc(), op);
+  requireSizes(host, input, out, element);
+  Value matrixRows = host.dim(input, rank - 2);
+  Value rows = collapseLeading(host, input, rank - 1);
+  Value tiles = collapseLeading(host, out, rank + 1);
+  Value count = host.div(host.dim(tiles, 0), kWeightTileThreads);
+  SmallVector<Value> arguments = {toBytes(host, rows), toBytes(host, tiles),
+                                  matrixRows};
+  KernelOp kernel =
+      host.kernel(module, "pack_weights", ValueRange(arguments).getTypes());
+  KernelBuilder body(op.getLoc(), kernel.getContext());
+  body.setInsertionPointToStart(&kernel.getBody().front());
+  WeightPacker(body, kernel, element).build();
+  host.launch(kernel, count, arguments);
+  op.erase();
+  return success();
+}

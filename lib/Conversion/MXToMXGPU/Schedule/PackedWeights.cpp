@@ -1,0 +1,107 @@
+//===- PackedWeights.cpp - Who holds what of packed weights ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
+#include "LayoutDigits.h"
+#include "mx/Support/WeightLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static int64_t getThreadBytes(Type element) {
+  return kWeightTileValues * getStoredBits(element) / 8;
+}
+
+/// Elements narrower than a byte come as bytes.
+static Type getLoadedType(Type element) {
+  return element.getIntOrFloatBitWidth() < 8
+             ? IntegerType::get(element.getContext(), 8)
+             : element;
+}
+
+int64_t mx::mxgpu::getPackedLines(Type element) {
+  return kWeightTileThreads * getThreadBytes(element) / kPackedLineBytes;
+}
+
+BufferType mx::mxgpu::getPackedBuffer(Type element, int64_t rows,
+                                      int64_t columns) {
+  int64_t tiles = rows / kWeightTileRows * (columns / kWeightTileColumns);
+  return BufferType::get(element.getContext(), Space::Smem,
+                         {tiles * kWeightTileThreads, getThreadBytes(element)},
+                         getLoadedType(element), mxgpu::Swizzle::None);
+}
+
+TensorMapType mx::mxgpu::getPackedMap(Type element, int64_t rows,
+                                      int64_t columns) {
+  return TensorMapType::get(
+      element.getContext(),
+      {rows / kWeightTileRows,
+       columns / kWeightTileColumns * getPackedLines(element),
+       kPackedLineBytes},
+      getLoadedType(element), mxgpu::Swizzle::None);
+}
+
+namespace {
+/// How rows of tiles are dealt out to warpgroups, one after the other.
+struct TileDigits {
+  TileDigits(int64_t threads, int64_t rows, int64_t columns)
+      : groups(threads / kWeightTileThreads),
+        perGroup(rows / kWeightTileRows / groups),
+        inRow(columns / kWeightTileColumns) {}
+
+  int64_t groups;   ///< warpgroups
+  int64_t perGroup; ///< rows of tiles that one has
+  int64_t inRow;    ///< tiles of such a row
+};
+} // namespace
+
+FragmentLayoutAttr mx::mxgpu::getPackedPlaces(MLIRContext *context,
+                                              int64_t threads, int64_t rows,
+                                              int64_t columns) {
+  TileDigits tiles(threads, rows, columns);
+  int64_t rowOfTiles = kWeightTileThreads * tiles.inRow;
+  return makeLayout(context,
+                    {{kWeightTileThreads, 1, 0}, {tiles.groups, rowOfTiles, 0}},
+                    {{kWeightTileValues, 0, 1},
+                     {tiles.inRow, kWeightTileThreads, 0},
+                     {tiles.perGroup, rowOfTiles * tiles.groups, 0}});
+}
+
+/// Eight lanes with four columns each have pairs of rows, `first` apart those
+/// of the first four and `second` the two halves; the warps of a group are two
+/// by two `third` and 32 apart.
+static FragmentLayoutAttr getRows(MLIRContext *context, TileDigits tiles,
+                                  int64_t first, int64_t second,
+                                  int64_t third) {
+  return makeLayout(context,
+                    {{4, 0, 2},
+                     {4, first, 0},
+                     {2, second, 0},
+                     {2, third, 0},
+                     {2, 32, 0},
+                     {tiles.groups, kWeightTileRows, 0}},
+                    {{2, 0, 1},
+                     {2, 1, 0},
+                     {2, 0, 8},
+                     {4, 0, 16},
+                     {tiles.inRow, 0, kWeightTileColumns},
+                     {tiles.perGroup, kWeightTileRows * tiles.groups, 0}});
+}
+
+FragmentLayoutAttr mx::mxgpu::getPackedWeights(MLIRContext *context,
+                                               int64_t threads, int64_t rows,
+                                               int64_t columns) {
+  return getRows(context, {threads, rows, columns}, 2, 8, 16);
+}
+
+FragmentLayoutAttr mx::mxgpu::getPackedOperand(MLIRContext *context,
+                                               int64_t threads, int64_t rows,
+                                               int64_t columns) {
+  return getRows(context, {threads, rows, columns}, 8, 2, 4);
+}

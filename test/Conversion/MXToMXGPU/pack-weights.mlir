@@ -1,0 +1,131 @@
+// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
+
+// A kernel packs matrices of a batch: a warpgroup a tile, each thread the pairs
+// that it would hold of two rows. A row that its matrix does not have lies
+// beyond the last one.
+
+// CHECK-LABEL: func.func @pack(
+// CHECK:         memref.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : memref<4x100x96xf4E2M1FN> into memref<400x96xf4E2M1FN>
+// CHECK:         memref.collapse_shape %{{.*}} {{\[\[}}0, 1, 2, 3], [4]] : memref<4x2x2x128x32xf4E2M1FN> into memref<2048x32xf4E2M1FN>
+// CHECK:         mxgpu.launch @kernels::@pack_pack_weights grid(%c16)
+// CHECK-LABEL:   mxgpu.kernel @pack_pack_weights(
+// CHECK-SAME:        %[[W:.*]]: memref<400x48xi8>, %[[P:.*]]: memref<2048x16xi8>, %[[ROWS:.*]]: index)
+// CHECK-DAG:       %[[NONE:.*]] = arith.constant 400 : index
+// CHECK:           mxgpu.tile_scheduler static raster = linear tile [64, 32]
+// CHECK:           mxgpu.role @pack warps(4)
+// CHECK:             %[[EXISTS:.*]] = arith.cmpi ult, %[[ROW:.*]], %[[ROWS]]
+// CHECK:             %[[PLACE:.*]] = arith.select %[[EXISTS]], %{{.*}}, %[[NONE]]
+// CHECK-COUNT-16:    mxgpu.load_block %[[W]]
+// CHECK-NOT:         mxgpu.load_block
+// CHECK:             mxgpu.store_block %{{.*}}, %[[P]][%{{.*}}, %{{.*}}] : vector<16xi8>
+func.func @pack(%w: memref<4x100x96xf4E2M1FN>, %p: memref<4x2x2x128x32xf4E2M1FN>) {
+  mx.pack_weights ins(%w : memref<4x100x96xf4E2M1FN>) outs(%p : memref<4x2x2x128x32xf4E2M1FN>)
+  return
+}
+
+// -----
+
+// Elements of 8 bits; sizes that only the launch knows.
+
+// CHECK-LABEL: func.func @dynamic(
+// CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of input to be a multiple of 4, found %lld; the nearest are %lld and %lld"
+// CHECK:         mxgpu.require %{{.*}}, "expected dimension 0 of outs to be %lld, found %lld"
+// CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of outs to be %lld, found %lld"
+// CHECK-LABEL:   mxgpu.kernel @dynamic_pack_weights(
+// CHECK-COUNT-32:    mxgpu.load_block %{{.*}} -> vector<4xf8E5M2>
+// CHECK:             mxgpu.store_block %{{.*}} : vector<32xf8E5M2>
+func.func @dynamic(%w: memref<?x?xf8E5M2>, %p: memref<?x?x128x32xf8E5M2>) {
+  mx.pack_weights ins(%w : memref<?x?xf8E5M2>) outs(%p : memref<?x?x128x32xf8E5M2>)
+  return
+}
+
+// -----
+
+// Products load packed weights in lines of 256 bytes, 8 for each tile of 64 x 64
+// and all rows of tiles at once. Threads read 16 bytes of one tile or two, which
+// stand for rows and columns of the matrix, and write pairs of elements where
+// wgmma reads.
+
+// CHECK-DAG: ![[$MAP:.*]] = !mxgpu.tensor_map<2x8x256xi8>
+// CHECK-DAG: !mxgpu.ring<4 x (b: smem<256x16xi8>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(128)>
+// CHECK-DAG: #[[$PLACES:.*]] = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column, 2: 128 rows]>
+// CHECK-DAG: #[[$WEIGHTS:.*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 4: 2 rows, 2: 8 rows, 2: 16 rows, 2: 32 rows], values = [2: 1 column, 2: 1 row, 2: 8 columns, 4: 16 columns, 2: 64 rows]>
+// CHECK-DAG: #[[$OPERAND:.*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 4: 8 rows, 2: 2 rows, 2: 4 rows, 2: 32 rows], values = [2: 1 column, 2: 1 row, 2: 8 columns, 4: 16 columns, 2: 64 rows]>
+// CHECK-DAG: ![[$READ:.*]] = !mxgpu.fragment<256x32xf4E2M1FN, #[[$PLACES]]>
+// CHECK-DAG: ![[$TILE:.*]] = !mxgpu.fragment<128x64xf4E2M1FN, #[[$WEIGHTS]]>
+// CHECK-DAG: ![[$NUMBERS:.*]] = !mxgpu.fragment<128x64xbf16, #[[$WEIGHTS]]>
+// CHECK-DAG: ![[$WRITTEN:.*]] = !mxgpu.fragment<128x64xbf16, #[[$OPERAND]]>
+
+// CHECK-LABEL: func.func @product(
+// CHECK:         memref.expand_shape %{{.*}} {{\[\[}}0], [1, 2]] output_shape [3, 64, 256] : memref<3x16384xi8> into memref<3x64x256xi8>
+// CHECK:         mxgpu.encode_tensor_map %{{.*}} : memref<3x64x256xi8> -> ![[$MAP]]
+// CHECK:           mxgpu.role @dequantize warps(4)
+// CHECK:               %[[READ:.*]] = mxgpu.load_fragment %{{.*}} thread(%[[PART:.*]]) : {{.*}} -> ![[$READ]]
+// CHECK-NEXT:          %[[TILE:.*]] = mxgpu.relabel_fragment %[[READ]] : ![[$READ]] -> ![[$TILE]]
+// CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales %{{.*}} thread(%[[PART]]) block(32) for ![[$TILE]] : {{.*}} -> vector<4x2xf8E8M0FNU>
+// CHECK:               %[[NUMBERS:.*]] = mxgpu.dequantize_fragment %[[TILE]] by %[[SCALES]] block(32) : ![[$TILE]], vector<4x2xf8E8M0FNU> -> ![[$NUMBERS]]
+// CHECK-NEXT:          %[[WRITTEN:.*]] = mxgpu.relabel_fragment %[[NUMBERS]] : ![[$NUMBERS]] -> ![[$WRITTEN]]
+// CHECK:               mxgpu.store_shared %[[WRITTEN]], %{{.*}} thread(%[[PART]])
+// CHECK:           mxgpu.role @load
+// CHECK:               %[[COLUMN:.*]] = arith.divui %k, %c64 : index
+// CHECK:               %[[LINE:.*]] = arith.muli %[[COLUMN]], %c8 : index
+// CHECK:               %[[ROW:.*]] = arith.divui %column, %c64 : index
+// CHECK:               mxgpu.tma_load %b_map[%[[ROW]], %[[LINE]], %c0] into %b for
+!x = memref<256x512xbf16>
+!w = memref<3x8x128x32xf4E2M1FN>
+!ws = memref<2x4x32x4x4xf8E8M0FNU>
+!y = memref<256x160xbf16>
+#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, epilogue = direct>
+func.func @product(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
+// The matrix of each group begins with a tile of its own: 160 rows are 3.
+// Sizes that only the launch knows are compared there.
+
+// CHECK-LABEL: func.func @groups(
+// CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of b to be %lld, found %lld"
+// CHECK-LABEL:   mxgpu.kernel @groups_grouped_matmul(
+// CHECK:           mxgpu.role @load
+// CHECK:             %[[TILES:.*]] = arith.ceildivui %{{.*}}, %c64 : index
+// CHECK:             %[[ROWS:.*]] = arith.muli %[[TILES]], %c64 : index
+// CHECK:             %[[FIRST:.*]] = arith.muli %group, %[[ROWS]] : index
+// CHECK:             arith.addi %column, %[[FIRST]] : index
+!x = memref<?x512xbf16>
+!w = memref<4x?x8x128x32xf8E4M3FN>
+!ws = memref<4x?x4x32x4x4xf8E8M0FNU>
+!y = memref<?x?xf32>
+#schedule = #mxgpu.schedule<tile = [64, 256, 64], stages = 3, epilogue = direct>
+func.func @groups(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
+  mx.grouped_matmul ragged = rows ins(%x, %w, %ws : !x, !w, !ws)
+      offsets(%o : memref<4xi32>) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
+// With swap_ab those who multiply read packed weights as wgmma takes them: two
+// tiles of one row here, 16 bytes of each.
+
+// CHECK-DAG: !mxgpu.tensor_map<1x16x256xi8>
+// CHECK-DAG: #[[$PLACES:.*]] = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column, 2: 128 rows]>
+// CHECK-DAG: #[[$ADJACENT:.*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 2 rows, 4: 16 rows], values = [2: 1 column, 2: 1 row, 2: 8 columns, 8: 16 columns]>
+// CHECK-DAG: ![[$READ:.*]] = !mxgpu.fragment<256x32xf4E2M1FN, #[[$PLACES]]>
+// CHECK-DAG: ![[$TILE:.*]] = !mxgpu.fragment<64x128xf4E2M1FN, #[[$ADJACENT]]>
+// CHECK-LABEL: mxgpu.kernel @swapped_matmul(
+// CHECK:         mxgpu.role @multiply warps(4)
+// CHECK:           %[[READ:.*]] = mxgpu.load_fragment %b at[%c0, %c0] : {{.*}} -> ![[$READ]]
+// CHECK-NEXT:      %[[TILE:.*]] = mxgpu.relabel_fragment %[[READ]] : ![[$READ]] -> ![[$TILE]]
+// CHECK:           mxgpu.dequantize_fragment %[[TILE]]
+!x = memref<16x512xbf16>
+!w = memref<3x8x128x32xf4E2M1FN>
+!ws = memref<2x4x32x4x4xf8E8M0FNU>
+!y = memref<16x160xbf16>
+#schedule = #mxgpu.schedule<tile = [16, 64, 128], stages = 4, epilogue = direct, swap_ab>
+func.func @swapped(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
