@@ -122,8 +122,13 @@ getBits(ArrayRef<FragmentDigit> digits) {
 
 bool mx::mxgpu::isOfPackedWeights(FragmentLayoutAttr layout) {
   auto [rows, columns] = layout.getShape();
-  FragmentLayoutAttr packed = getPackedWeights(
-      layout.getContext(), layout.getNumThreads(), rows, columns);
+  int64_t threads = layout.getNumThreads();
+  // Each warpgroup has as many whole tiles.
+  if (threads % kWeightTileThreads || columns % kWeightTileColumns ||
+      rows % (threads / kWeightTileThreads * kWeightTileRows))
+    return false;
+  FragmentLayoutAttr packed =
+      getPackedWeights(layout.getContext(), threads, rows, columns);
   return getBits(layout.getThreads()) == getBits(packed.getThreads()) &&
          getBits(layout.getValues()) == getBits(packed.getValues());
 }
