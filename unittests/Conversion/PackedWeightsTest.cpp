@@ -96,6 +96,22 @@ TEST_F(PackedWeights, AreFragmentsOfWgmma) {
     }
 }
 
+/// However their digits are written.
+TEST_F(PackedWeights, AreTold) {
+  auto get = [&](ArrayRef<FragmentDigit> threads,
+                 ArrayRef<FragmentDigit> values) {
+    return FragmentLayoutAttr::get(&context, threads, values);
+  };
+  EXPECT_TRUE(isOfPackedWeights(getPackedWeights(&context, 256, 256, 128)));
+  EXPECT_TRUE(
+      isOfPackedWeights(get({{4, 0, 2}, {8, 2, 0}, {4, 16, 0}},
+                            {{2, 0, 1}, {2, 1, 0}, {2, 0, 8}, {8, 0, 16}})));
+  EXPECT_FALSE(
+      isOfPackedWeights(get({{4, 0, 2}, {8, 1, 0}, {4, 16, 0}},
+                            {{2, 0, 1}, {2, 8, 0}, {2, 0, 8}, {8, 0, 16}})));
+  EXPECT_FALSE(isOfPackedWeights(getPackedOperand(&context, 128, 64, 64)));
+}
+
 /// In each 32 rows digits 2, 4, 4 become 2, 4, 4 with the last two exchanged.
 TEST_F(PackedWeights, OperandHasPermutedRows) {
   FragmentLayoutAttr weights = getPackedWeights(&context, 128, 128, 64);

@@ -35,6 +35,10 @@ FragmentLayoutAttr getPackedPlaces(mlir::MLIRContext *context, int64_t threads,
 FragmentLayoutAttr getPackedWeights(mlir::MLIRContext *context, int64_t threads,
                                     int64_t rows, int64_t columns);
 
+/// Whether a layout gives each register the element that `getPackedWeights`
+/// gives it, so that packed weights can be read in it.
+bool isOfPackedWeights(FragmentLayoutAttr layout);
+
 /// `getPackedWeights` with the rows of each 32 in another order: with digits,
 /// lowest first, row 2, 4, 4 of the matrix is row 2, 4, 4 of the result where
 /// the last two have changed places.

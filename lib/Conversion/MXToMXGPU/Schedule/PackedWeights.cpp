@@ -100,6 +100,30 @@ FragmentLayoutAttr mx::mxgpu::getPackedWeights(MLIRContext *context,
   return getRows(context, {threads, rows, columns}, 2, 8, 16);
 }
 
+/// What each bit of a number adds to a place. Sizes of digits are powers of
+/// two.
+static SmallVector<std::pair<int64_t, int64_t>>
+getBits(ArrayRef<FragmentDigit> digits) {
+  SmallVector<std::pair<int64_t, int64_t>> bits;
+  for (const FragmentDigit &digit : digits)
+    for (int64_t size = 1; size < digit.size; size *= 2)
+      bits.push_back({size * digit.rows, size * digit.columns});
+  return bits;
+}
+
+bool mx::mxgpu::isOfPackedWeights(FragmentLayoutAttr layout) {
+  auto [rows, columns] = layout.getShape();
+  int64_t threads = layout.getNumThreads();
+  // Each warpgroup has as many whole tiles.
+  if (threads % kWeightTileThreads || columns % kWeightTileColumns ||
+      rows % (threads / kWeightTileThreads * kWeightTileRows))
+    return false;
+  FragmentLayoutAttr packed =
+      getPackedWeights(layout.getContext(), threads, rows, columns);
+  return getBits(layout.getThreads()) == getBits(packed.getThreads()) &&
+         getBits(layout.getValues()) == getBits(packed.getValues());
+}
+
 FragmentLayoutAttr mx::mxgpu::getPackedOperand(MLIRContext *context,
                                                int64_t threads, int64_t rows,
                                                int64_t columns) {

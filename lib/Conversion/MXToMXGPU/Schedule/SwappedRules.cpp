@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DequantizedRules.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "mx/Conversion/MXToMXGPU/SwappedLayouts.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Wgmma.h"
@@ -70,6 +71,17 @@ checkSwappedTile(const ScheduleFields &fields) {
   return std::nullopt;
 }
 
+/// Whether threads hold of B what packed weights give them, if it is packed.
+static bool canReadB(const MatmulProblem &problem) {
+  if (!problem.isPackedB)
+    return true;
+  ScheduleFields fields;
+  fields.tile = {kRows[0], kColumns[0], kDepths[0]};
+  return isOfPackedWeights(
+      SwappedLayouts(getSwappedMma(problem, fields), kDepths[0], problem.numB)
+          .getLoad());
+}
+
 static std::optional<ScheduleError>
 checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                      const target::TargetInfo &target) {
@@ -88,6 +100,12 @@ checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                       "that a thread has of each instruction, found {1}",
                       kMostParts, problem.numB),
         {}};
+  if (!canReadB(problem))
+    return ScheduleError{"expected no swap_ab with packed weights in parts, as "
+                         "a thread has the same row of both parts, and of "
+                         "packed weights adjacent rows of one: leave it out, "
+                         "or mx.pack_weights",
+                         {}};
   if (problem.isQuantized)
     return ScheduleError{"expected no swap_ab with a quantized result, whose "
                          "blocks are columns that many threads have: leave it "
@@ -160,7 +178,7 @@ static bool hasFewRows(const MatmulProblem &problem) {
 static void forEachSwappedTile(const MatmulProblem &problem,
                                llvm::function_ref<void(ScheduleFields)> add) {
   if (problem.hasScalesOfA() || problem.numB > kMostParts ||
-      !hasFewRows(problem))
+      !canReadB(problem) || !hasFewRows(problem))
     return;
   for (int64_t rows : kRows)
     for (int64_t columns : kColumns)

@@ -20,6 +20,8 @@ Value mx::mxgpu::loadWeights(KernelBuilder &body, Value buffer, Type element,
       isPacked ? getPackedPlaces(body.getContext(), layout.getNumThreads(),
                                  rows, columns)
                : layout;
+  assert((!isPacked || isOfPackedWeights(layout)) &&
+         "packed weights have a layout of their own");
   Value zero = body.index(0);
   Value loaded = LoadFragmentOp::create(
       body, FragmentType::get(element, places), buffer, zero, zero, thread);
