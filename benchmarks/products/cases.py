@@ -12,7 +12,8 @@ import sys
 CHIP = "sm_90a"
 PROGRAM = """
 !a = tensor<{m}x{k}x{a}>
-!b = tensor<{n}x{k}x{b}>
+!w = tensor<{n}x{k}x{b}>
+!b = tensor<{n}x{k}x{b}{layout}>
 !as = tensor<{m}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
 !bs = tensor<{n}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
 !out = tensor<{m}x{n}xbf16>
@@ -22,6 +23,13 @@ func.func @main(%a: !a, {as_argument}%b: !b, %bs: !bs) -> !out {{
       {block}{schedule} -> !out
   return %y : !out
 }}
+"""
+PACK = """
+func.func @pack(%w: !w) -> !b {
+  %init = tensor.empty() : !b
+  %p = mx.pack_weights ins(%w : !w) outs(%init : !b) -> !b
+  return %p : !b
+}
 """
 # Products whose time is that of reading the weights.
 FEW_ROWS = 1024
@@ -37,6 +45,7 @@ class Case:
     b: str = "f8E4M3FN"
     scale: str = "f8E8M0FNU"
     schedule: str = ""
+    packed: bool = False
 
     @property
     def block(self):
@@ -52,7 +61,9 @@ class Case:
 
     def text(self):
         schedule = f"{{mxgpu.schedule = #mxgpu.schedule<{self.schedule}>}}" if self.schedule else ""
-        return PROGRAM.format(m=self.m, n=self.n, k=self.k, a=self.a, b=self.b, s=self.scale,
+        text = PROGRAM + PACK.replace("{", "{{").replace("}", "}}") if self.packed else PROGRAM
+        return text.format(layout=", #mx.weight_layout<fragment_64x64>" if self.packed else "",
+                              m=self.m, n=self.n, k=self.k, a=self.a, b=self.b, s=self.scale,
                               blocks=self.k // self.block, schedule=schedule,
                               as_argument="%as: !as, " if self.has_scales_of_a else "",
                               as_="%as, " if self.has_scales_of_a else "",
@@ -72,10 +83,11 @@ CASES = [
     Case("mxfp8xmxfp4-8192", 8192, 8192, 8192, b="f4E2M1FN"),
     Case("bf16xmxfp8-8192", 8192, 8192, 8192, a="bf16"),
     Case("bf16xmxfp4-8192", 8192, 8192, 8192, a="bf16", b="f4E2M1FN"),
-    *(Case(f"bf16x{name}-{m}x8192x8192", m, 8192, 8192, a="bf16", b=b, scale=scale)
+    *(Case(f"bf16x{name}{'-packed' * packed}-{m}x8192x8192", m, 8192, 8192, a="bf16", b=b,
+           scale=scale, packed=packed)
       for name, b, scale in (("mxfp4", "f4E2M1FN", "f8E8M0FNU"), ("nvfp4", "f4E2M1FN", "f8E4M3FN"),
                              ("mxfp8", "f8E4M3FN", "f8E8M0FNU"))
-      for m in (1, 16, 64, 256)),
+      for m in (1, 16, 64, 256) for packed in (False, True)),
 ]
 
 

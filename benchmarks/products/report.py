@@ -21,7 +21,8 @@ def row(*cells):
 
 def title(result):
     name = " × ".join(NAMES[result[side]] for side in "ab")
-    return name + (", NVFP4" if result["scale"] == "f8E4M3FN" else "")
+    name += ", NVFP4" if result["scale"] == "f8E4M3FN" else ""
+    return name + (", packed" if result.get("packed") else "")
 
 
 def figures(result, key):

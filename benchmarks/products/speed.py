@@ -40,6 +40,7 @@ class MxProduct:
     name = "mx"
 
     def __init__(self, case, programs, sets):
+        self.case, self.kept = case, []
         self.program = mx.Program(str(programs / case.name))
         self.entry = self.program["main"]
         self.sets = [self.wrap(*pair) for pair in sets]
@@ -49,8 +50,22 @@ class MxProduct:
                                                     value.dtype)]
         self.workspace = self.entry.make_workspace(*self.sets[0])
 
+    def pack(self, elements):
+        """The weights in the order in which threads hold them, ahead of time."""
+        pack = self.program["pack"]
+        value = pack.results[0]
+        # As many bytes: the sizes of these cases fill whole tiles.
+        packed = torch.empty_like(elements)
+        arrays = [mx.DeviceArray.from_pointer(t.data_ptr(), shape, value.dtype)
+                  for t, shape in ((elements, tuple(elements.shape)), (packed, value.shape))]
+        pack.launch(arrays[:1], arrays[1:], pack.make_workspace(*arrays[:1]),
+                    torch.cuda.current_stream().cuda_stream)
+        return packed
+
     def wrap(self, a, b):
-        tensors = [t for t in (a.elements, a.scales, b.elements, b.scales) if t is not None]
+        elements = self.pack(b.elements) if self.case.packed else b.elements
+        tensors = [t for t in (a.elements, a.scales, elements, b.scales) if t is not None]
+        self.kept += tensors
         return [mx.DeviceArray.from_pointer(t.data_ptr(), tuple(t.shape), value.dtype)
                 for t, value in zip(tensors, self.entry.arguments)]
 
@@ -182,7 +197,7 @@ def run_case(case, programs, seconds):
     product = MxProduct(case, programs, sets)
     wrong = check(case, product, sets[0])
     contestants = [product, CublasProduct(case, sets)]
-    row = dict(name=case.name, m=case.m, n=case.n, k=case.k, a=case.a, b=case.b,
+    row = dict(name=case.name, m=case.m, n=case.n, k=case.k, a=case.a, b=case.b, packed=case.packed,
                scale=case.scale, wrong=wrong, contestants={})
     if case.m <= cases.FEW_ROWS:
         return run_few_rows(contestants, row)
