@@ -108,6 +108,18 @@ void NVVMBuilder::mmaBlockScaled(const mx::target::InstrDescriptor &instruction,
       aScalesStart, bScalesStart);
 }
 
+void NVVMBuilder::mma(const mx::target::InstrDescriptor &instruction, Value d,
+                      Value a, Value b, Value accumulate) {
+  assert(instruction.kind == mx::target::MmaKind::F16 &&
+         "the verifier lets no other kind without scales pass");
+  Value accumulator = tensorPointer(d);
+  Value word = i32(static_cast<int32_t>(mx::target::encode(instruction)));
+  NVVM::Tcgen05MMAOp::create(
+      *this, NVVM::Tcgen05MMAKind::F16, toGroup(instruction.ctaGroup == 2),
+      NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false, accumulator, a, b,
+      word, accumulate, /*scaleInputD=*/Value(), /*disableOutputLane=*/Value());
+}
+
 void NVVMBuilder::commit(Value barrier, bool pair) {
   NVVM::Tcgen05CommitOp::create(*this, barrier, maskOf(pair), toGroup(pair));
 }

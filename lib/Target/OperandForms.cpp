@@ -49,10 +49,13 @@ constexpr OperandForm kDequantizedForms[] = {
 
 // In the order of the enumeration.
 constexpr ProductWayInfo kWays[] = {
-    // way, family, takes scales, k, whole k, rows
-    {ProductWay::BlockScaled, MmaFamily::Tcgen05, true, 0, 0, kTmemLanes},
-    {ProductWay::Dequantized, MmaFamily::Wgmma, false, 16, kDequantizedTileK,
-     kWgmmaM, /*readsPackedB=*/true},
+    // way, family, instruction, takes scales, k, whole k, rows
+    {ProductWay::BlockScaled, MmaFamily::Tcgen05, nullptr, true, 0, 0,
+     kTmemLanes},
+    {ProductWay::Dequantized, MmaFamily::Wgmma, "wgmma.mma_async", false, 16,
+     kDequantizedTileK, kWgmmaM, /*readsPackedB=*/true},
+    {ProductWay::Converted, MmaFamily::Tcgen05, "kind::f16", false, 16,
+     kDequantizedTileK, kTmemLanes},
 };
 
 /// The row of `type` among those that `isOf` takes.
@@ -73,8 +76,12 @@ const ProductWayInfo &mx::target::getInfo(ProductWay way) {
 }
 
 const char *ProductForm::getInstruction() const {
-  return getWay().takesScales ? getInfo(kind).name
-                              : getInfo(getWay().family).name;
+  return getWay().instruction ? getWay().instruction : getInfo(kind).name;
+}
+
+std::string ProductForm::describeInstruction() const {
+  return getWay().instruction ? getWay().instruction
+                              : "kind::" + std::string(getInfo(kind).name);
 }
 
 unsigned ProductForm::getK() const {
@@ -93,33 +100,41 @@ const OperandForm &mx::target::getDequantizedForm(MmaType type) {
                   [](const OperandForm &) { return true; });
 }
 
-/// The kind that names the formats. What threads dequantize is bf16, and so may
-/// be multiplied by bf16, too.
-static std::optional<MmaKind> selectKind(MmaFamily family, MmaType a, MmaType b,
-                                         unsigned blockSize,
-                                         ScaleFormat format) {
-  bool hasNumbers = family == MmaFamily::Wgmma && a == MmaType::BF16;
-  return selectBlockScaledKind(hasNumbers ? b : a, b, blockSize, format);
+/// The way of chips with `family`, if there is one.
+static std::optional<ProductWay> selectWay(MmaFamily family, MmaType a) {
+  switch (family) {
+  case MmaFamily::Tcgen05:
+    return a == MmaType::BF16 ? ProductWay::Converted : ProductWay::BlockScaled;
+  case MmaFamily::Wgmma:
+    return ProductWay::Dequantized;
+  case MmaFamily::MmaSync:
+    break;
+  }
+  return std::nullopt;
 }
 
-static ProductWay selectWay(MmaFamily family) {
-  return family == MmaFamily::Tcgen05 ? ProductWay::BlockScaled
-                                      : ProductWay::Dequantized;
+/// The kind that names the formats. What threads dequantize is bf16, and so may
+/// be multiplied by bf16, too.
+static std::optional<MmaKind>
+selectKind(MmaType a, MmaType b, unsigned blockSize, ScaleFormat format) {
+  return selectBlockScaledKind(a == MmaType::BF16 ? b : a, b, blockSize,
+                               format);
 }
 
 std::optional<ProductForm> mx::target::lookupProduct(MmaFamily family,
                                                      MmaType a, MmaType b,
                                                      unsigned blockSize,
                                                      ScaleFormat format) {
-  std::optional<MmaKind> kind = selectKind(family, a, b, blockSize, format);
-  if (!kind)
+  std::optional<MmaKind> kind = selectKind(a, b, blockSize, format);
+  std::optional<ProductWay> way = selectWay(family, a);
+  if (!kind || !way)
     return std::nullopt;
-  ProductWay way = selectWay(family);
-  bool isDirect = getInfo(way).takesScales;
+  bool isDirect = getInfo(*way).takesScales;
   auto getForm = [&](MmaType type) {
     return isDirect ? &getOperandForm(*kind, type) : &getDequantizedForm(type);
   };
-  ProductForm product{way, *kind, getForm(a), getForm(b), blockSize, format, 0};
+  ProductForm product{*way,      *kind,  getForm(a), getForm(b),
+                      blockSize, format, 0};
   // What is dequantized needs no more than whole blocks. All are powers of two.
   product.reductionMultiple =
       std::max({isDirect ? product.getK() : blockSize, product.a->rowMultiple,

@@ -79,6 +79,32 @@ TEST(OperandForms, ProductsTakeTheFastestKind) {
     }
 }
 
+TEST(OperandForms, NumbersAreMultipliedByConvertedOperands) {
+  for (MmaType b : kNarrow) {
+    for (auto [family, way, instruction] :
+         {std::tuple(MmaFamily::Tcgen05, ProductWay::Converted, "kind::f16"),
+          std::tuple(MmaFamily::Wgmma, ProductWay::Dequantized,
+                     "wgmma.mma_async")}) {
+      auto product =
+          lookupProduct(family, MmaType::BF16, b, 32, ScaleFormat::UE8M0);
+      ASSERT_TRUE(product);
+      EXPECT_EQ(product->way, way);
+      EXPECT_EQ(product->describeInstruction(), instruction);
+      EXPECT_EQ(product->getK(), 16u);
+      EXPECT_EQ(product->a->type, MmaType::BF16);
+      EXPECT_FALSE(product->b->padded || product->b->repacked);
+      EXPECT_EQ(product->reductionMultiple, 32u);
+      EXPECT_EQ(lookupProduct(family, MmaType::BF16, b, 16, ScaleFormat::UE4M3)
+                    .has_value(),
+                b == MmaType::E2M1);
+    }
+    EXPECT_FALSE(lookupProduct(MmaFamily::MmaSync, MmaType::BF16, b, 32,
+                               ScaleFormat::UE8M0));
+    EXPECT_FALSE(lookupProduct(MmaFamily::Tcgen05, MmaType::F16, b, 32,
+                               ScaleFormat::UE8M0));
+  }
+}
+
 TEST(OperandForms, ThePageShowsTheTable) {
   std::ifstream file(MX_FORMATS_PAGE);
   std::stringstream page;

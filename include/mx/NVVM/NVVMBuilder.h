@@ -175,6 +175,9 @@ public:
   void mmaBlockScaled(const target::InstrDescriptor &instruction, mlir::Value d,
                       mlir::Value a, mlir::Value b, mlir::Value accumulate,
                       mlir::Value aScales, mlir::Value bScales);
+  /// One instruction without scales.
+  void mma(const target::InstrDescriptor &instruction, mlir::Value d,
+           mlir::Value a, mlir::Value b, mlir::Value accumulate);
   /// Arrives when all that the thread started has completed; in a pair, at the
   /// barriers of both CTAs.
   void commit(mlir::Value barrier, bool pair);

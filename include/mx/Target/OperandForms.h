@@ -53,6 +53,7 @@ const OperandForm &getDequantizedForm(MmaType type);
 enum class ProductWay : uint8_t {
   BlockScaled, ///< the instruction takes elements and scales as they are
   Dequantized, ///< threads make bf16 of them for wgmma
+  Converted,   ///< threads make bf16 of B for tcgen05.mma, A is bf16
 };
 
 /// Elements of the reduction that a tile has where operands are dequantized: a
@@ -62,8 +63,10 @@ inline constexpr unsigned kDequantizedTileK = 64;
 struct ProductWayInfo {
   ProductWay way;
   MmaFamily family;
-  /// Whether the instruction multiplies by scales. Its kind is then the
-  /// product's, which elsewhere only names the formats.
+  /// What the PTX ISA calls the instruction; null for the kind of the product,
+  /// which elsewhere only names the formats.
+  const char *instruction;
+  /// Whether the instruction multiplies by scales.
   bool takesScales;
   /// Elements of the reduction that one instruction multiplies (0: as many as
   /// its kind says), and of which all or none are multiplied.
@@ -91,6 +94,8 @@ struct ProductForm {
   const ProductWayInfo &getWay() const { return getInfo(way); }
   /// What multiplies, as the PTX ISA calls it: a kind or an instruction.
   const char *getInstruction() const;
+  /// The same in messages, where a kind is called so.
+  std::string describeInstruction() const;
   /// Elements of the reduction that one instruction multiplies.
   unsigned getK() const;
 };

@@ -79,12 +79,13 @@ Value mx::mxgpu::getTensorMemory(KernelOp kernel) {
 
 namespace {
 
-/// Arrivals that fill a stage: those of the threads that fill it, or one for
-/// each CTA of a pair, which announces its bytes.
+/// Arrivals that fill a stage: those of the threads that fill it, or one that
+/// announces bytes, of each CTA of a pair.
 int64_t getFillingArrivals(RingType type) {
+  int64_t ctas = type.isPair() ? 2 : 1;
   if (type.getProducer() == AsyncKind::Threads)
-    return getArrivals(type, type.getProducerThreads());
-  return type.isPair() && type.getProducer() == AsyncKind::Tma ? 2 : 1;
+    return ctas * getArrivals(type, type.getProducerThreads());
+  return type.getProducer() == AsyncKind::Tma ? ctas : 1;
 }
 
 /// Arrivals that empty a stage in one CTA.

@@ -114,8 +114,8 @@ private:
       waitNow();
   }
 
-  /// The barrier whose phase completes when bulk copies have filled the stage:
-  /// of a pair, the leader's.
+  /// The barrier whose phase completes when bulk copies or threads have filled
+  /// the stage: of a pair, the leader's.
   Value getFilledBarrier(StageBarriersOp barriers) {
     Value full = barriers.getFull();
     return type.isPair() ? LeaderBarrierOp::create(builder, full) : full;
@@ -224,8 +224,11 @@ private:
     case AsyncKind::Threads:
       // Each thread makes what it wrote visible to matrix instructions (PTX
       // ISA, Async proxy).
-      if (type.getConsumer() == AsyncKind::Wgmma)
+      if (type.getConsumer() == AsyncKind::Wgmma ||
+          type.getConsumer() == AsyncKind::Mma)
         builder.fenceAsyncShared();
+      if (type.isPair())
+        full = LeaderBarrierOp::create(builder, full);
       arriveByRole(full);
       break;
     case AsyncKind::Clc:

@@ -416,6 +416,106 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
+// The same before tcgen05.mma, which tells the threads itself when it has read: they
+// wait for all stages before they end.
+
+// CHECK-LABEL: mxgpu.kernel @mma_filled(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(2) empty(1)
+// CHECK:         mxgpu.role @multiply
+// CHECK:           nvvm.tcgen05.fence <after>
+// CHECK:           mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128>
+// CHECK-NOT:       nvvm.fence
+// CHECK:           mxgpu.commit
+// CHECK:         mxgpu.role @fill
+// CHECK:           mxgpu.store_shared
+// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK:           nvvm.bar.warp.sync
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive
+// CHECK:           scf.for
+// CHECK:             mxgpu.wait
+
+!ring = !mxgpu.ring<2 x (a: smem<128x64xbf16, sw128>), producer = threads(64), consumer = mma>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @mma_filled(%i: index, %v: bf16) {
+    %x = vector.broadcast %v : bf16 to vector<8xbf16>
+    %ring = mxgpu.ring "ring" : !ring
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @read warps(4) {
+      %stage, %d = mxgpu.consumer_wait %acc : !acc
+      mxgpu.consumer_release %stage : !acc_stage
+    }
+    mxgpu.role @multiply warps(1) elected {
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %stage, %a = mxgpu.consumer_wait %ring : !ring
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a into %d : !a, !a, !d
+      mxgpu.consumer_release %stage : !stage
+      mxgpu.producer_commit %acc_stage : !acc_stage
+    }
+    mxgpu.role @fill warps(2) {
+      %stage, %a = mxgpu.producer_acquire %ring : !ring
+      mxgpu.store_shared %x, %a at [%i, %i] : vector<8xbf16>, !a
+      mxgpu.producer_commit %stage : !stage
+    }
+  }
+}
+
+// -----
+
+// Threads of both CTAs of a pair fill a stage, each its half, and tell the leader.
+// Of 2 x 2 warps one lane each arrives; the tensor core tells both.
+
+// CHECK-LABEL: mxgpu.kernel @mma_filled_pair(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(4) empty(1)
+// CHECK:         mxgpu.role @multiply
+// CHECK:           mxgpu.wait %{{.*}} pair
+// CHECK:           mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 256, n = 256, ctas = 2>
+// CHECK:           mxgpu.commit %{{.*}} pair
+// CHECK:         mxgpu.role @fill
+// CHECK:           mxgpu.store_shared
+// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK-NEXT:      %[[LEADERS:.*]] = mxgpu.leader_barrier
+// CHECK:           nvvm.bar.warp.sync
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive %[[LEADERS]] : !mxgpu.barrier<pair>
+
+!ring = !mxgpu.ring<2 x (a: smem<128x64xbf16, sw128>), producer = threads(64), consumer = mma, scope = pair>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), scope = pair>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x256xf32>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @mma_filled_pair(%i: index, %v: bf16) cluster(2) {
+    %x = vector.broadcast %v : bf16 to vector<8xbf16>
+    %ring = mxgpu.ring "ring" : !ring
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @read warps(4) {
+      %stage, %d = mxgpu.consumer_wait %acc : !acc
+      mxgpu.consumer_release %stage : !acc_stage
+    }
+    mxgpu.role @multiply warps(1) elected on_leader {
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %stage, %a = mxgpu.consumer_wait %ring : !ring
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 256, n = 256, ctas = 2> %a, %a into %d : !a, !a, !d
+      mxgpu.consumer_release %stage : !stage
+      mxgpu.producer_commit %acc_stage : !acc_stage
+    }
+    mxgpu.role @fill warps(2) {
+      %stage, %a = mxgpu.producer_acquire %ring : !ring
+      mxgpu.store_shared %x, %a at [%i, %i] : vector<8xbf16>, !a
+      mxgpu.producer_commit %stage : !stage
+    }
+  }
+}
+
+// -----
+
 // Cluster launch control in a pair. The leader asks for both, when the stages of both
 // are empty; each CTA expects the answer at its own barrier. Elected roles arrive
 // once, others once for each warp, at the leader's barrier: 2 x (1 + 2) + 1.

@@ -72,7 +72,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected no swap_ab on sm_100a, which takes operands as they are}}
+  // expected-error @below {{expected no swap_ab on sm_100a, which has no wgmma: leave it out}}
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, swap_ab>}
   return
 }

@@ -1,4 +1,5 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_100a"
 
 // The tensor core multiplies f16 by f16 only, which does not hold all weights.
 

@@ -9,6 +9,8 @@ RUN: mx-run %t/program.mlir --device=sim --chip=sm_90a --arg %t/a.npy --arg %t/s
 RUN: %python -c "import numpy as np; assert np.load(r'%t/y.npy')[0, 0] == 2.0**16"
 RUN: env MX_SIM_TENSOR_SUMS=truncated mx-run %t/small.mlir --device=sim --chip=sm_90a --arg %t/c.npy --arg %t/d.npy --arg %t/ds.npy --result %t/z.npy --check=cpu
 RUN: %python -c "import numpy as np; assert 2.0**-28 < np.load(r'%t/z.npy')[0, 0] < 2.0**-28 + 1.75 * 17 * 2.0**-47"
+RUN: env MX_SIM_TENSOR_SUMS=truncated mx-run %t/small.mlir --device=sim --chip=sm_100a --arg %t/c.npy --arg %t/d.npy --arg %t/ds.npy --result %t/z100.npy --check=cpu
+RUN: %python -c "import numpy as np; assert (np.load(r'%t/z100.npy') == np.load(r'%t/z.npy')).all()"
 REQUIRES: compiler, numpy
 """
 

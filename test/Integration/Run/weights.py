@@ -1,6 +1,7 @@
 """Products of bf16 activations and quantized weights, compared with numpy.
 
-RUN: %python %s mx-run %t
+RUN: %python %s mx-run %t --chip=sm_90a
+RUN: %python %s mx-run %t --chip=sm_100a
 RUN: %python %s mx-run %t --device=cpu
 RUN: %python %s mx-run %t --swap-ab
 RUN: %python %s mx-run %t --packed --first=50 --count=48 --step=5
@@ -9,7 +10,7 @@ RUN: %python %s mx-run %t --packed --swap-ab --first=51 --count=48 --step=5
 REQUIRES: compiler, numpy
 
 usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
-                  [--step=N] [--device=DEVICE] [--packed] [--swap-ab]
+                  [--step=N] [--device=DEVICE] [--chip=CHIP] [--packed] [--swap-ab]
 
 Weights are random codes of every format, activations random numbers of bf16,
 subnormal ones among them, and in some cases infinities and NaN. What must not
@@ -40,7 +41,7 @@ OUTS = {"f32": 23, "bf16": 7}
 LAYOUT = "#mx.scale_layout<sf_128x4>"
 # How rows are grouped, and what else a product may have.
 KINDS = ["dense", "rows", "masked", "slice", "epilogue", "parts", "scatter", "quantized"]
-SCHEDULES = [
+WGMMA_SCHEDULES = [
     "",
     "tile = [64, 64, 64]",
     "tile = [64, 256, 64]",
@@ -50,6 +51,22 @@ SCHEDULES = [
     "tile = [256, 64, 64]",
     "tile = [128, 128, 64], stages = 2, operand_stages = 1",
 ]
+TCGEN05_SCHEDULES = [
+    "",
+    "tile = [128, 64, 64], tile_loop = clc",
+    "tile = [128, 256, 64], stages = 2",
+    "tile = [128, 64, 64], epilogue = tma_store",
+    "tile = [256, 128, 64], cta_pair, tile_loop = clc",
+    "tile = [128, 64, 64], operand_stages = 3, accumulators = 2",
+    "tile = [128, 256, 64], accumulators = 2",
+    "tile = [256, 256, 64], cta_pair, accumulators = 2",
+    "tile = [128, 128, 64], accumulators = 2, epilogue = tma_store",
+    "tile = [256, 256, 64], cta_pair, stages = 2, epilogue = tma_store",
+    "tile = [128, 128, 64], stages = 2, operand_stages = 1",
+]
+# With two tiles of scales; and with whole ones, that are written.
+WIDE = WGMMA_SCHEDULES[4:5] + TCGEN05_SCHEDULES[6:8]
+WHOLE = WGMMA_SCHEDULES[4:6] + WGMMA_SCHEDULES[7:] + TCGEN05_SCHEDULES[6:]
 SWAPPED = [
     "tile = [16, 64, 64], swap_ab",
     "tile = [16, 256, 64], swap_ab",
@@ -64,8 +81,10 @@ NAN = np.float32(np.nan)
 
 
 class Case:
-    def __init__(self, index, device, is_swapped):
+    def __init__(self, index, device, chip, is_swapped):
         self.index = index
+        self.chip = chip
+        self.is_wgmma = chip == "sm_90a"
         self.is_exact = device == "cpu"
         self.is_swapped = is_swapped
         self.rng = rng = np.random.default_rng(7000 + index)
@@ -91,6 +110,7 @@ class Case:
         self.has_specials = index % 5 == 2
         self.activations = "f16" if self.is_exact and index % 2 else "bf16"
         self.accumulates = self.kind in ("dense", "rows") and index % 4 in ((1, 2) if is_swapped else (1,))
+        self.has_alpha = self.kind in ("dense", "masked") and index % 4 == 0
 
     def is_grouped(self):
         return self.kind in ("rows", "masked", "parts", "scatter", "quantized")
@@ -98,13 +118,16 @@ class Case:
     def choose_schedule(self):
         if self.is_swapped:
             return self.choose_swapped()
-        schedule = SCHEDULES[int(self.rng.integers(len(SCHEDULES)))]
+        schedules = WGMMA_SCHEDULES if self.is_wgmma else TCGEN05_SCHEDULES
+        schedule = schedules[int(self.rng.integers(len(schedules)))]
         if self.kind == "parts":  # whole tiles of scales for each part
-            return self.rng.choice(["", SCHEDULES[4]])
+            return self.rng.choice([s for s in schedules if not s or s in WIDE])
         if self.kind == "quantized":
-            return self.rng.choice(["", *SCHEDULES[4:6], SCHEDULES[7]])
+            return self.rng.choice([s for s in schedules if not s or s in WHOLE])
         if self.kind == "dense" and self.k >= 128 and self.index % 4 == 3:
-            return "tile = [64, 128, 64], split_k = 2"
+            return f"tile = [{64 if self.is_wgmma else 128}, 128, 64], split_k = 2"
+        if self.is_grouped():  # groups are known only on the device
+            schedule = schedule.replace(", tile_loop = clc", "")
         return schedule
 
     def choose_swapped(self):
@@ -207,6 +230,9 @@ def text(case, is_packed=False):
     if case.kind == "scatter":
         arguments += f", %to: tensor<{m}xi32>"
         more += f"scatter(%to : tensor<{m}xi32>) "
+    if case.has_alpha:
+        arguments += ", %alpha: f32"
+        more += "alpha(%alpha) "
     outs = "outs(%init : !y)"
     after = "" if case.block == 32 else "block_size = 16 "
     after += "num_b = 2 " if case.kind == "parts" else ""
@@ -280,6 +306,8 @@ def run(args, case):
         outs = [np.zeros(init.shape, np.uint8),
                 np.zeros((case.m // 128 + case.groups, -(-case.n // 128), 32, 4, 4), np.uint8)]
     arrays[0] = as_stored(arrays[0])
+    if case.has_alpha:
+        extra.append(np.float32(0.5))
     results = execute(args, case, text(case), arrays + outs + extra, len(outs))
     if not results:
         return False
@@ -307,7 +335,7 @@ def execute(args, case, program, arrays, count):
     with open(path, "w") as file:
         file.write(program)
     command = [args.mx_run, path, f"--device={args.device}"]
-    command += [] if case.is_exact else ["--chip=sm_90a"]
+    command += [] if case.is_exact else [f"--chip={case.chip}"]
     for number, array in enumerate(arrays):
         np.save(f"{args.directory}/{number}.npy", array)
         command += ["--arg", f"{args.directory}/{number}.npy"]
@@ -340,7 +368,7 @@ def check(case, results, rows, used, w, init, to):
     for group in range(max(case.groups, 1)):
         mine = used == group
         a, b, found = rows[mine].astype(np.float64), w[group], y[mine]
-        factor = 2.0 if case.kind == "epilogue" else 1.0
+        factor = 2.0 if case.kind == "epilogue" else 0.5 if case.has_alpha else 1.0
         if case.kind == "parts":  # one product of twice the length
             a = np.concatenate([a, -a], axis=1)
             b = np.concatenate([b[: case.n], b[case.n :]], axis=1)
@@ -413,12 +441,13 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--device", default="sim")
     parser.add_argument("--packed", action="store_true")
+    parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--swap-ab", action="store_true")
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
     count = args.count or len(WEIGHTS) * (len(KINDS) - args.swap_ab)
     numbers = range(args.first, args.first + count, args.step)
-    cases = [Case(i, args.device, args.swap_ab) for i in numbers]
+    cases = [Case(i, args.device, args.chip, args.swap_ab) for i in numbers]
     cases = [case for case in cases if args.only in case.name()]
     if args.packed and args.swap_ab:  # whose parts have rows in common
         cases = [case for case in cases if case.kind != "parts"]

@@ -39,6 +39,14 @@ int64_t getWgmmaWarpgroups(int64_t rows);
 /// Warps that dequantize B of a tile: low tiles leave registers for twice as
 /// many, and have less else to wait for. A thread has whole blocks of scales.
 int64_t getDequantizeWarps(int64_t rows, int64_t columns);
+/// Warps that dequantize tiles of B with so many rows for tcgen05.mma, whose
+/// epilogue leaves registers for as many.
+int64_t getConvertingWarps(int64_t rows);
+
+/// A tile as so many threads read it: a row each, or several, or part of one
+/// where there are fewer rows.
+FragmentLayoutAttr getRowsOfThreads(mlir::MLIRContext *context, int64_t threads,
+                                    int64_t rows, int64_t columns);
 
 class DequantizedLayouts {
 public:

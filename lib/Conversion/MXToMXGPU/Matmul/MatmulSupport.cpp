@@ -21,12 +21,6 @@ static InFlightDiagnostic emitLayoutError(MatmulOpInterface op, MemRefType type,
          << type;
 }
 
-/// What multiplies, in messages.
-static std::string getInstruction(const target::ProductForm &product) {
-  const char *name = product.getInstruction();
-  return product.getWay().takesScales ? std::string("kind::") + name : name;
-}
-
 /// What a static reduction must be, and the nearest that it can.
 static LogicalResult verifyReduction(MatmulOpInterface op,
                                      const target::ProductForm &product) {
@@ -36,7 +30,7 @@ static LogicalResult verifyReduction(MatmulOpInterface op,
     return success();
   InFlightDiagnostic diag =
       op->emitOpError("expected a reduction of a multiple of ")
-      << multiple << " elements for " << getInstruction(product) << " of "
+      << multiple << " elements for " << product.describeInstruction() << " of "
       << target::getName(product.a->type) << " and "
       << target::getName(product.b->type) << " on the GPU, found " << k;
   diag.attachNote() << "the nearest are " << k / multiple * multiple << " and "
@@ -89,15 +83,10 @@ static LogicalResult verifyResultForm(MatmulOpInterface op) {
 }
 
 /// An A without scales is multiplied by weights that threads convert to bf16.
-static LogicalResult verifyNumbers(MatmulOpInterface op,
-                                   const target::TargetInfo &target) {
+static LogicalResult verifyNumbers(MatmulOpInterface op) {
   if (op.getAScales())
     return success();
   Type a = getElementTypeOrSelf(op.getA().getType());
-  if (target.mmaFamily != target::MmaFamily::Wgmma)
-    return op->emitOpError("expected a with scales on ")
-           << target.chip << ", found " << a
-           << ": quantize it by mx.quantize, or compile for sm_90a";
   if (a.isBF16())
     return success();
   return op->emitOpError("expected a of bf16 on the GPU, found ")
@@ -141,7 +130,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
              << "slice of others, " << scaleType
              << ": make them an argument of their own";
   }
-  if (failed(verifyNumbers(op, target)))
+  if (failed(verifyNumbers(op)))
     return failure();
   std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
   if (!problem)

@@ -11,6 +11,7 @@
 #include "Epilogue/ScatteredEpilogue.h"
 #include "Epilogue/StagedEpilogue.h"
 #include "MainLoop/BlockScaledMainLoop.h"
+#include "MainLoop/ConvertedMainLoop.h"
 #include "MainLoop/DequantizedMainLoop.h"
 #include "MainLoop/SwappedMainLoop.h"
 #include "Work/MaskedWork.h"
@@ -54,6 +55,8 @@ static std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
     if (kernel.product.schedule.getSwapAb())
       return std::make_unique<SwappedMainLoop>(kernel, work, b);
     return std::make_unique<DequantizedMainLoop>(kernel, work, b);
+  case target::ProductWay::Converted:
+    return std::make_unique<ConvertedMainLoop>(kernel, work, b);
   }
   llvm_unreachable("a way without a main loop");
 }

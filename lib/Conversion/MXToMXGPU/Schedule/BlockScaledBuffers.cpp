@@ -48,28 +48,10 @@ struct BlockScaledTypes : BufferTypes {
                    {AsyncKind::Tma}, {AsyncKind::Mma}, scope);
   }
 
-  RingType getAccumulators() const {
-    auto sums = BufferType::get(
-        context, Space::Tmem,
-        {tileM / ctas,
-         target::accumulatorColumns(static_cast<unsigned>(ctas),
-                                    static_cast<unsigned>(tileM),
-                                    static_cast<unsigned>(tileN))},
-        Float32Type::get(context), mxgpu::Swizzle::None);
-    return getRing(fields.accumulators, {"d"}, {sums}, {AsyncKind::Mma},
-                   {AsyncKind::Threads, kEpilogueWarps * target::kWarpSize},
-                   scope, fields.overlap);
-  }
-
   MmaAttrInterface getMma() const {
     auto kind = static_cast<mxgpu::MmaKind>(problem.product.kind);
     return Tcgen05MmaAttr::get(context, kind, tileM, tileN, ctas,
                                problem.product.blockSize);
-  }
-
-  FragmentLayoutAttr getSums() const {
-    FragmentDigits digits = getMma().getSumDigits(tileN);
-    return FragmentLayoutAttr::get(context, digits.threads, digits.values);
   }
 };
 
@@ -81,7 +63,7 @@ MatmulBuffers mx::mxgpu::getBlockScaledBuffers(const MatmulProblem &problem,
   MatmulBuffers buffers;
   buffers.inputs = types.getInputs();
   buffers.accumulators = types.getAccumulators();
-  buffers.sums = types.getSums();
+  buffers.sums = types.getTmemSums(types.getMma());
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
     buffers.staging = types.getStaging(buffers.sums);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BufferTypes.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 
 using namespace mlir;
 using namespace mx;
@@ -22,6 +23,58 @@ RingType BufferTypes::getRing(int64_t stages, ArrayRef<StringRef> names,
   return RingType::get(context, stages, attrs, buffers, producer.kind,
                        producer.threads, consumer.kind, consumer.threads, scope,
                        overlap);
+}
+
+BufferType BufferTypes::getBytes(int64_t rows, Type type,
+                                 bool isSwizzled) const {
+  int64_t bits = getStoredBits(type), bytes = tileK * bits / 8;
+  if (type.getIntOrFloatBitWidth() < 8)
+    type = IntegerType::get(context, 8);
+  return BufferType::get(context, Space::Smem, {rows, bytes}, type,
+                         isSwizzled ? getSwizzle(bytes) : mxgpu::Swizzle::None);
+}
+
+BufferType BufferTypes::getNumbers(int64_t rows) const {
+  Type type = BFloat16Type::get(context);
+  int64_t elements = std::min<int64_t>(tileK, target::kDequantizedTileK);
+  SmallVector<int64_t> shape = {rows, elements};
+  if (tileK > elements)
+    shape.insert(shape.begin(), tileK / elements);
+  return BufferType::get(
+      context, Space::Smem, shape, type,
+      getSwizzle(elements * type.getIntOrFloatBitWidth() / 8));
+}
+
+RingType BufferTypes::getBInputs(int64_t threads) const {
+  BufferType elements =
+      problem.isPackedB
+          ? getPackedBuffer(problem.b, tileN / ctas, tileK)
+          : getBytes(tileN / ctas, problem.b, /*isSwizzled=*/true);
+  return getRing(fields.stages, {"b", "sfb"},
+                 {elements, getScales(tileN / ctas)}, {AsyncKind::Tma},
+                 {AsyncKind::Threads, threads}, Scope::Cta);
+}
+
+RingType BufferTypes::getOperands(int64_t threads, Side consumer) const {
+  return getRing(fields.operandStages, {"b"}, {getNumbers(tileN / ctas)},
+                 {AsyncKind::Threads, threads}, consumer, scope);
+}
+
+RingType BufferTypes::getAccumulators() const {
+  auto sums = BufferType::get(
+      context, Space::Tmem,
+      {tileM / ctas, target::accumulatorColumns(static_cast<unsigned>(ctas),
+                                                static_cast<unsigned>(tileM),
+                                                static_cast<unsigned>(tileN))},
+      Float32Type::get(context), mxgpu::Swizzle::None);
+  return getRing(fields.accumulators, {"d"}, {sums}, {AsyncKind::Mma},
+                 {AsyncKind::Threads, kEpilogueWarps * target::kWarpSize},
+                 scope, fields.overlap);
+}
+
+FragmentLayoutAttr BufferTypes::getTmemSums(MmaAttrInterface mma) const {
+  FragmentDigits digits = mma.getSumDigits(tileN);
+  return FragmentLayoutAttr::get(context, digits.threads, digits.values);
 }
 
 BufferType BufferTypes::getScales(int64_t rows) const {

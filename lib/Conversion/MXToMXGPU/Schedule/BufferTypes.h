@@ -40,10 +40,27 @@ struct BufferTypes {
                    llvm::ArrayRef<BufferType> buffers, Side producer,
                    Side consumer, Scope scope, int64_t overlap = 0) const;
 
+  /// Elements for threads that read them; those narrower than a byte come as
+  /// bytes. Rows that threads read alone are swizzled; a row that adjacent
+  /// threads share needs none.
+  BufferType getBytes(int64_t rows, mlir::Type type, bool isSwizzled) const;
+  /// Rows of bf16 as tensor cores read them: as long as the widest swizzle,
+  /// panels of them where the reduction is longer.
+  BufferType getNumbers(int64_t rows) const;
+
   /// Whole scale tiles for so many rows, each as two rows of 256 bytes, the
   /// longest that a box can have.
   BufferType getScales(int64_t rows) const;
   int64_t getScaleTiles() const;
+
+  /// From the loads on, the rows of B of a CTA and their scales for `threads`
+  /// that dequantize them.
+  RingType getBInputs(int64_t threads) const;
+  /// What those make of them, for the tensor core.
+  RingType getOperands(int64_t threads, Side consumer) const;
+  /// Sums in tensor memory on their way to the epilogue, and as it reads them.
+  RingType getAccumulators() const;
+  FragmentLayoutAttr getTmemSums(MmaAttrInterface mma) const;
 
   /// Rows that a warp stages for bulk stores. The sums of a split reduction are
   /// stored as f32.

@@ -37,30 +37,6 @@ struct DequantizedTypes : BufferTypes {
     return getDequantizeWarps(tileM, tileN) * target::kWarpSize;
   }
 
-  /// Elements narrower than a byte come as bytes. Rows that threads read alone
-  /// are swizzled; a row that adjacent threads share needs none.
-  BufferType getInput(int64_t rows, Type type, bool isSwizzled) const {
-    int64_t bits = getStoredBits(type), bytes = tileK * bits / 8;
-    if (type.getIntOrFloatBitWidth() < 8)
-      type = IntegerType::get(context, 8);
-    return BufferType::get(context, Space::Smem, {rows, bytes}, type,
-                           isSwizzled ? getSwizzle(bytes)
-                                      : mxgpu::Swizzle::None);
-  }
-
-  /// As wgmma reads it: rows as long as the widest swizzle, panels of them
-  /// where the reduction is longer.
-  BufferType getNumbers(int64_t rows) const {
-    Type type = BFloat16Type::get(context);
-    int64_t elements = std::min<int64_t>(tileK, target::kDequantizedTileK);
-    SmallVector<int64_t> shape = {rows, elements};
-    if (tileK > elements)
-      shape.insert(shape.begin(), tileK / elements);
-    return BufferType::get(
-        context, Space::Smem, shape, type,
-        getSwizzle(elements * type.getIntOrFloatBitWidth() / 8));
-  }
-
   /// An A of bf16 for `threads` that multiply.
   RingType getNumberInputs(int64_t threads) const {
     return getRing(fields.stages, {"a"}, {getNumbers(tileM)}, {AsyncKind::Tma},
@@ -72,23 +48,8 @@ struct DequantizedTypes : BufferTypes {
       return getNumberInputs(getThreads());
     return getRing(
         fields.stages, {"a", "sfa"},
-        {getInput(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
+        {getBytes(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
         {AsyncKind::Tma}, {AsyncKind::Threads, getThreads()}, Scope::Cta);
-  }
-
-  /// B for `threads` that dequantize it.
-  RingType getBInputs(int64_t threads) const {
-    BufferType elements = problem.isPackedB
-                              ? getPackedBuffer(problem.b, tileN, tileK)
-                              : getInput(tileN, problem.b, /*isSwizzled=*/true);
-    return getRing(fields.stages, {"b", "sfb"}, {elements, getScales(tileN)},
-                   {AsyncKind::Tma}, {AsyncKind::Threads, threads}, Scope::Cta);
-  }
-
-  RingType getOperands() const {
-    return getRing(fields.operandStages, {"b"}, {getNumbers(tileN)},
-                   {AsyncKind::Threads, getDequantizeThreads()},
-                   {AsyncKind::Wgmma, getThreads()}, Scope::Cta);
   }
 };
 
@@ -100,7 +61,8 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
   MatmulBuffers buffers;
   buffers.inputs = types.getAInputs();
   buffers.bInputs = types.getBInputs(types.getDequantizeThreads());
-  buffers.operands = types.getOperands();
+  buffers.operands = types.getOperands(types.getDequantizeThreads(),
+                                       {AsyncKind::Wgmma, types.getThreads()});
   buffers.mma = types.getMma();
   buffers.sums = DequantizedLayouts(types.getMma(), types.tileK,
                                     problem.hasScalesOfA(), problem.isPackedB)

@@ -27,6 +27,11 @@ int64_t mx::mxgpu::getDequantizeWarps(int64_t rows, int64_t columns) {
   return (hasRoom ? 2 : 1) * target::kWarpGroupWarps;
 }
 
+int64_t mx::mxgpu::getConvertingWarps(int64_t rows) {
+  bool isHigh = rows >= static_cast<int64_t>(target::kWarpGroupSize);
+  return (isHigh ? 2 : 1) * target::kWarpGroupWarps;
+}
+
 int64_t DequantizedLayouts::getDequantizeThreads() const {
   return getDequantizeWarps(mma.getM(), mma.getN()) * target::kWarpSize;
 }
@@ -43,13 +48,31 @@ static FragmentDigit columns(int64_t size, int64_t step) {
 }
 
 /// Digits of one value count nothing.
+static FragmentLayoutAttr getLayout(MLIRContext *context,
+                                    ArrayRef<FragmentDigit> threads,
+                                    ArrayRef<FragmentDigit> values) {
+  auto isMore = [](const FragmentDigit &digit) { return digit.size > 1; };
+  return FragmentLayoutAttr::get(context,
+                                 llvm::filter_to_vector(threads, isMore),
+                                 llvm::filter_to_vector(values, isMore));
+}
+
+FragmentLayoutAttr mx::mxgpu::getRowsOfThreads(MLIRContext *context,
+                                               int64_t threads,
+                                               int64_t tileRows,
+                                               int64_t tileColumns) {
+  int64_t shared = std::max<int64_t>(threads / tileRows, 1),
+          perThread = threads / shared;
+  return getLayout(context,
+                   {rows(perThread, 1), columns(shared, tileColumns / shared)},
+                   {columns(tileColumns / shared, 1),
+                    rows(tileRows / perThread, perThread)});
+}
+
 FragmentLayoutAttr
 DequantizedLayouts::get(ArrayRef<FragmentDigit> threads,
                         ArrayRef<FragmentDigit> values) const {
-  auto isMore = [](const FragmentDigit &digit) { return digit.size > 1; };
-  return FragmentLayoutAttr::get(mma.getContext(),
-                                 llvm::filter_to_vector(threads, isMore),
-                                 llvm::filter_to_vector(values, isMore));
+  return getLayout(mma.getContext(), threads, values);
 }
 
 FragmentLayoutAttr DequantizedLayouts::getALoad() const {
@@ -87,16 +110,12 @@ SmallVector<int64_t> DequantizedLayouts::getFirstRows() const {
   return rows;
 }
 
-/// A row for each thread, or half of one where there are fewer rows.
 FragmentLayoutAttr DequantizedLayouts::getBLoad() const {
   if (isPackedB)
     return getPackedWeights(mma.getContext(), getDequantizeThreads(),
                             mma.getN(), tileK);
-  int64_t shared = getThreadsOfRow(),
-          perThread = getDequantizeThreads() / shared;
-  return get(
-      {rows(perThread, 1), columns(shared, tileK / shared)},
-      {columns(tileK / shared, 1), rows(mma.getN() / perThread, perThread)});
+  return getRowsOfThreads(mma.getContext(), getDequantizeThreads(), mma.getN(),
+                          tileK);
 }
 
 FragmentLayoutAttr DequantizedLayouts::getBOperand() const {

@@ -14,9 +14,9 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 /// Digits of one value count nothing.
-static FragmentLayoutAttr getLayout(MLIRContext *context,
-                                    ArrayRef<FragmentDigit> threads,
-                                    ArrayRef<FragmentDigit> values) {
+static FragmentLayoutAttr getPackedLayout(MLIRContext *context,
+                                          ArrayRef<FragmentDigit> threads,
+                                          ArrayRef<FragmentDigit> values) {
   auto isMore = [](const FragmentDigit &digit) { return digit.size > 1; };
   return FragmentLayoutAttr::get(context,
                                  llvm::filter_to_vector(threads, isMore),
@@ -75,11 +75,11 @@ FragmentLayoutAttr mx::mxgpu::getPackedPlaces(MLIRContext *context,
                                               int64_t columns) {
   TileDigits tiles(threads, rows, columns);
   int64_t rowOfTiles = kWeightTileThreads * tiles.inRow;
-  return getLayout(context,
-                   {{kWeightTileThreads, 1, 0}, {tiles.groups, rowOfTiles, 0}},
-                   {{kWeightTileValues, 0, 1},
-                    {tiles.inRow, kWeightTileThreads, 0},
-                    {tiles.perGroup, rowOfTiles * tiles.groups, 0}});
+  return getPackedLayout(
+      context, {{kWeightTileThreads, 1, 0}, {tiles.groups, rowOfTiles, 0}},
+      {{kWeightTileValues, 0, 1},
+       {tiles.inRow, kWeightTileThreads, 0},
+       {tiles.perGroup, rowOfTiles * tiles.groups, 0}});
 }
 
 /// Eight lanes with four columns each have pairs of rows, `first` apart those
@@ -88,19 +88,19 @@ FragmentLayoutAttr mx::mxgpu::getPackedPlaces(MLIRContext *context,
 static FragmentLayoutAttr getRows(MLIRContext *context, TileDigits tiles,
                                   int64_t first, int64_t second,
                                   int64_t third) {
-  return getLayout(context,
-                   {{4, 0, 2},
-                    {4, first, 0},
-                    {2, second, 0},
-                    {2, third, 0},
-                    {2, 32, 0},
-                    {tiles.groups, kWeightTileRows, 0}},
-                   {{2, 0, 1},
-                    {2, 1, 0},
-                    {2, 0, 8},
-                    {4, 0, 16},
-                    {tiles.inRow, 0, kWeightTileColumns},
-                    {tiles.perGroup, kWeightTileRows * tiles.groups, 0}});
+  return getPackedLayout(context,
+                         {{4, 0, 2},
+                          {4, first, 0},
+                          {2, second, 0},
+                          {2, third, 0},
+                          {2, 32, 0},
+                          {tiles.groups, kWeightTileRows, 0}},
+                         {{2, 0, 1},
+                          {2, 1, 0},
+                          {2, 0, 8},
+                          {4, 0, 16},
+                          {tiles.inRow, 0, kWeightTileColumns},
+                          {tiles.perGroup, kWeightTileRows * tiles.groups, 0}});
 }
 
 FragmentLayoutAttr mx::mxgpu::getPackedWeights(MLIRContext *context,

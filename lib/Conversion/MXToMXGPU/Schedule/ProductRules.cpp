@@ -12,8 +12,8 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 const ProductRules &mx::mxgpu::getRules(const MatmulProblem &problem) {
-  static const ProductRules *const kRules[] = {&kBlockScaledRules,
-                                               &kDequantizedRules};
+  static const ProductRules *const kRules[] = {
+      &kBlockScaledRules, &kDequantizedRules, &kConvertedRules};
   const ProductRules &rules = *kRules[unsigned(problem.product.way)];
   assert(rules.way == problem.product.way && "in the order of the enumeration");
   return rules;

@@ -245,7 +245,7 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
   const ProductRules &rules = getRules(problem, fields);
   if (fields.swapAb && !getRules(problem).swapped)
     return ScheduleError{llvm::formatv("expected no swap_ab on {0}, which "
-                                       "takes operands as they are",
+                                       "has no wgmma: leave it out",
                                        target.chip),
                          {}};
   if (auto error = rules.checkSchedule(problem, fields, target))

@@ -29,15 +29,17 @@ StringRef ModelledCost::getPipe() const {
 
 /// Bytes of shared memory that a step writes and reads where operands are
 /// dequantized: A once each, B twice, as it is and dequantized, and the latter
-/// again by the instructions of each 64 rows. With swap_ab B stays in
-/// registers, and the instructions of each 64 columns read A.
-static int64_t getDequantizedBytes(const ScheduleFields &fields,
+/// again by the instructions of all rows. With swap_ab B stays in registers,
+/// and the instructions of each 64 columns read A.
+static int64_t getDequantizedBytes(const MatmulProblem &problem,
+                                   const ScheduleFields &fields,
                                    const MatmulBuffers &buffers) {
   int64_t a = buffers.inputs.getStageBytes();
   int64_t b = buffers.bInputs.getStageBytes();
   if (fields.swapAb)
     return (1 + fields.tile[1] / target::kWgmmaM) * a + 2 * b;
-  int64_t reads = fields.tile[0] / target::kWgmmaM;
+  int64_t rows = fields.tile[0] / (fields.ctaPair ? 2 : 1);
+  int64_t reads = rows / problem.product.getWay().rows;
   return 2 * a + 2 * b + (1 + reads) * buffers.operands.getStageBytes();
 }
 
@@ -54,7 +56,8 @@ static int64_t getDequantizeCycles(const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,
                                    const target::Rates &rates) {
   int64_t threads = buffers.bInputs.getConsumerThreads();
-  int64_t elements = ceilDiv(fields.tile[1] * fields.tile[2], threads);
+  int64_t columns = fields.tile[1] / (fields.ctaPair ? 2 : 1);
+  int64_t elements = ceilDiv(columns * fields.tile[2], threads);
   int64_t cycles = elements * kDequantizeCycles;
   if (!fields.swapAb)
     return cycles;
@@ -68,11 +71,12 @@ static int64_t getDequantizeCycles(const ScheduleFields &fields,
 }
 
 /// Cycles of shared memory in a step, or of threads between two parts of it.
-static int64_t getPortCycles(const ScheduleFields &fields,
+static int64_t getPortCycles(const MatmulProblem &problem,
+                             const ScheduleFields &fields,
                              const MatmulBuffers &buffers,
                              const target::Rates &rates) {
   if (buffers.bInputs)
-    return std::max(ceilDiv(getDequantizedBytes(fields, buffers),
+    return std::max(ceilDiv(getDequantizedBytes(problem, fields, buffers),
                             rates.smemReadBytesPerClk),
                     getDequantizeCycles(fields, buffers, rates));
   int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
@@ -112,7 +116,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   MatmulBuffers buffers = getBuffers(problem, fields);
   int64_t products = ceilDiv(elements, buffers.mma.getMmaShape().k);
   cost.mma = products * buffers.mma.getCycles(rates);
-  cost.port = steps * getPortCycles(fields, buffers, rates);
+  cost.port = steps * getPortCycles(problem, fields, buffers, rates);
   int64_t stageBytes = buffers.inputs.getStageBytes();
   if (buffers.bInputs)
     stageBytes += buffers.bInputs.getStageBytes();

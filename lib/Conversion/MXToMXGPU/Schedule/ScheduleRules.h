@@ -51,12 +51,15 @@ const ProductRules &getRules(const MatmulProblem &problem,
 
 extern const ProductRules kBlockScaledRules;
 extern const ProductRules kDequantizedRules;
+extern const ProductRules kConvertedRules;
 extern const ProductRules kSwappedRules;
 
 MatmulBuffers getBlockScaledBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields);
 MatmulBuffers getDequantizedBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields);
+MatmulBuffers getConvertedBuffers(const MatmulProblem &problem,
+                                  const ScheduleFields &fields);
 MatmulBuffers getSwappedBuffers(const MatmulProblem &problem,
                                 const ScheduleFields &fields);
 

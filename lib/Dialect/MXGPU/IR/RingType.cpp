@@ -137,7 +137,7 @@ static bool canFill(AsyncKind asyncKind, Space space, Scope scope) {
   case AsyncKind::Mma:
     return space == Space::Tmem && scope != Scope::Warp;
   case AsyncKind::Threads:
-    return space == Space::Smem && scope != Scope::Pair;
+    return space == Space::Smem;
   case AsyncKind::TmaStore:
   case AsyncKind::Roles:
   case AsyncKind::Wgmma:
@@ -150,7 +150,9 @@ static bool canEmpty(AsyncKind asyncKind, Space space, AsyncKind producer,
                      Scope scope) {
   switch (asyncKind) {
   case AsyncKind::Mma:
-    return space == Space::Smem && producer == AsyncKind::Tma;
+    return space == Space::Smem &&
+           (producer == AsyncKind::Tma ||
+            (producer == AsyncKind::Threads && scope != Scope::Warp));
   case AsyncKind::Threads:
     return space == Space::Tmem || producer == AsyncKind::Tma ||
            (producer == AsyncKind::Threads && scope == Scope::Cta);
@@ -158,7 +160,8 @@ static bool canEmpty(AsyncKind asyncKind, Space space, AsyncKind producer,
     return producer == AsyncKind::Tma ||
            (producer == AsyncKind::Threads && scope == Scope::Cta);
   case AsyncKind::TmaStore:
-    return space == Space::Smem && producer == AsyncKind::Threads;
+    return space == Space::Smem && producer == AsyncKind::Threads &&
+           scope != Scope::Pair;
   case AsyncKind::Roles:
     return space == Space::Smem && getUnitBytes(producer);
   case AsyncKind::Tma:

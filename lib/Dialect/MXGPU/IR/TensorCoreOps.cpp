@@ -225,10 +225,10 @@ static LogicalResult verifyPlaces(MmaOp op,
   using target::MmaPlace;
   bool hasScales = static_cast<bool>(op.getAScales());
   // mma C1
-  if (hasScales != (family.scales != MmaPlace::None))
+  if (hasScales != (op.getKind().getScaleBlock() > 0))
     return op.emitOpError("expected ")
            << (hasScales ? "no scales" : "scales of a and b") << " for "
-           << family.name << ", found " << (hasScales ? "some" : "none");
+           << op.getKind() << ", found " << (hasScales ? "some" : "none");
   MmaPlace found = isa<FragmentType>(op.getD().getType())
                        ? MmaPlace::Registers
                        : MmaPlace::TensorMemory;
@@ -261,19 +261,23 @@ static LogicalResult verifyPlaces(MmaOp op,
   return success();
 }
 
-/// What warpgroups start and wait for reads through the async proxy: the ring
-/// says so, for the fence of threads that fill it, and because no fence is
-/// needed where it is done.
+/// Instructions read through the async proxy: the ring says so, for the fence
+/// of threads that fill it, and because no fence is needed where it is done;
+/// and who gives the stage back waits for them as the ring says.
 static LogicalResult verifyRings(MmaOp op) {
-  if (op.getKind().getFamily().completion != target::MmaCompletion::WaitGroup)
-    return success();
+  AsyncKind expected =
+      op.getKind().getFamily().completion == target::MmaCompletion::WaitGroup
+          ? AsyncKind::Wgmma
+          : AsyncKind::Mma;
   for (auto [operand, name] :
        {std::pair(Value(op.getA()), "a"), std::pair(Value(op.getB()), "b")}) {
     RingType ring = findRing(operand);
     // mma C11
-    if (ring && ring.getConsumer() != AsyncKind::Wgmma)
+    if (ring && ring.getConsumer() != expected)
       return op.emitOpError("expected ")
-             << name << " in a ring with consumer wgmma(n), found "
+             << name << " in a ring with consumer "
+             << stringifyAsyncKind(expected)
+             << (expected == AsyncKind::Wgmma ? "(n)" : "") << ", found "
              << stringifyAsyncKind(ring.getConsumer());
   }
   return success();

@@ -145,7 +145,7 @@ bool StoreSharedOp::isOfRole() {
   if (!isa<FragmentType>(getValue().getType()))
     return false;
   RingType ring = findRing(getBuffer());
-  return getThread() || (ring && ring.getScope() == Scope::Cta);
+  return getThread() || (ring && ring.getScope() != Scope::Warp);
 }
 
 void StoreSharedOp::build(OpBuilder &builder, OperationState &state,
@@ -166,8 +166,9 @@ LogicalResult StoreSharedOp::verify() {
                         : "a row and a column where a vector goes")
            << ", found " << getCoords().size();
   // store_shared C2
-  if (ring && !fragment && ring.getScope() != Scope::Cta)
-    return emitOpError("expected a ring with scope = cta, found ") << ring;
+  if (ring && !fragment && ring.getScope() == Scope::Warp)
+    return emitOpError("expected a ring with scope = cta or pair, found ")
+           << ring;
   if (fragment)
     return isOfRole() ? verifyRoleFragment(*this, buffer, fragment)
                       : verifyWarpRows(*this, buffer, fragment);

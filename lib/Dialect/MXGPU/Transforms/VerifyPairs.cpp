@@ -54,13 +54,17 @@ LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
     return kernel.isPair()
                ? verifyPort(ring, sides.producer, type.getProducer())
                : success();
+  // And it may load for its own threads.
+  bool isOfCta = kernel.isPair() && type.getScope() == Scope::Cta &&
+                 type.getProducer() == AsyncKind::Tma &&
+                 type.getConsumer() == AsyncKind::Threads;
   // kernel C33
-  if (type.isPair() != kernel.isPair())
+  if (type.isPair() != kernel.isPair() && !isOfCta)
     return ring.emitOpError("expected scope = ")
            << (kernel.isPair() ? "pair" : "cta") << " in a kernel with cluster("
            << kernel.getCluster()
            << "), found scope = " << stringifyScope(type.getScope());
-  if (!type.isPair())
+  if (!kernel.isPair())
     return success();
   if (failed(verifyPort(ring, sides.producer, type.getProducer())))
     return failure();

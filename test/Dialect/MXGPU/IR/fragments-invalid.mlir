@@ -320,8 +320,8 @@ func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
 
 // -----
 
-// expected-error @below {{expected one of [mxf8f6f4, mxf4, mxf4nvf4] for kinds of tcgen05.mma with block scales (PTX ISA, .kind), got: f16}}
-#mma = #mxgpu.tcgen05_mma<f16, m = 128, n = 128>
+// expected-error @below {{expected one of [f16, mxf8f6f4, mxf4, mxf4nvf4] for kinds of tcgen05.mma (PTX ISA, .kind), got: tf32}}
+#mma = #mxgpu.tcgen05_mma<tf32, m = 128, n = 128>
 
 // -----
 
@@ -439,6 +439,18 @@ func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
 
 // -----
 
+// tcgen05_mma C4
+// expected-error @below {{expected a block of scales that kind::mxf8f6f4 has, found 0}}
+#mma = #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128, block = 0>
+
+// -----
+
+// tcgen05_mma C17
+// expected-error @below {{expected block = 0 with kind::f16, which has no scales, found 32}}
+#mma = #mxgpu.tcgen05_mma<f16, m = 128, n = 128, block = 32>
+
+// -----
+
 // Scales and sums where the instruction has them.
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = wgmma(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
@@ -453,7 +465,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %sa : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %sb : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
       // mma C1
-      // expected-error @below {{'mxgpu.mma' op expected no scales for wgmma.mma_async, found some}}
+      // expected-error @below {{'mxgpu.mma' op expected no scales for #mxgpu.wgmma<n = 128, k = 16>, found some}}
       %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !sums -> !sums
     }
   }
@@ -472,7 +484,7 @@ gpu.module @kernels {
       %zero = mxgpu.zero_fragment : !sums
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C1
-      // expected-error @below {{'mxgpu.mma' op expected scales of a and b for tcgen05.mma.block_scale, found none}}
+      // expected-error @below {{'mxgpu.mma' op expected scales of a and b for #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128>, found none}}
       %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b into %zero : !a, !b, !sums -> !sums
     }
   }
@@ -1270,6 +1282,113 @@ gpu.module @kernels {
       // wgmma C7
       // expected-error @below {{'mxgpu.mma' op expected 128 rows of a, or a multiple of them and a row where they begin, found 64}}
       %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// Kind f16 has no scales,
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b, %sa = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      %sfa = mxgpu.copy_scales %sa : !sf -> !mxgpu.scales<128>
+      // mma C1
+      // expected-error @below {{'mxgpu.mma' op expected no scales for #mxgpu.tcgen05_mma<f16, m = 128, n = 128>, found some}}
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %b scales(%sfa, %sfa : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d : !a, !a, !d
+    }
+  }
+}
+
+// -----
+
+// and nowhere in them where B would begin,
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<64x64xbf16, sw128>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x64xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x64xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      // tcgen05_mma C18
+      // expected-error @below {{'mxgpu.mma' op expected no b_offset without scales}}
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 64> %a, %b b_offset(%i) into %d : !a, !b, !d
+    }
+  }
+}
+
+// -----
+
+// multiplies two kinds of numbers,
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      // tcgen05_mma C11
+      // expected-error @below {{'mxgpu.mma' op expected A of kind::f16 to be one of f16, bf16, found e4m3 in '!mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a into %d : !a, !a, !d
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<4 x (a: smem<128x32xf32, sw128>), producer = tma, consumer = mma>
+!a = !mxgpu.buffer<smem<128x32xf32, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      // tcgen05_mma C10
+      // expected-error @below {{'mxgpu.mma' op expected elements that the tensor core multiplies in '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a into %d : !a, !a, !d
+    }
+  }
+}
+
+// -----
+
+// and reads rings that say so.
+!in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = threads(128), consumer = threads(128)>
+!a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @multiply warps(1) elected {
+      %stage, %a = mxgpu.consumer_wait %in : !in
+      %acc_stage, %d = mxgpu.producer_acquire %acc : !acc
+      // mma C11
+      // expected-error @below {{'mxgpu.mma' op expected a in a ring with consumer mma, found threads}}
+      mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %a, %a into %d : !a, !a, !d
     }
   }
 }

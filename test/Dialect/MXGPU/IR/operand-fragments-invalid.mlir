@@ -485,7 +485,7 @@ gpu.module @kernels {
       %q = "some"() : () -> !q
       %s, %y = mxgpu.producer_acquire %out : !out
       // store_shared C2
-      // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = cta, found}}
+      // expected-error @below {{'mxgpu.store_shared' op expected a ring with scope = cta or pair, found}}
       mxgpu.store_shared %q, %y at [%i, %i] : !q, !y
     }
   }

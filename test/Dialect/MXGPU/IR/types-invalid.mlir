@@ -146,7 +146,7 @@ func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = mma, consumer
 // -----
 
 // ring C5
-// expected-error @below {{expected a producer that can write smem with scope = pair, found threads}}
+// expected-error @below {{expected a consumer that can read smem filled by threads, found tma_store}}
 func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = threads(128), consumer = tma_store, scope = pair>)
 
 // -----
@@ -190,6 +190,19 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer
 // ring C6
 // expected-error @below {{expected a consumer that can read smem filled by threads, found mma}}
 func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = mma, scope = warp>)
+
+// -----
+
+// Threads of both CTAs of a pair fill stages for the leader's tensor core alone.
+// ring C6
+// expected-error @below {{expected a consumer that can read smem filled by threads, found threads}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128), consumer = threads(128), scope = pair>)
+
+// -----
+
+// ring C6
+// expected-error @below {{expected a consumer that can read smem filled by threads, found wgmma}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128), consumer = wgmma(128), scope = pair>)
 
 // -----
 

@@ -124,6 +124,35 @@ gpu.module @kernels {
 
 // -----
 
+// A CTA's own ring, from copies to threads: both CTAs have it.
+!map = !mxgpu.tensor_map<128x16xi8>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!stage = !mxgpu.stage<!ring>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) cluster(2) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    // kernel C31
+    // expected-error @below {{'mxgpu.role' op expected a role of both CTAs for threads of ring "ring", found one on_leader}}
+    mxgpu.role @read warps(1) on_leader {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %s, %a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
+      }
+    }
+  }
+}
+
+// -----
+
 // There is no pair.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma, scope = pair>

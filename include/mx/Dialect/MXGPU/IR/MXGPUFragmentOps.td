@@ -248,12 +248,13 @@ def MXGPU_StoreSharedOp : MXGPU_Op<"store_shared", [AttrSizedOperandSegments]> {
     Of a fragment each thread writes what it holds, permuted as the buffer's
     swizzle says. The ring is either a warp's own (`scope = warp`), and the
     buffer has the rows of a warp; or that of all threads of a role
-    (`scope = cta`), and the buffer, a matrix or panels of one, has the
-    fragment's shape.
+    (`scope = cta`, or `pair` for a role of both CTAs, each of which fills a
+    buffer), and the buffer, a matrix or panels of one, has the fragment's
+    shape.
 
     With `at` each thread writes a vector, whose first element has that row
     and column, multiples of the vector's shape. The ring is that of all
-    threads of a role (`scope = cta`).
+    threads of a role.
 
     `thread` is as for `mxgpu.load_fragment`, of a fragment of a role.
 

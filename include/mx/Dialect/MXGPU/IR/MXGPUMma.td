@@ -140,20 +140,23 @@ class MXGPU_Mma<string name, string attrMnemonic,
 }
 
 def MXGPU_MmaKind : MXGPU_I32Enum<"MmaKind",
-    "kinds of tcgen05.mma with block scales (PTX ISA, .kind)", [
+    "kinds of tcgen05.mma (PTX ISA, .kind)", [
+      I32EnumAttrCase<"F16", 0, "f16">,
       I32EnumAttrCase<"MXF8F6F4", 4, "mxf8f6f4">,
       I32EnumAttrCase<"MXF4", 5, "mxf4">,
       I32EnumAttrCase<"MXF4NVF4", 6, "mxf4nvf4">]>;
 
 def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
-  let summary = "tcgen05.mma with block scales";
+  let summary = "tcgen05.mma";
   let description = [{
     One thread issues it, for its CTA or for both of a pair (`ctas = 2`), whose
     rows `m` counts. Operands lie in shared memory, scales and sums in tensor
-    memory; a scale belongs to `block` elements (PTX ISA, tcgen05.mma).
+    memory; a scale belongs to `block` elements (PTX ISA, tcgen05.mma). Kind
+    f16, which multiplies bf16 and f16, has no scales: its block is 0.
 
     Examples: `#mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256>`,
-    `#mxgpu.tcgen05_mma<mxf4nvf4, m = 256, n = 128, ctas = 2, block = 16>`.
+    `#mxgpu.tcgen05_mma<mxf4nvf4, m = 256, n = 128, ctas = 2, block = 16>`,
+    `#mxgpu.tcgen05_mma<f16, m = 128, n = 256>`.
   }];
   let parameters = (ins
     EnumParameter<MXGPU_MmaKind>:$kind, "int64_t":$m, "int64_t":$n,

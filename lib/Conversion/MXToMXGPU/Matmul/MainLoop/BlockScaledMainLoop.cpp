@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockScaledMainLoop.h"
-#include "TmemSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -20,17 +19,9 @@ void BlockScaledMainLoop::createRings() {
 }
 
 void BlockScaledMainLoop::buildRoles(EpiloguePolicy &epilogue) {
-  buildEpilogue(epilogue);
+  buildEpilogue(epilogue, accumulators);
   buildLoad();
   buildMma();
-}
-
-void BlockScaledMainLoop::buildEpilogue(EpiloguePolicy &epilogue) {
-  OpBuilder::InsertionGuard guard(body);
-  createRole("epilogue", kEpilogueWarps, /*elected=*/false, /*kind=*/0);
-  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
-  TmemSums sums(body, product, accumulators, work.isEmpty(unit));
-  epilogue.store(unit, sums);
 }
 
 /// One thread fills the stages of the input ring.
@@ -53,10 +44,7 @@ void BlockScaledMainLoop::buildLoad() {
                     stage.getStage());
   b.loadScales(stage, kTile);
   ProducerCommitOp::create(body, stage.getStage(), Value());
-  if (!schedule.getPdl())
-    return;
-  body.setInsertionPointAfter(unit);
-  LaunchDependentsOp::create(body);
+  launchDependents(unit);
 }
 
 /// Whether tiles of B can begin in the middle of a scale tile. Tiles of fewer
@@ -79,8 +67,7 @@ void BlockScaledMainLoop::buildMma() {
   auto accumulator = ProducerAcquireOp::create(body, accumulators);
   auto [start, end] = work.getReduction(unit);
   ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
-  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
-  Value accumulate = arith::XOrIOp::create(body, step.getFirst(), yes);
+  Value accumulate = isAdded(step);
   auto stage = ConsumerWaitOp::create(body, inputs);
   auto copyScales = [&](StringRef field, ScalesType type) -> Value {
     return CopyScalesOp::create(body, type, stage.getBuffer(field),

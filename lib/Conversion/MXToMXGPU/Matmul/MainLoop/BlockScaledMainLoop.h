@@ -34,7 +34,6 @@ private:
                              const target::OperandForm &form,
                              llvm::StringRef field, int64_t rows);
 
-  void buildEpilogue(EpiloguePolicy &epilogue);
   void buildLoad();
   void buildMma();
 

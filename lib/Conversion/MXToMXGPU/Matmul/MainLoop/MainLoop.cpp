@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"
+#include "TmemSums.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -53,6 +55,26 @@ RoleOp MainLoop::createRole(StringRef name, int64_t warps, bool elected,
   if (ArrayRef<int64_t> registers = schedule.getRegisters(); !registers.empty())
     role.setRegisters(registers[kind]);
   return role;
+}
+
+void MainLoop::buildEpilogue(EpiloguePolicy &epilogue, Value accumulators) {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("epilogue", kEpilogueWarps, /*elected=*/false, /*kind=*/0);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
+  TmemSums sums(body, product, accumulators, work.isEmpty(unit));
+  epilogue.store(unit, sums);
+}
+
+Value MainLoop::isAdded(ForEachKOp step) {
+  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
+  return arith::XOrIOp::create(body, step.getFirst(), yes);
+}
+
+void MainLoop::launchDependents(ForEachWorkTileOp unit) {
+  if (!schedule.getPdl())
+    return;
+  body.setInsertionPointAfter(unit);
+  LaunchDependentsOp::create(body);
 }
 
 bool MainLoop::areTilesWhole() {

@@ -10,6 +10,8 @@
 //   DequantizedMainLoop  wgmma of operands that threads dequantize to bf16,
 //                        sums in registers
 //   SwappedMainLoop      the same of B times A^T, for few rows of A
+//   ConvertedMainLoop    tcgen05.mma of bf16 and of weights that threads
+//                        dequantize, sums in tensor memory
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,6 +52,13 @@ protected:
   /// `kind` says.
   RoleOp createRole(llvm::StringRef name, int64_t warps, bool elected,
                     int64_t kind, bool onLeader = false);
+  /// The role that stores sums from a ring in tensor memory.
+  void buildEpilogue(EpiloguePolicy &epilogue, mlir::Value accumulators);
+  /// Whether the product of a step is added to those before it in an
+  /// accumulator.
+  mlir::Value isAdded(ForEachKOp step);
+  /// Where the loads of a CTA end: behind the loop over its units.
+  void launchDependents(ForEachWorkTileOp unit);
   /// Whether every tile of the reduction is full.
   bool areTilesWhole();
 

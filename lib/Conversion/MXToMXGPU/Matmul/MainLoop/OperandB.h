@@ -46,6 +46,12 @@ protected:
   /// of a stage.
   void loadRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
                 int64_t place);
+  /// Whether both CTAs of a pair need the scales of the whole tile, of which
+  /// each loads half; else each has those of its own rows, if there are pairs.
+  bool sharesScales() const {
+    return schedule.getCtaPair() &&
+           product.problem.product.getWay().takesScales;
+  }
 
   WorkPolicy &work;
 

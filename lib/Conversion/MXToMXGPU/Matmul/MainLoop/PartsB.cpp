@@ -26,7 +26,7 @@ int64_t PartsB::getBoxRows() {
 
 SmallVector<int64_t> PartsB::getScaleBox() {
   SmallVector<int64_t> box = getScaleShape();
-  box[0] /= product.problem.numB;
+  box[0] /= product.problem.numB / (sharesScales() ? 1 : schedule.getCtas());
   return box;
 }
 
@@ -51,11 +51,13 @@ void PartsB::loadElements(ProducerAcquireOp stage, Value k) {
   });
 }
 
-/// Both CTAs of a pair need the scales of all parts.
+/// Both CTAs of a pair need the scales of all parts where the tensor core
+/// multiplies by them.
 void PartsB::loadScales(ProducerAcquireOp stage, Value kTile) {
   Value tiles = body.div(work.getScheduler().getColumns(), kScaleTileRows);
   Value first = body.mul(unit.getGroup(), body.index(product.problem.numB));
-  Value tile = body.div(unit.getColumn(), kScaleTileRows), rank = kernel.rank;
+  Value tile = body.div(unit.getColumn(), kScaleTileRows);
+  Value rank = sharesScales() ? kernel.rank : Value();
   forEachPart([&](Value part, int64_t place) {
     Value row = body.add(tile, body.mul(body.add(first, part), tiles));
     TmaLoadOp::create(body, arguments.get(Arg::BScalesMap),

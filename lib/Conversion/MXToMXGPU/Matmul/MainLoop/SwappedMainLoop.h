@@ -12,15 +12,15 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_SWAPPEDMAINLOOP_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_SWAPPEDMAINLOOP_H
 
-#include "DequantizedMainLoop.h"
+#include "DequantizingMainLoop.h"
 #include "mx/Conversion/MXToMXGPU/SwappedLayouts.h"
 
 namespace mx::mxgpu {
 
-class SwappedMainLoop final : public DequantizedMainLoop {
+class SwappedMainLoop final : public DequantizingMainLoop {
 public:
   SwappedMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
-      : DequantizedMainLoop(kernel, work, b),
+      : DequantizingMainLoop(kernel, work, b),
         swapped(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
                 kernel.product.schedule.getTileK(),
                 kernel.product.problem.numB) {}

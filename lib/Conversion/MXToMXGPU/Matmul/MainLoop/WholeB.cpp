@@ -56,7 +56,7 @@ void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
 /// Of a pair, each CTA loads half of the scales of B for both.
 SmallVector<int64_t> WholeB::getScaleBox() {
   SmallVector<int64_t> box = getScaleShape();
-  if (!schedule.getCtaPair())
+  if (!sharesScales())
     return box;
   // The first half must lie before the second in shared memory.
   for (int64_t &size : box)
@@ -70,9 +70,14 @@ SmallVector<int64_t> WholeB::getScaleBox() {
 void WholeB::begin(ForEachWorkTileOp, const OperandOrigin &origin) {
   column = origin.column;
   columnTile = origin.columnTile;
-  if (kernel.rank)
-    column =
-        body.add(column, body.mul(kernel.rank, body.index(product.getBRows())));
+  if (!kernel.rank)
+    return;
+  column =
+      body.add(column, body.mul(kernel.rank, body.index(product.getBRows())));
+  int64_t ownTiles = product.getBRows() / kScaleTileRows;
+  if (!sharesScales() && ownTiles)
+    columnTile =
+        body.add(columnTile, body.mul(kernel.rank, body.index(ownTiles)));
 }
 
 void WholeB::loadElements(ProducerAcquireOp stage, Value k) {
@@ -80,7 +85,8 @@ void WholeB::loadElements(ProducerAcquireOp stage, Value k) {
 }
 
 void WholeB::loadScales(ProducerAcquireOp stage, Value kTile) {
-  Value map = arguments.get(Arg::BScalesMap), rank = kernel.rank;
+  Value map = arguments.get(Arg::BScalesMap);
+  Value rank = sharesScales() ? kernel.rank : Value();
   SmallVector<Value> coords = {columnTile, kTile};
   if (!rank) {
     TmaLoadOp::create(body, map, coords, stage.getBuffer("sfb"),

@@ -75,7 +75,10 @@ ParseResult parseKind(AsmParser &parser, MmaKind &kind) {
 } // namespace
 
 /// What is written by silence.
-static constexpr int64_t kCtas = 1, kScaleBlock = 32, kWarpgroups = 1;
+static constexpr int64_t kCtas = 1, kWarpgroups = 1;
+static int64_t getUsualBlock(MmaKind kind) {
+  return kind == MmaKind::F16 ? 0 : 32;
+}
 
 Attribute WgmmaAttr::parse(AsmParser &parser, Type) {
   int64_t m = target::kWgmmaM, n = 0, k = 0, warpgroups = kWarpgroups;
@@ -100,13 +103,15 @@ void WgmmaAttr::print(AsmPrinter &printer) const {
 
 Attribute Tcgen05MmaAttr::parse(AsmParser &parser, Type) {
   MmaKind kind{};
-  int64_t m = 0, n = 0, ctas = kCtas, block = kScaleBlock;
+  int64_t m = 0, n = 0, ctas = kCtas, block = 0;
   Size sizes[] = {{"m", m},
                   {"n", n},
                   {"ctas", ctas, /*mayBeAbsent=*/true},
                   {"block", block, /*mayBeAbsent=*/true}};
-  if (parser.parseLess() || parseKind(parser, kind) || parser.parseComma() ||
-      parseSizes(parser, sizes) || parser.parseGreater())
+  if (parser.parseLess() || parseKind(parser, kind) || parser.parseComma())
+    return {};
+  block = getUsualBlock(kind);
+  if (parseSizes(parser, sizes) || parser.parseGreater())
     return {};
   return parser.getChecked<Tcgen05MmaAttr>(parser.getContext(), kind, m, n,
                                            ctas, block);
@@ -117,7 +122,7 @@ void Tcgen05MmaAttr::print(AsmPrinter &printer) const {
           << ", n = " << getN();
   if (getCtas() != kCtas)
     printer << ", ctas = " << getCtas();
-  if (getBlock() != kScaleBlock)
+  if (getBlock() != getUsualBlock(getKind()))
     printer << ", block = " << getBlock();
   printer << '>';
 }

@@ -1,9 +1,10 @@
-//===- Tcgen05Mma.cpp - tcgen05.mma with block scales ---------------------===//
+//===- Tcgen05Mma.cpp - tcgen05.mma ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands in shared memory, scales and sums in tensor memory; one thread
-// issues an instruction for each 32 bytes of the reduction.
+// Operands in shared memory, scales, of kinds that have them, and sums in
+// tensor memory; one thread issues an instruction for each 32 bytes of the
+// reduction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,10 +21,15 @@ using namespace mx::mxgpu;
 
 /// The kinds have their numbers in Target.
 static target::MmaKind toTarget(MmaKind kind) {
-  static_assert(int(MmaKind::MXF8F6F4) == int(target::MmaKind::MXF8F6F4) &&
+  static_assert(int(MmaKind::F16) == int(target::MmaKind::F16) &&
+                int(MmaKind::MXF8F6F4) == int(target::MmaKind::MXF8F6F4) &&
                 int(MmaKind::MXF4) == int(target::MmaKind::MXF4) &&
                 int(MmaKind::MXF4NVF4) == int(target::MmaKind::MXF4NVF4));
   return static_cast<target::MmaKind>(kind);
+}
+
+static bool hasScales(MmaKind kind) {
+  return target::getInfo(toTarget(kind)).blockScaled;
 }
 
 LogicalResult
@@ -42,6 +48,13 @@ Tcgen05MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (std::string error = target::checkMmaShape(toTarget(kind), ctas, m, n);
       !error.empty())
     return emitError() << error;
+  // tcgen05_mma C17
+  if (!hasScales(kind) && block)
+    return emitError() << "expected block = 0 with kind::"
+                       << stringifyMmaKind(kind)
+                       << ", which has no scales, found " << block;
+  if (!hasScales(kind))
+    return success();
   for (const target::ScaleVectorRule &rule : target::getScaleVectorRules())
     if (rule.kind == toTarget(kind) && rule.blockSize == block)
       return success();
@@ -90,12 +103,14 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   BufferType a = op.getABuffer(), b = op.getBBuffer();
   std::optional<target::MmaType> aType = mxgpu::getMmaType(a.getElementType());
   std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
-  Type scale = op.getAScales().getType().getElementType();
-  std::optional<target::ScaleFormat> format = mxgpu::getScaleFormat(scale);
+  std::optional<target::ScaleFormat> format = target::ScaleFormat::UE8M0;
+  if (op.getAScales())
+    format = mxgpu::getScaleFormat(op.getAScales().getType().getElementType());
   // tcgen05_mma C10
   if (!aType || !bType || !format)
-    return op.emitOpError("expected elements that the tensor core scales in ")
-           << a << " and " << b;
+    return op.emitOpError("expected elements that the tensor core ")
+           << (op.getAScales() ? "scales" : "multiplies") << " in " << a
+           << " and " << b;
   target::InstrDescriptor instruction;
   instruction.kind = toTarget(kind.getKind());
   instruction.ctaGroup = kind.getCtas();
@@ -209,7 +224,14 @@ LogicalResult Tcgen05MmaAttr::verifyMma(MmaOp &op) const {
   if (failed(verifyShapes(*this, op)) || failed(verifyDense(*this, op)))
     return failure();
   FailureOr<target::InstrDescriptor> instruction = getInstruction(*this, op);
-  return failure(failed(instruction) || failed(verifyScales(op, *instruction)));
+  if (failed(instruction))
+    return failure();
+  if (op.getAScales())
+    return verifyScales(op, *instruction);
+  // tcgen05_mma C18
+  if (op.getBOffset())
+    return op.emitOpError("expected no b_offset without scales");
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -221,13 +243,18 @@ namespace {
 /// What all instructions of a tile have in common.
 struct Issue {
   target::InstrDescriptor instruction;
-  int64_t scalesPerStep;
+  int64_t scalesPerStep; ///< of a kind with scales
   DescribedOperand a, b;
   Value d, aScales, bScales, accumulate;
   int64_t aTileColumns, bTileColumns;
 
   /// Issues instruction number `step` of the tile.
   void step(NVVMBuilder &builder, int64_t step) const {
+    if (!aScales) {
+      builder.mma(instruction, d, a.at(builder, step), b.at(builder, step),
+                  isAdded(builder, step));
+      return;
+    }
     int64_t scale = step * scalesPerStep;
     target::InstrDescriptor word = instruction;
     word.scaleIdA = word.scaleIdB = scale % kScaleTileBlocks;
@@ -235,10 +262,16 @@ struct Issue {
     auto atTile = [&](Value column, int64_t columns) {
       return tile ? builder.add(column, builder.i32(tile * columns)) : column;
     };
-    builder.mmaBlockScaled(
-        word, d, a.at(builder, step), b.at(builder, step),
-        step == 0 && accumulate ? accumulate : builder.i1(step > 0),
-        atTile(aScales, aTileColumns), atTile(bScales, bTileColumns));
+    builder.mmaBlockScaled(word, d, a.at(builder, step), b.at(builder, step),
+                           isAdded(builder, step),
+                           atTile(aScales, aTileColumns),
+                           atTile(bScales, bTileColumns));
+  }
+
+private:
+  /// Whether the product is added to what the accumulator holds.
+  Value isAdded(NVVMBuilder &builder, int64_t step) const {
+    return step == 0 && accumulate ? accumulate : builder.i1(step > 0);
   }
 };
 
@@ -251,20 +284,24 @@ static Issue getIssue(NVVMBuilder &builder, MmaOp op, const MmaOperands &values,
     bScales = builder.add(
         bScales,
         arith::ShRUIOp::create(builder, builder.toI32(offset), builder.i32(5)));
-  auto getTileColumns = [](ScalesType type) {
+  auto getTileColumns = [](Value scales) -> int64_t {
+    if (!scales)
+      return 0;
+    auto type = cast<ScalesType>(scales.getType());
     return type.getColumns() / type.getTiles();
   };
   int64_t k = target::getInfo(instruction.kind).k;
+  int64_t block = instruction.blockSize;
   return {instruction,
-          k / static_cast<int64_t>(instruction.blockSize),
+          block ? k / block : 0,
           {builder, op.getABuffer(), values.a, target::encode},
           {builder, op.getBBuffer(), values.b, target::encode},
           values.d,
           values.aScales,
           bScales,
           values.accumulate,
-          getTileColumns(op.getAScales().getType()),
-          getTileColumns(op.getBScales().getType())};
+          getTileColumns(op.getAScales()),
+          getTileColumns(op.getBScales())};
 }
 
 static void enterIfWithin(NVVMBuilder &builder, Value extent, int64_t start) {

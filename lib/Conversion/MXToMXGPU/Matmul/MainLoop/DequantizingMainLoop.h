@@ -1,0 +1,63 @@
+//===- DequantizingMainLoop.h - Threads dequantize B ------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What products have in common of which threads make tiles of B bf16, exactly.
+// One thread loads tiles of A into a ring, and tiles and scales of B into
+// another. Warpgroups dequantize tiles of B from there to a third ring, from
+// which the tensor core reads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_DEQUANTIZINGMAINLOOP_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_DEQUANTIZINGMAINLOOP_H
+
+#include "MainLoop.h"
+
+namespace mx::mxgpu {
+
+class DequantizingMainLoop : public MainLoop {
+public:
+  void checkSizes() override {}
+  void addOperands(KernelArguments &signature) override;
+  void freeTemporaries() override {}
+
+  void createRings() override;
+
+protected:
+  using MainLoop::MainLoop;
+
+  /// Rows of A that a box of its tensor map has.
+  virtual int64_t getRowsOfBox() const = 0;
+  /// Loads a tile of A, whose first row is `row`, from element `k` on.
+  virtual void loadA(ProducerAcquireOp stage, mlir::Value row,
+                     mlir::Value k) = 0;
+
+  /// The role that dequantizes tiles of B, which its threads read by one layout
+  /// and write by another.
+  void buildDequantize(int64_t warps, FragmentLayoutAttr read,
+                       FragmentLayoutAttr written);
+  /// The thread that fills both rings of inputs, of the roles' kind `kind`.
+  void buildLoad(int64_t kind);
+  /// Where rows of a unit's tile of B begin among those of its tiles of scales.
+  mlir::Value getFirstRowOfScales(ForEachWorkTileOp unit);
+  /// Tiles of the reduction of a unit; the insertion point moves into the loop.
+  ForEachKOp forEachTile(ForEachWorkTileOp unit, mlir::ValueRange initial = {});
+  /// A tile of an operand of `element`, as bf16. `row` is where its rows begin
+  /// among those of its tiles of scales.
+  mlir::Value dequantize(ConsumerWaitOp stage, llvm::StringRef elements,
+                         llvm::StringRef scales, mlir::Type element,
+                         FragmentLayoutAttr layout, mlir::Value row,
+                         ForEachKOp step, mlir::Value thread = {},
+                         bool isPacked = false);
+
+  mlir::Value inputs, bInputs, operands;
+
+private:
+  mlir::Value encodeElements(mlir::Value operand, RingType ring,
+                             llvm::StringRef field, int64_t rows);
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_DEQUANTIZINGMAINLOOP_H

@@ -1,0 +1,150 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu
+
+// Schedules that kernels which convert weights for tcgen05.mma do not have.
+
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{expected a tile of 128 rows where a is bf16, found 256}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{expected a tile of 64, 128 or 256 columns where a is bf16, found 192}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 192, 64], stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{expected a tile of 64 reduction elements where a is bf16, found 128}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{expected a tile of 256 rows of a CTA pair where a is bf16, found 128}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], cta_pair, stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{expected a tile of 128 or 256 columns of a CTA pair where a is bf16, found 64}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 64, 64], cta_pair, stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{expected no overlap where a is bf16: tensor memory has no scales, and two accumulators fit; leave it out}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], accumulators = 2, overlap = 64, stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{expected no scale_stages where a is bf16: the scales of b are multiplied by threads; leave it out}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], scale_stages = 2, stages = 4>}
+  return
+}
+
+// -----
+
+// Of the epilogue and the other roles, as where the tensor core takes scales.
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{expected at least 152 registers for the epilogue, 128 where b is converted and 80 for the other roles, in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [232, 64]}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], registers = [232, 64], stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{found registers = [152, 120, 80]}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], registers = [152, 120, 80], stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{in 1, 2 and 1 warpgroups that have at most 512 together, found registers = [184, 128, 80]}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], registers = [184, 128, 80], stages = 4>}
+  return
+}
+
+// -----
+
+// Narrow tiles are converted by one warpgroup.
+!x = memref<256x256xbf16>
+!w = memref<256x256xf8E4M3FN>
+!ws = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{in 1, 1 and 1 warpgroups that have at most 504 together, found registers = [256, 176, 80]}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 64], registers = [256, 176, 80], stages = 4>}
+  return
+}
+
+// -----
+
+// A static reduction has whole blocks, and rows of whole 16 bytes.
+!x = memref<256x48xbf16>
+!w = memref<256x48xf4E2M1FN>
+!ws = memref<2x1x32x4x4xf8E4M3FN>
+!y = memref<256x256xf32>
+func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  // expected-error @below {{'mx.matmul' op expected a reduction of a multiple of 32 elements for kind::f16 of bf16 and e2m1 on the GPU, found 48}}
+  // expected-note @below {{the nearest are 32 and 64}}
+  // expected-note @below {{the copy engine takes rows of e2m1 in multiples of 32 elements}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) block_size = 16
+  return
+}

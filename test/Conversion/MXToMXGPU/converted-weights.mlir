@@ -1,0 +1,110 @@
+// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu --canonicalize --cse | FileCheck %s
+
+// tcgen05.mma of kind f16 reads activations of bf16 where the copy engine puts
+// them. Threads dequantize weights from one ring to another, row by row, and no
+// scales reach the tensor core. Sums are in tensor memory.
+
+// CHECK-DAG: ![[$MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xbf16, sw128>
+// CHECK-DAG: ![[$IN:tma_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = tma, consumer = mma>
+// CHECK-DAG: ![[$IN_B:tma_ring[0-9]*]] = !mxgpu.ring<4 x (b: smem<128x32xi8, sw32>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(256)>
+// CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(256), consumer = mma>
+// CHECK-DAG: ![[$ACC:mma_ring[0-9]*]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+// CHECK-DAG: #[[$ROWS:.*]] = #mxgpu.fragment_layout<threads = [128: 1 row, 2: 32 columns], values = [32: 1 column]>
+// CHECK-DAG: ![[$TILE:.*]] = !mxgpu.fragment<128x64xbf16, #[[$ROWS]]>
+
+// CHECK-LABEL: func.func @dense(
+// CHECK:         %[[A:.*]] = mxgpu.encode_tensor_map %{{.*}} : memref<256x512xbf16> -> ![[$MAP]]
+// CHECK:         mxgpu.launch @kernels::@dense_matmul grid(%{{.*}}) args(%[[A]], %{{[^ ,]*}}, %{{[^ ,]*}}, %{{[^ ,]*}} :
+// CHECK:         mxgpu.kernel @dense_matmul(%[[AMAP:.*]]: ![[$MAP]], %{{.*}}, %{{.*}}, %{{.*}}: memref<256x128xbf16>)
+// CHECK:           mxgpu.role @epilogue warps(4) registers(168)
+// CHECK:               mxgpu.consumer_wait %acc : ![[$ACC]]
+// CHECK:               mxgpu.load_accumulator
+// CHECK:           mxgpu.role @dequantize warps(8) registers(128)
+// CHECK:               mxgpu.consumer_wait %in_b : ![[$IN_B]]
+// CHECK:               %[[NUMBERS:.*]] = mxgpu.dequantize_fragment %{{.*}} -> ![[$TILE]]
+// CHECK-NEXT:          %[[FILLED:.*]], %[[TO:.*]] = mxgpu.producer_acquire %operands : ![[$OPERANDS]]
+// CHECK-NEXT:          mxgpu.store_shared %[[NUMBERS]], %[[TO]]
+// CHECK:           mxgpu.role @load warps(1) elected registers(88)
+// CHECK:               mxgpu.tma_load %[[AMAP]][%row, %k]
+// CHECK-NOT:           sfa
+// CHECK:           mxgpu.role @mma warps(1) elected registers(88)
+// CHECK:               %[[SUMS_STAGE:.*]], %[[SUMS:.*]] = mxgpu.producer_acquire %acc : ![[$ACC]]
+// CHECK:               %[[STAGE:.*]], %[[X:.*]] = mxgpu.consumer_wait %in : ![[$IN]]
+// CHECK-NEXT:          %[[OPERAND_STAGE:.*]], %[[W:.*]] = mxgpu.consumer_wait %operands : ![[$OPERANDS]]
+// CHECK-NEXT:          %[[MORE:.*]] = arith.xori %first
+// CHECK-NEXT:          mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 128> %[[X]], %[[W]] into %[[SUMS]] accumulate(%[[MORE]]) :
+// CHECK-NEXT:          mxgpu.consumer_release %[[OPERAND_STAGE]]
+// CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]]
+!x = memref<256x512xbf16>
+!w = memref<128x512xf4E2M1FN>
+!ws = memref<1x4x32x4x4xf8E8M0FNU>
+!y = memref<256x128xbf16>
+#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, accumulators = 2, epilogue = direct, registers = [168, 128, 88]>
+func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
+// Narrow tiles begin within a tile of scales, and one warpgroup dequantizes them.
+// CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
+// CHECK:         mxgpu.role @dequantize warps(4)
+// CHECK:           %[[ROW:.*]] = arith.remui %column, %c128
+// CHECK:           mxgpu.load_fragment_scales %{{.*}} at[%[[ROW]], %{{.*}}]
+// CHECK:         mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 64>
+!x = memref<?x512xbf16>
+!w = memref<4x256x512xf8E4M3FN>
+!ws = memref<4x2x4x32x4x4xf8E8M0FNU>
+!y = memref<?x256xf32>
+#schedule = #mxgpu.schedule<tile = [128, 64, 64], stages = 3, epilogue = direct>
+func.func @rows(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
+  mx.grouped_matmul ragged = rows ins(%x, %w, %ws : !x, !w, !ws)
+      offsets(%o : memref<4xi32>) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
+// Each CTA of a pair converts half of B, with the scales of its own rows, for the
+// instruction of both.
+// CHECK-DAG: !mxgpu.ring<{{.*}} x (a: smem<128x64xbf16, sw128>), producer = tma, consumer = mma, scope = pair>
+// CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(256)>
+// CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xbf16, sw128>), producer = threads(256), consumer = mma, scope = pair>
+// CHECK-LABEL: mxgpu.kernel @pair_matmul(
+// CHECK:         %[[RANK:.*]] = mxgpu.cta_rank
+// CHECK:         mxgpu.role @load warps(1) elected
+// CHECK:           %[[ROWS:.*]] = arith.muli %[[RANK]], %c128
+// CHECK:           %[[FIRST:.*]] = arith.addi %column, %[[ROWS]]
+// CHECK:           %[[TILE:.*]] = arith.addi %{{.*}}, %[[RANK]]
+// CHECK:           mxgpu.tma_load %{{.*}}[%[[FIRST]], %k] into %b
+// CHECK-NEXT:      mxgpu.tma_load %{{.*}}[%[[TILE]], %{{.*}}] into %sfb for %in_b_stage : !map{{[0-9]*}}, !smem{{[0-9]*}}, !tma_stage{{[0-9]*}}
+// CHECK:         mxgpu.role @mma warps(1) elected on_leader
+// CHECK:           mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 256, n = 256, ctas = 2>
+!x = memref<512x512xbf16>
+!w = memref<512x512xf8E4M3FN>
+!ws = memref<4x4x32x4x4xf8E8M0FNU>
+!y = memref<512x512xbf16>
+#schedule = #mxgpu.schedule<tile = [256, 256, 64], cta_pair, stages = 4, epilogue = direct>
+func.func @pair(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
+// 6-bit elements come as bytes, a byte each, not packed as the tensor core would take them.
+// CHECK-DAG: !mxgpu.tensor_map<256x64xi8, sw64>
+// CHECK-LABEL: func.func @six(
+// CHECK-NOT:     mxgpu.launch @{{.*}}pack
+// CHECK-LABEL: mxgpu.kernel @six_matmul(
+// CHECK:         mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 128, n = 256>
+!x = memref<256x512xbf16>
+!w = memref<256x512xf6E3M2FN>
+!ws = memref<2x4x32x4x4xf8E8M0FNU>
+!y = memref<256x256xbf16>
+#schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 2, epilogue = direct>
+func.func @six(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
