@@ -49,13 +49,13 @@ constexpr OperandForm kDequantizedForms[] = {
 
 // In the order of the enumeration.
 constexpr ProductWayInfo kWays[] = {
-    // way, family, instruction, takes scales, k, whole k, rows, packed B
+    // way, family, instruction, takes scales, k, whole k, rows
     {ProductWay::BlockScaled, MmaFamily::Tcgen05, nullptr, true, 0, 0,
-     kTmemLanes, false},
+     kTmemLanes},
     {ProductWay::Dequantized, MmaFamily::Wgmma, "wgmma.mma_async", false, 16,
-     kDequantizedTileK, kWgmmaM, true},
+     kDequantizedTileK, kWgmmaM},
     {ProductWay::Converted, MmaFamily::Tcgen05, "kind::f16", false, 16,
-     kDequantizedTileK, kTmemLanes, true},
+     kDequantizedTileK, kTmemLanes},
 };
 
 /// The row of `type` among those that `isOf` takes.

@@ -132,7 +132,7 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
   EXPECT_TRUE(succeeded(ScheduleAttr::verify(
       emitError, fields.tile, fields.ctaPair, fields.stages,
       fields.accumulators, fields.overlap, fields.scaleStages,
-      fields.operandStages, fields.splitK, fields.tileLoop,
+      fields.operandStages, fields.swapAb, fields.splitK, fields.tileLoop,
       RasterAttr::get(&context, fields.rasterOrder, fields.rasterGroup),
       fields.epilogue, fields.staging, fields.registers, fields.l2A, fields.l2B,
       fields.pdl)));

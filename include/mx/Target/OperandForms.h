@@ -73,8 +73,6 @@ struct ProductWayInfo {
   unsigned k, wholeK;
   /// Rows of A that one instruction multiplies in one CTA.
   unsigned rows;
-  /// Whether threads may read B packed (mx.pack_weights).
-  bool readsPackedB;
 };
 
 const ProductWayInfo &getInfo(ProductWay way);

@@ -138,10 +138,6 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
                            "found ")
            << op.getA().getType() << " and " << op.getB().getType();
   const target::ProductForm &product = problem->product;
-  if (problem->isPackedB && !product.getWay().readsPackedB)
-    return op->emitOpError("expected b that is not packed on ")
-           << target.chip << ", found " << op.getB().getType()
-           << ": leave out mx.pack_weights, or compile for sm_90a";
   if (failed(verifyReduction(op, product)) ||
       failed(verifyRows(op, cast<MemRefType>(op.getA().getType()), *product.a,
                         "a")) ||

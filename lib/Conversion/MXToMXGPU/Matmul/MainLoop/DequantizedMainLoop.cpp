@@ -8,7 +8,6 @@
 
 #include "DequantizedMainLoop.h"
 #include "RegisterSums.h"
-#include "WeightFragments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
