@@ -54,10 +54,12 @@ class MxProduct:
         """The weights in the order in which threads hold them, ahead of time."""
         pack = self.program["pack"]
         value = pack.results[0]
-        # As many bytes: the sizes of these cases fill whole tiles.
-        packed = torch.empty_like(elements)
-        arrays = [mx.DeviceArray.from_pointer(t.data_ptr(), shape, value.dtype)
-                  for t, shape in ((elements, tuple(elements.shape)), (packed, value.shape))]
+        # 64 x 64 elements are 128 threads' (docs/Spec.md); these cases have whole tiles.
+        tiles = (self.case.n // 64, self.case.k // 64)
+        packed = torch.empty(*tiles, 128, elements.numel() // (tiles[0] * tiles[1] * 128),
+                             dtype=torch.uint8, device="cuda")
+        arrays = [mx.DeviceArray.from_pointer(t.data_ptr(), tuple(t.shape), value.dtype)
+                  for t in (elements, packed)]
         pack.launch(arrays[:1], arrays[1:], pack.make_workspace(*arrays[:1]),
                     torch.cuda.current_stream().cuda_stream)
         return packed
