@@ -95,10 +95,17 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
   std::string text = isWrite ? "the write of " : "the read of ";
   text += what;
   if (step < c.earlier.step()) {
+    // Which lane made the access is not known: perhaps the one that arrived.
+    bool isOfOthers =
+        stepIn(known.ofOthers, c.cluster == ~0ull ? id : c.cluster,
+               c.earlier.agent()) >= c.earlier.step();
     w.note(i, FindingKind::Race,
            text + " races with " + describeEarlier(c) +
-               ": no synchronization orders the two",
-           lanes);
+               (isOfOthers ? ": one lane has arrived or released alone, and "
+                             "speaks for itself only: expected bar.warp.sync "
+                             "before it, unless the access was its own"
+                           : ": no synchronization orders the two"),
+           lanes, /*isWarning=*/isOfOthers);
     return;
   }
   if (isTensor) {

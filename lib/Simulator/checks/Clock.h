@@ -122,6 +122,8 @@ struct Knowledge {
   /// What came before a fence of gpu or sys scope: a relaxed store to global
   /// memory publishes that much ("Release and acquire patterns").
   Clock fenced;
+  /// Beyond `generic`, what lanes that arrived alone knew of their warps.
+  Clock ofOthers;
 
   /// Whether a step was executed before, visible or not.
   bool isDone(uint32_t agent, uint32_t step) const {
@@ -135,6 +137,7 @@ struct Knowledge {
     executed.join(other.executed);
     tensor.join(other.tensor);
     fenced.join(other.fenced);
+    ofOthers.join(other.ofOthers);
   }
   void clear() {
     generic.clear();
@@ -144,6 +147,7 @@ struct Knowledge {
     executed.clear();
     tensor.clear();
     fenced.clear();
+    ofOthers.clear();
   }
 };
 

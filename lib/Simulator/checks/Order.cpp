@@ -60,6 +60,7 @@ uint32_t Order::accessor(Warp &w) {
   WarpOrder &o = of(w);
   if (!isAlone(w)) {
     o.touched = o.step();
+    o.touching |= w.executing;
     return o.self;
   }
   uint32_t agent = agentOf(o.alone, w, AgentKind::Warp);
@@ -81,12 +82,26 @@ void Order::passOn(Warp &w, Clock &to, const Clock &from) {
   to.lower(o.self, std::max(known, o.met));
 }
 
-void Order::meet(Warp &w) {
-  WarpOrder &o = of(w);
+void Order::setMet(WarpOrder &o, uint32_t step) {
+  o.met = std::max(o.met, step);
   if (o.touched <= o.met)
+    o.touching = o.meeting = o.speaking = 0;
+}
+
+void Order::meet(Warp &w, uint32_t lanes) {
+  WarpOrder &o = of(w);
+  o.meeting |= lanes;
+  if (o.touched <= o.met || o.touching & w.live & ~o.meeting)
     return;
-  o.met = o.step();
+  setMet(o, o.step());
   o.nextStep();
+}
+
+void Order::speak(Warp &w) {
+  WarpOrder &o = of(w);
+  o.speaking |= w.executing;
+  if (!(o.touching & ~o.speaking))
+    setMet(o, o.step());
 }
 
 std::shared_ptr<const Knowledge> Order::knownAlone(Warp &w) {
@@ -97,6 +112,7 @@ std::shared_ptr<const Knowledge> Order::knownAlone(Warp &w) {
   for (Clock *clock : {&known->generic, &known->async, &known->asyncGlobal,
                        &known->maps, &known->fenced})
     clock->lower(o.self, o.met);
+  known->ofOthers.raise(o.self, o.touched);
   return known;
 }
 
@@ -106,6 +122,7 @@ std::shared_ptr<const Knowledge> Order::knownAlone(Warp &w) {
 
 void Order::release(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
+  speak(w);
   passOn(w, to.generic, o.known.generic);
   passOn(w, to.async, o.known.async);
   passOn(w, to.asyncGlobal, o.known.asyncGlobal);
@@ -115,13 +132,17 @@ void Order::release(Warp &w, Knowledge &to) {
   to.tensor.join(o.tensorReleased);
   to.tensor.join(o.tensorAcquired);
   passOn(w, to.fenced, o.known.fenced);
-  if (hidesOthers(w))
+  to.ofOthers.join(o.known.ofOthers);
+  if (hidesOthers(w)) {
     to.generic.raise(accessor(w), o.step());
+    to.ofOthers.raise(o.self, o.step());
+  }
   o.nextStep();
 }
 
 void Order::releaseRelaxed(Warp &w, Knowledge &to) {
   WarpOrder &o = of(w);
+  speak(w);
   // What a fence before it has collected (PTX ISA, release pattern).
   passOn(w, to.generic, o.known.fenced);
   passOn(w, to.executed, o.known.generic);
@@ -137,6 +158,9 @@ void Order::acquire(Warp &w, const Knowledge &from) {
   o.known.maps.join(from.maps);
   o.known.executed.join(from.executed);
   o.known.fenced.join(from.fenced);
+  o.known.ofOthers.join(from.ofOthers);
+  // Whoever completed it knows what the lanes did: they have met there.
+  setMet(o, from.generic[o.self]);
   o.tensorAcquired.join(from.tensor);
   // Within one thread waiting for completion is enough (PTX ISA, "tcgen05
   // memory consistency model", same thread patterns).
@@ -201,9 +225,12 @@ void Order::fence(Warp &w) {
 void Order::strongRead(Warp &w, bool isGlobal, uint64_t address,
                        bool isAcquire) {
   WarpOrder &o = of(w);
-  Knowledge &to = isAcquire ? o.known : o.unfenced;
   if (isGlobal) {
-    global.acquire(address, to, id);
+    Knowledge found;
+    global.acquire(address, found, id);
+    if (isAcquire)
+      setMet(o, found.generic[o.self]);
+    (isAcquire ? o.known : o.unfenced).join(found);
     return;
   }
   auto it = cells.find(address);
@@ -226,11 +253,15 @@ void Order::strongWrite(Warp &w, bool isGlobal, uint64_t address,
     return;
   } else {
     // What a fence before it has collected (release pattern).
-    k.generic = o.known.fenced;
-    k.async = o.known.async;
-    k.asyncGlobal = o.known.asyncGlobal;
-    k.maps = o.known.maps;
-    k.fenced = o.known.fenced;
+    speak(w);
+    passOn(w, k.generic, o.known.fenced);
+    passOn(w, k.async, o.known.async);
+    passOn(w, k.asyncGlobal, o.known.asyncGlobal);
+    passOn(w, k.maps, o.known.maps);
+    passOn(w, k.fenced, o.known.fenced);
+    k.ofOthers = o.known.ofOthers;
+    if (hidesOthers(w))
+      k.ofOthers.raise(o.self, o.known.fenced[o.self]);
   }
   if (isGlobal)
     global.release(address, k, id);
@@ -244,6 +275,7 @@ void GlobalOrder::release(uint64_t address, const Knowledge &known,
   Clock async = known.async.exported(cluster);
   Clock asyncGlobal = known.asyncGlobal.exported(cluster);
   Clock maps = known.maps.exported(cluster);
+  Clock ofOthers = known.ofOthers.exported(cluster);
   std::lock_guard<std::mutex> lock(mutex);
   Knowledge &to = cells[address];
   to.generic.join(generic);
@@ -251,6 +283,7 @@ void GlobalOrder::release(uint64_t address, const Knowledge &known,
   to.asyncGlobal.join(asyncGlobal);
   to.maps.join(maps);
   to.fenced.join(generic);
+  to.ofOthers.join(ofOthers);
 }
 
 void GlobalOrder::acquire(uint64_t address, Knowledge &known,
@@ -263,6 +296,7 @@ void GlobalOrder::acquire(uint64_t address, Knowledge &known,
   known.async.import(it->second.async, cluster);
   known.asyncGlobal.import(it->second.asyncGlobal, cluster);
   known.maps.import(it->second.maps, cluster);
+  known.ofOthers.import(it->second.ofOthers, cluster);
 }
 
 //===----------------------------------------------------------------------===//

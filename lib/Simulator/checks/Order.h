@@ -9,7 +9,8 @@
 //
 // Lanes of a warp know what one of them knows. Yet what a lane that executes
 // alone passes on is only what it has done alone itself, and what the lanes did
-// together before they last met (bar.warp.sync, or any other .sync).
+// together before they last met: at bar.warp.sync or another .sync, at a
+// barrier whose completion the warp has seen, or because all have passed it on.
 //
 // Agents are warps, lanes that execute alone, and what works for them in the
 // background:
@@ -75,6 +76,9 @@ struct WarpOrder {
   /// The steps in which several lanes last accessed memory together, and last
   /// met.
   uint32_t touched = 0, met = 0;
+  /// The lanes that have done so since they met; those of them that have met
+  /// others, and those that have released alone.
+  uint32_t touching = 0, meeting = 0, speaking = 0;
   /// 0 until used.
   uint32_t copies = 0, bulkReads = 0, bulkWrites = 0, wgmma = 0, pipe = 0,
            loads = 0, stores = 0, inits = 0;
@@ -132,8 +136,8 @@ public:
   // Synchronisation
   //===--------------------------------------------------------------------===//
 
-  /// The lanes of `w` have waited for each other.
-  void meet(Warp &w);
+  /// `lanes` of `w` have waited for each other.
+  void meet(Warp &w, uint32_t lanes);
   /// What an operation may rely on that `w` issues: the knowledge of `w`, but
   /// for what other lanes did since they last met; null if that is all of it.
   std::shared_ptr<const Knowledge> knownAlone(Warp &w);
@@ -251,6 +255,10 @@ private:
   bool hidesOthers(Warp &w);
   /// What the executing lanes pass on of `from`, a clock of their warp's.
   void passOn(Warp &w, Clock &to, const Clock &from);
+  /// All that the warp has done until `step` may be passed on by any lane.
+  void setMet(WarpOrder &o, uint32_t step);
+  /// The executing lanes pass on what they did: perhaps the last to do so.
+  void speak(Warp &w);
   uint32_t instrNumber(const Instr *i) const;
   std::string describeAgent(uint32_t agent) const;
   /// " of CTA rank N" where there is more than one.

@@ -57,7 +57,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   b.lanes[w.index] |= mask;
   Order *order = w.order();
   if (order) {
-    order->meet(w);
+    order->meet(w, ~0u);
     order->release(w, b.arriving);
   }
   if (w.trace)
@@ -111,7 +111,7 @@ const Instr *barrierResult(Warp &w, const Instr *i, uint32_t mask) {
 const Instr *clusterArrive(Warp &w, const Instr *i, uint32_t mask) {
   Cluster &c = *w.cta->cluster;
   if (c.order) {
-    c.order->meet(w);
+    c.order->meet(w, ~0u);
     if (i->aux)
       c.order->releaseRelaxed(w, c.barrierArriving);
     else

@@ -46,7 +46,7 @@ const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
     uint32_t same = sameAs(firstLane(left), left);
     left &= ~same;
     if (isComplete) {
-      w.meet();
+      w.meet(same);
       f(same);
       continue;
     }

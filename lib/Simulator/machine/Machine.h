@@ -140,8 +140,8 @@ public:
   /// True when all `members` that live are here. `mask` becomes the lanes of
   /// all groups that came together; the others are moved on. False: blocked.
   bool collect(const Instr *i, uint32_t &mask, uint32_t members);
-  /// Lanes have waited for each other.
-  void meet();
+  /// `lanes` have waited for each other.
+  void meet(uint32_t lanes);
 
   /// A finding that ends the launch.
   const Instr *fail(const Instr *i, FindingKind kind, std::string message,

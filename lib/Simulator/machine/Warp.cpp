@@ -226,7 +226,7 @@ const Instr *Warp::exitLanes(const Instr *i, uint32_t lanes) {
   if (!live) {
     --cta->liveWarps;
     if (cluster.order) {
-      cluster.order->meet(*this);
+      cluster.order->meet(*this, ~0u);
       cluster.order->release(*this, cta->atExit);
     }
   }
@@ -270,16 +270,16 @@ bool Warp::breakConvergence() {
   return any;
 }
 
-void Warp::meet() {
+void Warp::meet(uint32_t lanes) {
   if (Order *o = order())
-    o->meet(*this);
+    o->meet(*this, lanes);
 }
 
 bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
   uint32_t needed = members & live;
   uint32_t here = lanes;
   if ((here & needed) == needed) {
-    meet();
+    meet(needed);
     return true;
   }
   // Others may be here for other members.
@@ -308,7 +308,7 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
     if (groups[k].pc == i + 1 && groups[k].mask & here)
       groups[k].step = group().step;
   lanes = here;
-  meet();
+  meet(needed);
   return true;
 }
 
