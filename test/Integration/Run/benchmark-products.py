@@ -57,7 +57,7 @@ for name in formats.FORMATS:
     same = np.array_equal(ref.decode(codes, name), formats.values(name), equal_nan=True)
     require(same, f"the table of {name}")
 
-for name in ("mxfp8-4096", "nvfp4-8192", "mxfp8xmxfp4-8192"):
+for name in ("mxfp8-4096", "nvfp4-8192", "mxfp8xmxfp4-8192", "bf16xmxfp4-packed-16x8192x8192"):
     subprocess.run([sys.executable, str(here / "cases.py"), compiler, directory, name], check=True)
     ptx = (pathlib.Path(directory) / name / "kernels.ptx").read_text()
     require(".target sm_90a" in ptx and "wgmma.mma_async" in ptx, f"the program of {name}")
