@@ -131,7 +131,7 @@ func.func @stacked_scales(%x: !m, %ws: !se, %wss: !ss) -> !y {
   %qs0 = tensor.empty() : !s
   %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
   %w = tensor.extract_slice %ws[1, 0, 0] [1, 128, 256] [1, 1, 1] : !se to !e
-  // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.scale_layout<sf_128x4> to a physical tensor; expected an mx operation, func, scf.for, scf.if, scf.while, arith.select, tensor.empty or tensor.dim: make this part a tensor of its own, an argument or what mx.relayout gives}}
+  // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.scale_layout<sf_128x4> to a physical tensor; expected an mx operation, func, scf.for, scf.if, scf.while, arith.select, tensor.empty or tensor.dim: make this part a tensor of its own, an argument or what mx.relayout or mx.pack_weights gives}}
   %s = tensor.extract_slice %wss[1, 0, 0] [1, 128, 8] [1, 1, 1] : !ss to !s
   %0 = tensor.empty() : !y
   %y = mx.matmul ins(%q#0, %q#1, %w, %s : !e, !s, !e, !s) outs(%0 : !y) -> !y

@@ -190,7 +190,7 @@ static LogicalResult verifySupport(PackWeightsOp op) {
         !type.getLayout().isIdentity())
       return op.emitOpError("expected weights with identity layout on the GPU, "
                             "found ")
-             << type;
+             << type << ": pack what is an argument or a result of its own";
   auto type = cast<MemRefType>(op.getInput().getType());
   int64_t unit = kWordBytes * 8 / getStorageBits(type.getElementType());
   int64_t columns = type.getShape().back();

@@ -104,7 +104,7 @@ checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
     return ScheduleError{"expected no swap_ab with packed weights in parts, as "
                          "a thread has the same row of both parts, and of "
                          "packed weights adjacent rows of one: leave it out, "
-                         "or mx.pack_weights",
+                         "or pack no weights",
                          {}};
   if (problem.isQuantized)
     return ScheduleError{"expected no swap_ab with a quantized result, whose "

@@ -104,7 +104,7 @@ static LogicalResult verifyCarriers(ModuleOp module) {
              "tensor.dim"
           << (isa<OffsetSizeAndStrideOpInterface>(op)
                   ? ": make this part a tensor of its own, an argument or what "
-                    "mx.relayout gives"
+                    "mx.relayout or mx.pack_weights gives"
                   : "");
       failed = true;
     }

@@ -52,22 +52,23 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     | `accumulators = n` | 1 | stages of the ring between the tensor core and the epilogue |
     | `overlap = n` | 0 | columns that two accumulators of 256 share, 64 or 128: they are read first |
     | `scale_stages = n` | 1 | buffers for a tile's scales in tensor memory, used in turn |
-    | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and the tensor core (sm_90a) |
+    | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and the tensor core (sm_90a, and where A is bf16) |
     | `swap_ab` | off | the rows of the instruction are columns of the tile: B is dequantized in the registers of those who multiply (sm_90a, A without scales) |
     | `split_k = n` | 1 | splits of the reduction, summed in a fixed order afterwards |
     | `tile_loop = ...` | `static` | `static`: CTA i takes work tiles i, i + CTAs, ...; `clc`: cluster launch control |
     | `raster = ...` | `linear` | `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
     | `staging = n` | 2 | buffers of each epilogue warp for `tma_store` |
-    | `registers = [...]` | none | registers per thread, by `setmaxnreg`: of the epilogue and of the other roles; on sm_90a of those that multiply, that dequantize B (not with `swap_ab`), and that load |
+    | `registers = [...]` | none | registers per thread, by `setmaxnreg`: of the epilogue and of the other roles; on sm_90a of those that multiply, that dequantize B (not with `swap_ab`), and that load; on others, where A is bf16, of the epilogue, of those that dequantize B, and of the other roles |
     | `l2 = [a, b]` | `[none, none]` | what the L2 cache keeps of A and of B: `none`, `evict_first`, `evict_last` |
     | `pdl` | off | programmatic dependent launch: set-up runs while the previous kernel is still running |
 
     | chip | rows | columns | reduction | not there |
     |---|---|---|---|---|
     | sm_100a, sm_100f, sm_103a | 128, or 256 for a CTA pair | 64, 128, 192 or 256, or a smaller multiple of 16 (32 for a pair) that covers all | 128 or 256 | `operand_stages`, `swap_ab` |
+    | the same, A of bf16 | 128, or 256 for a CTA pair | 64 (not for a pair), 128 or 256 | 64 | `overlap`, `scale_stages`, `swap_ab` |
     | sm_90a | 64, 128 or 256 | 64, 128 or 256, with 256 rows at most 128 | 64 | `cta_pair`, `accumulators`, `overlap`, `scale_stages`, `tile_loop = clc` |
-    | sm_90a, `swap_ab` | 16, 32, 64 or 128 | 64, 128 or 256, with 128 rows at most 128 | 64 or 128 | these, `operand_stages`, `epilogue = tma_store` |
+    | sm_90a, `swap_ab` | 16, 32, 64 or 128 | 64, 128 or 256, with 128 rows at most 128 | 64 or 128 | these, `operand_stages` other than 2, `epilogue = tma_store` |
 
     Example: `#mxgpu.schedule<tile = [256, 256, 128], cta_pair, stages = 5,
     accumulators = 2, overlap = 64, raster = group_m(8), epilogue =
