@@ -15,6 +15,7 @@ PyTorch."""
 
 import argparse
 import datetime
+import gc
 import json
 import pathlib
 import re
@@ -152,9 +153,13 @@ def capture(contestant):
             contestant.launch(i)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
+    # What the last case left must not be freed now: that would end the capture.
+    gc.collect()
+    gc.disable()
     with torch.cuda.graph(graph, stream=stream):
         for i in range(len(contestant.sets)):
             contestant.launch(i)
+    gc.enable()
     return graph
 
 
@@ -244,6 +249,7 @@ def main():
             cells += [ours[key], peer[key], ours[key] / peer[key]]
         print(f"{case.name:28}{row['wrong']:6}{cells[0]:10.1f}{cells[1]:8.1f}{cells[2]:7.2f}"
               f"{cells[3]:10.1f}{cells[4]:8.1f}{cells[5]:7.2f}", flush=True)
+        gc.collect()
         torch.cuda.empty_cache()
     if options.results:
         commit = (options.programs / "commit").read_text().strip()
