@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleRules.h"
+#include "DequantizedRules.h"
 #include "mx/Conversion/MXToMXGPU/DequantizedLayouts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -96,9 +96,7 @@ checkConvertedRegisters(const MatmulProblem &, const ScheduleFields &fields,
   int64_t converters = getConvertingWarps(fields.tile[1] / getCtas(fields)) /
                        target::kWarpGroupWarps;
   int64_t groups = converters + 2;
-  int64_t all = groups * llvm::alignDown(target.registersPerSm / groups /
-                                             target::kWarpGroupSize,
-                                         target::kSetMaxNRegStep);
+  int64_t all = getRegistersOfGroups(groups, target);
   if (found.size() == std::size(kLeast)) {
     auto isEnough = [](auto pair) {
       return std::get<0>(pair) >= std::get<1>(pair);

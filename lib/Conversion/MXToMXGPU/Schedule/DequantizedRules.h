@@ -1,8 +1,9 @@
-//===- DequantizedRules.h - What schedules by wgmma share -------*- C++ -*-===//
+//===- DequantizedRules.h - Rules where threads dequantize ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rules that hold with swap_ab and without.
+// Rules that hold with swap_ab and without, and of registers also where
+// tcgen05.mma multiplies what threads convert.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "DequantizedMainLoop.h"
-#include "RegisterSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -15,7 +14,8 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 void DequantizedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
-  buildMultiply(epilogue);
+  buildMultiply(epilogue,
+                [&](ForEachWorkTileOp unit) { return multiply(unit); });
   buildDequantize(getDequantizeWarps(schedule.getTileM(), schedule.getTileN()),
                   layouts.getBLoad(), layouts.getBOperand());
   buildLoad(/*kind=*/2);
@@ -58,20 +58,6 @@ Value DequantizedMainLoop::multiply(ForEachWorkTileOp unit) {
     ConsumerReleaseOp::create(body, stage.getStage());
   step.getYield().getValuesMutable().assign(next);
   return step.getResult(0);
-}
-
-/// Those who multiply also store the result.
-void DequantizedMainLoop::buildMultiply(EpiloguePolicy &epilogue) {
-  OpBuilder::InsertionGuard guard(body);
-  createRole("multiply", product.buffers.epilogueWarps, /*elected=*/false,
-             /*kind=*/0);
-  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
-  Value empty = work.isEmpty(unit);
-  Value sums = RelabelFragmentOp::create(
-      body, FragmentType::get(body.getF32Type(), layouts.getResult()),
-      multiply(unit));
-  RegisterSums registers(body, product, sums, empty);
-  epilogue.store(unit, registers);
 }
 
 /// An A that wgmma reads may have its rows in another order than in memory.

@@ -33,7 +33,6 @@ private:
   int64_t getRowsOfBox() const override { return layouts.getRowsOfBox(); }
   void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
 
-  void buildMultiply(EpiloguePolicy &epilogue);
   /// The sums of a unit.
   mlir::Value multiply(ForEachWorkTileOp unit);
   /// A tile of A as wgmma takes it: in registers, or where a stage has it.

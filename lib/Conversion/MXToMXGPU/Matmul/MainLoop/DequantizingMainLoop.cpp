@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DequantizingMainLoop.h"
+#include "RegisterSums.h"
 #include "WeightFragments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -105,6 +106,21 @@ Value DequantizingMainLoop::getFirstRowOfScales(ForEachWorkTileOp unit) {
     first =
         body.add(first, body.mul(kernel.rank, body.index(product.getBRows())));
   return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
+}
+
+void DequantizingMainLoop::buildMultiply(
+    EpiloguePolicy &epilogue,
+    llvm::function_ref<Value(ForEachWorkTileOp unit)> multiply) {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("multiply", product.buffers.epilogueWarps, /*elected=*/false,
+             /*kind=*/0);
+  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
+  Value empty = work.isEmpty(unit);
+  Value sums = RelabelFragmentOp::create(
+      body, FragmentType::get(body.getF32Type(), product.buffers.sums),
+      multiply(unit));
+  RegisterSums registers(body, product, sums, empty);
+  epilogue.store(unit, registers);
 }
 
 /// Warpgroups dequantize tiles of B for those who multiply.

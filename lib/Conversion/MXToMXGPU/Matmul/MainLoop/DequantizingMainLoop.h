@@ -33,6 +33,11 @@ protected:
   virtual void loadA(ProducerAcquireOp stage, mlir::Value row,
                      mlir::Value k) = 0;
 
+  /// The role that multiplies, whose threads hold the sums that `multiply`
+  /// gives of a unit, and store the result.
+  void buildMultiply(
+      EpiloguePolicy &epilogue,
+      llvm::function_ref<mlir::Value(ForEachWorkTileOp unit)> multiply);
   /// The role that dequantizes tiles of B, which its threads read by one layout
   /// and write by another.
   void buildDequantize(int64_t warps, FragmentLayoutAttr read,

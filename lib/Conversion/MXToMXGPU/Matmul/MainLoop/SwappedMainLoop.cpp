@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "SwappedMainLoop.h"
-#include "RegisterSums.h"
 
 using namespace mlir;
 using namespace mx;
@@ -19,7 +18,8 @@ void SwappedMainLoop::createRings() {
 }
 
 void SwappedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
-  buildMultiply(epilogue);
+  buildMultiply(epilogue,
+                [&](ForEachWorkTileOp unit) { return multiply(unit); });
   buildLoad(/*kind=*/1);
 }
 
@@ -52,20 +52,6 @@ Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
   ConsumerReleaseOp::create(body, stage.getStage());
   step.getYield().getValuesMutable().assign(next);
   return step.getResult(0);
-}
-
-/// Those who multiply also store the result.
-void SwappedMainLoop::buildMultiply(EpiloguePolicy &epilogue) {
-  OpBuilder::InsertionGuard guard(body);
-  createRole("multiply", product.buffers.epilogueWarps, /*elected=*/false,
-             /*kind=*/0);
-  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
-  Value empty = work.isEmpty(unit);
-  Value sums = RelabelFragmentOp::create(
-      body, FragmentType::get(body.getF32Type(), swapped.getResult()),
-      multiply(unit));
-  RegisterSums registers(body, product, sums, empty);
-  epilogue.store(unit, registers);
 }
 
 void SwappedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {

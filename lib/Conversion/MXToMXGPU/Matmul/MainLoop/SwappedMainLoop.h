@@ -33,7 +33,6 @@ private:
   int64_t getRowsOfBox() const override { return schedule.getTileM(); }
   void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
 
-  void buildMultiply(EpiloguePolicy &epilogue);
   mlir::Value multiply(ForEachWorkTileOp unit);
   /// A tile of B as wgmma takes it, in registers. `row` is where its rows begin
   /// among those of its tiles of scales.
