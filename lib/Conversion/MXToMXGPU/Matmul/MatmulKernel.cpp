@@ -10,6 +10,7 @@
 #include "HostChecks.h"
 #include "Signatures.h"
 #include "SplitReduction.h"
+#include "WindowedProduct.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -126,6 +127,8 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
   Product product(op, schedule, target);
   if (schedule.getSplitK() > 1)
     buildSplit(product, module);
+  else if (schedule.getF16Window())
+    buildWindowed(product, module);
   else
     buildWhole(product, module);
   op->erase();

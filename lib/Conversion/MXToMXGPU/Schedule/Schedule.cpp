@@ -238,6 +238,37 @@ checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   return getRules(problem, fields).checkRegisters(problem, fields, target);
 }
 
+/// What a window of scales needs: exact conversions to f16, a reference for
+/// each tile of scales, and rows that are those of the scales.
+static std::optional<ScheduleError>
+checkWindow(const MatmulProblem &problem, const ScheduleFields &fields,
+            const target::TargetInfo &target) {
+  if (!fields.f16Window)
+    return std::nullopt;
+  auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
+  const std::pair<bool, const char *> needs[] = {
+      {problem.product.way == target::ProductWay::Dequantized,
+       "a chip whose operands are dequantized, sm_90a"},
+      {isE4M3(problem.a) && isE4M3(problem.b) &&
+           isa<Float8E8M0FNUType>(problem.scales),
+       "operands of f8E4M3FN scaled by f8E8M0FNU"},
+      {problem.ragged == RaggedKind::None, "a product without groups"},
+      {fields.tile[0] >= kScaleTileRows && fields.tile[1] <= kScaleTileRows,
+       "a tile of 128 or 256 rows and 64 or 128 columns"},
+      {problem.numB == 1, "one part of B"},
+      {fields.splitK == 1, "a reduction that is not split"},
+      {!fields.swapAb, "no swap_ab"},
+  };
+  for (auto [isMet, what] : needs)
+    if (!isMet)
+      return ScheduleError{
+          llvm::formatv("expected {0} with f16_window, found another: leave "
+                        "f16_window out",
+                        what),
+          {}};
+  return std::nullopt;
+}
+
 std::optional<ScheduleError>
 mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleFields &fields,
@@ -248,6 +279,8 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                                        "has no wgmma: leave it out",
                                        target.chip),
                          {}};
+  if (auto error = checkWindow(problem, fields, target))
+    return error;
   if (auto error = rules.checkSchedule(problem, fields, target))
     return error;
   if (auto error = checkGroups(problem, fields))
