@@ -30,24 +30,34 @@ void NumbersMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildLoads();
 }
 
+/// The products of a step are under way while the next are started, if there
+/// is a stage for those.
 Value NumbersMainLoop::multiply(ForEachWorkTileOp unit) {
-  OpBuilder::InsertionGuard guard(body);
   auto sums = FragmentType::get(body.getF32Type(), layouts.getSums());
-  Value zero = ZeroFragmentOp::create(body, sums);
-  ForEachKOp step = forEachTile(unit, zero);
-  auto stage = ConsumerWaitOp::create(body, inputs);
-  Value started =
-      MmaOp::create(body, sums, product.buffers.mma, stage.getBuffer("a"),
-                    stage.getBuffer("b"), /*a_scales=*/Value(),
-                    /*b_scales=*/Value(), step.getRegionIterArgs()[0],
-                    /*a_row=*/Value(), /*b_offset=*/Value(),
-                    /*accumulate=*/Value(), /*extent=*/Value(),
-                    /*first_warp=*/IntegerAttr())
-          .getSums();
-  Value next = MmaWaitOp::create(body, started, /*pending=*/0);
-  ConsumerReleaseOp::create(body, stage.getStage());
-  step.getYield().getValuesMutable().assign(next);
-  return step.getResult(0);
+  bool isPipelined = schedule.getStages() > 1;
+  ForEachKOp step;
+  {
+    OpBuilder::InsertionGuard guard(body);
+    Value zero = ZeroFragmentOp::create(body, sums);
+    step = forEachTile(unit, zero);
+    auto stage = ConsumerWaitOp::create(body, inputs);
+    Value started =
+        MmaOp::create(body, sums, product.buffers.mma, stage.getBuffer("a"),
+                      stage.getBuffer("b"), /*a_scales=*/Value(),
+                      /*b_scales=*/Value(), step.getRegionIterArgs()[0],
+                      /*a_row=*/Value(), /*b_offset=*/Value(),
+                      /*accumulate=*/Value(), /*extent=*/Value(),
+                      /*first_warp=*/IntegerAttr())
+            .getSums();
+    Value next = MmaWaitOp::create(body, started, isPipelined);
+    ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
+    step.getYield().getValuesMutable().assign(next);
+  }
+  if (!isPipelined)
+    return step.getResult(0);
+  Value finished = MmaWaitOp::create(body, step.getResult(0), /*pending=*/0);
+  ConsumerTailOp::create(body, inputs);
+  return finished;
 }
 
 void NumbersMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {

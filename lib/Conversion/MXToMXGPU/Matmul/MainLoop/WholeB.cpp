@@ -19,7 +19,8 @@ void OperandB::loadRows(ProducerAcquireOp stage, Value row, Value k,
   OperandBoxes boxes(arguments.get(Arg::BMap), *product.problem.product.b,
                      schedule.getTileK());
   loadPanels(body, boxes, row, k, stage, "b", schedule.getL2B(), place,
-             product.getBRows() / getBoxRows());
+             product.getBRows() / getBoxRows(),
+             sharesElements() ? kernel.rank : Value());
 }
 
 SmallVector<int64_t> OperandB::getScaleShape() const {
@@ -44,13 +45,17 @@ Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
 void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
                            Value row, Value k, ProducerAcquireOp stage,
                            StringRef field, CacheHint cache, int64_t part,
-                           int64_t parts) {
-  for (int64_t panel = 0; panel < boxes.panels; ++panel)
-    TmaLoadOp::create(
-        body, boxes.map, ValueRange{row, boxes.getColumn(body, k, panel)},
-        stage.getBuffer(field), stage.getStage(),
-        boxes.panels * parts > 1 ? body.index(panel * parts + part) : Value(),
-        /*multicast=*/false, cache);
+                           int64_t parts, Value rank) {
+  assert((!rank || boxes.panels * parts == 1) && "a box for each CTA");
+  for (int64_t panel = 0; panel < boxes.panels; ++panel) {
+    Value box = rank;
+    if (boxes.panels * parts > 1)
+      box = body.index(panel * parts + part);
+    TmaLoadOp::create(body, boxes.map,
+                      ValueRange{row, boxes.getColumn(body, k, panel)},
+                      stage.getBuffer(field), stage.getStage(), box,
+                      /*multicast=*/rank != nullptr, cache);
+  }
 }
 
 /// Of a pair, each CTA loads half of the scales of B for both.
