@@ -30,7 +30,8 @@ MatmulBuffers mx::mxgpu::getNumbersBuffers(const MatmulProblem &problem,
                      types.getNumbers(types.tileN)},
                     {AsyncKind::Tma}, {AsyncKind::Wgmma, threads}, types.scope);
   buffers.mma = mma;
-  buffers.sums = NumbersLayouts(mma, types.tileK).getResult();
+  buffers.sums =
+      NumbersLayouts(mma, types.tileK, problem.isQuantized).getResult();
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
     buffers.staging = types.getStaging(buffers.sums);

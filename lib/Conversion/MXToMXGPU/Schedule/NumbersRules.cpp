@@ -19,6 +19,8 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 FragmentLayoutAttr NumbersLayouts::getResult() const {
+  if (isAdjacent)
+    return ofA.getResult();
   int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
   return makeLayout(mma.getContext(),
                     {columns(4, 2), rows(8, 1), rows(4, 16 * blocks),

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NumbersMainLoop.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace mx;
@@ -17,7 +18,37 @@ void NumbersMainLoop::addOperands(KernelArguments &signature) {
   signature.add(Arg::AMap,
                 encodeElements(matrices.a, ring, "a", getRowsOfBox()));
   signature.add(Arg::BMap,
-                encodeElements(matrices.b, ring, "b", b.getBoxRows()));
+                layouts.hasAdjacentColumns()
+                    ? encodeInterleavedB()
+                    : encodeElements(matrices.b, ring, "b", b.getBoxRows()));
+}
+
+/// Of each 32 rows, row 2, 4, 4 (lowest first: which of a pair, which pair,
+/// whose) is loaded to place 2, 4, 4 (which of a pair, whose, which pair).
+Value NumbersMainLoop::encodeInterleavedB() {
+  constexpr int64_t kPart = NumbersLayouts::kInterleaved, kPairs = 4;
+  auto source = cast<MemRefType>(matrices.b.getType());
+  SmallVector<int64_t> shape = {ShapedType::kDynamic, kPairs, kPairs, 2,
+                                source.getDimSize(1)};
+  if (!source.isDynamicDim(0))
+    shape[0] = source.getDimSize(0) / kPart;
+  SmallVector<OpFoldResult> sizes = {
+      getAsOpFoldResult(host.div(host.dim(matrices.b, 0), kPart)),
+      host.getIndexAttr(kPairs), host.getIndexAttr(kPairs),
+      host.getIndexAttr(2), getAsOpFoldResult(host.dim(matrices.b, 1))};
+  Value split = memref::ExpandShapeOp::create(
+      host, shape, matrices.b,
+      ArrayRef<ReassociationIndices>{{0, 1, 2, 3}, {4}}, sizes);
+  Value moved = memref::TransposeOp::create(
+      host, split,
+      AffineMapAttr::get(AffineMap::getPermutationMap(
+          ArrayRef<unsigned>{0, 2, 1, 3, 4}, op->getContext())));
+  BufferType buffer = getInput(product.buffers.inputs, "b");
+  auto type = TensorMapType::get(
+      op->getContext(),
+      {b.getBoxRows() / kPart, kPairs, kPairs, 2, buffer.getShape().back()},
+      buffer.getElementType(), buffer.getSwizzle());
+  return EncodeTensorMapOp::create(host, type, moved);
 }
 
 void NumbersMainLoop::createRings() {

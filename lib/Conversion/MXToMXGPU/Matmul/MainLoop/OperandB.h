@@ -104,6 +104,10 @@ private:
 /// The boxes of an operand's tensor map that make up the field of a stage.
 struct OperandBoxes {
   OperandBoxes(mlir::Value map, const target::OperandForm &form, int64_t tileK);
+  /// Where in the map rows from `row` on begin, and panel `panel` of a tile.
+  llvm::SmallVector<mlir::Value> getCoordinates(KernelBuilder &body,
+                                                mlir::Value row, mlir::Value k,
+                                                int64_t panel) const;
   /// The column of the map where panel `panel` of a tile begins, which begins
   /// at element `k` of the reduction.
   mlir::Value getColumn(KernelBuilder &body, mlir::Value k,

@@ -42,6 +42,21 @@ Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
   return panel ? body.add(column, panel * columns) : column;
 }
 
+/// Rows that lie in another order have dimensions of their own, of which the
+/// first counts the largest part of a tile that has them all.
+SmallVector<Value> OperandBoxes::getCoordinates(KernelBuilder &body, Value row,
+                                                Value k, int64_t panel) const {
+  ArrayRef<int64_t> box = cast<TensorMapType>(map.getType()).getBox();
+  int64_t inner = 1;
+  for (int64_t size : box.drop_front().drop_back())
+    inner *= size;
+  SmallVector<Value> coordinates = {inner > 1 ? body.div(row, inner) : row};
+  for (size_t i = 2; i < box.size(); ++i)
+    coordinates.push_back(body.index(0));
+  coordinates.push_back(getColumn(body, k, panel));
+  return coordinates;
+}
+
 void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
                            Value row, Value k, ProducerAcquireOp stage,
                            StringRef field, CacheHint cache, int64_t part,
@@ -52,7 +67,7 @@ void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
     if (boxes.panels * parts > 1)
       box = body.index(panel * parts + part);
     TmaLoadOp::create(body, boxes.map,
-                      ValueRange{row, boxes.getColumn(body, k, panel)},
+                      boxes.getCoordinates(body, row, k, panel),
                       stage.getBuffer(field), stage.getStage(), box,
                       /*multicast=*/rank != nullptr, cache);
   }
