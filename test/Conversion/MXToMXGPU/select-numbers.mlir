@@ -7,7 +7,7 @@
 // CHECK:       shared memory of a CTA
 // CHECK:       | in.a: 16384
 // CHECK:       | in.b: 32768
-// CHECK:       | 3 more stages of in: 147456
+// CHECK:       | more stages of in: 3 x 49152
 // CHECK:       | barriers of in: 4 x 24
 // CHECK:       | staging.c: 2048
 // CHECK:       threads of a CTA: 288, with 232 registers where they multiply and 40 elsewhere
