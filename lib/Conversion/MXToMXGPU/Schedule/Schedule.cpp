@@ -20,6 +20,19 @@ using namespace mx::mxgpu;
 // Problem
 //===----------------------------------------------------------------------===//
 
+/// How `target` multiplies operands of such types, or none.
+static std::optional<target::ProductForm>
+getProductForm(MatmulOpInterface op, target::MmaType a, target::MmaType b,
+               const target::TargetInfo &target) {
+  if (!op.getBScales())
+    return target::lookupNumbers(target.mmaFamily, a, b);
+  auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
+  if (!scales)
+    return std::nullopt;
+  return target::lookupProduct(target.mmaFamily, a, b, op.getBlockSize(),
+                               *scales);
+}
+
 std::optional<MatmulProblem>
 mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
                             const target::TargetInfo &target) {
@@ -32,11 +45,9 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   auto outType = cast<ShapedType>(op.getResultTensor().getType());
   auto a = getMmaType(aType.getElementType());
   auto b = getMmaType(bElement);
-  auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
-  if (!a || !b || !scales)
+  if (!a || !b)
     return std::nullopt;
-  auto product = target::lookupProduct(target.mmaFamily, *a, *b,
-                                       op.getBlockSize(), *scales);
+  auto product = getProductForm(op, *a, *b, target);
   if (!product)
     return std::nullopt;
   MatmulProblem problem;
@@ -44,7 +55,8 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.a = aType.getElementType();
   problem.b = bElement;
   problem.isPackedB = hasPackedB(op);
-  problem.scales = getElementTypeOrSelf(op.getBScales().getType());
+  if (Value scales = op.getBScales())
+    problem.scales = getElementTypeOrSelf(scales.getType());
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
@@ -274,7 +286,7 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target) {
   const ProductRules &rules = getRules(problem, fields);
-  if (fields.swapAb && !getRules(problem).swapped)
+  if (fields.swapAb && problem.hasScales() && !getRules(problem).swapped)
     return ScheduleError{llvm::formatv("expected no swap_ab on {0}, which "
                                        "has no wgmma: leave it out",
                                        target.chip),

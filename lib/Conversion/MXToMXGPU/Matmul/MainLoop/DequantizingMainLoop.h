@@ -76,14 +76,20 @@ protected:
   /// The same registers under another layout.
   mlir::Value relabel(mlir::Value fragment, FragmentLayoutAttr layout);
 
+  /// The tensor map of an operand, by boxes of `rows` rows.
+  mlir::Value encodeElements(mlir::Value operand, RingType ring,
+                             llvm::StringRef field, int64_t rows);
+  /// Loads a tile of A that the tensor core reads, in boxes that begin at such
+  /// rows of it.
+  void loadBoxesOfA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
+                    llvm::ArrayRef<int64_t> firstRows);
+
   mlir::Value inputs, bInputs, operands;
   UnitWindow window;
 
 private:
   /// The sums of operands that are relative to references.
   mlir::Value scaleSums(mlir::Value sums);
-  mlir::Value encodeElements(mlir::Value operand, RingType ring,
-                             llvm::StringRef field, int64_t rows);
 };
 
 } // namespace mx::mxgpu
