@@ -32,6 +32,8 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   auto outType = cast<ShapedType>(op.getResultTensor().getType());
   auto a = getMmaType(aType.getElementType());
   auto b = getMmaType(bElement);
+  if (!op.getBScales())
+    return std::nullopt;
   auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
   if (!a || !b || !scales)
     return std::nullopt;
