@@ -50,6 +50,7 @@ private:
   Value getRowTiles();
   Value getBatchSize();
   TileRows getTileRows(ForEachWorkTileOp tile);
+  Value getScaleRow(ForEachWorkTileOp tile);
   void buildBody();
 
   DequantizeOp op;
@@ -102,13 +103,22 @@ Value DequantizeBuilder::getRowTiles() {
   return batch ? host.mul(getBatchSize(), tiles) : tiles;
 }
 
+/// Where the scales of a group's rows lie (docs/Spec.md, Groups).
+Value DequantizeBuilder::getScaleRow(ForEachWorkTileOp tile) {
+  if (!isTiled())
+    return tile.getStart();
+  Value scaleTile = body.div(tile.getStart(), kScaleTileRows);
+  return body.mul(body.add(scaleTile, tile.getGroup()),
+                  body.index(kScaleTileRows));
+}
+
 /// The matrices of a batch lie below each other, each with whole tiles, also of
-/// scales. Groups have whole tiles of packed rows, in which scales lie.
+/// scales.
 DequantizeBuilder::TileRows
 DequantizeBuilder::getTileRows(ForEachWorkTileOp tile) {
   Value row = tile.getRow();
   if (offsets)
-    return {tile.getStart(), isTiled() ? row : tile.getStart(), tile.getEnd()};
+    return {tile.getStart(), getScaleRow(tile), tile.getEnd()};
   if (!batches)
     return {row, row, Value()};
   auto pad = [&](int64_t unit) {

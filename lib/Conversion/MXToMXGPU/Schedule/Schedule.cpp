@@ -22,17 +22,22 @@ using namespace mx::mxgpu;
 
 std::optional<MatmulProblem>
 mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
-                            const target::TargetInfo &target) {
+                            const target::TargetInfo &target,
+                            Workspace workspace) {
   auto getLast = [](ShapedType type, int64_t fromEnd) {
     return type.getDimSize(type.getRank() - fromEnd);
   };
   auto aType = cast<ShapedType>(op.getA().getType());
-  Type bElement = getElementTypeOrSelf(op.getB().getType());
+  auto bf16 = BFloat16Type::get(op.getContext());
+  Type aElement =
+      holdsA(workspace) ? Type(bf16) : getElementTypeOrSelf(op.getA());
+  Type bElement =
+      holdsB(workspace) ? Type(bf16) : getElementTypeOrSelf(op.getB());
   SmallVector<int64_t> bShape = getLogicalShapeOfB(op);
   auto outType = cast<ShapedType>(op.getResultTensor().getType());
-  auto a = getMmaType(aType.getElementType());
+  auto a = getMmaType(aElement);
   auto b = getMmaType(bElement);
-  if (!op.getBScales())
+  if (!op.getBScales() || holdsB(workspace))
     return std::nullopt;
   auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
   if (!a || !b || !scales)
@@ -43,7 +48,7 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
     return std::nullopt;
   MatmulProblem problem;
   problem.product = *product;
-  problem.a = aType.getElementType();
+  problem.a = aElement;
   problem.b = bElement;
   problem.isPackedB = hasPackedB(op);
   problem.scales = getElementTypeOrSelf(op.getBScales().getType());

@@ -129,8 +129,8 @@ ScheduleAttr ScheduleAttr::get(MLIRContext *context,
                                const ScheduleFields &fields) {
   return get(context, fields.tile, fields.ctaPair, fields.stages,
              fields.accumulators, fields.overlap, fields.scaleStages,
-             fields.operandStages, fields.swapAb, fields.splitK,
-             fields.tileLoop,
+             fields.operandStages, fields.swapAb, fields.workspace,
+             fields.splitK, fields.tileLoop,
              RasterAttr::get(context, fields.rasterOrder, fields.rasterGroup),
              fields.epilogue, fields.staging, fields.registers, fields.l2A,
              fields.l2B, fields.pdl);
@@ -146,6 +146,7 @@ ScheduleFields ScheduleAttr::getFields() const {
   fields.scaleStages = getScaleStages();
   fields.operandStages = getOperandStages();
   fields.swapAb = getSwapAb();
+  fields.workspace = getWorkspace();
   fields.splitK = getSplitK();
   fields.tileLoop = getTileLoop();
   fields.rasterOrder = getRaster().getOrder();
@@ -216,6 +217,8 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                    parseIntegers(parser, fields.registers));
   if (name == "tile_loop")
     return failure(parser.parseEqual() || parseEnum(parser, fields.tileLoop));
+  if (name == "workspace")
+    return failure(parser.parseEqual() || parseEnum(parser, fields.workspace));
   if (name == "epilogue")
     return failure(parser.parseEqual() || parseEnum(parser, fields.epilogue));
   if (name == "raster")
@@ -227,8 +230,8 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                    parseEnum(parser, fields.l2B) || parser.parseRSquare());
   return parser.emitError(
              loc, "expected tile, cta_pair, stages, accumulators, "
-                  "overlap, scale_stages, operand_stages, swap_ab, split_k, "
-                  "tile_loop, raster, epilogue, staging, "
+                  "overlap, scale_stages, operand_stages, swap_ab, workspace, "
+                  "split_k, tile_loop, raster, epilogue, staging, "
                   "registers, l2 or pdl, found '")
          << name << "'";
 }
@@ -263,9 +266,9 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return ScheduleAttr::getChecked(
       emitError, context, fields.tile, fields.ctaPair, fields.stages,
       fields.accumulators, fields.overlap, fields.scaleStages,
-      fields.operandStages, fields.swapAb, fields.splitK, fields.tileLoop,
-      raster, fields.epilogue, fields.staging, fields.registers, fields.l2A,
-      fields.l2B, fields.pdl);
+      fields.operandStages, fields.swapAb, fields.workspace, fields.splitK,
+      fields.tileLoop, raster, fields.epilogue, fields.staging,
+      fields.registers, fields.l2A, fields.l2B, fields.pdl);
 }
 
 /// What differs from its default, and always what a reader looks for first.
@@ -291,6 +294,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printUnless("operand_stages", getOperandStages(), defaults.operandStages);
   if (getSwapAb())
     printer << ", swap_ab";
+  if (getWorkspace() != defaults.workspace)
+    printer << ", workspace = " << stringifyWorkspace(getWorkspace());
   printUnless("split_k", getSplitK(), defaults.splitK);
   if (getTileLoop() != defaults.tileLoop)
     printer << ", tile_loop = " << stringifyTileLoop(getTileLoop());

@@ -63,6 +63,7 @@ struct ScheduleFields {
   int64_t scaleStages = 1;
   int64_t operandStages = 2;
   bool swapAb = false;
+  Workspace workspace = Workspace::None;
   int64_t splitK = 1;
   TileLoop tileLoop = TileLoop::Static;
   RasterOrder rasterOrder = RasterOrder::Linear;
