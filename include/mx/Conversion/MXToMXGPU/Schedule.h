@@ -23,7 +23,8 @@ namespace mx::mxgpu {
 /// The properties of a matmul that a schedule depends on.
 struct MatmulProblem {
   target::ProductForm product{};
-  /// Elements of the operands, of their scales and of the result.
+  /// Elements of the operands, of their scales (null without) and of the
+  /// result.
   mlir::Type a, b, scales, out;
   bool accumulate = false;
   /// Whether an epilogue region computes the elements of the result.
@@ -48,6 +49,8 @@ struct MatmulProblem {
   /// Whether A is elements with scales. Without them it is bf16, which the
   /// tensor core multiplies by a dequantized B.
   bool hasScalesOfA() const { return !llvm::isa<mlir::BFloat16Type>(a); }
+  /// Whether B is, too, and there is nothing to dequantize.
+  bool hasScales() const { return scales != nullptr; }
   int64_t getOutBits() const { return out.getIntOrFloatBitWidth(); }
   /// Elements of the reduction that one 512-byte tile of scales covers.
   int64_t getScaleTileK() const;

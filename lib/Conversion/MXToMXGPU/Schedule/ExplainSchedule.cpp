@@ -237,9 +237,11 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
     os << " in @" << function.getName();
   os << ": " << getSize(problem.m) << " x " << getSize(problem.n) << " x "
      << getSize(problem.k) << ", " << getName(problem.product.a->type) << " x "
-     << getName(problem.product.b->type) << " in blocks of "
-     << problem.product.blockSize << " (" << problem.product.getInstruction()
-     << ") to " << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
+     << getName(problem.product.b->type);
+  if (problem.hasScales())
+    os << " in blocks of " << problem.product.blockSize;
+  os << " (" << problem.product.getInstruction() << ") to "
+     << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
      << target.chip << " with " << target.smCount << " SMs\n";
   os << "  schedule: " << schedule << '\n';
   os << "  "
@@ -291,7 +293,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   ArrayRef<int64_t> registers = schedule.getRegisters();
   if (registers.size() == 2)
     os << ", with " << registers[0] << " registers "
-       << (schedule.getSwapAb() ? "where they multiply" : "in the epilogue")
+       << (target.tmemColumns ? "in the epilogue" : "where they multiply")
        << " and " << registers[1] << " elsewhere\n\n";
   else if (registers.size() == 3)
     os << ", with " << registers[0] << " registers where they multiply, "

@@ -20,6 +20,19 @@ using namespace mx::mxgpu;
 // Problem
 //===----------------------------------------------------------------------===//
 
+/// How `target` multiplies operands of such types, or none.
+static std::optional<target::ProductForm>
+getProductForm(MatmulOpInterface op, target::MmaType a, target::MmaType b,
+               const target::TargetInfo &target) {
+  if (b == target::MmaType::BF16)
+    return target::lookupNumbers(target.mmaFamily, a, b);
+  auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
+  if (!scales)
+    return std::nullopt;
+  return target::lookupProduct(target.mmaFamily, a, b, op.getBlockSize(),
+                               *scales);
+}
+
 std::optional<MatmulProblem>
 mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
                             const target::TargetInfo &target,
@@ -37,13 +50,9 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   auto outType = cast<ShapedType>(op.getResultTensor().getType());
   auto a = getMmaType(aElement);
   auto b = getMmaType(bElement);
-  if (!op.getBScales() || holdsB(workspace))
+  if (!a || !b)
     return std::nullopt;
-  auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
-  if (!a || !b || !scales)
-    return std::nullopt;
-  auto product = target::lookupProduct(target.mmaFamily, *a, *b,
-                                       op.getBlockSize(), *scales);
+  auto product = getProductForm(op, *a, *b, target);
   if (!product)
     return std::nullopt;
   MatmulProblem problem;
@@ -51,7 +60,8 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.a = aElement;
   problem.b = bElement;
   problem.isPackedB = hasPackedB(op);
-  problem.scales = getElementTypeOrSelf(op.getBScales().getType());
+  if (*b != target::MmaType::BF16)
+    problem.scales = getElementTypeOrSelf(op.getBScales().getType());
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;

@@ -62,16 +62,5 @@ Value DequantizedMainLoop::multiply(ForEachWorkTileOp unit) {
 
 /// An A that wgmma reads may have its rows in another order than in memory.
 void DequantizedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
-  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
-                     schedule.getTileK());
-  SmallVector<int64_t> firstRows = layouts.getFirstRows();
-  for (auto [number, first] : llvm::enumerate(firstRows))
-    TmaLoadOp::create(body, boxes.map,
-                      ValueRange{first ? body.add(row, first) : row,
-                                 boxes.getColumn(body, k, 0)},
-                      stage.getBuffer("a"), stage.getStage(),
-                      firstRows.size() > 1
-                          ? body.index(static_cast<int64_t>(number))
-                          : Value(),
-                      /*multicast=*/false, schedule.getL2A());
+  loadBoxesOfA(stage, row, k, layouts.getFirstRows());
 }

@@ -147,6 +147,21 @@ void DequantizingMainLoop::buildDequantize(int64_t warps,
   ProducerCommitOp::create(body, filled.getStage(), Value());
 }
 
+void DequantizingMainLoop::loadBoxesOfA(ProducerAcquireOp stage, Value row,
+                                        Value k, ArrayRef<int64_t> firstRows) {
+  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+                     schedule.getTileK());
+  for (auto [number, first] : llvm::enumerate(firstRows))
+    TmaLoadOp::create(body, boxes.map,
+                      ValueRange{first ? body.add(row, first) : row,
+                                 boxes.getColumn(body, k, 0)},
+                      stage.getBuffer("a"), stage.getStage(),
+                      firstRows.size() > 1
+                          ? body.index(static_cast<int64_t>(number))
+                          : Value(),
+                      /*multicast=*/false, schedule.getL2A());
+}
+
 void DequantizingMainLoop::buildLoad(int64_t kind) {
   OpBuilder::InsertionGuard guard(body);
   createRole("load", 1, /*elected=*/true, kind);

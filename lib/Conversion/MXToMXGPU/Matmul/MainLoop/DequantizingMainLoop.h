@@ -56,11 +56,15 @@ protected:
                          ForEachKOp step, mlir::Value thread = {},
                          bool isPacked = false);
 
-  mlir::Value inputs, bInputs, operands;
-
-private:
+  /// The tensor map of an operand, by boxes of `rows` rows.
   mlir::Value encodeElements(mlir::Value operand, RingType ring,
                              llvm::StringRef field, int64_t rows);
+  /// Loads a tile of A that the tensor core reads, in boxes that begin at such
+  /// rows of it.
+  void loadBoxesOfA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
+                    llvm::ArrayRef<int64_t> firstRows);
+
+  mlir::Value inputs, bInputs, operands;
 };
 
 } // namespace mx::mxgpu
