@@ -45,3 +45,15 @@ func.func @memrefs(%b: !b, %s: !s, %y: !y) {
   mx.matmul ins(%b, %s, %b, %s : !b, !s, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, workspace = a>}
   return
 }
+
+// -----
+
+!a = tensor<128x384xf8E4M3FN>
+!s = tensor<1x3x32x4x4xf8E8M0FNU>
+!y = tensor<2x128x128xf32>
+func.func @reduction(%a: !a, %s: !s, %o: tensor<2xi32>, %y: !y) -> !y {
+  // expected-error @below {{expected workspace = ab with ragged = reduction, of which both operands have scales or neither, found workspace = a}}
+  %0 = mx.grouped_matmul ragged = reduction ins(%a, %s, %a, %s : !a, !s, !a, !s) offsets(%o : tensor<2xi32>)
+      outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = a>} -> !y
+  return %0 : !y
+}

@@ -80,18 +80,18 @@ struct SelectSchedulePass final
     if (std::string why = explainNoWorkspace(op, workspace, target);
         !why.empty())
       return op->emitOpError(why);
-    std::optional<MatmulProblem> problem =
-        getMatmulProblem(op, target, workspace);
-    if (!problem)
-      return success();
     bool isExplained = explain || isExplainRequested();
     std::vector<Candidate> candidates;
     if (!given || isExplained)
-      candidates = rankSchedules(*problem, target);
+      candidates = rankWithWorkspaces(op, target);
     if (!given && candidates.empty())
       return success();
     ScheduleFields fields =
         given ? given.getFields() : candidates.front().fields;
+    std::optional<MatmulProblem> problem =
+        getMatmulProblem(op, target, fields.workspace);
+    if (!problem)
+      return success();
     completeSchedule(*problem, fields, target);
     auto schedule = ScheduleAttr::get(op->getContext(), fields);
     op->setAttr(kScheduleAttrName, schedule);
