@@ -129,6 +129,9 @@ struct ConvertMXToMXGPUPass final
     }
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
+      if (auto numbers = dyn_cast<DequantizeOp>(op);
+          numbers && isWrittenByQuantizer(numbers))
+        return;
       if (isa<linalg::LinalgOp>(op) ||
           (isa_and_present<MXDialect>(op->getDialect()) &&
            !isa<mx::YieldOp>(op)))

@@ -91,6 +91,8 @@ llvm::LogicalResult convertQuantize(QuantizeOp op,
                                     mlir::gpu::GPUModuleOp module,
                                     const target::TargetInfo &target);
 
+/// Whether the kernel of an mx.quantize before writes the result of `op`.
+bool isWrittenByQuantizer(DequantizeOp op);
 llvm::LogicalResult convertDequantize(DequantizeOp op,
                                       mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertCombine(CombineOp op, mlir::gpu::GPUModuleOp module);

@@ -43,9 +43,10 @@ static int64_t getDequantizedBytes(const MatmulProblem &problem,
   return 2 * a + 2 * b + (1 + reads) * buffers.operands.getStageBytes();
 }
 
-/// Cycles in which a thread dequantizes an element, with its part of the waits
-/// of a step: 13 to 17 were measured on an H200 for B, 14 for A.
-static constexpr int64_t kDequantizeCycles = 14;
+/// Cycles in which a thread dequantizes an element of B, with its part of the
+/// waits of a step: 13 to 17 were measured on an H200. And one of A, while
+/// nothing is multiplied: 11 to 14.
+static constexpr int64_t kDequantizeCycles = 14, kDequantizeCyclesOfA = 11;
 
 /// Instructions with swap_ab, counted in machine code of ptxas 13.0 for MXFP4:
 /// for two elements, single bytes' loads among them, and for a step besides.
@@ -92,8 +93,9 @@ static int64_t getStepCycles(const MatmulProblem &problem,
                              const target::Rates &rates) {
   int64_t cycles = rates.stepCycles;
   if (buffers.bInputs && problem.hasScalesOfA())
-    cycles += kDequantizeCycles * ceilDiv(fields.tile[0] * fields.tile[2],
-                                          buffers.inputs.getConsumerThreads());
+    cycles +=
+        kDequantizeCyclesOfA * ceilDiv(fields.tile[0] * fields.tile[2],
+                                       buffers.inputs.getConsumerThreads());
   if (!buffers.aScales || fields.scaleStages > 1)
     return cycles;
   cycles += rates.copyLatency;
