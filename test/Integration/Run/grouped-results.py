@@ -85,6 +85,8 @@ class Case:
         self.masked = "masked" in self.kind
         self.half = bool(index // 8 % 2) and self.kind != "scatter"
         self.schedule = adapt_schedule(SCHEDULES[index // 3 % 4])
+        if MORE:
+            self.schedule = (self.schedule or "tile = [128, 128, 64]") + f", {MORE}"
         self.sizes, behind = random_sizes(rng, index)
         if self.masked:
             self.m = int(rng.choice([1, 40, 128, 150, 300]))
@@ -243,6 +245,8 @@ def run(case, device, directory, seed):
 
 
 mx_run, directory, count = sys.argv[1:4]
+# What else schedules say.
+MORE = sys.argv[5] if len(sys.argv) > 5 else ""
 first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
 os.makedirs(directory, exist_ok=True)
 compared = failures = 0

@@ -1,16 +1,19 @@
-//===- DequantizeKernel.cpp - Kernels of mx.dequantize and mx.relayout ----===//
+//===- DequantizeKernel.cpp - The kernel of mx.dequantize -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // As quantizers along rows (QuantizeKernel.cpp): threads hold pieces of rows,
 // all of which they load before they use the first, and no memory is shared.
-// To relayout, a thread takes one scale of each row.
+// Two operations that follow each other, as those of both operands of a
+// product, are one kernel: the tiles of the second come after those of the
+// first.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TileThreads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
 
@@ -19,22 +22,34 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// Dequantize
+// One tensor
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// The kernel in the making.
-class DequantizeBuilder {
+/// What a kernel dequantizes, on the host and in the kernel.
+class DequantizedTensor {
 public:
-  DequantizeBuilder(DequantizeOp op, QuantizeScheduleAttr schedule,
-                    gpu::GPUModuleOp module)
-      : op(op), schedule(schedule), host(op.getLoc(), op),
-        body(op.getLoc(), op.getContext()), module(module),
+  DequantizedTensor(DequantizeOp op, QuantizeScheduleAttr schedule,
+                    KernelBuilder &host, KernelBuilder &body)
+      : op(op), schedule(schedule), host(host), body(body),
         batch(op.getInput().getType().getRank() - 2) {}
 
   void checkSizes();
-  void build();
+  /// Tiles of rows: of all groups, whatever their sizes, or of all matrices.
+  Value getRowTiles();
+  Value getColumnTiles();
+  void addArguments(SmallVectorImpl<Value> &arguments);
+
+  // In the kernel.
+  void takeArguments(Block::args_iterator &next);
+  /// Rows that whole tiles have.
+  Value getWorkRows();
+  Value getRows() { return body.dim(out, 0); }
+  Value getColumns() { return body.dim(out, 1); }
+  Value getOffsets() { return offsets; }
+  /// All that a CTA does of the tile that begins at `row` of these rows.
+  void buildTile(TileThreads threads, ForEachWorkTileOp tile, Value row);
 
 private:
   /// Where the tile of a CTA begins among the rows of elements and of scales,
@@ -47,25 +62,22 @@ private:
     return cast<MemRefType>(op.getScales().getType()).getRank() == batch + 5;
   }
   int64_t getTileRows() { return schedule.getTile()[0]; }
-  Value getRowTiles();
   Value getBatchSize();
-  TileRows getTileRows(ForEachWorkTileOp tile);
+  Value roundUpRows(int64_t unit);
   Value getScaleRow(ForEachWorkTileOp tile);
-  void buildBody();
+  TileRows getTileRows(ForEachWorkTileOp tile, Value row);
 
   DequantizeOp op;
   QuantizeScheduleAttr schedule;
-  KernelBuilder host, body;
-  gpu::GPUModuleOp module;
+  KernelBuilder &host, &body;
   int64_t batch; ///< dimensions before the matrix
-  KernelOp kernel;
   /// In the kernel. Of a batch the rows of a matrix, and how many there are.
   Value input, scales, out, decode, offsets, rows, batches;
 };
 
 } // namespace
 
-void DequantizeBuilder::checkSizes() {
+void DequantizedTensor::checkSizes() {
   Value input = op.getInput(), scales = op.getScales(), out = op.getOuts()[0];
   for (int64_t dim = 0; dim < batch + 2; ++dim)
     host.requireSize(host.dim(input, dim), host.dim(out, dim),
@@ -87,15 +99,14 @@ void DequantizeBuilder::checkSizes() {
     requireRows(host, input, schedule.getVector(), kLoadBytes, "the input");
 }
 
-Value DequantizeBuilder::getBatchSize() {
+Value DequantizedTensor::getBatchSize() {
   Value size = host.dim(op.getInput(), 0);
   for (int64_t dim = 1; dim < batch; ++dim)
     size = host.mul(size, host.dim(op.getInput(), dim));
   return size;
 }
 
-/// Of all groups, whatever their sizes, or of all matrices.
-Value DequantizeBuilder::getRowTiles() {
+Value DequantizedTensor::getRowTiles() {
   Value rows = host.dim(op.getOuts()[0], batch);
   if (op.getOffsets())
     return host.packedTiles(rows, getTileRows(), op.getOffsets());
@@ -103,8 +114,53 @@ Value DequantizeBuilder::getRowTiles() {
   return batch ? host.mul(getBatchSize(), tiles) : tiles;
 }
 
+Value DequantizedTensor::getColumnTiles() {
+  return host.ceilDiv(host.dim(op.getOuts()[0], batch + 1),
+                      schedule.getTile()[1]);
+}
+
+/// Stacked matrices are one. With scales in tiles each has its own, so that the
+/// kernel is told where they begin.
+void DequantizedTensor::addArguments(SmallVectorImpl<Value> &arguments) {
+  for (Value value : {toBytes(host, op.getInput()), Value(op.getScales()),
+                      Value(op.getOuts()[0])})
+    arguments.push_back(collapseLeading(host, value, batch + 1));
+  if (Value scale = op.getGlobalScale())
+    arguments.push_back(scale);
+  if (Value offsets = op.getOffsets())
+    arguments.push_back(offsets);
+  if (batch)
+    llvm::append_values(arguments, host.dim(op.getInput(), batch),
+                        getBatchSize());
+}
+
+void DequantizedTensor::takeArguments(Block::args_iterator &next) {
+  input = *next++;
+  scales = *next++;
+  out = *next++;
+  if (op.getGlobalScale())
+    decode = *next++;
+  if (op.getOffsets())
+    offsets = *next++;
+  if (batch) {
+    rows = *next++;
+    batches = *next++;
+  }
+}
+
+/// The rows of a matrix in whole units.
+Value DequantizedTensor::roundUpRows(int64_t unit) {
+  return body.mul(body.ceilDiv(batch ? rows : getRows(), unit),
+                  body.index(unit));
+}
+
+Value DequantizedTensor::getWorkRows() {
+  Value whole = roundUpRows(getTileRows());
+  return batch ? body.mul(whole, batches) : whole;
+}
+
 /// Where the scales of a group's rows lie (docs/Spec.md, Groups).
-Value DequantizeBuilder::getScaleRow(ForEachWorkTileOp tile) {
+Value DequantizedTensor::getScaleRow(ForEachWorkTileOp tile) {
   if (!isTiled())
     return tile.getStart();
   Value scaleTile = body.div(tile.getStart(), kScaleTileRows);
@@ -114,47 +170,31 @@ Value DequantizeBuilder::getScaleRow(ForEachWorkTileOp tile) {
 
 /// The matrices of a batch lie below each other, each with whole tiles, also of
 /// scales.
-DequantizeBuilder::TileRows
-DequantizeBuilder::getTileRows(ForEachWorkTileOp tile) {
-  Value row = tile.getRow();
+DequantizedTensor::TileRows
+DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   if (offsets)
     return {tile.getStart(), getScaleRow(tile), tile.getEnd()};
   if (!batches)
     return {row, row, Value()};
-  auto pad = [&](int64_t unit) {
-    return body.mul(body.ceilDiv(rows, unit), body.index(unit));
-  };
-  Value padded = pad(getTileRows());
+  Value padded = roundUpRows(getTileRows());
   Value matrix = arith::DivUIOp::create(body, row, padded);
   Value inMatrix = arith::RemUIOp::create(body, row, padded);
   Value first = body.mul(matrix, rows);
   Value elements = body.add(first, inMatrix), scaleRow = elements;
   if (isTiled())
-    scaleRow = body.add(body.mul(matrix, pad(kScaleTileRows)), inMatrix);
+    scaleRow =
+        body.add(body.mul(matrix, roundUpRows(kScaleTileRows)), inMatrix);
   return {elements, scaleRow, body.add(first, rows)};
 }
 
-void DequantizeBuilder::buildBody() {
+void DequantizedTensor::buildTile(TileThreads threads, ForEachWorkTileOp tile,
+                                  Value row) {
   int64_t vector = schedule.getVector();
   auto inputType =
       VectorType::get(vector, getElementTypeOrSelf(op.getInput().getType()));
   Type scaleType = getElementTypeOrSelf(scales.getType());
   auto outType = VectorType::get(vector, getElementTypeOrSelf(out.getType()));
-  Value allRows = body.dim(out, 0), columns = body.dim(out, 1);
-  Value workRows = allRows;
-  if (batches)
-    workRows = body.mul(
-        body.mul(body.ceilDiv(rows, getTileRows()), body.index(getTileRows())),
-        batches);
-  Value work = TileSchedulerOp::create(
-      body, workRows, columns, schedule.getTile(), schedule.getRaster(),
-      /*single=*/true, /*units=*/Value(), /*counter=*/Value(), offsets);
-  body.role("dequantize", schedule.getThreads() / target::kWarpSize,
-            /*elected=*/false);
-  auto threads = TileThreads::get(body, schedule.getThreads(),
-                                  schedule.getTile()[1], vector);
-  ForEachWorkTileOp tile = body.forEachWorkTile(work);
-  TileRows first = getTileRows(tile);
+  TileRows first = getTileRows(tile, row);
   first.elements = body.add(first.elements, threads.row);
   first.scales = body.add(first.scales, threads.row);
   Value column = body.add(tile.getColumn(), threads.column);
@@ -171,7 +211,7 @@ void DequantizeBuilder::buildBody() {
           body,
           arith::CmpIOp::create(body, arith::CmpIPredicate::ult, row,
                                 first.end),
-          row, allRows);
+          row, getRows());
     Value codes = LoadBlockOp::create(body, inputType, input, row, column);
     Value scale = LoadScaleOp::create(body, scaleType, scales,
                                       body.add(first.scales, i), block);
@@ -184,43 +224,77 @@ void DequantizeBuilder::buildBody() {
   }
 }
 
-void DequantizeBuilder::build() {
-  // Stacked matrices are one; with scales in tiles each has its own, so that
-  // the kernel is told where they begin.
-  SmallVector<Value> arguments = {
-      collapseLeading(host, toBytes(host, op.getInput()), batch + 1),
-      collapseLeading(host, op.getScales(), batch + 1),
-      collapseLeading(host, op.getOuts()[0], batch + 1)};
-  if (Value scale = op.getGlobalScale())
-    arguments.push_back(scale);
-  if (Value offsets = op.getOffsets())
-    arguments.push_back(offsets);
-  if (batch)
-    llvm::append_values(arguments, host.dim(op.getInput(), batch),
-                        getBatchSize());
-  kernel = host.kernel(module, "dequantize", ValueRange(arguments).getTypes());
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+/// Of one tensor, or of two, neither of which has groups.
+static void buildBody(KernelBuilder &body, QuantizeScheduleAttr schedule,
+                      MutableArrayRef<DequantizedTensor> tensors) {
+  DequantizedTensor &first = tensors.front();
+  bool isPair = tensors.size() > 1;
+  // Groups have whole tiles of their own.
+  Value firstRows = first.getOffsets() ? first.getRows() : first.getWorkRows();
+  Value workRows =
+      isPair ? body.add(firstRows, tensors[1].getWorkRows()) : firstRows;
+  Value work = TileSchedulerOp::create(body, workRows, first.getColumns(),
+                                       schedule.getTile(), schedule.getRaster(),
+                                       /*single=*/true, /*units=*/Value(),
+                                       /*counter=*/Value(), first.getOffsets());
+  body.role("dequantize", schedule.getThreads() / target::kWarpSize,
+            /*elected=*/false);
+  // A product with pdl can set up while the last tiles are dequantized.
+  LaunchDependentsOp::create(body);
+  auto threads = TileThreads::get(body, schedule.getThreads(),
+                                  schedule.getTile()[1], schedule.getVector());
+  ForEachWorkTileOp tile = body.forEachWorkTile(work);
+  if (!isPair)
+    return first.buildTile(threads, tile, tile.getRow());
+  Value isFirst = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
+                                        tile.getRow(), firstRows);
+  auto ifOp = scf::IfOp::create(body, isFirst, /*withElseRegion=*/true);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  first.buildTile(threads, tile, tile.getRow());
+  body.setInsertionPointToStart(ifOp.elseBlock());
+  tensors[1].buildTile(threads, tile,
+                       arith::SubIOp::create(body, tile.getRow(), firstRows));
+}
+
+static void buildKernel(ArrayRef<DequantizeOp> ops,
+                        QuantizeScheduleAttr schedule,
+                        gpu::GPUModuleOp module) {
+  DequantizeOp last = ops.back();
+  KernelBuilder host(last.getLoc(), last);
+  KernelBuilder body(last.getLoc(), host.getContext());
+  SmallVector<DequantizedTensor, 2> tensors;
+  SmallVector<Value> arguments;
+  Value rowTiles;
+  for (DequantizeOp op : ops) {
+    DequantizedTensor &tensor = tensors.emplace_back(op, schedule, host, body);
+    tensor.checkSizes();
+    tensor.addArguments(arguments);
+    Value tiles = tensor.getRowTiles();
+    rowTiles = rowTiles ? host.add(rowTiles, tiles) : tiles;
+  }
+  KernelOp kernel =
+      host.kernel(module, "dequantize", ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   kernel.setMinCtas(schedule.getCtas());
   Block &entry = kernel.getBody().front();
   body.setInsertionPointToStart(&entry);
   Block::args_iterator next = entry.args_begin();
-  input = *next++;
-  scales = *next++;
-  out = *next++;
-  if (op.getGlobalScale())
-    decode = *next++;
-  if (op.getOffsets())
-    offsets = *next++;
-  if (batch) {
-    rows = *next++;
-    batches = *next++;
-  }
-  buildBody();
-  Value columnTiles =
-      host.ceilDiv(host.dim(op.getOuts()[0], batch + 1), schedule.getTile()[1]);
-  host.launch(kernel, host.mul(getRowTiles(), columnTiles), arguments);
-  op.erase();
+  for (DequantizedTensor &tensor : tensors)
+    tensor.takeArguments(next);
+  buildBody(body, schedule, tensors);
+  host.launch(kernel, host.mul(rowTiles, tensors.front().getColumnTiles()),
+              arguments);
+  for (DequantizeOp op : ops)
+    op.erase();
 }
+
+//===----------------------------------------------------------------------===//
+// Support
+//===----------------------------------------------------------------------===//
 
 /// Fails unless operands are matrices, or batches of them, in rows that threads
 /// can read.
@@ -249,12 +323,8 @@ static LogicalResult verifyForm(DequantizeOp op,
   return success();
 }
 
-LogicalResult mx::mxgpu::convertDequantize(DequantizeOp op,
-                                           gpu::GPUModuleOp module) {
-  auto schedule =
-      op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
-  if (!schedule)
-    schedule = selectDequantizeSchedule(op);
+static LogicalResult verifySupport(DequantizeOp op,
+                                   QuantizeScheduleAttr schedule) {
   if (failed(verifyForm(op, schedule)) ||
       failed(verifyRowSchedule(op, op.getBlockSize(), schedule)))
     return failure();
@@ -262,83 +332,51 @@ LogicalResult mx::mxgpu::convertDequantize(DequantizeOp op,
     return op.emitOpError("expected a tile of ")
            << kScaleTileRows << " rows with groups, each of which has whole "
            << "tiles of scales, found " << schedule.getTile()[0];
-  DequantizeBuilder builder(op, schedule, module);
-  builder.checkSizes();
-  builder.build();
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Relayout
-//===----------------------------------------------------------------------===//
-
-/// Rows and columns of scales that 256 threads take at a time, one each of a
-/// row of 32.
-static constexpr int64_t kRelayoutTile[] = {kScaleTileRows, 32};
-static constexpr int64_t kRelayoutThreads = 256;
-
-static void buildKernel(KernelOp kernel, RelayoutOp op) {
-  KernelBuilder body(op.getLoc(), kernel.getContext());
-  Block &entry = kernel.getBody().front();
-  body.setInsertionPointToStart(&entry);
-  Value input = entry.getArgument(0), out = entry.getArgument(1);
-  Type type = getElementTypeOrSelf(out.getType());
-  bool fromMatrix = cast<MemRefType>(input.getType()).getRank() == 2;
-  Value matrix = fromMatrix ? input : out;
-  Value rows = body.dim(matrix, 0), blocks = body.dim(matrix, 1);
-  auto threads = forEachTile(
-      body, "relayout", rows, blocks, kRelayoutTile, kRelayoutThreads,
-      /*vector=*/1, RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
-  SmallVector<std::pair<Value, Value>> pieces;
-  for (int64_t i = 0; i < kRelayoutTile[0]; i += threads.step) {
-    Value row = body.add(threads.row, i);
-    pieces.push_back(
-        {row, LoadScaleOp::create(body, type, input, row, threads.column)});
-  }
-  for (auto [row, scale] : pieces)
-    StoreScalesOp::create(body, scale, out, row, threads.column, rows, blocks,
-                          /*lanes=*/1);
+static QuantizeScheduleAttr getSchedule(DequantizeOp op) {
+  auto schedule =
+      op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
+  return schedule ? schedule : selectDequantizeSchedule(op);
 }
 
-/// Fails unless scales are those of a matrix, as such or in tiles.
-static LogicalResult verifyForm(RelayoutOp op, Value scales) {
-  auto type = cast<MemRefType>(scales.getType());
-  bool isMatrix = type.getRank() == 2 || type.getRank() == 5;
-  if (isMatrix && type.getLayout().isIdentity())
-    return success();
-  return op->emitOpError("expected scales to be those of a matrix with "
-                         "identity layout on the GPU, found ")
-         << type;
+/// The next operation if it can be part of the kernel of `op`: it has tiles of
+/// as many columns, and needs nothing that is between them.
+static DequantizeOp findSecond(DequantizeOp op) {
+  Operation *next = op->getNextNode();
+  while (isa_and_present<memref::AllocOp>(next) ||
+         (next && !isa<DequantizeOp>(next) && isMemoryEffectFree(next)))
+    next = next->getNextNode();
+  auto second = dyn_cast_if_present<DequantizeOp>(next);
+  if (!second || op.getOffsets() || second.getOffsets() ||
+      getSchedule(op) != getSchedule(second))
+    return {};
+  auto getColumns = [](DequantizeOp it) {
+    return cast<MemRefType>(it.getOuts()[0].getType()).getShape().back();
+  };
+  int64_t columns = getColumns(op);
+  Value out = op.getOuts()[0];
+  if (ShapedType::isDynamic(columns) || columns != getColumns(second) ||
+      !out.getDefiningOp<memref::AllocOp>() ||
+      llvm::is_contained(second->getOperands(), out))
+    return {};
+  return second;
 }
 
-LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
-                                         gpu::GPUModuleOp module) {
-  Value input = op.getInput(), out = op.getOuts()[0];
-  if (op.getOffsets())
-    return op.emitOpError("expected no offsets on the GPU, found offsets");
-  if (failed(verifyForm(op, input)) || failed(verifyForm(op, out)))
+LogicalResult
+mx::mxgpu::convertDequantize(DequantizeOp op, gpu::GPUModuleOp module,
+                             llvm::SmallPtrSetImpl<Operation *> &done) {
+  QuantizeScheduleAttr schedule = getSchedule(op);
+  if (failed(verifySupport(op, schedule)))
     return failure();
-  KernelBuilder host(op.getLoc(), op);
-  int64_t rank = cast<MemRefType>(out.getType()).getRank();
-  bool fromMatrix = cast<MemRefType>(input.getType()).getRank() == 2;
-  if (fromMatrix == (rank == 2)) { // The layouts are the same.
-    for (int64_t i = 0; i < rank; ++i)
-      host.requireSize(host.dim(input, i), host.dim(out, i),
-                       "dimension " + Twine(i) + " of input");
-    memref::CopyOp::create(host, input, out);
-    op.erase();
-    return success();
+  SmallVector<DequantizeOp, 2> ops = {op};
+  if (DequantizeOp second = findSecond(op)) {
+    if (failed(verifySupport(second, schedule)))
+      return failure();
+    done.insert(second);
+    ops.push_back(second);
   }
-  Value matrix = fromMatrix ? input : out, tiles = fromMatrix ? out : input;
-  Value rows = host.dim(matrix, 0), blocks = host.dim(matrix, 1);
-  requireScaleSizes(host, tiles, rows, blocks, /*block=*/1);
-  SmallVector<Value> arguments = {input, out};
-  KernelOp kernel =
-      host.kernel(module, "relayout", ValueRange(arguments).getTypes());
-  buildKernel(kernel, op);
-  Value rowTiles = host.ceilDiv(rows, kRelayoutTile[0]);
-  Value columnTiles = host.ceilDiv(blocks, kRelayoutTile[1]);
-  host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
-  op.erase();
+  buildKernel(ops, schedule, module);
   return success();
 }

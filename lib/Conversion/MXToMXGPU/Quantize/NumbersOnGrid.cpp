@@ -62,10 +62,3 @@ DequantizeOp mx::mxgpu::findNumbers(QuantizeOp op) {
     return {};
   return canWait(op, reader) ? reader : DequantizeOp();
 }
-
-bool mx::mxgpu::isWrittenByQuantizer(DequantizeOp op) {
-  return llvm::any_of(op.getInput().getUsers(), [&](Operation *user) {
-    auto quantize = dyn_cast<QuantizeOp>(user);
-    return quantize && findNumbers(quantize) == op;
-  });
-}

@@ -203,8 +203,10 @@ void QuantizeRowsBuilder::build() {
     numbersOp.erase();
 }
 
-LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
-                                         const target::TargetInfo &target) {
+LogicalResult
+mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
+                           const target::TargetInfo &target,
+                           llvm::SmallPtrSetImpl<Operation *> &done) {
   if (failed(verifyQuantizeSupport(op)))
     return failure();
   auto schedule =
@@ -214,8 +216,10 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
   if (failed(verifyQuantizeSchedule(op, schedule)))
     return failure();
   // What it writes is known where it is dequantized.
-  if (DequantizeOp numbers = findNumbers(op))
+  if (DequantizeOp numbers = findNumbers(op)) {
     op->moveBefore(numbers);
+    done.insert(numbers);
+  }
   KernelBuilder host(op.getLoc(), op);
   checkQuantizeSizes(host, op, schedule);
   if (DequantizeOp numbers = findNumbers(op))
