@@ -71,11 +71,13 @@ void NVVMBuilder::arriveExpectBytesInCluster(Value barrier, int64_t bytes) {
       NVVM::MemScopeKind::CLUSTER, /*relaxed=*/false, /*predicate=*/Value());
 }
 
-void NVVMBuilder::arriveAt(Value barrier, int64_t rank) {
+void NVVMBuilder::arriveAt(Value barrier, int64_t rank, bool isOrdered) {
   Value remote = NVVM::MapaOp::create(
       *this, LLVM::LLVMPointerType::get(getContext(), 7), barrier, i32(rank));
   NVVM::MBarrierArriveOp::create(*this, /*res=*/Type(), remote,
-                                 /*count=*/Value(), NVVM::MemScopeKind::CLUSTER,
+                                 /*count=*/Value(),
+                                 isOrdered ? NVVM::MemScopeKind::CLUSTER
+                                           : NVVM::MemScopeKind::CTA,
                                  /*relaxed=*/false);
 }
 

@@ -9,6 +9,7 @@
 
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"
 
@@ -57,6 +58,8 @@ struct TmaLoadLowering final : OpConversionPattern<TmaLoadOp> {
     if (cast<BarrierType>(op.getStage().getType()).getScope() == Scope::Pair)
       builder.loadTensorOfPair(dest, adaptor.getMap(), coords, barrier, policy,
                                op.getMulticast());
+    else if (op.getMulticast())
+      builder.loadTensorToBoth(dest, adaptor.getMap(), coords, barrier, policy);
     else
       builder.loadTensor(dest, adaptor.getMap(), coords, barrier, policy);
     rewriter.eraseOp(op);
@@ -130,12 +133,21 @@ struct MmaLowering final : OpConversionPattern<MmaOp> {
 struct MmaWaitLowering final : OpConversionPattern<MmaWaitOp> {
   using OpConversionPattern::OpConversionPattern;
 
+  /// Whether others than matrix instructions and loops may use the sums. These
+  /// take them as they are, under way or not.
+  static bool isRead(MmaWaitOp op) {
+    return !op.getPending() ||
+           llvm::any_of(op->getUsers(), [](Operation *user) {
+             return !isa<MmaOp, MmaWaitOp, scf::YieldOp>(user);
+           });
+  }
+
   LogicalResult
   matchAndRewrite(MmaWaitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(
-        op, builder.waitWarpgroup(adaptor.getSums(), op.getPending()));
+    rewriter.replaceOp(op, builder.waitWarpgroup(adaptor.getSums(),
+                                                 op.getPending(), isRead(op)));
     return success();
   }
 };

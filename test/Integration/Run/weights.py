@@ -85,10 +85,12 @@ NUMBERS_SCHEDULES = [
     "",
     "tile = [64, 64, 64]",
     "tile = [64, 256, 64], epilogue = tma_store",
-    "tile = [128, 64, 64], epilogue = tma_store",
+    "tile = [128, 64, 64], cta_pair, epilogue = tma_store",
     "tile = [128, 256, 64]",
     "tile = [256, 128, 64], epilogue = tma_store",
-    "tile = [128, 256, 64], epilogue = tma_store, stages = 4, staging = 1, raster = group_m(2)",
+    "tile = [128, 256, 64], epilogue = tma_store, raster = group_m(2)",
+    "tile = [256, 256, 64], cta_pair, epilogue = tma_store",
+    "tile = [256, 256, 64], cta_pair, stages = 1",
     "tile = [128, 128, 64], stages = 1",
 ]
 NAN = np.float32(np.nan)
@@ -106,6 +108,7 @@ class Case:
         formats = NUMBERS if is_numbers else WEIGHTS
         self.weights, self.scales = formats[index % len(formats)]
         kinds = [kind for kind in KINDS if kind != "quantized"] if is_swapped else KINDS
+        kinds = KINDS + ["reduction"] if is_numbers else kinds
         self.kind = kinds[index // len(formats) % len(kinds)]
         self.block = 16 if self.scales == "f8E4M3FN" else 32
         self.m = int(rng.choice([1, 16, 64, 129, rng.integers(1, 300)]))
@@ -127,11 +130,11 @@ class Case:
         self.is_dynamic = index % 3 == 0
         self.has_specials = index % 5 == 2
         self.activations = "f16" if self.is_exact and index % 2 and not is_numbers else "bf16"
-        self.accumulates = self.kind in ("dense", "rows") and index % 4 in ((1, 2) if is_swapped else (1,))
+        self.accumulates = self.kind in ("dense", "rows", "reduction") and index % 4 in ((1, 2) if is_swapped else (1,))
         self.has_alpha = self.kind in ("dense", "masked") and index % 4 == 0
 
     def is_grouped(self):
-        return self.kind in ("rows", "masked", "parts", "scatter", "quantized")
+        return self.kind in ("rows", "masked", "parts", "scatter", "quantized", "reduction")
 
     def choose_schedule(self):
         if self.is_swapped:
@@ -141,7 +144,7 @@ class Case:
             schedules = NUMBERS_SCHEDULES
         schedule = schedules[int(self.rng.integers(len(schedules)))]
         if self.kind == "parts":  # whole tiles of scales for each part
-            return self.rng.choice([s for s in schedules if not s or s in WIDE or "128, 256" in s])
+            return self.rng.choice([s for s in schedules if not s or s in WIDE or "128, 256" in s or "256, 256" in s])
         if self.kind == "quantized":
             whole = WHOLE + NUMBERS_SCHEDULES[4:]
             return self.rng.choice([s for s in schedules if not s or s in whole])
@@ -352,6 +355,48 @@ def run(args, case):
     return wrong == 0 and packed and not differ
 
 
+def run_reduction(args, case):
+    """Groups of the reduction, whose segments are padded with zeros."""
+    rng, groups = case.rng, case.groups
+    sizes = rng.integers(0, case.k + 1, groups)
+    starts = np.concatenate([[0], np.cumsum(-(-sizes // 128) * 128)])
+    total = int(sizes.sum())
+    capacity = -(-(total + 127 * groups) // 128) * 128
+    a, b = (np.zeros((rows, capacity), ml_dtypes.bfloat16) for rows in (case.m, case.n))
+    for start, size in zip(starts, sizes):
+        for x in (a, b):
+            x[:, start : start + size] = rng.normal(size=(len(x), size))
+    init = np.zeros((groups, case.m, case.n), np.float32)
+    if case.accumulates:
+        init = rng.normal(size=init.shape).astype(np.float32)
+    init = init.astype(get_type(case.out))
+    types = f"tensor<{case.m}x{capacity}xbf16>, tensor<{case.n}x{capacity}xbf16>"
+    out = f"tensor<{groups}x{case.m}x{case.n}x{case.out}>"
+    after = "accumulate " if case.accumulates else ""
+    after += "{mxgpu.schedule = #mxgpu.schedule<" + case.schedule + ">} " if case.schedule else ""
+    program = f"""
+func.func @main(%a: {types.split(", ")[0]}, %b: {types.split(", ")[1]}, %o: tensor<{groups}xi32>, %c: {out}) -> {out} {{
+  %y = mx.grouped_matmul ragged = reduction ins(%a, %b : {types}) offsets(%o : tensor<{groups}xi32>)
+    outs(%c : {out}) {after}-> {out}
+  return %y : {out}
+}}
+"""
+    ends = np.cumsum(sizes).astype(np.int32)
+    results = execute(args, case, program, [as_stored(a), as_stored(b), ends, as_stored(init)], 1)
+    if not results:
+        return False
+    y = (results[0].view(ml_dtypes.bfloat16) if case.out == "bf16" else results[0]).astype(np.float64)
+    wrong, largest = 0, 0.0
+    for group, (start, size) in enumerate(zip(starts, sizes)):
+        within = slice(start, start + size)
+        left, right, before = (x.astype(np.float64) for x in (a[:, within], b[:, within], init[group]))
+        more = check_sums(y[group], left @ right.T + before,
+                          np.abs(left) @ np.abs(right).T + np.abs(before), count_steps(case, left), case)
+        wrong, largest = wrong + more[0], max(largest, more[1])
+    print(f"{case.name()}: {wrong} wrong, largest deviation {largest:.3f} of the bound")
+    return wrong == 0
+
+
 def as_bits(array):
     return array.view(f"u{array.itemsize}")
 
@@ -473,7 +518,7 @@ def main():
     parser.add_argument("--numbers", action="store_true")
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
-    count = args.count or len(WEIGHTS) * (len(KINDS) - args.swap_ab)
+    count = args.count or len(WEIGHTS) * (len(KINDS) - args.swap_ab + args.numbers)
     numbers = range(args.first, args.first + count, args.step)
     cases = [Case(i, args.device, args.chip, args.swap_ab, args.numbers) for i in numbers]
     cases = [case for case in cases if args.only in case.name()]
@@ -481,7 +526,7 @@ def main():
         cases = [case for case in cases if case.kind != "parts"]
     failures = 0
     for case in cases:
-        failures += not run(args, case)
+        failures += not (run_reduction if case.kind == "reduction" else run)(args, case)
         sys.stdout.flush()
     print(f"{len(cases)} products, {failures} failures")
     sys.exit(failures != 0 or not cases)

@@ -6,7 +6,9 @@
 // columns and the reduction are as wgmma has them: a thread has 2 adjacent
 // columns of each 8. Only where warps have several blocks of 64 rows are rows
 // of A loaded in another order, so that a warp has adjacent ones
-// (DequantizedLayouts.h).
+// (DequantizedLayouts.h). And where the result is quantized, rows of B are
+// loaded in the order that gives a thread 8 adjacent columns of each 32: a
+// tensor map has a dimension for each digit of a row's number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +21,14 @@ namespace mx::mxgpu {
 
 class NumbersLayouts {
 public:
-  NumbersLayouts(WgmmaAttr mma, int64_t tileK)
-      : mma(mma), ofA(mma, tileK, /*readsA=*/false, /*isPackedB=*/false) {}
+  /// Rows of B that are loaded in another order are so many at a time.
+  static constexpr int64_t kInterleaved = 32;
 
+  NumbersLayouts(WgmmaAttr mma, int64_t tileK, bool isAdjacent)
+      : mma(mma), isAdjacent(isAdjacent),
+        ofA(mma, tileK, /*readsA=*/false, /*isPackedB=*/false) {}
+
+  bool hasAdjacentColumns() const { return isAdjacent; }
   /// Rows of a box of A, and for each box of a tile in shared memory the row
   /// where it begins.
   int64_t getRowsOfBox() const { return ofA.getRowsOfBox(); }
@@ -32,6 +39,7 @@ public:
 
 private:
   WgmmaAttr mma;
+  bool isAdjacent;
   DequantizedLayouts ofA;
 };
 

@@ -3,7 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One ring: the copy engine fills it with tiles of A and of B, and wgmma reads
-// both there.
+// both there. Each CTA of a pair has half of the rows of A, and all of B, of
+// which each loads half for both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +19,19 @@ using namespace mx::mxgpu;
 MatmulBuffers mx::mxgpu::getNumbersBuffers(const MatmulProblem &problem,
                                            const ScheduleFields &fields) {
   BufferTypes types(problem, fields);
-  auto mma =
-      WgmmaAttr::get(types.context, types.tileM, types.tileN,
-                     problem.product.getK(), getWgmmaWarpgroups(types.tileM));
+  auto mma = WgmmaAttr::get(types.context, types.tileM / types.ctas,
+                            types.tileN, problem.product.getK(),
+                            getWgmmaWarpgroups(types.tileM / types.ctas));
   int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
   MatmulBuffers buffers;
-  buffers.inputs = types.getRing(
-      fields.stages, {"a", "b"},
-      {types.getNumbers(types.tileM), types.getNumbers(types.tileN)},
-      {AsyncKind::Tma}, {AsyncKind::Wgmma, threads}, Scope::Cta);
+  buffers.inputs =
+      types.getRing(fields.stages, {"a", "b"},
+                    {types.getNumbers(types.tileM / types.ctas),
+                     types.getNumbers(types.tileN)},
+                    {AsyncKind::Tma}, {AsyncKind::Wgmma, threads}, types.scope);
   buffers.mma = mma;
-  buffers.sums = NumbersLayouts(mma, types.tileK).getResult();
+  buffers.sums =
+      NumbersLayouts(mma, types.tileK, problem.isQuantized).getResult();
   if (fields.epilogue == Epilogue::TmaStore &&
       explainDirectStores(problem).empty())
     buffers.staging = types.getStaging(buffers.sums);

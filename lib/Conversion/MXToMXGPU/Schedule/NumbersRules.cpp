@@ -19,6 +19,8 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 FragmentLayoutAttr NumbersLayouts::getResult() const {
+  if (isAdjacent)
+    return ofA.getResult();
   int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
   return makeLayout(mma.getContext(),
                     {columns(4, 2), rows(8, 1), rows(4, 16 * blocks),
@@ -31,14 +33,21 @@ FragmentLayoutAttr NumbersLayouts::getResult() const {
 static constexpr int64_t kSumsOfNumbers = 128 * 2 * target::kWarpGroupSize;
 static constexpr int64_t kNumbersSizes[] = {64, 128, 256};
 
+static int64_t getCtasOfNumbers(const ScheduleFields &fields) {
+  return fields.ctaPair ? 2 : 1;
+}
+
+/// Of a pair, each CTA has half of the rows.
 static std::optional<ScheduleError>
 checkNumbersTile(const ScheduleFields &fields) {
-  int64_t rows = fields.tile[0], columns = fields.tile[1];
+  int64_t rows = fields.tile[0] / getCtasOfNumbers(fields),
+          columns = fields.tile[1];
   for (auto [size, name] : {std::pair(rows, "rows"), {columns, "columns"}})
     if (!llvm::is_contained(kNumbersSizes, size))
       return ScheduleError{
-          llvm::formatv("expected a tile of 64, 128 or 256 {0}, found {1}",
-                        name, size),
+          llvm::formatv("expected a tile of 64, 128 or 256 {0}{1}, found {2}",
+                        name, fields.ctaPair ? " in each CTA of a pair" : "",
+                        size),
           {}};
   if (rows * columns > kSumsOfNumbers)
     return ScheduleError{
@@ -59,7 +68,8 @@ checkNumbersSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                      const target::TargetInfo &target) {
   if (auto error = checkNumbersTile(fields))
     return error;
-  if (problem.isQuantized && fields.tile[0] % kScaleTileRows != 0)
+  if (problem.isQuantized &&
+      fields.tile[0] / getCtasOfNumbers(fields) % kScaleTileRows != 0)
     return ScheduleError{
         llvm::formatv("expected a tile of 128 or 256 rows with a quantized "
                       "result, found {0}",
@@ -75,7 +85,16 @@ checkNumbersSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                       "multiplied where it is loaded, found {0}",
                       fields.operandStages),
         {}};
-  return checkAbsent(fields, target);
+  // One box of each CTA goes to both.
+  if (fields.ctaPair && problem.numB > 2)
+    return ScheduleError{
+        llvm::formatv("expected at most 2 B matrices for a CTA pair that "
+                      "shares what it loads of them, found {0}",
+                      problem.numB),
+        {}};
+  ScheduleFields ofCta = fields;
+  ofCta.ctaPair = false;
+  return checkAbsent(ofCta, target);
 }
 
 //===----------------------------------------------------------------------===//
@@ -86,7 +105,7 @@ checkNumbersSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
 /// they are launched with; of two, more than a thread may have.
 static SmallVector<int64_t> getNumbersRegisters(const MatmulProblem &,
                                                 const ScheduleFields &fields) {
-  if (getWgmmaWarpgroups(fields.tile[0]) == 1)
+  if (getWgmmaWarpgroups(fields.tile[0] / getCtasOfNumbers(fields)) == 1)
     return {208, 40};
   return {232, 40};
 }
@@ -98,7 +117,8 @@ checkNumbersRegisters(const MatmulProblem &problem,
   // With fewer than 168, ptxas 13.0 spills what the epilogue has of 128 sums.
   constexpr int64_t kLeast[] = {168, 24};
   ArrayRef<int64_t> found = fields.registers;
-  int64_t groups = getWgmmaWarpgroups(fields.tile[0]);
+  int64_t groups =
+      getWgmmaWarpgroups(fields.tile[0] / getCtasOfNumbers(fields));
   int64_t all = getRegistersOfGroups(groups + 1, target);
   if (found.size() == 2 && found[0] >= kLeast[0] && found[1] >= kLeast[1] &&
       groups * found[0] + found[1] <= all)
@@ -117,15 +137,20 @@ checkNumbersRegisters(const MatmulProblem &problem,
 // Candidates
 //===----------------------------------------------------------------------===//
 
+/// Of 256 rows a CTA loads A by boxes of 16, and reads more of L2 for as much
+/// work: tiles as large of 128 rows are as fast or faster.
 static void forEachNumbersTile(const MatmulProblem &problem,
                                llvm::function_ref<void(ScheduleFields)> add) {
-  for (int64_t rows : kNumbersSizes)
-    for (int64_t columns : kNumbersSizes) {
-      ScheduleFields fields;
-      fields.tile = {rows, columns, target::kDequantizedTileK};
-      fields.registers = getNumbersRegisters(problem, fields);
-      add(fields);
-    }
+  for (bool ctaPair : {false, true})
+    for (int64_t rows : {64, 128})
+      for (int64_t columns : kNumbersSizes) {
+        ScheduleFields fields;
+        fields.ctaPair = ctaPair;
+        fields.tile = {ctaPair ? 2 * rows : rows, columns,
+                       target::kDequantizedTileK};
+        fields.registers = getNumbersRegisters(problem, fields);
+        add(fields);
+      }
 }
 
 const ProductRules mx::mxgpu::kNumbersRules = {

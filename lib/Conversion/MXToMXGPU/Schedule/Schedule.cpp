@@ -260,7 +260,7 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target) {
   const ProductRules &rules = getRules(problem, fields);
-  if (fields.swapAb && !getRules(problem).swapped)
+  if (fields.swapAb && problem.hasScales() && !getRules(problem).swapped)
     return ScheduleError{llvm::formatv("expected no swap_ab on {0}, which "
                                        "has no wgmma: leave it out",
                                        target.chip),

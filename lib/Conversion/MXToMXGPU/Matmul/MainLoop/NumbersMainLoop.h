@@ -21,7 +21,8 @@ public:
   NumbersMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
       : DequantizingMainLoop(kernel, work, b),
         layouts(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
-                kernel.product.schedule.getTileK()) {}
+                kernel.product.schedule.getTileK(),
+                kernel.product.problem.isQuantized) {}
 
   void addOperands(KernelArguments &signature) override;
   void createRings() override;
@@ -31,6 +32,8 @@ private:
   int64_t getRowsOfBox() const override { return layouts.getRowsOfBox(); }
   void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
   void buildLoads();
+  /// The tensor map of a B whose rows are loaded in another order.
+  mlir::Value encodeInterleavedB();
 
   /// The sums of a unit.
   mlir::Value multiply(ForEachWorkTileOp unit);
