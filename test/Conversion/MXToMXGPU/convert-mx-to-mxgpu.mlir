@@ -338,7 +338,6 @@ func.func @dequantize(%q: memref<?x?xf4E2M1FN>, %s: memref<?x?x32x4x4xf8E4M3FN>,
 // CHECK-NOT:     mxgpu.launch
 // CHECK-LABEL: mxgpu.kernel @dequantize_both_dequantize(
 // CHECK:         mxgpu.role @dequantize
-// CHECK-NEXT:      mxgpu.launch_dependents
 // CHECK:           mxgpu.for_each_work_tile (%group, %[[ROW:.*]], %column,
 // CHECK:             %[[FIRST:.*]] = arith.cmpi ult, %[[ROW]], %
 // CHECK:             scf.if %[[FIRST]] {

@@ -243,8 +243,6 @@ static void buildBody(KernelBuilder &body, QuantizeScheduleAttr schedule,
                                        /*counter=*/Value(), first.getOffsets());
   body.role("dequantize", schedule.getThreads() / target::kWarpSize,
             /*elected=*/false);
-  // A product with pdl can set up while the last tiles are dequantized.
-  LaunchDependentsOp::create(body);
   auto threads = TileThreads::get(body, schedule.getThreads(),
                                   schedule.getTile()[1], schedule.getVector());
   ForEachWorkTileOp tile = body.forEachWorkTile(work);

@@ -188,8 +188,6 @@ mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op,
     auto problem = getMatmulProblem(op, target, workspace);
     for (Candidate &candidate : rankSchedules(*problem, target)) {
       candidate.fields.workspace = workspace;
-      // What sets up the product runs while the last tiles are dequantized.
-      candidate.fields.pdl = true;
       candidate.cost.dequantize = before;
       candidate.cost.total += before;
       candidates.push_back(candidate);
