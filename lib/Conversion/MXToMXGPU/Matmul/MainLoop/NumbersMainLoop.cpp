@@ -32,10 +32,13 @@ Value NumbersMainLoop::encodeInterleavedB() {
                                 source.getDimSize(1)};
   if (!source.isDynamicDim(0))
     shape[0] = source.getDimSize(0) / kPart;
+  OpFoldResult parts = host.getIndexAttr(shape[0]);
+  if (source.isDynamicDim(0))
+    parts = getAsOpFoldResult(host.div(host.dim(matrices.b, 0), kPart));
+  OpFoldResult pairs = host.getIndexAttr(kPairs);
   SmallVector<OpFoldResult> sizes = {
-      getAsOpFoldResult(host.div(host.dim(matrices.b, 0), kPart)),
-      host.getIndexAttr(kPairs), host.getIndexAttr(kPairs),
-      host.getIndexAttr(2), getAsOpFoldResult(host.dim(matrices.b, 1))};
+      parts, pairs, pairs, host.getIndexAttr(2),
+      getAsOpFoldResult(host.dim(matrices.b, 1))};
   Value split = memref::ExpandShapeOp::create(
       host, shape, matrices.b,
       ArrayRef<ReassociationIndices>{{0, 1, 2, 3}, {4}}, sizes);
