@@ -85,8 +85,6 @@ class Case:
         self.masked = "masked" in self.kind
         self.half = bool(index // 8 % 2) and self.kind != "scatter"
         self.schedule = adapt_schedule(SCHEDULES[index // 3 % 4])
-        if MORE:
-            self.schedule = (self.schedule or "tile = [128, 128, 64]") + f", {MORE}"
         self.sizes, behind = random_sizes(rng, index)
         if self.masked:
             self.m = int(rng.choice([1, 40, 128, 150, 300]))
@@ -94,6 +92,9 @@ class Case:
             behind = 0
         self.parts = 2 if "parts" in self.kind else 1
         self.quantized = "quantized" in self.kind
+        if MORE:  # a schedule that is written has a tile, with 128 columns of each part
+            columns = 128 * self.parts
+            self.schedule = (self.schedule or f"tile = [128, {columns}, 64]") + f", {MORE}"
         free = not self.quantized and self.parts == 1
         self.t = int(self.sizes.sum()) + behind
         self.n = int(rng.choice([8, 200, 256, 300] if free else [128, 256, 384]))
