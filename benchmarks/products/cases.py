@@ -71,11 +71,17 @@ class Case:
                               block="block_size = 16 " if self.block == 16 else "")
 
 
+# Operands dequantized in the kernel, and before it, where the model may choose.
+FUSED = "tile = [256, 128, 64], raster = group_m(8), epilogue = tma_store"
+BEFORE = "tile = [256, 256, 64], cta_pair, workspace = ab, raster = group_m(8), epilogue = tma_store"
+LARGE = {"4096": (4096,) * 3, "8192": (8192,) * 3, "16384x4096x7168": (16384, 4096, 7168)}
 FP4 = dict(a="f4E2M1FN", b="f4E2M1FN")
 CASES = [
     Case("mxfp8-4096", 4096, 4096, 4096),
     Case("mxfp8-8192", 8192, 8192, 8192),
     Case("mxfp8-16384x4096x7168", 16384, 4096, 7168),
+    *(Case(f"mxfp8-{name}-{way}", *size, schedule=schedule) for name, size in LARGE.items()
+      for way, schedule in (("fused", FUSED), ("workspace", BEFORE))),
     Case("mxfp8-e5m2-8192", 8192, 8192, 8192, a="f8E5M2"),
     Case("mxfp4-8192", 8192, 8192, 8192, **FP4),
     Case("nvfp4-8192", 8192, 8192, 8192, scale="f8E4M3FN", **FP4),

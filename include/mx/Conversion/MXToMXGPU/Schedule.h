@@ -56,9 +56,24 @@ struct MatmulProblem {
   int64_t getScaleTileK() const;
 };
 
-/// The problem of `op`, or none if `target` does not multiply its operands.
-std::optional<MatmulProblem> getMatmulProblem(MatmulOpInterface op,
-                                              const target::TargetInfo &target);
+/// The problem of `op`, or none if `target` does not multiply its operands:
+/// what remains of it where some are dequantized to memory before.
+std::optional<MatmulProblem>
+getMatmulProblem(MatmulOpInterface op, const target::TargetInfo &target,
+                 Workspace workspace = Workspace::None);
+
+/// Whether a workspace holds an operand.
+inline bool holdsA(Workspace workspace) {
+  return workspace == Workspace::A || workspace == Workspace::AB;
+}
+inline bool holdsB(Workspace workspace) {
+  return workspace == Workspace::B || workspace == Workspace::AB;
+}
+
+/// Why operands of `op` cannot be dequantized to memory before; empty if they
+/// can.
+std::string explainNoWorkspace(MatmulOpInterface op, Workspace workspace,
+                               const target::TargetInfo &target);
 
 /// The rings and scales of a kernel: what a stage of each holds, how many there
 /// are, and who fills and empties them. Null where there are none.

@@ -116,6 +116,11 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
   auto schedule = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
   if (!schedule)
     return op->emitOpError("expected a schedule: run mx-select-schedule first");
+  if (schedule.getWorkspace() != Workspace::None)
+    return op->emitOpError("expected operands of workspace = ")
+           << stringifyWorkspace(schedule.getWorkspace())
+           << " to be dequantized by other operations: run "
+              "mx-dequantize-operands first, before bufferization";
   if (failed(verifyScheduleSupport(op, schedule, target)))
     return failure();
   std::string why = explainDirectStores(*getMatmulProblem(op, target));

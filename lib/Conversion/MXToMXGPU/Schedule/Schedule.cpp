@@ -24,7 +24,7 @@ using namespace mx::mxgpu;
 static std::optional<target::ProductForm>
 getProductForm(MatmulOpInterface op, target::MmaType a, target::MmaType b,
                const target::TargetInfo &target) {
-  if (!op.getBScales())
+  if (b == target::MmaType::BF16)
     return target::lookupNumbers(target.mmaFamily, a, b);
   auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
   if (!scales)
@@ -35,15 +35,20 @@ getProductForm(MatmulOpInterface op, target::MmaType a, target::MmaType b,
 
 std::optional<MatmulProblem>
 mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
-                            const target::TargetInfo &target) {
+                            const target::TargetInfo &target,
+                            Workspace workspace) {
   auto getLast = [](ShapedType type, int64_t fromEnd) {
     return type.getDimSize(type.getRank() - fromEnd);
   };
   auto aType = cast<ShapedType>(op.getA().getType());
-  Type bElement = getElementTypeOrSelf(op.getB().getType());
+  auto bf16 = BFloat16Type::get(op.getContext());
+  Type aElement =
+      holdsA(workspace) ? Type(bf16) : getElementTypeOrSelf(op.getA());
+  Type bElement =
+      holdsB(workspace) ? Type(bf16) : getElementTypeOrSelf(op.getB());
   SmallVector<int64_t> bShape = getLogicalShapeOfB(op);
   auto outType = cast<ShapedType>(op.getResultTensor().getType());
-  auto a = getMmaType(aType.getElementType());
+  auto a = getMmaType(aElement);
   auto b = getMmaType(bElement);
   if (!a || !b)
     return std::nullopt;
@@ -52,11 +57,11 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
     return std::nullopt;
   MatmulProblem problem;
   problem.product = *product;
-  problem.a = aType.getElementType();
+  problem.a = aElement;
   problem.b = bElement;
   problem.isPackedB = hasPackedB(op);
-  if (Value scales = op.getBScales())
-    problem.scales = getElementTypeOrSelf(scales.getType());
+  if (*b != target::MmaType::BF16)
+    problem.scales = getElementTypeOrSelf(op.getBScales().getType());
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;

@@ -130,7 +130,7 @@ ScheduleAttr ScheduleAttr::get(MLIRContext *context,
   return get(context, fields.tile, fields.ctaPair, fields.stages,
              fields.accumulators, fields.overlap, fields.scaleStages,
              fields.operandStages, fields.swapAb, fields.f16Window,
-             fields.splitK, fields.tileLoop,
+             fields.workspace, fields.splitK, fields.tileLoop,
              RasterAttr::get(context, fields.rasterOrder, fields.rasterGroup),
              fields.epilogue, fields.staging, fields.registers, fields.l2A,
              fields.l2B, fields.pdl);
@@ -147,6 +147,7 @@ ScheduleFields ScheduleAttr::getFields() const {
   fields.operandStages = getOperandStages();
   fields.swapAb = getSwapAb();
   fields.f16Window = getF16Window();
+  fields.workspace = getWorkspace();
   fields.splitK = getSplitK();
   fields.tileLoop = getTileLoop();
   fields.rasterOrder = getRaster().getOrder();
@@ -218,6 +219,8 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                    parseIntegers(parser, fields.registers));
   if (name == "tile_loop")
     return failure(parser.parseEqual() || parseEnum(parser, fields.tileLoop));
+  if (name == "workspace")
+    return failure(parser.parseEqual() || parseEnum(parser, fields.workspace));
   if (name == "epilogue")
     return failure(parser.parseEqual() || parseEnum(parser, fields.epilogue));
   if (name == "raster")
@@ -230,6 +233,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
   return parser.emitError(
              loc, "expected tile, cta_pair, stages, accumulators, "
                   "overlap, scale_stages, operand_stages, swap_ab, f16_window, "
+                  "workspace, "
                   "split_k, tile_loop, raster, epilogue, staging, "
                   "registers, l2 or pdl, found '")
          << name << "'";
@@ -265,8 +269,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return ScheduleAttr::getChecked(
       emitError, context, fields.tile, fields.ctaPair, fields.stages,
       fields.accumulators, fields.overlap, fields.scaleStages,
-      fields.operandStages, fields.swapAb, fields.f16Window, fields.splitK,
-      fields.tileLoop, raster, fields.epilogue, fields.staging,
+      fields.operandStages, fields.swapAb, fields.f16Window, fields.workspace,
+      fields.splitK, fields.tileLoop, raster, fields.epilogue, fields.staging,
       fields.registers, fields.l2A, fields.l2B, fields.pdl);
 }
 
@@ -295,6 +299,8 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", swap_ab";
   if (getF16Window())
     printer << ", f16_window";
+  if (getWorkspace() != defaults.workspace)
+    printer << ", workspace = " << stringifyWorkspace(getWorkspace());
   printUnless("split_k", getSplitK(), defaults.splitK);
   if (getTileLoop() != defaults.tileLoop)
     printer << ", tile_loop = " << stringifyTileLoop(getTileLoop());

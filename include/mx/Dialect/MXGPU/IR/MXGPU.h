@@ -64,6 +64,7 @@ struct ScheduleFields {
   int64_t operandStages = 2;
   bool swapAb = false;
   bool f16Window = false;
+  Workspace workspace = Workspace::None;
   int64_t splitK = 1;
   TileLoop tileLoop = TileLoop::Static;
   RasterOrder rasterOrder = RasterOrder::Linear;

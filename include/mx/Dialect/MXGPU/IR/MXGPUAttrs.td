@@ -55,6 +55,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and the tensor core (sm_90a, and where A is bf16) |
     | `swap_ab` | off | the rows of the instruction are columns of the tile: B is dequantized in the registers of those who multiply (sm_90a, A without scales) |
     | `f16_window` | off | tiles whose scales span 12 powers of two at most are dequantized to f16, relative to them, other tiles to bf16: a kernel finds out before (sm_90a, both operands f8E4M3FN, no groups) |
+    | `workspace = ...` | `none` | operands that are dequantized to bf16 in device memory before: `a`, `b` or `ab`; the other fields are those of the product that remains (sm_90a) |
     | `split_k = n` | 1 | splits of the reduction, summed in a fixed order afterwards |
     | `tile_loop = ...` | `static` | `static`: CTA i takes work tiles i, i + CTAs, ...; `clc`: cluster launch control |
     | `raster = ...` | `linear` | `linear`, `columns`, `group_m(n)` or `hilbert` |
@@ -86,6 +87,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     "int64_t":$operandStages,
     "bool":$swapAb,
     "bool":$f16Window,
+    "::mx::mxgpu::Workspace":$workspace,
     "int64_t":$splitK,
     "::mx::mxgpu::TileLoop":$tileLoop,
     "::mx::mxgpu::RasterAttr":$raster,
