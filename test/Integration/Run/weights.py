@@ -77,7 +77,11 @@ SWAPPED = [
     "tile = [128, 128, 64], swap_ab, raster = columns",
     "tile = [16, 64, 128], swap_ab, pdl",
     "tile = [32, 256, 128], stages = 2, swap_ab",
+    "tile = [16, 64, 128], swap_ab, ctas = 4",
+    "tile = [64, 64, 64], swap_ab, ctas = 4",
+    "tile = [32, 128, 128], swap_ab, ctas = 2",
 ]
+SPLITS = ["split_k = 2", "split_k = 2, cluster_split", "split_k = 4, cluster_split"]
 NAN = np.float32(np.nan)
 
 
@@ -135,8 +139,8 @@ class Case:
         if self.kind == "parts":
             return self.rng.choice(SWAPPED[1::3])
         schedule = SWAPPED[int(self.rng.integers(len(SWAPPED)))]
-        if self.kind == "dense" and self.k >= 256 and self.index % 2:
-            schedule += ", split_k = 2"
+        if self.kind == "dense" and self.k >= 256 and self.index % 4:
+            schedule += ", " + SPLITS[self.index % 4 - 1]
         return schedule
 
     def name(self):

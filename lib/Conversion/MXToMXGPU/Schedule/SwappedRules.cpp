@@ -82,6 +82,28 @@ static bool canReadB(const MatmulProblem &problem) {
           .getLoad());
 }
 
+/// Where an SM has several CTAs, ptxas divides its registers: a thread needs some
+/// for its sums, an operand, and the rest.
+static std::optional<ScheduleError>
+checkSharedRegisters(const ScheduleFields &fields,
+                     const target::TargetInfo &target) {
+  constexpr int64_t kRest = 48, kStep = 8;
+  int64_t warps =
+      getSwappedWarpgroups(fields) * target::kWarpGroupWarps + /*loads=*/1;
+  int64_t found = llvm::alignDown(
+      target.registersPerSm / (fields.ctasPerSm * warps * target::kWarpSize),
+      kStep);
+  auto [rows, columns, depth] = fields.tile;
+  int64_t needed = rows / 2 + depth / 4 + kRest;
+  if (found >= needed)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected {0} registers of a thread for a tile of {1} x "
+                    "{2} x {3}, found {4} with ctas = {5}",
+                    needed, rows, columns, depth, found, fields.ctasPerSm),
+      {}};
+}
+
 static std::optional<ScheduleError>
 checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                      const target::TargetInfo &target) {
@@ -123,6 +145,9 @@ checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                       "dequantized by those who multiply, found {0}",
                       fields.operandStages),
         {}};
+  if (fields.ctasPerSm > 1)
+    if (auto error = checkSharedRegisters(fields, target))
+      return error;
   return checkAbsent(fields, target);
 }
 
@@ -134,6 +159,8 @@ checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
 /// room for addresses: ptxas 13.0 does not spill then.
 static SmallVector<int64_t> getSwappedRegisters(const MatmulProblem &problem,
                                                 const ScheduleFields &fields) {
+  if (fields.ctasPerSm > 1)
+    return {};
   if (getSwappedWarpgroups(fields) >= kManyWarpgroups)
     return {104, 40};
   return {200, 40};
@@ -144,6 +171,10 @@ checkSwappedRegisters(const MatmulProblem &problem,
                       const ScheduleFields &fields,
                       const target::TargetInfo &target) {
   SmallVector<int64_t> least = getSwappedRegisters(problem, fields);
+  if (least.empty())
+    return ScheduleError{
+        "expected no registers with ctas, which says how many a thread has",
+        {}};
   ArrayRef<int64_t> found = fields.registers;
   int64_t groups = getSwappedWarpgroups(fields);
   int64_t all = getRegistersOfGroups(groups + 1, target);

@@ -130,7 +130,7 @@ ScheduleAttr ScheduleAttr::get(MLIRContext *context,
   return get(context, fields.tile, fields.ctaPair, fields.stages,
              fields.accumulators, fields.overlap, fields.scaleStages,
              fields.operandStages, fields.swapAb, fields.splitK,
-             fields.tileLoop,
+             fields.clusterSplit, fields.ctasPerSm, fields.tileLoop,
              RasterAttr::get(context, fields.rasterOrder, fields.rasterGroup),
              fields.epilogue, fields.staging, fields.registers, fields.l2A,
              fields.l2B, fields.pdl);
@@ -147,6 +147,8 @@ ScheduleFields ScheduleAttr::getFields() const {
   fields.operandStages = getOperandStages();
   fields.swapAb = getSwapAb();
   fields.splitK = getSplitK();
+  fields.clusterSplit = getClusterSplit();
+  fields.ctasPerSm = getCtasPerSm();
   fields.tileLoop = getTileLoop();
   fields.rasterOrder = getRaster().getOrder();
   fields.rasterGroup = getRaster().getGroup();
@@ -174,6 +176,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
   bool *flag = llvm::StringSwitch<bool *>(name)
                    .Case("cta_pair", &fields.ctaPair)
                    .Case("swap_ab", &fields.swapAb)
+                   .Case("cluster_split", &fields.clusterSplit)
                    .Case("pdl", &fields.pdl)
                    .Default(nullptr);
   if (flag) {
@@ -187,6 +190,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                          .Case("scale_stages", &fields.scaleStages)
                          .Case("operand_stages", &fields.operandStages)
                          .Case("split_k", &fields.splitK)
+                         .Case("ctas", &fields.ctasPerSm)
                          .Case("staging", &fields.staging)
                          .Default(nullptr);
   if (integer) {
@@ -228,7 +232,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
   return parser.emitError(
              loc, "expected tile, cta_pair, stages, accumulators, "
                   "overlap, scale_stages, operand_stages, swap_ab, split_k, "
-                  "tile_loop, raster, epilogue, staging, "
+                  "cluster_split, ctas, tile_loop, raster, epilogue, staging, "
                   "registers, l2 or pdl, found '")
          << name << "'";
 }
@@ -263,8 +267,8 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return ScheduleAttr::getChecked(
       emitError, context, fields.tile, fields.ctaPair, fields.stages,
       fields.accumulators, fields.overlap, fields.scaleStages,
-      fields.operandStages, fields.swapAb, fields.splitK, fields.tileLoop,
-      raster, fields.epilogue, fields.staging, fields.registers, fields.l2A,
+      fields.operandStages, fields.swapAb, fields.splitK, fields.clusterSplit,
+      fields.ctasPerSm, fields.tileLoop, raster, fields.epilogue, fields.staging, fields.registers, fields.l2A,
       fields.l2B, fields.pdl);
 }
 
@@ -292,6 +296,9 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   if (getSwapAb())
     printer << ", swap_ab";
   printUnless("split_k", getSplitK(), defaults.splitK);
+  if (getClusterSplit())
+    printer << ", cluster_split";
+  printUnless("ctas", getCtasPerSm(), defaults.ctasPerSm);
   if (getTileLoop() != defaults.tileLoop)
     printer << ", tile_loop = " << stringifyTileLoop(getTileLoop());
   printer << ", raster = ";

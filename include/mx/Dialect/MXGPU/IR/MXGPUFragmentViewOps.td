@@ -73,6 +73,42 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
   let hasFolder = 1;
 }
 
+def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
+    MXGPU_NamesResult, AllTypesMatch<["sums", "result"]>,
+    MemoryEffects<[MemRead<MXGPU_SharedMemory>, MemWrite<MXGPU_SharedMemory>]>]> {
+  let summary = "add what the CTAs of a cluster have";
+  let description = [{
+    In a kernel with `parts(n)` each CTA of a cluster has a part of the sums of a
+    work tile. The result is their sum in the CTA with rank 0, whose register v
+    of thread t is that of all parts, added in the order of their ranks; in the
+    others it is the CTA's own part. Each CTA puts its part into its shared
+    memory, and the first reads it there (PTX ISA, distributed shared memory).
+    All threads of the role take part in all CTAs of the cluster, and no other
+    threads of the kernel wait for the cluster.
+
+    `thread` is the thread's number within its role. `mxgpu-allocate` sets the
+    `offset` of the parts in shared memory.
+
+    Example:
+
+    ```mlir
+    %all = mxgpu.add_parts %sums thread(%thread) : !sums
+    ```
+  }];
+  let arguments = (ins MXGPU_FragmentType:$sums, Index:$thread,
+                       OptionalAttr<I64Attr>:$offset);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $sums `thread` `(` $thread `)` (`offset` `(` $offset^ `)`)? attr-dict
+    `:` type($sums)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Of a part in shared memory.
+    int64_t getPartBytes();
+  }];
+}
+
 def MXGPU_LoadFragmentScalesOp : MXGPU_Op<"load_fragment_scales",
     [MXGPU_NamesResult, AttrSizedOperandSegments]> {
   let summary = "read the scales of a thread's elements of a fragment";

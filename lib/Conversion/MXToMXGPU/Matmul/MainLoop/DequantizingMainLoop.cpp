@@ -10,6 +10,7 @@
 #include "RegisterSums.h"
 #include "WeightFragments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mx;
@@ -108,6 +109,18 @@ Value DequantizingMainLoop::getFirstRowOfScales(ForEachWorkTileOp unit) {
   return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
 }
 
+/// The sum of all parts of a cluster. What follows is for the CTA that has it.
+Value DequantizingMainLoop::addParts(Value sums) {
+  Value added =
+      AddPartsOp::create(body, sums, ThreadIdOp::create(body), IntegerAttr());
+  Value isFirst =
+      arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                            CtaRankOp::create(body), body.index(0));
+  auto ifOp = scf::IfOp::create(body, isFirst, /*withElse=*/false);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  return added;
+}
+
 void DequantizingMainLoop::buildMultiply(
     EpiloguePolicy &epilogue,
     llvm::function_ref<Value(ForEachWorkTileOp unit)> multiply) {
@@ -116,9 +129,12 @@ void DequantizingMainLoop::buildMultiply(
              /*kind=*/0);
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(unit);
+  Value multiplied = multiply(unit);
+  if (schedule.getParts() > 1)
+    multiplied = addParts(multiplied);
   Value sums = RelabelFragmentOp::create(
       body, FragmentType::get(body.getF32Type(), product.buffers.sums),
-      multiply(unit));
+      multiplied);
   RegisterSums registers(body, product, sums, empty);
   epilogue.store(unit, registers);
 }
