@@ -35,17 +35,36 @@ public:
                           words.slice(i * chunk, chunk));
   }
 
-  /// Those of the CTA with this rank.
-  SmallVector<Value> load(int64_t rank) {
-    Value there = builder.inCta(own, rank);
-    SmallVector<Value> words;
-    for (int64_t i = 0; i < count; ++i)
-      llvm::append_range(
-          words, builder.loadShared(builder.offset(there, i * stride), chunk));
-    return words;
+  /// `words`, and what the other CTAs have, a chunk after the other.
+  SmallVector<Value> add(ArrayRef<Value> words, int64_t parts) {
+    // Their addresses would otherwise be registers of the loop before.
+    Value here = builder.keep(own);
+    SmallVector<Value> others;
+    for (int64_t rank = 1; rank < parts; ++rank)
+      others.push_back(builder.inCta(here, rank));
+    SmallVector<Value> sums;
+    for (int64_t i = 0; i < count; ++i) {
+      SmallVector<Value> sum(words.slice(i * chunk, chunk));
+      for (Value other : others)
+        for (auto [all, part] : llvm::zip_equal(
+                 sum,
+                 builder.loadShared(builder.offset(other, i * stride), chunk)))
+          all = add(all, part);
+      llvm::append_range(sums, sum);
+    }
+    return sums;
   }
 
 private:
+  /// Of two words that are f32.
+  Value add(Value x, Value y) {
+    Type f32 = builder.getF32Type();
+    Value sum = arith::AddFOp::create(
+        builder, arith::BitcastOp::create(builder, f32, x),
+        arith::BitcastOp::create(builder, f32, y));
+    return arith::BitcastOp::create(builder, builder.getI32Type(), sum);
+  }
+
   NVVMBuilder &builder;
   int64_t chunk, count, stride;
   Value own;
@@ -68,7 +87,8 @@ struct AddPartsLowering final : OpConversionPattern<AddPartsOp> {
     Value own = adaptor.getSums();
     PartWords words(builder, op, builder.toI32(adaptor.getThread()),
                     type.getNumElements());
-    words.store(splitWords(builder, own));
+    SmallVector<Value> part = splitWords(builder, own);
+    words.store(part);
     builder.syncCluster();
     auto ifOp = scf::IfOp::create(builder, TypeRange(type), builder.isLeader(),
                                   /*withElse=*/true);
@@ -77,11 +97,8 @@ struct AddPartsLowering final : OpConversionPattern<AddPartsOp> {
       builder.setInsertionPointToStart(ifOp.elseBlock());
       scf::YieldOp::create(builder, own);
       builder.setInsertionPointToStart(ifOp.thenBlock());
-      Value sum = own;
-      for (int64_t rank = 1; rank < *parts; ++rank)
-        sum = arith::AddFOp::create(builder, sum,
-                                    joinWords(builder, words.load(rank), type));
-      scf::YieldOp::create(builder, sum);
+      scf::YieldOp::create(
+          builder, joinWords(builder, words.add(part, *parts), type));
     }
     builder.syncCluster();
     rewriter.replaceOp(op, ifOp.getResult(0));

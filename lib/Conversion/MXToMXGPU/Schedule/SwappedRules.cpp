@@ -85,11 +85,13 @@ static bool canReadB(const MatmulProblem &problem) {
 /// Where an SM has several CTAs, ptxas divides its registers: a thread needs some
 /// for its sums, an operand, and the rest.
 static std::optional<ScheduleError>
-checkSharedRegisters(const ScheduleFields &fields,
+checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                      const target::TargetInfo &target) {
   constexpr int64_t kRest = 48, kStep = 8;
+  // Besides one that loads, and one that looks for groups.
+  int64_t others = problem.ragged == RaggedKind::None ? 1 : 2;
   int64_t warps =
-      getSwappedWarpgroups(fields) * target::kWarpGroupWarps + /*loads=*/1;
+      getSwappedWarpgroups(fields) * target::kWarpGroupWarps + others;
   int64_t found = llvm::alignDown(
       target.registersPerSm / (fields.ctasPerSm * warps * target::kWarpSize),
       kStep);
@@ -146,7 +148,7 @@ checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                       fields.operandStages),
         {}};
   if (fields.ctasPerSm > 1)
-    if (auto error = checkSharedRegisters(fields, target))
+    if (auto error = checkSharedRegisters(problem, fields, target))
       return error;
   return checkAbsent(fields, target);
 }
