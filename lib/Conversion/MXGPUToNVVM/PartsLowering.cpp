@@ -70,9 +70,7 @@ private:
   Value own;
 };
 
-/// The first wait of the cluster says that all parts are there, and the second
-/// that they have been read. CTAs that wait only then do not end before, nor
-/// write their next part.
+/// All parts are there when the cluster has met.
 struct AddPartsLowering final : OpConversionPattern<AddPartsOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -100,7 +98,6 @@ struct AddPartsLowering final : OpConversionPattern<AddPartsOp> {
       scf::YieldOp::create(
           builder, joinWords(builder, words.add(part, *parts), type));
     }
-    builder.syncCluster();
     rewriter.replaceOp(op, ifOp.getResult(0));
     return success();
   }
@@ -118,9 +115,21 @@ private:
   }
 };
 
+struct EndPartsLowering final : OpConversionPattern<EndPartsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(EndPartsOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder(op.getLoc(), rewriter).syncCluster();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 } // namespace
 
 void mx::mxgpu::populatePartsPatterns(RewritePatternSet &patterns,
                                       const TypeConverter &converter) {
-  patterns.add<AddPartsLowering>(converter, patterns.getContext());
+  patterns.add<AddPartsLowering, EndPartsLowering>(converter, patterns.getContext());
 }

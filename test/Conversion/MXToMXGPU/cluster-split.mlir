@@ -24,6 +24,7 @@
 // CHECK-NEXT:      scf.if %[[FIRST]] {
 // CHECK-NEXT:        mxgpu.relabel_fragment %[[ADDED]]
 // CHECK:             mxgpu.store_fragment
+// CHECK:           mxgpu.end_parts
 !x = memref<16x512xbf16>
 !w = memref<128x512xf4E2M1FN>
 !ws = memref<1x4x32x4x4xf8E8M0FNU>

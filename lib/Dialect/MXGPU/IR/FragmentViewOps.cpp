@@ -164,6 +164,16 @@ LogicalResult AddPartsOp::verify() {
   return verifyHolders(*this, type.getLayout());
 }
 
+LogicalResult EndPartsOp::verify() {
+  if (failed(verifyInRole(*this)))
+    return failure();
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  // end_parts C1
+  if (kernel && kernel.getParts() == 1)
+    return emitOpError("expected to be inside a kernel with parts(n)");
+  return success();
+}
+
 OpFoldResult RelabelFragmentOp::fold(FoldAdaptor) {
   if (getFragment().getType() == getType())
     return getFragment();

@@ -306,6 +306,18 @@ gpu.module @kernels {
 
 // -----
 
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    mxgpu.role @role warps(1) {
+      // end_parts C1
+      // expected-error @below {{'mxgpu.end_parts' op expected to be inside a kernel with parts(n)}}
+      mxgpu.end_parts
+    }
+  }
+}
+
+// -----
+
 !x = !mxgpu.fragment<32x16xf32, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {

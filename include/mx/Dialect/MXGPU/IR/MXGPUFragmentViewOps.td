@@ -84,7 +84,8 @@ def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
     others it is the CTA's own part. Each CTA puts its part into its shared
     memory, and the first reads it there (PTX ISA, distributed shared memory).
     All threads of the role take part in all CTAs of the cluster, and no other
-    threads of the kernel wait for the cluster.
+    threads of the kernel wait for the cluster. `mxgpu.end_parts` follows, when
+    the first CTA has done what others need not wait for.
 
     `thread` is the thread's number within its role. `mxgpu-allocate` sets the
     `offset` of the parts in shared memory.
@@ -93,6 +94,10 @@ def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
 
     ```mlir
     %all = mxgpu.add_parts %sums thread(%thread) : !sums
+    scf.if %is_first {
+      // stores %all
+    }
+    mxgpu.end_parts
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$sums, Index:$thread,
@@ -107,6 +112,16 @@ def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
     /// Of a part in shared memory.
     int64_t getPartBytes();
   }];
+}
+
+def MXGPU_EndPartsOp : MXGPU_Op<"end_parts"> {
+  let summary = "wait until the parts of a cluster have been read";
+  let description = [{
+    After it the CTAs may end, or write the next parts. All threads of the role
+    of `mxgpu.add_parts` wait, in all CTAs of the cluster.
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def MXGPU_LoadFragmentScalesOp : MXGPU_Op<"load_fragment_scales",

@@ -109,16 +109,15 @@ Value DequantizingMainLoop::getFirstRowOfScales(ForEachWorkTileOp unit) {
   return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
 }
 
-/// The sum of all parts of a cluster. What follows is for the CTA that has it.
-Value DequantizingMainLoop::addParts(Value sums) {
-  Value added =
-      AddPartsOp::create(body, sums, ThreadIdOp::create(body), IntegerAttr());
+/// What follows is for the CTA that has the sum of all parts of a cluster, and
+/// the others wait for it.
+void DequantizingMainLoop::enterFirstOfParts() {
   Value isFirst =
       arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
                             CtaRankOp::create(body), body.index(0));
   auto ifOp = scf::IfOp::create(body, isFirst, /*withElse=*/false);
+  EndPartsOp::create(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
-  return added;
 }
 
 void DequantizingMainLoop::buildMultiply(
@@ -130,8 +129,11 @@ void DequantizingMainLoop::buildMultiply(
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(unit);
   Value multiplied = multiply(unit);
-  if (schedule.getParts() > 1)
-    multiplied = addParts(multiplied);
+  if (schedule.getParts() > 1) {
+    multiplied = AddPartsOp::create(body, multiplied, ThreadIdOp::create(body),
+                                    IntegerAttr());
+    enterFirstOfParts();
+  }
   Value sums = RelabelFragmentOp::create(
       body, FragmentType::get(body.getF32Type(), product.buffers.sums),
       multiplied);

@@ -59,7 +59,7 @@ protected:
   mlir::Value inputs, bInputs, operands;
 
 private:
-  mlir::Value addParts(mlir::Value sums);
+  void enterFirstOfParts();
   mlir::Value encodeElements(mlir::Value operand, RingType ring,
                              llvm::StringRef field, int64_t rows);
 };
