@@ -24,7 +24,6 @@
 // CHECK-NEXT:  barrier.cluster.wait.aligned;
 // CHECK-COUNT-14: ld.shared::cluster.v4.b32
 // CHECK-NOT:   ld.shared::cluster
-// CHECK:       barrier.cluster.arrive.aligned;
 func.func @parts(%x: !x, %w: !w, %ws: !ws) -> !y {
   %init = tensor.empty() : !y
   %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y)

@@ -352,7 +352,8 @@ def execute(args, case, program, arrays, count):
     if case.kind in ("dense", "rows", "slice", "epilogue") and not case.is_exact:
         command.append("--check=cpu")
     env = dict(os.environ, MX_SIM_SEED=str(case.index % 3))
-    env.setdefault("MX_SIM_SM_COUNT", "3")
+    # A cluster fits.
+    env.setdefault("MX_SIM_SM_COUNT", "4" if "split_k = 4" in case.schedule else "3")
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     if done.returncode != 0:
         print(f"{case.name()}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
