@@ -65,18 +65,6 @@ func.func @sums(%x: !x, %w: !w, %s: !s, %y: !y) {
 !w = memref<256x256xf4E2M1FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
-func.func @deep(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64 reduction elements with swap_ab for 64 x 256, whose sums leave no registers for more, found 128}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 128], stages = 4, swap_ab>}
-  return
-}
-
-// -----
-
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
 func.func @bulk(%x: !x, %w: !w, %s: !s, %y: !y) {
   // expected-error @below {{expected epilogue = direct with swap_ab, where each warp has columns of all rows, found tma_store}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, swap_ab, epilogue = tma_store>}

@@ -51,6 +51,10 @@ static constexpr int64_t kDequantizeCycles = 14;
 /// for two elements, single bytes' loads among them, and for a step besides.
 static constexpr int64_t kInstructionsOfPair = 7, kInstructionsOfStep = 55;
 
+/// Of a cluster, on an H200: until it has met, and bytes a cycle of what one CTA
+/// reads in the shared memory of another.
+static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24;
+
 /// Cycles of those who dequantize B in a step.
 static int64_t getDequantizeCycles(const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,
@@ -129,7 +133,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring});
 
   // The epilogue of one CTA.
-  bool isSplit = fields.splitK > 1;
+  bool isSplit = fields.splitK > 1 && !fields.clusterSplit;
   int64_t outBits = isSplit ? 32 : problem.getOutBits();
   int64_t rows = fields.tile[0] / (fields.ctaPair ? 2 : 1);
   int64_t storedRows = std::min(grid.m, rows);
@@ -177,6 +181,11 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.ends = rates.setUp + (fields.ctaPair ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
               rates.mmaLatency + latency + cost.epilogue;
+  // The cluster meets twice, and its first CTA reads the other parts.
+  if (fields.clusterSplit)
+    cost.sum =
+        2 * kMeetingCycles +
+        ceilDiv((fields.splitK - 1) * buffers.partBytes, kPartBytesPerClk);
   if (isSplit) {
     // The splits are read back, and the result is written.
     int64_t bytes = partBytes + outBytes * (problem.accumulate ? 2 : 1);

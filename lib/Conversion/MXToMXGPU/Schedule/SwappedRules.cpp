@@ -28,9 +28,8 @@ static constexpr int64_t kDepths[] = {64, 128};
 static constexpr int64_t kMostParts = 2;
 /// Sums of a tile: 32 for each thread of four warpgroups, 64 for one of two.
 static constexpr int64_t kMostSums = 64 * 256;
-/// Warpgroups of which, with that of the loads, threads have few registers, and
-/// for how many rows and elements of the reduction together.
-static constexpr int64_t kManyWarpgroups = 4, kMostOfMany = 160;
+/// Warpgroups of which, with that of the loads, threads have few registers.
+static constexpr int64_t kManyWarpgroups = 4;
 
 namespace {
 struct TileSizes {
@@ -53,20 +52,12 @@ checkSwappedTile(const ScheduleFields &fields) {
           llvm::formatv("expected a tile of {0} with swap_ab, found {1}",
                         row.names, size),
           {}};
-  auto [rows, columns, depth] = fields.tile;
+  int64_t rows = fields.tile[0], columns = fields.tile[1];
   if (rows * columns > kMostSums)
     return ScheduleError{
         llvm::formatv("expected a tile of at most {0} elements with swap_ab, "
                       "the sums that registers hold, found {1} x {2}",
                       kMostSums, rows, columns),
-        {}};
-  if (getSwappedWarpgroups(fields) >= kManyWarpgroups &&
-      rows + depth > kMostOfMany)
-    return ScheduleError{
-        llvm::formatv("expected a tile of {0} reduction elements with swap_ab "
-                      "for {1} x {2}, whose sums leave no registers for more, "
-                      "found {3}",
-                      kDepths[0], rows, columns, depth),
         {}};
   return std::nullopt;
 }
@@ -198,8 +189,9 @@ checkSwappedRegisters(const MatmulProblem &problem,
 //===----------------------------------------------------------------------===//
 
 /// Rows of a group up to which threads of their own that dequantize B are not
-/// worth their detour through shared memory.
-static constexpr int64_t kFewRows = 64;
+/// worth their detour through shared memory: it is dequantized again for every
+/// 128 rows.
+static constexpr int64_t kFewRows = 256;
 
 /// Whether types say that rows are few.
 static bool hasFewRows(const MatmulProblem &problem) {
