@@ -18,7 +18,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @rows(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 16, 32, 64 or 128 rows with swap_ab, found 256}}
+  // expected-error @below {{expected a tile of 16, 32, 48, 64 or 128 rows with swap_ab, found 256}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 64, 64], stages = 4, swap_ab>}
   return
 }

@@ -80,6 +80,8 @@ SWAPPED = [
     "tile = [16, 64, 128], swap_ab, ctas = 4",
     "tile = [64, 64, 64], swap_ab, ctas = 4",
     "tile = [32, 128, 128], swap_ab, ctas = 2",
+    "tile = [48, 64, 64], swap_ab",
+    "tile = [48, 256, 128], swap_ab",
 ]
 SPLITS = ["split_k = 2", "split_k = 2, cluster_split", "split_k = 4, cluster_split"]
 NAN = np.float32(np.nan)

@@ -34,9 +34,6 @@ public:
     body.setInsertionPointToStart(&kernelOp.getBody().front());
     kernel.arguments.enter(kernelOp, body);
     elements.enter(arguments, getResultType().getElementType());
-    // The parts come from the kernel before, and nothing else that is set up.
-    if (schedule.getPdl())
-      WaitDependenciesOp::create(body);
     buildRole();
     launch(kernelOp, values);
   }
@@ -76,8 +73,6 @@ void SumKernel::buildRole() {
       ArrayRef<int64_t>{kSumWarps, kSumTileN},
       RasterAttr::get(op->getContext(), RasterOrder::Linear, 1));
   body.role("sum", kSumWarps, /*elected=*/false);
-  if (schedule.getPdl())
-    LaunchDependentsOp::create(body);
   auto [warp, lane] = body.warpAndLane();
   ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value row = body.add(unit.getRow(), warp);

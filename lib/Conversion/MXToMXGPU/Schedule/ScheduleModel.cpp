@@ -68,10 +68,13 @@ static int64_t getDequantizeCycles(const ScheduleFields &fields,
   // They multiply then. While some wait, each scheduler issues an instruction
   // of one of its others, of which each warpgroup has a warp.
   int64_t groups = threads / target::kWarpGroupSize;
-  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
-  return std::max(cycles + products * buffers.mma.getCycles(rates) / groups,
-                  (elements / 2 * kInstructionsOfPair + kInstructionsOfStep) *
-                      groups);
+  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k) *
+                     buffers.mma.getCycles(rates);
+  int64_t issued =
+      (elements / 2 * kInstructionsOfPair + kInstructionsOfStep) * groups;
+  // Of both together they do about a quarter at the same time.
+  return std::max(
+      {cycles + products / groups, issued, (issued + products) * 3 / 4});
 }
 
 /// Cycles of shared memory in a step, or of threads between two parts of it.

@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kRows[] = {16, 32, 64, 128};
+static constexpr int64_t kRows[] = {16, 32, 48, 64, 128};
 static constexpr int64_t kColumns[] = {64, 128, 256};
 static constexpr int64_t kDepths[] = {64, 128};
 
@@ -39,7 +39,7 @@ struct TileSizes {
 } // namespace
 
 /// By the number of the dimension.
-static constexpr TileSizes kTileSizes[] = {{kRows, "16, 32, 64 or 128 rows"},
+static constexpr TileSizes kTileSizes[] = {{kRows, "16, 32, 48, 64 or 128 rows"},
                                            {kColumns, "64, 128 or 256 columns"},
                                            {kDepths, "64 or 128 reduction "
                                                      "elements"}};
