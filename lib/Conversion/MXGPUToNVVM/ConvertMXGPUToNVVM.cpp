@@ -122,6 +122,7 @@ struct ConvertMXGPUToNVVMPass final
     populateTensorCorePatterns(patterns, converter);
     populateAccumulatorPatterns(patterns, converter);
     populateFragmentPatterns(patterns, converter);
+    populatePartsPatterns(patterns, converter);
     populateSharedFragmentPatterns(patterns, converter);
     populateFragmentScalePatterns(patterns, converter);
     populateBulkStorePatterns(patterns, converter);

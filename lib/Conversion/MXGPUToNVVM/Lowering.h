@@ -157,6 +157,8 @@ void populateAccumulatorPatterns(mlir::RewritePatternSet &patterns,
 /// Fragments as vectors of a thread's registers.
 void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
+void populatePartsPatterns(mlir::RewritePatternSet &patterns,
+                           const mlir::TypeConverter &converter);
 /// Fragments of a whole role from and to shared memory, and their scales.
 void populateSharedFragmentPatterns(mlir::RewritePatternSet &patterns,
                                     const mlir::TypeConverter &converter);

@@ -137,13 +137,22 @@ bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
 // Stages
 //===----------------------------------------------------------------------===//
 
+int64_t mx::mxgpu::getSharedBytes(const ScheduleFields &fields,
+                                  const target::TargetInfo &target) {
+  // What the chip takes of it for each CTA (CUDA programming guide, technical
+  // specifications): an SM has as much more than a CTA may have.
+  constexpr int64_t kReserved = 1024;
+  return (target.smemPerCta + kReserved) / fields.ctasPerSm - kReserved;
+}
+
 int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 const target::TargetInfo &target) {
   ScheduleFields trial = fields;
   trial.stages = 1;
   ScheduleBudget one = getBudget(problem, trial, target);
-  int64_t used = one.smem.getUsed(), available = target.smemPerCta;
+  int64_t used = one.smem.getUsed();
+  int64_t available = getSharedBytes(fields, target);
   if (used > available)
     return 0;
   // What follows the stages may need a larger alignment.
@@ -247,6 +256,24 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
 }
 
 /// Threads need what ptxas 13.0 does not spill with, and an SM must have it.
+/// Sums of parts and of several CTAs of an SM are in registers.
+static std::optional<ScheduleError>
+checkClusters(const MatmulProblem &problem, const ScheduleFields &fields,
+              const target::TargetInfo &target) {
+  if (fields.clusterSplit && !getRules(problem).swapped)
+    return ScheduleError{
+        llvm::formatv("expected no cluster_split on {0}, whose sums are in "
+                      "tensor memory: leave it out",
+                      target.chip),
+        {}};
+  if (fields.ctasPerSm > 1 && !fields.swapAb)
+    return ScheduleError{llvm::formatv("expected ctas only with swap_ab, found "
+                                       "{0}: leave it out",
+                                       fields.ctasPerSm),
+                         {}};
+  return std::nullopt;
+}
+
 static std::optional<ScheduleError>
 checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                const target::TargetInfo &target) {
@@ -298,6 +325,8 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          {}};
   if (auto error = checkWindow(problem, fields, target))
     return error;
+  if (auto error = checkClusters(problem, fields, target))
+    return error;
   if (auto error = rules.checkSchedule(problem, fields, target))
     return error;
   if (auto error = checkGroups(problem, fields))
@@ -314,8 +343,8 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
   if (budget.tmem.getUsed() > target.tmemColumns)
     return overflow(budget.tmem, target.tmemColumns, "columns of tensor memory",
                     target);
-  if (budget.smem.getUsed() > target.smemPerCta)
-    return overflow(budget.smem, target.smemPerCta, "bytes of shared memory",
-                    target);
+  if (int64_t available = getSharedBytes(fields, target);
+      budget.smem.getUsed() > available)
+    return overflow(budget.smem, available, "bytes of shared memory", target);
   return std::nullopt;
 }

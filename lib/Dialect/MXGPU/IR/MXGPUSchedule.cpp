@@ -130,7 +130,8 @@ ScheduleAttr ScheduleAttr::get(MLIRContext *context,
   return get(context, fields.tile, fields.ctaPair, fields.stages,
              fields.accumulators, fields.overlap, fields.scaleStages,
              fields.operandStages, fields.swapAb, fields.f16Window,
-             fields.workspace, fields.splitK, fields.tileLoop,
+             fields.workspace, fields.splitK, fields.clusterSplit,
+             fields.ctasPerSm, fields.tileLoop,
              RasterAttr::get(context, fields.rasterOrder, fields.rasterGroup),
              fields.epilogue, fields.staging, fields.registers, fields.l2A,
              fields.l2B, fields.pdl);
@@ -149,6 +150,8 @@ ScheduleFields ScheduleAttr::getFields() const {
   fields.f16Window = getF16Window();
   fields.workspace = getWorkspace();
   fields.splitK = getSplitK();
+  fields.clusterSplit = getClusterSplit();
+  fields.ctasPerSm = getCtasPerSm();
   fields.tileLoop = getTileLoop();
   fields.rasterOrder = getRaster().getOrder();
   fields.rasterGroup = getRaster().getGroup();
@@ -177,6 +180,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                    .Case("cta_pair", &fields.ctaPair)
                    .Case("swap_ab", &fields.swapAb)
                    .Case("f16_window", &fields.f16Window)
+                   .Case("cluster_split", &fields.clusterSplit)
                    .Case("pdl", &fields.pdl)
                    .Default(nullptr);
   if (flag) {
@@ -190,6 +194,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                          .Case("scale_stages", &fields.scaleStages)
                          .Case("operand_stages", &fields.operandStages)
                          .Case("split_k", &fields.splitK)
+                         .Case("ctas", &fields.ctasPerSm)
                          .Case("staging", &fields.staging)
                          .Default(nullptr);
   if (integer) {
@@ -233,8 +238,8 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
   return parser.emitError(
              loc, "expected tile, cta_pair, stages, accumulators, "
                   "overlap, scale_stages, operand_stages, swap_ab, f16_window, "
-                  "workspace, "
-                  "split_k, tile_loop, raster, epilogue, staging, "
+                  "workspace, split_k, cluster_split, ctas, tile_loop, raster, "
+                  "epilogue, staging, "
                   "registers, l2 or pdl, found '")
          << name << "'";
 }
@@ -270,8 +275,9 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
       emitError, context, fields.tile, fields.ctaPair, fields.stages,
       fields.accumulators, fields.overlap, fields.scaleStages,
       fields.operandStages, fields.swapAb, fields.f16Window, fields.workspace,
-      fields.splitK, fields.tileLoop, raster, fields.epilogue, fields.staging,
-      fields.registers, fields.l2A, fields.l2B, fields.pdl);
+      fields.splitK, fields.clusterSplit, fields.ctasPerSm, fields.tileLoop,
+      raster, fields.epilogue, fields.staging, fields.registers, fields.l2A,
+      fields.l2B, fields.pdl);
 }
 
 /// What differs from its default, and always what a reader looks for first.
@@ -302,6 +308,9 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   if (getWorkspace() != defaults.workspace)
     printer << ", workspace = " << stringifyWorkspace(getWorkspace());
   printUnless("split_k", getSplitK(), defaults.splitK);
+  if (getClusterSplit())
+    printer << ", cluster_split";
+  printUnless("ctas", getCtasPerSm(), defaults.ctasPerSm);
   if (getTileLoop() != defaults.tileLoop)
     printer << ", tile_loop = " << stringifyTileLoop(getTileLoop());
   printer << ", raster = ";

@@ -177,6 +177,16 @@ Value DequantizingMainLoop::getFirstRowOfScales(ForEachWorkTileOp unit) {
   return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
 }
 
+/// What follows is for the CTA that has the sum of all parts of a cluster, and
+/// the others wait for it.
+void DequantizingMainLoop::enterFirstOfParts() {
+  Value isFirst = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                                        CtaRankOp::create(body), body.index(0));
+  auto ifOp = scf::IfOp::create(body, isFirst, /*withElse=*/false);
+  EndPartsOp::create(body);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+}
+
 void DequantizingMainLoop::buildMultiply(
     EpiloguePolicy &epilogue,
     llvm::function_ref<Value(ForEachWorkTileOp unit)> multiply) {
@@ -186,7 +196,13 @@ void DequantizingMainLoop::buildMultiply(
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(unit);
   enterUnit(unit, /*multiplies=*/true);
-  Value sums = relabel(multiply(unit), product.buffers.sums);
+  Value multiplied = multiply(unit);
+  if (schedule.getParts() > 1) {
+    multiplied = AddPartsOp::create(body, multiplied, ThreadIdOp::create(body),
+                                    IntegerAttr());
+    enterFirstOfParts();
+  }
+  Value sums = relabel(multiplied, product.buffers.sums);
   if (window.isOwn) {
     auto own = scf::IfOp::create(body, window.isOwn, /*withElse=*/false);
     body.setInsertionPointToStart(own.thenBlock());

@@ -90,6 +90,7 @@ protected:
 private:
   /// The sums of operands that are relative to references.
   mlir::Value scaleSums(mlir::Value sums);
+  void enterFirstOfParts();
 };
 
 } // namespace mx::mxgpu
