@@ -30,6 +30,17 @@ import timing
 import torch
 
 
+def begin():
+    mx.set_device("cuda")
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+
+
+def describe_machine():
+    name, driver, power = timing.query("name,driver_version,power.limit")
+    date = datetime.datetime.now(datetime.timezone.utc).isoformat(" ", "minutes")
+    return dict(gpu=name, driver=driver, power_limit_w=power, torch=torch.__version__, date=date)
+
+
 def describe(case):
     row = dict(name=case.name, m=case.m, n=case.n, k=case.k, a=case.a, b=case.b,
                packed=case.packed, scale=case.scale)
@@ -98,18 +109,14 @@ def main():
     parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=0.8)
     options = parser.parse_args()
-    mx.set_device("cuda")
-    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    name, driver, power = timing.query("name,driver_version,power.limit")
+    begin()
     commit = (options.programs / "commit").read_text().strip()
-    date = datetime.datetime.now(datetime.timezone.utc).isoformat(" ", "minutes")
-    about = dict(gpu=name, driver=driver, power_limit_w=power, torch=torch.__version__,
-                 commit=commit, date=date)
+    about = describe_machine() | dict(commit=commit)
     for case in cases.CASES:
         directories = [options.programs / case.program(way) for way, _ in case.ways]
         if not re.search(options.only, case.name) or not all(d.exists() for d in directories):
             continue
-        row = run_case(case, options.programs, options.seconds) | dict(commit=commit, date=date)
+        row = run_case(case, options.programs, options.seconds) | dict(commit=commit, date=about["date"])
         show(row)
         if options.results:
             write(options.results, about, [row])
