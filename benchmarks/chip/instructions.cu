@@ -27,7 +27,6 @@ OPERATION(MulBF16, asm volatile("mul.rn.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(y)))
 OPERATION(FmaBF16, asm volatile("fma.rn.bf16x2 %0, %0, %1, %1;" : "+r"(x) : "r"(y)))
 OPERATION(MulF16, asm volatile("mul.rn.f16x2 %0, %0, %1;" : "+r"(x) : "r"(y)))
 OPERATION(FmaF32, asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+r"(x) : "r"(y)))
-OPERATION(AddS32, asm volatile("add.s32 %0, %0, %1;" : "+r"(x) : "r"(y)))
 OPERATION(MaxBF16, asm volatile("max.bf16x2 %0, %0, %1;" : "+r"(x) : "r"(y)))
 OPERATION(Exp2, asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+r"(x)))
 OPERATION(Shuffle, asm volatile("shfl.sync.bfly.b32 %0, %0, 1, 31, -1;" : "+r"(x)))
@@ -74,7 +73,6 @@ int main() {
   measure<FmaBF16>("fma.bf16x2");
   measure<MulF16>("mul.f16x2");
   measure<FmaF32>("fma.f32");
-  measure<AddS32>("add.s32");
   measure<MaxBF16>("max.bf16x2");
   measure<Exp2>("ex2.approx.f32");
   measure<Shuffle>("shfl.bfly");

@@ -41,50 +41,50 @@ __device__ void load(const CUtensorMap *map, uint32_t to, uint32_t bar, int colu
                  : "memory");
 }
 
-/// One thread of each CTA: stages of 32 KiB, kStages of them under way. CTAs (clusters)
-/// take rows of 4 KiB in turn, panel by panel of 128 columns.
+/// Stages of 32 KiB, `inFlight` of them under way: one thread loads, another takes what is
+/// there. CTAs (clusters) take stages next to each other: panels of the same rows.
 template <bool MULTICAST>
 __global__ void stream(const __grid_constant__ CUtensorMap map, long long *cycles, int boxRows,
                        int rows, int stages, int inFlight) {
   extern __shared__ __align__(1024) uint8_t memory[];
   __shared__ __align__(8) uint64_t full[kStages], empty[kStages];
-  int ctas = MULTICAST ? 2 : 1, rank = blockIdx.x % ctas;
+  constexpr int kCtas = MULTICAST ? 2 : 1;
+  int rank = blockIdx.x % kCtas;
   if (threadIdx.x == 0) {
     for (int i = 0; i < kStages; ++i) {
       initBarrier(smemAddress(full + i), 1);
-      initBarrier(smemAddress(empty + i), ctas);
+      initBarrier(smemAddress(empty + i), kCtas);
     }
     fenceInit();
   }
   if (MULTICAST)
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
   __syncthreads();
-  int stageRows = kStageBytes / kRowBytes, own = stageRows / ctas;
-  long begin = long(blockIdx.x / ctas) * 32 * 7;
+  constexpr int kStageRows = kStageBytes / kRowBytes, kOwn = kStageRows / kCtas;
+  long long start = clock64();
   if (threadIdx.x == 0) {
-    long long start = clock64();
-    for (int i = 0; i < stages + inFlight; ++i) {
-      int slot = i % inFlight, round = i / inFlight;
-      if (i >= inFlight) { // what was loaded there is here: let it go
-        waitBarrier(smemAddress(full + slot), (round - 1) & 1);
-        if (MULTICAST)
-          for (int cta = 0; cta < 2; ++cta)
-            asm volatile("{\n.reg .b32 r;\nmapa.shared::cluster.u32 r, %0, %1;\n"
-                         "mbarrier.arrive.shared::cluster.b64 _, [r];\n}" ::"r"(
-                             smemAddress(empty + slot)), "r"(cta) : "memory");
-      }
-      if (i >= stages)
-        continue;
+    for (int i = 0; i < stages; ++i) {
+      int slot = i % inFlight;
+      waitBarrier(smemAddress(empty + slot), (i / inFlight & 1) ^ 1);
       uint32_t bar = smemAddress(full + slot);
-      if (MULTICAST && i >= inFlight)
-        waitBarrier(smemAddress(empty + slot), (round - 1) & 1);
       expectBytes(bar, kStageBytes);
-      long place = begin + long(i) * (gridDim.x / ctas);
-      int panel = int(place % 32), group = int(place / 32 % (rows / stageRows));
-      uint32_t to = smemAddress(memory) + slot * kStageBytes + rank * own * kRowBytes;
-      for (int row = 0; row < own; row += boxRows)
+      long place = blockIdx.x / kCtas + long(i) * (gridDim.x / kCtas);
+      int panel = int(place % 32), group = int(place / 32 % (rows / kStageRows));
+      uint32_t to = smemAddress(memory) + slot * kStageBytes + rank * kOwn * kRowBytes;
+      for (int row = 0; row < kOwn; row += boxRows)
         load(&map, to + row * kRowBytes, bar, panel * kRowBytes,
-             group * stageRows + rank * own + row, MULTICAST);
+             group * kStageRows + rank * kOwn + row, MULTICAST);
+    }
+  } else if (threadIdx.x == 32) {
+    for (int i = 0; i < stages; ++i) {
+      int slot = i % inFlight;
+      waitBarrier(smemAddress(full + slot), i / inFlight & 1);
+      if constexpr (!MULTICAST)
+        arrive(smemAddress(empty + slot));
+      for (int cta = 0; MULTICAST && cta < 2; ++cta)
+        asm volatile("{\n.reg .b32 r;\nmapa.shared::cluster.u32 r, %0, %1;\n"
+                     "mbarrier.arrive.shared::cluster.b64 _, [r];\n}" ::"r"(
+                         smemAddress(empty + slot)), "r"(cta) : "memory");
     }
     cycles[blockIdx.x] = clock64() - start;
   }
@@ -104,7 +104,7 @@ double run(void *data, int rows, int boxRows, int stages, int inFlight) {
   attribute.val.clusterDim = {MULTICAST ? 2u : 1u, 1, 1};
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(count);
-  config.blockDim = dim3(32);
+  config.blockDim = dim3(64);
   config.dynamicSmemBytes = bytes;
   config.attrs = &attribute;
   config.numAttrs = 1;

@@ -225,6 +225,9 @@ def check_cases():
     yield Case("swiglu-units", 544, 480, (1, 0), swiglu=True,
                schedule="tile = [256, 256], threads = 256, vector = 32, "
                "stage_rows = 64, stages = 2, atomic_counter = true")
+    yield Case("swiglu-narrow", 544, 480, (1, 0), swiglu=True,
+               schedule="tile = [256, 128], threads = 256, vector = 32, "
+               "stage_rows = 128, stages = 2, atomic_counter = true")
     yield Case("swiglu-atomic-counter", 1632, 1440, (1, 0), swiglu=True)
 
 

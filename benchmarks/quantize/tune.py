@@ -125,6 +125,11 @@ class Row:
         _, macro, keys = kind(case)
         if macro == "ALONG_ROWS" or macro != self.macro:
             return (self.macro, self.keys) == (macro, keys)
+        # As QuantizeSchedule.cpp has it.
+        width = int(re.search(r"tile = \[\d+, (\d+)", self.schedule)[1])
+        behind = -case.columns % width
+        if macro == "PRODUCED" and width > 128 and behind * 20 > case.columns:
+            return False
         mine, least = self.keys.rsplit(", ", 1)
         factor, _, shift = least.partition(" << ")
         least = int(factor) << int(shift or 0)
