@@ -23,8 +23,10 @@ void NVVMBuilder::commitWarpgroup() {
   NVVM::WgmmaGroupSyncAlignedOp::create(*this);
 }
 
-Value NVVMBuilder::waitWarpgroup(Value sums, int64_t pending) {
+Value NVVMBuilder::waitWarpgroup(Value sums, int64_t pending, bool isRead) {
   NVVM::WgmmaWaitGroupSyncOp::create(*this, pending);
+  if (!isRead)
+    return sums;
   return makeVector(*this, tie(getElements(*this, sums), "f"));
 }
 

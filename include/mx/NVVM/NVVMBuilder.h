@@ -197,8 +197,9 @@ public:
   /// Makes a group of the instructions since the last one.
   void commitWarpgroup();
   /// Waits until at most `pending` groups are under way. The result is `sums`,
-  /// and cannot be used before the wait.
-  mlir::Value waitWarpgroup(mlir::Value sums, int64_t pending);
+  /// and cannot be used before the wait if it `isRead`, by others than the
+  /// instructions that add to it.
+  mlir::Value waitWarpgroup(mlir::Value sums, int64_t pending, bool isRead);
 
   /// The matrix descriptor of a place in shared memory: `word`, which is that
   /// of address 0, plus the place.

@@ -1,4 +1,4 @@
-//===- DequantizeFragment.cpp - Elements times scales as pairs of bf16 ----===//
+//===- DequantizeFragment.cpp - Elements times scales as 16-bit pairs -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -71,6 +71,8 @@ public:
 
   /// Words of two bf16, in the order of the elements.
   Values build();
+  /// Words of two f16, by scales relative to `reference`.
+  Values buildInF16(Value reference);
 
 private:
   // Short forms.
@@ -292,6 +294,37 @@ Values FragmentProducts::build() {
   return choose([&] { return multiplyInF32(); }, [&] { return products; });
 }
 
+/// The chip's conversion knows NaN, and the multiplication is exact.
+Values FragmentProducts::buildInF16(Value reference) {
+  constexpr int64_t kF16Bias = 15, kF16MantissaBits = 10;
+  Value offset =
+      arith::SubIOp::create(builder, builder.i32(kF16Bias), reference);
+  Values multipliers = forScales([&](Value word, int64_t byte) -> Value {
+    Value code = builder.permute(word, builder.i32(0), 0x4440 | byte);
+    Value field = arith::MaxSIOp::create(builder, builder.add(code, offset),
+                                         builder.i32(0));
+    return builder.mul(field, inBothHalves(1 << kF16MantissaBits));
+  });
+  Type type = VectorType::get({2}, builder.getF16Type());
+  Values products;
+  for (Value word : words)
+    for (int64_t half : {0, 16}) {
+      Value codes =
+          half ? arith::ShRUIOp::create(builder, word, builder.i32(half))
+               : word;
+      Value number = builder.widenNarrow(
+          arith::TruncIOp::create(builder, builder.getI16Type(), codes),
+          element);
+      Value factor = joinScales(multipliers, pairs[products.size()]);
+      Value product = LLVM::FMulOp::create(
+          builder, number,
+          LLVM::BitcastOp::create(builder, type, factor).getResult());
+      products.push_back(
+          LLVM::BitcastOp::create(builder, builder.getI32Type(), product));
+    }
+  return products;
+}
+
 /// Bytes of scales as words, zeros behind the last one.
 static Values getScaleWords(NVVMBuilder &builder, Value scales) {
   auto type = cast<VectorType>(scales.getType());
@@ -311,6 +344,21 @@ static Values getScaleWords(NVVMBuilder &builder, Value scales) {
   return splitWords(builder, bytes);
 }
 
+/// Words in the order of `to`, of which each holds two elements.
+static Values reorder(ArrayRef<Value> words, FragmentLayoutAttr from,
+                      FragmentLayoutAttr to) {
+  if (from == to)
+    return llvm::to_vector(words);
+  Values ordered(words.size());
+  for (int64_t row : to.getRowOffsets())
+    for (const FragmentRun &run : to.getRuns())
+      for (int64_t column = run.column; column < run.column + run.size;
+           column += 2)
+        ordered[to.getRegister(row, column) / 2] =
+            words[from.getRegister(row, column) / 2];
+  return ordered;
+}
+
 namespace {
 struct DequantizeFragmentLowering final
     : OpConversionPattern<DequantizeFragmentOp> {
@@ -322,9 +370,13 @@ struct DequantizeFragmentLowering final
     NVVMBuilder builder(op.getLoc(), rewriter);
     Values words = splitWords(builder, adaptor.getInput());
     Values scaleWords = getScaleWords(builder, adaptor.getScales());
-    Values products = FragmentProducts(op, builder, words, scaleWords).build();
+    FragmentProducts products(op, builder, words, scaleWords);
+    Value reference = adaptor.getReference();
+    Values ordered =
+        reorder(reference ? products.buildInF16(reference) : products.build(),
+                op.getInput().getType().getLayout(), op.getType().getLayout());
     auto type = getTypeConverter()->convertType<VectorType>(op.getType());
-    rewriter.replaceOp(op, joinWords(builder, products, type));
+    rewriter.replaceOp(op, joinWords(builder, ordered, type));
     return success();
   }
 };

@@ -129,6 +129,59 @@ struct ExtractColumnsLowering final : OpConversionPattern<ExtractColumnsOp> {
   }
 };
 
+/// The registers of `whole` that have part `part` of its rows, whose layout is
+/// `of`: elements that share a register stay together.
+SmallVector<int64_t> getRegistersOfPart(FragmentType whole, FragmentType of,
+                                        int64_t part) {
+  ArrayRef<FragmentDigit> values = whole.getLayout().getValues();
+  unsigned place = *whole.getLayout().findRowDigit(of.getLayout());
+  int64_t below = 1;
+  for (const FragmentDigit &digit : values.take_front(place))
+    below *= digit.size;
+  int64_t inWord = whole.getElementsOfWord();
+  int64_t run = below / inWord, size = values[place].size;
+  int64_t count = of.getLayout().getNumValues() / inWord;
+  SmallVector<int64_t> numbers;
+  for (int64_t i = 0; i < count; ++i)
+    numbers.push_back((i / run * size + part) * run + i % run);
+  return numbers;
+}
+
+struct ExtractRowsLowering final : OpConversionPattern<ExtractRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ExtractRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value registers = adaptor.getFragment();
+    rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
+        op, registers, registers,
+        getRegistersOfPart(op.getFragment().getType(), op.getType(),
+                           op.getPart()));
+    return success();
+  }
+};
+
+struct ConcatRowsLowering final : OpConversionPattern<ConcatRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ConcatRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
+    SmallVector<Value> elements(type.getNumElements());
+    for (auto [part, registers] : llvm::enumerate(adaptor.getParts())) {
+      auto of = cast<FragmentType>(op.getParts()[part].getType());
+      for (auto [i, number] :
+           llvm::enumerate(getRegistersOfPart(op.getType(), of, part)))
+        elements[number] = vector::ExtractOp::create(
+            rewriter, op.getLoc(), registers, static_cast<int64_t>(i));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+};
+
 struct ZeroFragmentLowering final : OpConversionPattern<ZeroFragmentOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -163,6 +216,6 @@ struct SelectLowering final : OpConversionPattern<arith::SelectOp> {
 void mx::mxgpu::populateFragmentPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   patterns.add<ToRowsLowering, FromRowsLowering, ExtractColumnsLowering,
-               ZeroFragmentLowering, SelectLowering>(converter,
-                                                     patterns.getContext());
+               ExtractRowsLowering, ConcatRowsLowering, ZeroFragmentLowering,
+               SelectLowering>(converter, patterns.getContext());
 }

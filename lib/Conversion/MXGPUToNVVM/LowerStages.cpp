@@ -28,13 +28,6 @@ bool isOfTensorCore(RingType type) {
          type.getConsumer() == AsyncKind::Mma;
 }
 
-/// Whether asynchronous copies fill the stages, or answers that arrive like
-/// copies.
-bool isWrittenByCopies(RingType type) {
-  return llvm::is_contained({AsyncKind::Tma, AsyncKind::Clc},
-                            type.getProducer());
-}
-
 /// Whether threads themselves read the stage that `take` gives, not only matrix
 /// instructions, which read in the way in which copies write.
 bool isReadByThreads(RingType type, Operation *take) {
@@ -67,16 +60,21 @@ public:
     first = GetStageOp::create(builder, stageType, ring, 0);
     end = GetStageOp::create(builder, stageType, ring, type.getStages());
     SmallVector<Value> start = {first, builder.i32(isProducer)};
-    auto isTake = [&](Operation *op) {
+    // A stage whose release is deferred, and whether there is one.
+    if (!isProducer && hasTail())
+      start.append({first, builder.i1(false)});
+    auto isChange = [&](Operation *op) {
       return (isProducer ? isa<ProducerAcquireOp>(op)
-                         : isa<ConsumerWaitOp>(op)) &&
+                         : isa<ConsumerWaitOp, ConsumerTailOp>(op)) &&
              op->getOperand(0) == ring;
     };
-    auto afterTake = [&](Operation *take, ValueRange at) {
-      return lowerTake(take, at);
+    auto change = [&](Operation *op, ValueRange at) {
+      if (auto tail = dyn_cast<ConsumerTailOp>(op))
+        return lowerTail(tail, at);
+      return lowerTake(op, at);
     };
     FailureOr<SmallVector<Value>> last =
-        carryThrough(body, start, {isTake, afterTake});
+        carryThrough(body, start, {isChange, change});
     if (failed(last))
       return failure();
     // No arrival may still be under way when the CTA ends.
@@ -86,8 +84,35 @@ public:
   }
 
 private:
+  bool hasTail() {
+    return llvm::any_of(ring->getUsers(), [&](Operation *user) {
+      return isa<ConsumerTailOp>(user) && getRole(user) == role;
+    });
+  }
+
   SmallVector<Value> advance(ValueRange at) {
-    return AdvanceOp::create(builder, at[0], at[1], first, end)->getResults();
+    SmallVector<Value> next(
+        AdvanceOp::create(builder, at[0], at[1], first, end)->getResults());
+    if (at.size() > 2)
+      next.append({at[0], builder.i1(true)});
+    return next;
+  }
+
+  /// Gives back the stage whose release is deferred.
+  void releaseDeferred(ValueRange at) {
+    auto ifOp = scf::IfOp::create(builder, at[3], /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    lowerRelease(at[2]);
+  }
+
+  SmallVector<Value> lowerTail(ConsumerTailOp tail, ValueRange at) {
+    builder.setInsertionPoint(tail);
+    builder.setLoc(tail->getLoc());
+    releaseDeferred(at);
+    Value none = builder.i1(false);
+    tail->erase();
+    return {at[0], at[1], at[2], none};
   }
 
   /// Waits for the stage as its producer or as its consumer.
@@ -146,7 +171,7 @@ private:
         load.getStageMutable().assign(filled);
     isRead = isReadByThreads(type, take);
     for (Operation *give : gives)
-      lowerGive(give, at[0]);
+      lowerGive(give, at);
     replaceTake(take, at[0], buffers);
     return next;
   }
@@ -203,13 +228,15 @@ private:
                      builder.getI64IntegerAttr(type.getTransactionBytes()));
   }
 
-  void lowerGive(Operation *give, Value stage) {
+  void lowerGive(Operation *give, ValueRange at) {
     builder.setInsertionPoint(give);
     builder.setLoc(give->getLoc());
     if (auto commit = dyn_cast<ProducerCommitOp>(give))
-      lowerCommit(commit, stage);
+      lowerCommit(commit, at[0]);
+    else if (cast<ConsumerReleaseOp>(give).getDeferred())
+      releaseDeferred(at);
     else
-      lowerRelease(stage);
+      lowerRelease(at[0]);
     give->erase();
   }
 
@@ -280,6 +307,8 @@ private:
       ask();
   }
 
+  /// What threads have read the copy engine may write next without a proxy
+  /// fence; what a request's answer overwrites needs one.
   void lowerRelease(Value stage) {
     Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
     // The tensor core tells both CTAs of a pair; threads tell the leader.
@@ -289,8 +318,8 @@ private:
     }
     if (isOfTensorCore(type))
       builder.fenceBeforeSync();
-    else if (isWrittenByCopies(type) && isRead)
-      builder.fenceAsyncShared(); // what was read is written by the next one
+    else if (type.getProducer() == AsyncKind::Clc && isRead)
+      builder.fenceAsyncShared();
     if (type.isPair())
       empty = LeaderBarrierOp::create(builder, empty);
     arriveByRole(empty);

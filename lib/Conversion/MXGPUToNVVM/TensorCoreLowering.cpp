@@ -9,6 +9,7 @@
 
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"
 
@@ -130,12 +131,21 @@ struct MmaLowering final : OpConversionPattern<MmaOp> {
 struct MmaWaitLowering final : OpConversionPattern<MmaWaitOp> {
   using OpConversionPattern::OpConversionPattern;
 
+  /// Whether others than matrix instructions and loops may use the sums. These
+  /// take them as they are, under way or not.
+  static bool isRead(MmaWaitOp op) {
+    return !op.getPending() ||
+           llvm::any_of(op->getUsers(), [](Operation *user) {
+             return !isa<MmaOp, MmaWaitOp, scf::YieldOp>(user);
+           });
+  }
+
   LogicalResult
   matchAndRewrite(MmaWaitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(
-        op, builder.waitWarpgroup(adaptor.getSums(), op.getPending()));
+    rewriter.replaceOp(op, builder.waitWarpgroup(adaptor.getSums(),
+                                                 op.getPending(), isRead(op)));
     return success();
   }
 };

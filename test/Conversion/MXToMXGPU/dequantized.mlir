@@ -11,8 +11,9 @@
 // CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<3 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = wgmma(256)>
 
 // A thread reads 16 adjacent elements of rows of A, which wgmma takes as 2 of
-// each 8; it has a row of B, which it writes in the same order.
-// CHECK-DAG: #[[$A_LOADED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 2 columns, 4: 4 columns]>
+// each 8, two rows in turn; it has a row of B, which it writes in the same order.
+// CHECK-DAG: #[[$A_LOADED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 2 columns, 4: 4 columns, 2: 8 rows]>
+// CHECK-DAG: #[[$A_ORDER:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 2 columns, 4: 4 columns]>
 // CHECK-DAG: #[[$A_TAKEN:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
 // CHECK-DAG: #[[$B_LOADED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>
 // CHECK-DAG: #[[$B_STORED:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [2: 1 row, 4: 8 rows, 4: 2 rows, 4: 32 rows], values = [2: 1 column, 2: 8 columns, 4: 16 columns, 4: 2 columns]>
@@ -20,7 +21,7 @@
 // CHECK-DAG: #[[$SUMS:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // CHECK-DAG: #[[$RESULT:layout[0-9]*]] = #mxgpu.fragment_layout<threads = [4: 8 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 4: 2 columns, 4: 32 columns]>
 // CHECK-DAG: ![[$NARROW_A:.*]] = !mxgpu.fragment<128x64xf8E4M3FN, #[[$A_LOADED]]>
-// CHECK-DAG: ![[$WIDE_A:.*]] = !mxgpu.fragment<128x64xbf16, #[[$A_LOADED]]>
+// CHECK-DAG: ![[$WIDE_A:.*]] = !mxgpu.fragment<128x64xbf16, #[[$A_ORDER]]>
 // CHECK-DAG: ![[$OPERAND_A:.*]] = !mxgpu.fragment<128x64xbf16, #[[$A_TAKEN]]>
 // CHECK-DAG: ![[$WIDE_B:.*]] = !mxgpu.fragment<128x64xbf16, #[[$B_LOADED]]>
 // CHECK-DAG: ![[$OPERAND_B:.*]] = !mxgpu.fragment<128x64xbf16, #[[$B_STORED]]>
@@ -82,6 +83,42 @@
 func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, operand_stages = 3, registers = [200, 72, 40]>}
+  return
+}
+
+// -----
+
+// Two blocks of rows of each warpgroup: while wgmma multiplies one, the other is
+// dequantized. An instruction is under way from each step to the next, so that
+// stages of B go back a step later.
+
+// CHECK-LABEL: mxgpu.kernel @blocks_matmul(
+// CHECK:           %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[SUM0:[^ ]+]] = %[[ZERO:[^ ,]+]], %[[SUM1:[^ ]+]] = %[[ZERO]] : {{.*}}) {
+// CHECK:               %[[CODES:.*]] = mxgpu.load_fragment %a
+// CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfa
+// CHECK-NEXT:          mxgpu.consumer_release %in_stage :
+// CHECK-NEXT:          %[[CODES0:.*]] = mxgpu.extract_rows %[[CODES]][0]
+// CHECK-NEXT:          %[[SCALES0:.*]] = vector.extract_strided_slice %[[SCALES]] {offsets = [0, 0], sizes = [2, 1], strides = [1, 1]}
+// CHECK-NEXT:          %[[WIDE0:.*]] = mxgpu.dequantize_fragment %[[CODES0]] by %[[SCALES0]]
+// CHECK-NEXT:          %[[A0:.*]] = mxgpu.relabel_fragment %[[WIDE0]]
+// CHECK-NEXT:          %[[TILE:.*]], %b = mxgpu.consumer_wait %operands
+// CHECK-NEXT:          %[[STARTED0:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %[[A0]], %b into %[[SUM0]]
+// CHECK-NEXT:          %[[DONE1:.*]] = mxgpu.mma_wait %[[SUM1]] pending(1)
+// CHECK-NEXT:          mxgpu.consumer_release %[[TILE]] deferred
+// CHECK-NEXT:          %[[CODES1:.*]] = mxgpu.extract_rows %[[CODES]][1]
+// CHECK:               %[[STARTED1:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %{{.*}}, %b into %[[DONE1]]
+// CHECK-NEXT:          %[[DONE0:.*]] = mxgpu.mma_wait %[[STARTED0]] pending(1)
+// CHECK-NEXT:          mxgpu.yield %[[DONE0]], %[[STARTED1]]
+// CHECK:             %[[FINISHED0:.*]] = mxgpu.mma_wait %[[ALL]]#0 pending(0)
+// CHECK-NEXT:        %[[FINISHED1:.*]] = mxgpu.mma_wait %[[ALL]]#1 pending(0)
+// CHECK-NEXT:        mxgpu.consumer_tail %operands
+// CHECK-NEXT:        mxgpu.concat_rows %[[FINISHED0]], %[[FINISHED1]]
+!a = memref<256x128xf8E4M3FN>
+!s = memref<2x1x32x4x4xf8E8M0FNU>
+!y = memref<256x256xbf16>
+func.func @blocks(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
+  mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2>}
   return
 }
 

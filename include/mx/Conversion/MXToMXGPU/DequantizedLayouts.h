@@ -55,8 +55,15 @@ public:
   DequantizedLayouts(WgmmaAttr mma, int64_t tileK, bool readsA, bool isPackedB)
       : mma(mma), tileK(tileK), readsA(readsA), isPackedB(isPackedB) {}
 
-  /// A tile of A as threads read it, and as wgmma takes it.
+  /// Blocks of 64 rows that each warpgroup multiplies, and the layouts of a
+  /// tile that has one block of each.
+  int64_t getBlocks() const { return mma.getBlocks(); }
+  DequantizedLayouts getBlock() const;
+  WgmmaAttr getMma() const { return mma; }
+  /// A tile of A as threads read it, the same in the order of wgmma's
+  /// registers, and what these are for wgmma.
   FragmentLayoutAttr getALoad() const;
+  FragmentLayoutAttr getAOrder() const;
   FragmentLayoutAttr getAOperand() const;
   /// Where the copy engine loads A: rows of a box, and for each box of a tile
   /// in shared memory the row where it begins.

@@ -59,12 +59,31 @@ DequantizedLayouts::get(ArrayRef<FragmentDigit> threads,
   return makeLayout(mma.getContext(), threads, values);
 }
 
-FragmentLayoutAttr DequantizedLayouts::getALoad() const {
+DequantizedLayouts DequantizedLayouts::getBlock() const {
+  auto ofBlock =
+      WgmmaAttr::get(mma.getContext(), target::kWgmmaM * mma.getWarpgroups(),
+                     mma.getN(), mma.getK(), mma.getWarpgroups());
+  return {ofBlock, tileK, readsA, isPackedB};
+}
+
+/// A thread's elements of A, from the reduction's first on, and its rows.
+static SmallVector<FragmentDigit> getThreadsOfA(WgmmaAttr mma, int64_t tileK) {
   int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
-  return get({columns(4, tileK / 4), rows(8, 1), rows(4, 16 * blocks),
-              rows(groups, mma.getM() / groups)},
+  return {columns(4, tileK / 4), rows(8, 1), rows(4, 16 * blocks),
+          rows(groups, mma.getM() / groups)};
+}
+
+/// A row's elements are together, as bytes of a word are.
+FragmentLayoutAttr DequantizedLayouts::getALoad() const {
+  return get(getThreadsOfA(mma, tileK),
+             {columns(2, 1), columns(2, 2), columns(tileK / 16, 4), rows(2, 8),
+              rows(mma.getBlocks(), 16)});
+}
+
+FragmentLayoutAttr DequantizedLayouts::getAOrder() const {
+  return get(getThreadsOfA(mma, tileK),
              {columns(2, 1), rows(2, 8), columns(2, 2), columns(tileK / 16, 4),
-              rows(blocks, 16)});
+              rows(mma.getBlocks(), 16)});
 }
 
 FragmentLayoutAttr DequantizedLayouts::getAOperand() const {

@@ -143,6 +143,59 @@ LogicalResult RelabelFragmentOp::verify() {
   return success();
 }
 
+/// Checks that `part` is `whole` without a digit of its registers that counts
+/// rows, and that the digit's value `last` exists.
+static LogicalResult verifyPartOfRows(Operation *op, FragmentType whole,
+                                      FragmentType part, int64_t last) {
+  std::optional<unsigned> digit =
+      whole.getLayout().findRowDigit(part.getLayout());
+  // extract_rows C1
+  if (!digit || whole.getElementType() != part.getElementType())
+    return op->emitOpError("expected a part of ")
+           << whole
+           << " whose layout lacks one digit of the registers, of rows, found "
+           << part;
+  ArrayRef<FragmentDigit> values = whole.getLayout().getValues();
+  // extract_rows C2
+  if (int64_t size = values[*digit].size; last < 0 || last >= size)
+    return op->emitOpError("expected a part from 0 to ")
+           << size - 1 << ", found " << last;
+  int64_t below = 1;
+  for (const FragmentDigit &digit : values.take_front(*digit))
+    below *= digit.size;
+  // extract_rows C3
+  if (int64_t inWord = whole.getElementsOfWord(); below % inWord != 0)
+    return op->emitOpError("expected a digit of rows above those of the ")
+           << inWord << " elements that share a register, found it above "
+           << below;
+  return success();
+}
+
+LogicalResult ExtractRowsOp::verify() {
+  return verifyPartOfRows(*this, getFragment().getType(), getType(), getPart());
+}
+
+LogicalResult ConcatRowsOp::verify() {
+  FragmentType whole = getType();
+  // concat_rows C1
+  if (getParts().empty())
+    return emitOpError("expected parts, found none");
+  FragmentType part = cast<FragmentType>(getParts().front().getType());
+  // concat_rows C2
+  for (Type other : getParts().getTypes())
+    if (other != part)
+      return emitOpError("expected parts of one type, found ")
+             << part << " and " << other;
+  int64_t count = getParts().size();
+  if (failed(verifyPartOfRows(*this, whole, part, count - 1)))
+    return failure();
+  // concat_rows C3
+  if (part.getRows() * count != whole.getRows())
+    return emitOpError("expected ")
+           << whole.getRows() / part.getRows() << " parts, found " << count;
+  return success();
+}
+
 OpFoldResult RelabelFragmentOp::fold(FoldAdaptor) {
   if (getFragment().getType() == getType())
     return getFragment();

@@ -38,6 +38,16 @@ static LogicalResult verifyFormats(DequantizeFragmentOp op, Type element,
          << ", found " << element;
 }
 
+/// Whether threads hold the same elements in both layouts, pairs of them in the
+/// same order.
+static bool isReordered(FragmentLayoutAttr from, FragmentLayoutAttr to) {
+  ArrayRef<FragmentDigit> old = from.getValues(), values = to.getValues();
+  return from.getThreads() == to.getThreads() &&
+         old.take_front() == values.take_front() && old.front().size % 2 == 0 &&
+         std::is_permutation(old.begin(), old.end(), values.begin(),
+                             values.end());
+}
+
 LogicalResult DequantizeFragmentOp::verify() {
   FragmentType input = getInput().getType(), result = getType();
   auto scales = cast<VectorType>(getScales().getType());
@@ -45,10 +55,21 @@ LogicalResult DequantizeFragmentOp::verify() {
                            scales.getElementType())))
     return failure();
   FragmentLayoutAttr layout = input.getLayout();
-  auto expected = FragmentType::get(BFloat16Type::get(getContext()), layout);
-  if (result != expected) // dequantize_fragment C3
+  // dequantize_fragment C7
+  if (getReference() && (!isa<Float8E4M3FNType>(input.getElementType()) ||
+                         !isa<Float8E8M0FNUType>(scales.getElementType())))
+    return emitOpError("expected f8E4M3FN scaled by f8E8M0FNU with a "
+                       "reference, found ")
+           << input.getElementType() << " and " << scales.getElementType();
+  Type number = getReference() ? Type(Float16Type::get(getContext()))
+                               : Type(BFloat16Type::get(getContext()));
+  auto expected = FragmentType::get(number, layout);
+  // dequantize_fragment C3
+  if (result != expected && (result.getElementType() != number ||
+                             !isReordered(layout, result.getLayout())))
     return emitOpError("expected a result of ")
-           << expected << ", found " << result;
+           << expected << ", or with its registers in another order, found "
+           << result;
   int64_t block = getBlock();
   // dequantize_fragment C4
   if (block < kSmallestBlock || !llvm::isPowerOf2_64(block))

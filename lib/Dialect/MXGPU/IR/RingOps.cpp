@@ -69,6 +69,8 @@ LogicalResult ConsumerReleaseOp::verify() {
   return verifyTakenBy<ConsumerWaitOp>(*this, getStage());
 }
 
+LogicalResult ConsumerTailOp::verify() { return verifyTake(*this, getRing()); }
+
 /// The token, then a view of each buffer.
 static LogicalResult inferTaken(MLIRContext *context, ValueRange operands,
                                 SmallVectorImpl<Type> &types) {
@@ -129,4 +131,8 @@ void ConsumerWaitOp::getEffects(Effects &effects) {
 
 void ConsumerReleaseOp::getEffects(Effects &effects) {
   addHandover(getStage().getType().getRing(), effects);
+}
+
+void ConsumerTailOp::getEffects(Effects &effects) {
+  addHandover(getRing().getType(), effects);
 }

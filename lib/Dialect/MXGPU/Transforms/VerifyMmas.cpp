@@ -22,31 +22,64 @@ static bool isStarted(Operation *op) {
                     target::MmaCompletion::WaitGroup;
 }
 
-/// Instructions that are started between `mma` and an operation behind it in
-/// its block, at least: groups finish in the order in which they are started
-/// (PTX ISA, wgmma.wait_group).
-static int64_t countLater(MmaOp mma, Operation *end) {
-  int64_t later = 0;
-  for (Operation *op = mma->getNextNode(); op != end; op = op->getNextNode())
-    later += isStarted(op);
-  return later;
+/// Instructions that are started between two operations of a block, at least:
+/// groups finish in the order in which they are started (PTX ISA,
+/// wgmma.wait_group).
+static int64_t countStarted(Operation *first, Operation *end) {
+  int64_t started = 0;
+  for (Operation *op = first; op != end; op = op->getNextNode())
+    started += isStarted(op);
+  return started;
 }
 
-/// Whether `mma` is finished after `wait`. From elsewhere, with none pending.
-static bool finishes(MmaOp mma, MmaWaitOp wait) {
+/// Whether `mma` is finished after `wait`: from elsewhere with none pending,
+/// from the same block if enough are started between them, in one iteration or
+/// from it to the next.
+static bool finishes(MmaOp mma, MmaWaitOp wait, bool inNext) {
   if (!wait.getPending())
     return true;
-  return mma->getBlock() == wait->getBlock() && mma->isBeforeInBlock(wait) &&
-         static_cast<int64_t>(wait.getPending()) <= countLater(mma, wait);
+  Block *block = mma->getBlock();
+  if (block != wait->getBlock())
+    return false;
+  Operation *behind = mma->getNextNode();
+  int64_t later = inNext ? countStarted(behind, /*end=*/nullptr) +
+                               countStarted(&block->front(), wait)
+                         : countStarted(behind, wait);
+  return static_cast<int64_t>(wait.getPending()) <= later;
 }
 
-/// Whether an operation of its block waits for `mma`, between it and `use`.
-static bool isWaitedFor(MmaOp mma, Operation *use) {
-  for (Operation *op = mma->getNextNode(); op && op != use;
-       op = op->getNextNode())
-    if (auto wait = dyn_cast<MmaWaitOp>(op); wait && finishes(mma, wait))
+/// Whether an operation from `first` to `end` in a block waits for `mma`,
+/// there in the next iteration if `inNext`.
+static bool isWaitedFor(MmaOp mma, Operation *first, Operation *end,
+                        bool inNext = false) {
+  for (Operation *op = first; op && op != end; op = op->getNextNode())
+    if (auto wait = dyn_cast<MmaWaitOp>(op);
+        wait && finishes(mma, wait, inNext))
       return true;
   return false;
+}
+
+/// What gives back the last stage of a loop with a deferred release.
+static Operation *findTail(ConsumerReleaseOp release) {
+  Operation *loop = release->getParentOp();
+  auto take = release.getStage().getDefiningOp<ConsumerWaitOp>();
+  for (Operation *op = loop->getNextNode(); op; op = op->getNextNode())
+    if (auto tail = dyn_cast<ConsumerTailOp>(op);
+        tail && tail.getRing() == take.getRing())
+      return tail;
+  return nullptr;
+}
+
+/// Whether the stage that `mma` reads, taken in its block, goes back after a
+/// wait for it: in its iteration, or in the next and behind the loop.
+static bool isFinishedBefore(MmaOp mma, ConsumerReleaseOp release) {
+  if (!release.getDeferred())
+    return isWaitedFor(mma, mma->getNextNode(), release);
+  Operation *behind = release->getParentOp()->getNextNode();
+  return (isWaitedFor(mma, mma->getNextNode(), nullptr) ||
+          isWaitedFor(mma, &mma->getBlock()->front(), release,
+                      /*inNext=*/true)) &&
+         isWaitedFor(mma, behind, findTail(release));
 }
 
 /// A stage goes back when nothing reads it any more.
@@ -56,9 +89,10 @@ static LogicalResult verifyOperands(MmaOp mma) {
       continue;
     Operation *take = operand.getDefiningOp();
     for (Operation *user : take->getResult(0).getUsers()) {
-      if (!isa<ConsumerReleaseOp>(user) || user->getBlock() != take->getBlock())
+      auto release = dyn_cast<ConsumerReleaseOp>(user);
+      if (!release || user->getBlock() != take->getBlock())
         continue;
-      if (mma->getBlock() == user->getBlock() && isWaitedFor(mma, user))
+      if (mma->getBlock() == user->getBlock() && isFinishedBefore(mma, release))
         continue;
       // kernel C49
       InFlightDiagnostic diag = mma.emitOpError(
@@ -79,7 +113,9 @@ static LogicalResult verifySums(MmaOp mma) {
     for (OpOperand &use : values[i].getUses()) {
       Operation *user = use.getOwner();
       if (auto wait = dyn_cast<MmaWaitOp>(user)) {
-        if (!finishes(mma, wait))
+        bool inNext =
+            mma->getBlock() == wait->getBlock() && !mma->isBeforeInBlock(wait);
+        if (!finishes(mma, wait, inNext))
           values.insert(wait.getResult());
         continue;
       }

@@ -172,6 +172,9 @@ private:
     if (port.give->getBlock() != take->getBlock())
       return port.give->emitOpError(
           "expected to be in the block that takes the stage");
+    if (auto release = dyn_cast<ConsumerReleaseOp>(port.give);
+        release && release.getDeferred())
+      return verifyDeferred(release, ring);
     for (Operation *user : take->getUsers()) {
       Operation *ancestor = take->getBlock()->findAncestorOpInBlock(*user);
       if (user != port.give && !ancestor->isBeforeInBlock(port.give) &&
@@ -184,6 +187,49 @@ private:
       }
     }
     return success();
+  }
+
+  /// A stage that is kept for an iteration: another must be there to go on
+  /// with, and the last goes back behind the loop.
+  static LogicalResult verifyDeferred(ConsumerReleaseOp release, RingOp ring) {
+    // kernel C70
+    if (ring.getType().getStages() < 2)
+      return release.emitOpError("expected a ring of at least 2 stages for a "
+                                 "deferred release, found 1");
+    auto loop = dyn_cast<ForEachKOp>(release->getParentOp());
+    // kernel C71
+    if (!loop)
+      return release.emitOpError("expected a deferred release in ")
+             << ForEachKOp::getOperationName() << ", found "
+             << release->getParentOp()->getName();
+    int64_t tails = 0;
+    for (Operation *user : ring->getUsers())
+      tails += isa<ConsumerTailOp>(user) && getRole(user) == getRole(release) &&
+               user->getBlock() == loop->getBlock() &&
+               loop->isBeforeInBlock(user);
+    // kernel C72
+    if (tails != 1)
+      return release.emitOpError("expected one ")
+             << ConsumerTailOp::getOperationName()
+             << " of the ring behind the loop, in its block, found " << tails;
+    return success();
+  }
+
+  /// A tail without a deferred release would wait for nobody's stage.
+  static LogicalResult verifyTail(ConsumerTailOp tail) {
+    for (Operation *user : tail.getRing().getUsers()) {
+      auto wait = dyn_cast<ConsumerWaitOp>(user);
+      if (!wait || getRole(wait) != getRole(tail))
+        continue;
+      for (Operation *give : wait.getStage().getUsers())
+        if (auto release = dyn_cast<ConsumerReleaseOp>(give);
+            release && release.getDeferred() &&
+            release->getParentOp()->getBlock() == tail->getBlock())
+          return success();
+    }
+    // kernel C73
+    return tail.emitOpError("expected a deferred release of the ring in a loop "
+                            "before it, found none");
   }
 
   /// Whether `role` may consume the ring beside those that do: each has a turn
@@ -216,6 +262,8 @@ private:
       else if (auto consume = dyn_cast<ConsumerWaitOp>(op))
         collected = collect<ConsumerWaitOp, ConsumerReleaseOp>(
             consume, &Sides::consumer);
+      else if (auto tail = dyn_cast<ConsumerTailOp>(op))
+        collected = verifyTail(tail);
       return failed(collected) ? WalkResult::interrupt()
                                : WalkResult::advance();
     });

@@ -490,3 +490,68 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
+!part = !mxgpu.fragment<64x16xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
+func.func @rows(%x: !whole) {
+  // extract_rows C1
+  // expected-error @below {{'mxgpu.extract_rows' op expected a part of '!mxgpu.fragment<128x16xbf16}}
+  %y = mxgpu.extract_rows %x[0] : !whole -> !part
+  return
+}
+
+// -----
+
+!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
+!part = !mxgpu.fragment<64x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
+func.func @rows(%x: !whole) {
+  // extract_rows C2
+  // expected-error @below {{'mxgpu.extract_rows' op expected a part from 0 to 1, found 2}}
+  %y = mxgpu.extract_rows %x[2] : !whole -> !part
+  return
+}
+
+// -----
+
+!whole = !mxgpu.fragment<128x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 64 rows, 2: 8 columns, 2: 8 rows]>>
+!part = !mxgpu.fragment<64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
+func.func @rows(%x: !whole) {
+  // extract_rows C3
+  // expected-error @below {{'mxgpu.extract_rows' op expected a digit of rows above those of the 8 elements that share a register, found it above 2}}
+  %y = mxgpu.extract_rows %x[0] : !whole -> !part
+  return
+}
+
+// -----
+
+!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
+func.func @rows(%x: !whole) {
+  // concat_rows C1
+  // expected-error @below {{'mxgpu.concat_rows' op expected parts, found none}}
+  %y = "mxgpu.concat_rows"() : () -> !whole
+  return
+}
+
+// -----
+
+!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
+!part = !mxgpu.fragment<64x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
+func.func @rows(%x: !whole, %p: !part) {
+  // concat_rows C2
+  // expected-error @below {{'mxgpu.concat_rows' op expected parts of one type, found}}
+  %y = mxgpu.concat_rows %x, %p : !whole, !part -> !whole
+  return
+}
+
+// -----
+
+!whole = !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows, 2: 64 rows]>>
+!part = !mxgpu.fragment<64x16xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
+func.func @rows(%p: !part) {
+  // concat_rows C3
+  // expected-error @below {{'mxgpu.concat_rows' op expected 2 parts, found 1}}
+  %y = mxgpu.concat_rows %p : !part -> !whole
+  return
+}

@@ -39,7 +39,7 @@ func.func @f(%q: !in, %s: vector<2x4xf8E4M3FN>) {
 !out = !mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
   // dequantize_fragment C3
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>', found '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>', or with its registers in another order, found '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
   %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf8E8M0FNU> -> !out
   return
 }
@@ -47,10 +47,10 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 // -----
 
 !in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 8: 8 columns, 2: 8 rows]>>
+!out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 8 rows, 2: 1 column, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
   // dequantize_fragment C3
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 8: 8 columns, 2: 8 rows]>>'}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>', or with its registers in another order, found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 8 rows, 2: 1 column, 8: 8 columns]>>'}}
   %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<2x2xf8E8M0FNU> -> !out
   return
 }
@@ -129,5 +129,16 @@ func.func @f(%q: !in, %s: vector<1x1xf8E8M0FNU>) {
   // dequantize_fragment C6
   // expected-error @below {{'mxgpu.dequantize_fragment' op expected elements that fill words of 32 bits of a thread, found 2 in '!mxgpu.fragment<64x2xf8E5M2, #mxgpu.fragment_layout<threads = [64: 1 row], values = [2: 1 column]>>'}}
   %x = mxgpu.dequantize_fragment %q by %s block(32) : !in, vector<1x1xf8E8M0FNU> -> !out
+  return
+}
+
+// -----
+
+!x = !mxgpu.fragment<32x32xf8E5M2, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
+!y = !mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
+func.func @reference(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
+  // dequantize_fragment C7
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected f8E4M3FN scaled by f8E8M0FNU with a reference, found 'f8E5M2' and 'f8E8M0FNU'}}
+  %y = mxgpu.dequantize_fragment %x by %s block(32) reference(%r) : !x, vector<1x1xf8E8M0FNU> -> !y
   return
 }

@@ -73,6 +73,52 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
   let hasFolder = 1;
 }
 
+def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
+  let summary = "some rows of a fragment";
+  let description = [{
+    The result's layout is the operand's without one digit of its registers,
+    which counts rows: the result has the rows where that digit is `part`,
+    numbered anew. Every thread keeps some of its registers.
+
+    Example: the second of two blocks of 64 rows.
+
+    ```mlir
+    %block = mxgpu.extract_rows %a[1] :
+        !mxgpu.fragment<128x16xbf16, #mxgpu.fragment_layout<
+            threads = [4: 2 columns, 8: 1 row, 4: 16 rows],
+            values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 64 rows]>> ->
+        !mxgpu.fragment<64x16xbf16, #mxgpu.fragment_layout<
+            threads = [4: 2 columns, 8: 1 row, 4: 16 rows],
+            values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
+    ```
+  }];
+  let arguments = (ins MXGPU_FragmentType:$fragment, I64Attr:$part);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $fragment `[` $part `]` attr-dict `:` type($fragment) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def MXGPU_ConcatRowsOp : MXGPU_Op<"concat_rows", [Pure]> {
+  let summary = "a fragment of the rows of several";
+  let description = [{
+    The inverse of `mxgpu.extract_rows`: the parts' layout is the result's
+    without one digit of its registers, which counts rows; where the digit is i,
+    they are those of part i.
+
+    Example: sums of two blocks of 64 rows.
+
+    ```mlir
+    %sums = mxgpu.concat_rows %low, %high : !half -> !whole
+    ```
+  }];
+  let arguments = (ins Variadic<MXGPU_FragmentType>:$parts);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = "$parts attr-dict `:` type($parts) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def MXGPU_LoadFragmentScalesOp : MXGPU_Op<"load_fragment_scales",
     [MXGPU_NamesResult, AttrSizedOperandSegments]> {
   let summary = "read the scales of a thread's elements of a fragment";

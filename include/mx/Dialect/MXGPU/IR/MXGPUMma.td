@@ -69,6 +69,9 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     /// The same layout of so many of the matrix's columns, as far as the last
     /// digits of the registers count them; null if they do not.
     FragmentLayoutAttr withColumns(int64_t columns) const;
+    /// The number of the highest digit of the registers that counts rows and
+    /// without which the layout is `part`, with rows numbered anew.
+    ::std::optional<unsigned> findRowDigit(FragmentLayoutAttr part) const;
     /// The fewest columns, from a multiple of them on, of which every thread
     /// has as many: what the threads' digits count.
     int64_t getSharedColumns() const;
@@ -227,6 +230,9 @@ def MXGPU_FragmentType : TypeDef<MXGPU_Dialect, "Fragment"> {
     int64_t getColumns() const { return getShape()[1]; }
     /// What a thread holds of one of its rows.
     ::mlir::VectorType getRowType() const;
+    /// Elements of 4 and 6 bits, which LLVM has no types for, are words of so
+    /// many; other types have registers of their own: 1.
+    int64_t getElementsOfWord() const;
   }];
 }
 

@@ -34,19 +34,32 @@ def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
     - Infinities of f8E5M2 stay infinite.
     - NaN elements and scales give NaN, of any sign and payload.
 
-    Example: what a thread holds of 64 columns of two rows.
+    The result may have its registers in another order than the input.
+
+    With `reference` the result is f16, and a scale with byte s counts as
+    2^(s - reference). That is exact for elements of f8E4M3FN, and NaN for those
+    that are NaN, where scales lie within a window: bytes from reference - 14 to
+    reference + 7. Blocks with scales below it are zero, whatever their
+    elements; scales above it are for the caller to keep out.
+
+    Examples: what a thread holds of 64 columns of two rows.
 
     ```mlir
     %x = mxgpu.dequantize_fragment %q by %s block(32)
         : !mxgpu.fragment<64x64xf8E4M3FN, #a>, vector<2x2xf8E8M0FNU>
         -> !mxgpu.fragment<64x64xbf16, #a>
+    %y = mxgpu.dequantize_fragment %q by %s block(32) reference(%r)
+        : !mxgpu.fragment<64x64xf8E4M3FN, #a>, vector<2x2xf8E8M0FNU>
+        -> !mxgpu.fragment<64x64xf16, #a>
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$input,
-                       AnyVectorOfNonZeroRank:$scales, I64Attr:$block);
+                       AnyVectorOfNonZeroRank:$scales, Optional<I32>:$reference,
+                       I64Attr:$block);
   let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = [{
-    $input `by` $scales `block` `(` $block `)` attr-dict
+    $input `by` $scales `block` `(` $block `)`
+    (`reference` `(` $reference^ `)`)? attr-dict
     `:` type($input) `,` type($scales) `->` type($result)
   }];
   let hasVerifier = 1;

@@ -109,9 +109,44 @@ def MXGPU_ConsumerReleaseOp : MXGPU_GiveStageOp<"consumer_release"> {
   let summary = "hand an emptied stage back to the producer";
   let description = [{
     The stage becomes empty when what the consumer started on it has completed.
+
+    With `deferred` the stage goes back one iteration later: here, the one that
+    the role took before it does, if there was one. So matrix instructions that
+    read it may still be under way when the next ones start. Behind the loop
+    `mxgpu.consumer_tail` gives back the last.
   }];
-  let arguments = (ins MXGPU_StageType:$stage);
-  let assemblyFormat = "$stage attr-dict `:` type($stage)";
+  let arguments = (ins MXGPU_StageType:$stage, UnitAttr:$deferred);
+  let assemblyFormat = "$stage (`deferred` $deferred^)? attr-dict `:` type($stage)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$stage), [{
+    build($_builder, $_state, stage, /*deferred=*/false);
+  }]>];
+}
+
+def MXGPU_ConsumerTailOp : MXGPU_Op<"consumer_tail", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
+  let summary = "hand back the stage whose release is deferred";
+  let description = [{
+    Stands behind a loop with a deferred `mxgpu.consumer_release` of the ring,
+    and gives back the stage that it left, if the loop took any.
+
+    Example: an instruction is under way while the next is prepared.
+
+    ```mlir
+    %sums = mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 64
+        iter_args(%d = %zero : !sums) {
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in_ring
+      %started = mxgpu.mma #wgmma %a, %b into %d : !a, !b, !sums -> !sums
+      %last = mxgpu.mma_wait %started pending(1) : !sums
+      mxgpu.consumer_release %stage deferred : !stage
+      mxgpu.yield %last : !sums
+    }
+    %finished = mxgpu.mma_wait %sums pending(0) : !sums
+    mxgpu.consumer_tail %in : !in_ring
+    ```
+  }];
+  let arguments = (ins MXGPU_RingType:$ring);
+  let assemblyFormat = "$ring attr-dict `:` type($ring)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,8 +298,8 @@ def MXGPU_MmaWaitOp : MXGPU_Op<"mma_wait", [
     Waits until at most `pending` of the `mxgpu.mma` that the threads of the
     warpgroup have started are under way, and gives the sums as they are then
     (PTX ISA, wgmma.wait_group). They are finished with none pending, or if as
-    many have been started in this block after the `mxgpu.mma` that computes
-    them.
+    many have been started after the `mxgpu.mma` that computes them, in this
+    block or in the iteration before.
 
     Example: the first of two is finished.
 

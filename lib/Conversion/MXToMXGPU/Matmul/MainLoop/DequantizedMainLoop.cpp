@@ -8,56 +8,125 @@
 
 #include "DequantizedMainLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
 void DequantizedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
-  buildMultiply(epilogue,
-                [&](ForEachWorkTileOp unit) { return multiply(unit); });
+  buildMultiply(epilogue, [&](ForEachWorkTileOp unit) {
+    return product.problem.hasScalesOfA() ? multiplyRegisters(unit)
+                                          : multiplyMemory(unit);
+  });
   buildDequantize(getDequantizeWarps(schedule.getTileM(), schedule.getTileN()),
                   layouts.getBLoad(), layouts.getBOperand());
   buildLoad(/*kind=*/2);
 }
 
-Value DequantizedMainLoop::getTileOfA(ForEachWorkTileOp unit, ForEachKOp step,
-                                      ConsumerWaitOp stage) {
-  if (!product.problem.hasScalesOfA())
-    return stage.getBuffer("a");
+LoadedTile DequantizedMainLoop::loadTileOfA(ForEachWorkTileOp unit,
+                                            ForEachKOp step) {
   // Low tiles begin within a tile of scales.
   Value row = body.index(0);
   if (schedule.getTileM() % kScaleTileRows)
     row = arith::RemUIOp::create(body, work.getFirstRow(unit),
                                  body.index(kScaleTileRows));
-  Value a = dequantize(stage, "a", "sfa", product.problem.a, layouts.getALoad(),
-                       row, step);
-  return RelabelFragmentOp::create(
-      body, FragmentType::get(body.getBF16Type(), layouts.getAOperand()), a);
+  return loadTile(ConsumerWaitOp::create(body, inputs), "a", "sfa",
+                  product.problem.a, layouts.getALoad(), row, step);
 }
 
-Value DequantizedMainLoop::multiply(ForEachWorkTileOp unit) {
-  OpBuilder::InsertionGuard guard(body);
-  auto sums = FragmentType::get(body.getF32Type(), layouts.getSums());
-  Value zero = ZeroFragmentOp::create(body, sums);
-  ForEachKOp step = forEachTile(unit, zero);
-  auto stage = ConsumerWaitOp::create(body, inputs);
-  Value a = getTileOfA(unit, step, stage);
-  auto tile = ConsumerWaitOp::create(body, operands);
-  Value started =
-      MmaOp::create(body, sums, product.buffers.mma, a, tile.getBuffer("b"),
-                    /*a_scales=*/Value(),
-                    /*b_scales=*/Value(), step.getRegionIterArgs()[0],
-                    /*a_row=*/Value(), /*b_offset=*/Value(),
-                    /*accumulate=*/Value(), /*extent=*/Value(),
-                    /*first_warp=*/IntegerAttr())
-          .getSums();
-  Value next = MmaWaitOp::create(body, started, /*pending=*/0);
-  ConsumerReleaseOp::create(body, tile.getStage());
-  if (!product.problem.hasScalesOfA())
-    ConsumerReleaseOp::create(body, stage.getStage());
-  step.getYield().getValuesMutable().assign(next);
-  return step.getResult(0);
+Value DequantizedMainLoop::dequantizeBlock(LoadedTile tile, int64_t block) {
+  if (int64_t blocks = layouts.getBlocks(); blocks > 1) {
+    auto type = FragmentType::get(product.problem.a, ofBlock.getALoad());
+    tile.elements = ExtractRowsOp::create(body, type, tile.elements, block);
+    auto scales = cast<VectorType>(tile.scales.getType());
+    int64_t rows = scales.getDimSize(0) / blocks;
+    tile.scales = vector::ExtractStridedSliceOp::create(
+        body, tile.scales, ArrayRef<int64_t>{block * rows, 0},
+        ArrayRef<int64_t>{rows, scales.getDimSize(1)}, ArrayRef<int64_t>{1, 1});
+  }
+  return RelabelFragmentOp::create(
+      body, FragmentType::get(body.getBF16Type(), ofBlock.getAOperand()),
+      dequantize(tile, ofBlock.getAOrder()));
+}
+
+Value DequantizedMainLoop::start(MmaAttrInterface mma, Value a, Value b,
+                                 Value sums) {
+  return MmaOp::create(body, sums.getType(), mma, a, b,
+                       /*a_scales=*/Value(), /*b_scales=*/Value(), sums,
+                       /*a_row=*/Value(), /*b_offset=*/Value(),
+                       /*accumulate=*/Value(), /*extent=*/Value(),
+                       /*first_warp=*/IntegerAttr())
+      .getSums();
+}
+
+static int64_t getStages(Value ring) {
+  return cast<RingType>(ring.getType()).getStages();
+}
+
+Value DequantizedMainLoop::multiplyMemory(ForEachWorkTileOp unit) {
+  auto type = FragmentType::get(body.getF32Type(), layouts.getSums());
+  bool isPipelined = std::min(getStages(inputs), getStages(operands)) > 1;
+  ForEachKOp step;
+  {
+    OpBuilder::InsertionGuard guard(body);
+    Value zero = ZeroFragmentOp::create(body, type);
+    step = forEachTile(unit, zero);
+    auto stage = ConsumerWaitOp::create(body, inputs);
+    auto tile = ConsumerWaitOp::create(body, operands);
+    Value started = start(product.buffers.mma, stage.getBuffer("a"),
+                          tile.getBuffer("b"), step.getRegionIterArgs()[0]);
+    Value next = MmaWaitOp::create(body, started, isPipelined);
+    ConsumerReleaseOp::create(body, tile.getStage(), isPipelined);
+    ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
+    step.getYield().getValuesMutable().assign(next);
+  }
+  if (!isPipelined)
+    return step.getResult(0);
+  Value sums = MmaWaitOp::create(body, step.getResult(0), /*pending=*/0);
+  ConsumerTailOp::create(body, operands);
+  ConsumerTailOp::create(body, inputs);
+  return sums;
+}
+
+Value DequantizedMainLoop::multiplyRegisters(ForEachWorkTileOp unit) {
+  int64_t blocks = layouts.getBlocks();
+  auto type = FragmentType::get(body.getF32Type(), ofBlock.getSums());
+  // An instruction reads its registers until it is finished: with one block,
+  // the next step has no others.
+  bool isPipelined = blocks > 1 && getStages(operands) > 1;
+  SmallVector<Value> sums(blocks, ZeroFragmentOp::create(body, type));
+  ForEachKOp step;
+  {
+    OpBuilder::InsertionGuard guard(body);
+    step = forEachTile(unit, sums);
+    llvm::copy(step.getRegionIterArgs(), sums.begin());
+    LoadedTile a = loadTileOfA(unit, step);
+    ConsumerWaitOp tile;
+    for (int64_t block = 0; block < blocks; ++block) {
+      Value operand = dequantizeBlock(a, block);
+      if (!block)
+        tile = ConsumerWaitOp::create(body, operands);
+      sums[block] =
+          start(ofBlock.getMma(), operand, tile.getBuffer("b"), sums[block]);
+      // The one before is finished, the last of a step in the next step.
+      Value &last = sums[(block + blocks - isPipelined) % blocks];
+      last = MmaWaitOp::create(body, last, isPipelined);
+      if (isPipelined ? block == 0 : block == blocks - 1)
+        ConsumerReleaseOp::create(body, tile.getStage(), isPipelined);
+    }
+    step.getYield().getValuesMutable().assign(sums);
+  }
+  llvm::copy(step.getResults(), sums.begin());
+  if (isPipelined)
+    for (Value &sum : sums)
+      sum = MmaWaitOp::create(body, sum, /*pending=*/0);
+  if (isPipelined)
+    ConsumerTailOp::create(body, operands);
+  if (blocks == 1)
+    return sums.front();
+  return ConcatRowsOp::create(
+      body, FragmentType::get(body.getF32Type(), layouts.getSums()), sums);
 }
 
 /// An A that wgmma reads may have its rows in another order than in memory.

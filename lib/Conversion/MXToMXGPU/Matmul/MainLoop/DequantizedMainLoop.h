@@ -25,7 +25,8 @@ public:
         layouts(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
                 kernel.product.schedule.getTileK(),
                 kernel.product.problem.hasScalesOfA(),
-                kernel.product.problem.isPackedB) {}
+                kernel.product.problem.isPackedB),
+        ofBlock(layouts.getBlock()) {}
 
   void buildRoles(EpiloguePolicy &epilogue) override;
 
@@ -33,13 +34,21 @@ private:
   int64_t getRowsOfBox() const override { return layouts.getRowsOfBox(); }
   void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
 
-  /// The sums of a unit.
-  mlir::Value multiply(ForEachWorkTileOp unit);
-  /// A tile of A as wgmma takes it: in registers, or where a stage has it.
-  mlir::Value getTileOfA(ForEachWorkTileOp unit, ForEachKOp step,
-                         ConsumerWaitOp stage);
+  /// The sums of a unit whose A wgmma reads where a stage has it. While it
+  /// multiplies a step, the next step's instructions are started.
+  mlir::Value multiplyMemory(ForEachWorkTileOp unit);
+  /// Those of one whose A the threads dequantize, a block of each warpgroup's
+  /// rows at a time: while wgmma multiplies one, the next is dequantized.
+  mlir::Value multiplyRegisters(ForEachWorkTileOp unit);
+  /// Starts the product of a tile.
+  mlir::Value start(MmaAttrInterface mma, mlir::Value a, mlir::Value b,
+                    mlir::Value sums);
+  LoadedTile loadTileOfA(ForEachWorkTileOp unit, ForEachKOp step);
+  /// Block `block` of each warpgroup's rows, as wgmma takes it in registers.
+  mlir::Value dequantizeBlock(LoadedTile tile, int64_t block);
 
-  DequantizedLayouts layouts;
+  /// Of the tile, and of a block of it.
+  DequantizedLayouts layouts, ofBlock;
 };
 
 } // namespace mx::mxgpu

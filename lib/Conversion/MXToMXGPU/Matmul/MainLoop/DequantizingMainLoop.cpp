@@ -55,11 +55,12 @@ ForEachKOp DequantizingMainLoop::forEachTile(ForEachWorkTileOp unit,
   return body.forEachK(start, end, schedule.getTileK(), initial);
 }
 
-Value DequantizingMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
-                                       StringRef scales, Type element,
-                                       FragmentLayoutAttr layout, Value row,
-                                       ForEachKOp step, Value thread,
-                                       bool isPacked) {
+LoadedTile DequantizingMainLoop::loadTile(ConsumerWaitOp stage,
+                                          StringRef elements, StringRef scales,
+                                          Type element,
+                                          FragmentLayoutAttr layout, Value row,
+                                          ForEachKOp step, Value thread,
+                                          bool isPacked) {
   int64_t blockSize = product.problem.product.blockSize;
   auto type = FragmentType::get(element, layout);
   Value loaded = loadWeights(body, stage.getBuffer(elements), element, layout,
@@ -79,9 +80,16 @@ Value DequantizingMainLoop::dequantize(ConsumerWaitOp stage, StringRef elements,
       extent, thread, blockSize, type);
   // The stage's owner may fill it again.
   ConsumerReleaseOp::create(body, stage.getStage());
+  return {loaded, factors};
+}
+
+Value DequantizingMainLoop::dequantize(LoadedTile tile,
+                                       FragmentLayoutAttr layout) {
+  if (!layout)
+    layout = cast<FragmentType>(tile.elements.getType()).getLayout();
   return DequantizeFragmentOp::create(
-      body, FragmentType::get(body.getBF16Type(), layout), loaded, factors,
-      blockSize);
+      body, FragmentType::get(body.getBF16Type(), layout), tile.elements,
+      tile.scales, /*reference=*/Value(), product.problem.product.blockSize);
 }
 
 /// The part of a tile of B that this thread has, if it writes other rows than
@@ -136,8 +144,8 @@ void DequantizingMainLoop::buildDequantize(int64_t warps,
   Value row = getFirstRowOfScales(unit);
   ForEachKOp step = forEachTile(unit);
   auto stage = ConsumerWaitOp::create(body, bInputs);
-  Value operand = dequantize(stage, "b", "sfb", product.problem.b, read, row,
-                             step, thread, isPacked);
+  Value operand = dequantize(loadTile(stage, "b", "sfb", product.problem.b,
+                                      read, row, step, thread, isPacked));
   if (isMoved)
     operand = RelabelFragmentOp::create(
         body, FragmentType::get(body.getBF16Type(), written), operand);

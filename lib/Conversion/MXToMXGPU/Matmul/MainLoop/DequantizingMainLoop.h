@@ -16,6 +16,11 @@
 
 namespace mx::mxgpu {
 
+/// A tile as memory has it, and the scales of its rows and blocks.
+struct LoadedTile {
+  mlir::Value elements, scales;
+};
+
 class DequantizingMainLoop : public MainLoop {
 public:
   void checkSizes() override {}
@@ -48,13 +53,15 @@ protected:
   mlir::Value getFirstRowOfScales(ForEachWorkTileOp unit);
   /// Tiles of the reduction of a unit; the insertion point moves into the loop.
   ForEachKOp forEachTile(ForEachWorkTileOp unit, mlir::ValueRange initial = {});
-  /// A tile of an operand of `element`, as bf16. `row` is where its rows begin
-  /// among those of its tiles of scales.
-  mlir::Value dequantize(ConsumerWaitOp stage, llvm::StringRef elements,
-                         llvm::StringRef scales, mlir::Type element,
-                         FragmentLayoutAttr layout, mlir::Value row,
-                         ForEachKOp step, mlir::Value thread = {},
-                         bool isPacked = false);
+  /// Reads a tile of an operand of `element`, and gives the stage back. `row`
+  /// is where its rows begin among those of its tiles of scales.
+  LoadedTile loadTile(ConsumerWaitOp stage, llvm::StringRef elements,
+                      llvm::StringRef scales, mlir::Type element,
+                      FragmentLayoutAttr layout, mlir::Value row,
+                      ForEachKOp step, mlir::Value thread = {},
+                      bool isPacked = false);
+  /// The tile as bf16, with registers in the order of `layout` if there is one.
+  mlir::Value dequantize(LoadedTile tile, FragmentLayoutAttr layout = {});
 
   mlir::Value inputs, bInputs, operands;
 

@@ -25,9 +25,9 @@ void SwappedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
 
 Value SwappedMainLoop::getTileOfB(Value row, ForEachKOp step) {
   auto stage = ConsumerWaitOp::create(body, bInputs);
-  Value tile =
-      dequantize(stage, "b", "sfb", product.problem.b, swapped.getLoad(), row,
-                 step, /*thread=*/Value(), product.problem.isPackedB);
+  Value tile = dequantize(
+      loadTile(stage, "b", "sfb", product.problem.b, swapped.getLoad(), row,
+               step, /*thread=*/Value(), product.problem.isPackedB));
   return RelabelFragmentOp::create(
       body, FragmentType::get(body.getBF16Type(), swapped.getOperand()), tile);
 }

@@ -268,6 +268,31 @@ FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
   return get(getContext(), getThreads(), digits);
 }
 
+/// Rows that stand above those of a digit move down when it is gone.
+static SmallVector<FragmentDigit> withoutRows(ArrayRef<FragmentDigit> digits,
+                                              const FragmentDigit &gone) {
+  SmallVector<FragmentDigit> left(digits);
+  for (FragmentDigit &digit : left)
+    if (digit.rows > gone.rows)
+      digit.rows /= gone.size;
+  return left;
+}
+
+std::optional<unsigned>
+FragmentLayoutAttr::findRowDigit(FragmentLayoutAttr part) const {
+  ArrayRef<FragmentDigit> values = getValues();
+  for (unsigned i = values.size(); i-- > 0;) {
+    if (!values[i].rows)
+      continue;
+    SmallVector<FragmentDigit> left(values);
+    left.erase(left.begin() + i);
+    if (ArrayRef(withoutRows(left, values[i])) == part.getValues() &&
+        ArrayRef(withoutRows(getThreads(), values[i])) == part.getThreads())
+      return i;
+  }
+  return std::nullopt;
+}
+
 int64_t FragmentLayoutAttr::getSharedColumns() const {
   int64_t columns = 1;
   for (const FragmentDigit &digit : getThreads())
@@ -325,6 +350,12 @@ LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
 VectorType FragmentType::getRowType() const {
   int64_t rows = getLayout().getRowOffsets().size();
   return VectorType::get({getLayout().getNumValues() / rows}, getElementType());
+}
+
+int64_t FragmentType::getElementsOfWord() const {
+  if (isa<Float4E2M1FNType>(getElementType()))
+    return 8;
+  return isa<Float6E2M3FNType, Float6E3M2FNType>(getElementType()) ? 4 : 1;
 }
 
 static FragmentType makeFragment(Type element, const FragmentDigits &digits) {
