@@ -33,6 +33,7 @@ MORE = {
                           "tile = [64, 128, 128], swap_ab"],
 }
 WORDS = [(r"s(\d+)", "stages = {}"), (r"swap", "swap_ab"), (r"k/(\d+)", "split_k = {}"),
+         (r"k/(\d+)c", "split_k = {}, cluster_split"),
          (r"(group_m\(\d+\)|hilbert|columns)", "raster = {}"), (r"w-(\w+)", "workspace = {}"),
          (r"tma(\d+)", "epilogue = tma_store, staging = {}"),
          # What follows from the rest: accumulators and stages of scales.
@@ -54,12 +55,14 @@ def schedule(text):
 
 
 def listed(explanation):
-    """Schedules of the table: number, short form, and figures."""
+    """Schedules of the table: number, short form, and figures. Pairs of CTAs are
+    not in the short form: if the choice is one, both are tried."""
     found = []
+    pairs = re.search(r"^  schedule: .*cta_pair", explanation, re.MULTILINE)
     for line in explanation.splitlines():
         match = re.match(r"\d+ +(\d+x\d+x\d+(?: [^ ]+)*?)  +\d", line)
         if match and (text := schedule(match[1])):
-            found.append(text)
+            found += [text] + [f"{text}, cta_pair"] * bool(pairs)
     return found
 
 
