@@ -56,9 +56,24 @@ struct MatmulProblem {
   int64_t getScaleTileK() const;
 };
 
-/// The problem of `op`, or none if `target` does not multiply its operands.
-std::optional<MatmulProblem> getMatmulProblem(MatmulOpInterface op,
-                                              const target::TargetInfo &target);
+/// The problem of `op`, or none if `target` does not multiply its operands:
+/// what remains of it where some are dequantized to memory before.
+std::optional<MatmulProblem>
+getMatmulProblem(MatmulOpInterface op, const target::TargetInfo &target,
+                 Workspace workspace = Workspace::None);
+
+/// Whether a workspace holds an operand.
+inline bool holdsA(Workspace workspace) {
+  return workspace == Workspace::A || workspace == Workspace::AB;
+}
+inline bool holdsB(Workspace workspace) {
+  return workspace == Workspace::B || workspace == Workspace::AB;
+}
+
+/// Why operands of `op` cannot be dequantized to memory before; empty if they
+/// can.
+std::string explainNoWorkspace(MatmulOpInterface op, Workspace workspace,
+                               const target::TargetInfo &target);
 
 /// The rings and scales of a kernel: what a stage of each holds, how many there
 /// are, and who fills and empties them. Null where there are none.
@@ -81,6 +96,8 @@ struct MatmulBuffers {
   MmaAttrInterface mma;
   /// How the threads that store the result hold the sums of a tile.
   FragmentLayoutAttr sums;
+  /// Bytes of a part of them that goes to another CTA of a cluster, or 0.
+  int64_t partBytes = 0;
   /// Their warps, and those of all other roles but the one for `units`.
   int64_t epilogueWarps = 0, otherWarps = 0;
 };
@@ -134,6 +151,10 @@ int64_t getStagedColumns(int64_t tileN, int64_t bits);
 ScheduleBudget getBudget(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target);
+
+/// Bytes of shared memory that a CTA may have.
+int64_t getSharedBytes(const ScheduleFields &fields,
+                       const target::TargetInfo &target);
 
 /// The most stages that fit into shared memory, or 0.
 int64_t getMaxStages(const MatmulProblem &problem, const ScheduleFields &fields,

@@ -25,10 +25,10 @@ static auto getRank(const Candidate &candidate) {
                   cost.epilogue + cost.exposed + cost.units + cost.waves +
                   cost.period + cost.ends + cost.sum;
   return std::make_tuple(cost.total, cost.hbm, cost.l2, terms, fields.splitK,
-                         fields.ctaPair, fields.tileLoop, fields.rasterOrder,
+                         fields.clusterSplit, fields.ctaPair, fields.tileLoop, fields.rasterOrder,
                          fields.rasterGroup, fields.epilogue, fields.tile[1],
                          fields.tile[2], fields.accumulators, fields.overlap,
-                         fields.scaleStages);
+                         fields.scaleStages, fields.workspace);
 }
 
 /// What differs by less than a part in this many is the same to the model.
@@ -48,6 +48,14 @@ static void preferFewerSteps(std::vector<Candidate> &candidates) {
                                     return x.cost.kSteps < y.cost.kSteps;
                                   });
   std::rotate(candidates.begin(), leanest, leanest + 1);
+}
+
+/// Best first.
+static void sortCandidates(std::vector<Candidate> &candidates) {
+  llvm::sort(candidates, [](const Candidate &x, const Candidate &y) {
+    return getRank(x) < getRank(y);
+  });
+  preferFewerSteps(candidates);
 }
 
 /// Row by row, and what loads less from memory: the best of the bands, and the
@@ -81,20 +89,23 @@ getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
   return choices;
 }
 
-/// Parts of the reduction, where tiles alone leave workers idle.
-static SmallVector<int64_t> getSplitChoices(const MatmulProblem &problem,
+/// Parts of the reduction, where tiles alone leave workers idle, and whether
+/// CTAs of a cluster have them: of two, as clusters of more leave SMs idle.
+static SmallVector<std::pair<int64_t, bool>> getSplitChoices(const MatmulProblem &problem,
                                             const ScheduleFields &fields,
                                             const target::TargetInfo &target) {
-  SmallVector<int64_t> choices = {1};
+  SmallVector<std::pair<int64_t, bool>> choices = {{1, false}};
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.n) ||
       ShapedType::isDynamic(problem.k))
     return choices;
   Grid grid = getGrid(problem, fields, target);
   int64_t tiles = grid.rowTiles * grid.columnTiles;
   int64_t steps = ceilDiv(grid.k, fields.tile[2]);
-  for (int64_t fields : {2, 3, 4, 6, 8, 12, 16, 24, 32})
-    if (fields <= steps && tiles * fields <= 2 * grid.workers)
-      choices.push_back(fields);
+  for (int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32})
+    if (parts <= steps && tiles * parts <= 2 * grid.workers)
+      choices.push_back({parts, false});
+  if (getRules(problem).swapped && steps >= 2 && tiles * 2 <= grid.workers)
+    choices.push_back({2, true});
   return choices;
 }
 
@@ -138,8 +149,9 @@ void Candidates::addRasters(ScheduleFields fields) {
 }
 
 void Candidates::addTile(ScheduleFields fields) {
-  for (int64_t split : getSplitChoices(problem, fields, target)) {
+  for (auto [split, inCluster] : getSplitChoices(problem, fields, target)) {
     fields.splitK = split;
+    fields.clusterSplit = inCluster;
     rasters = getRasterChoices(problem, fields, target);
     Grid grid = getGrid(problem, fields, target);
     bool isPersistent = grid.rowTiles * grid.columnTiles * split > grid.workers;
@@ -161,10 +173,33 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
   if (const ProductRules *swapped = getRules(problem).swapped)
     swapped->forEachTile(problem, add);
   std::vector<Candidate> candidates = all.take();
-  llvm::sort(candidates, [](const Candidate &x, const Candidate &y) {
-    return getRank(x) < getRank(y);
-  });
-  preferFewerSteps(candidates);
+  sortCandidates(candidates);
+  return candidates;
+}
+
+std::vector<Candidate>
+mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op,
+                              const target::TargetInfo &target) {
+  std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
+  if (!whole)
+    return {};
+  std::vector<Candidate> candidates = rankSchedules(*whole, target);
+  if (llvm::any_of(ArrayRef{whole->m, whole->n, whole->k},
+                   ShapedType::isDynamic))
+    return candidates;
+  for (Workspace workspace : {Workspace::A, Workspace::B, Workspace::AB}) {
+    if (!explainNoWorkspace(op, workspace, target).empty())
+      continue;
+    int64_t before = getWorkspaceCycles(*whole, workspace, target);
+    auto problem = getMatmulProblem(op, target, workspace);
+    for (Candidate &candidate : rankSchedules(*problem, target)) {
+      candidate.fields.workspace = workspace;
+      candidate.cost.dequantize = before;
+      candidate.cost.total += before;
+      candidates.push_back(candidate);
+    }
+  }
+  sortCandidates(candidates);
   return candidates;
 }
 
