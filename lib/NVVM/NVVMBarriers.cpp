@@ -71,10 +71,13 @@ void NVVMBuilder::arriveExpectBytesInCluster(Value barrier, int64_t bytes) {
       NVVM::MemScopeKind::CLUSTER, /*relaxed=*/false, /*predicate=*/Value());
 }
 
+Value NVVMBuilder::inCta(Value pointer, int64_t rank) {
+  return NVVM::MapaOp::create(
+      *this, LLVM::LLVMPointerType::get(getContext(), 7), pointer, i32(rank));
+}
+
 void NVVMBuilder::arriveAt(Value barrier, int64_t rank, bool isOrdered) {
-  Value remote = NVVM::MapaOp::create(
-      *this, LLVM::LLVMPointerType::get(getContext(), 7), barrier, i32(rank));
-  NVVM::MBarrierArriveOp::create(*this, /*res=*/Type(), remote,
+  NVVM::MBarrierArriveOp::create(*this, /*res=*/Type(), inCta(barrier, rank),
                                  /*count=*/Value(),
                                  isOrdered ? NVVM::MemScopeKind::CLUSTER
                                            : NVVM::MemScopeKind::CTA,

@@ -25,6 +25,14 @@ func.func @high(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
   return %y : !y
 }
 
+// CHECK-LABEL: .entry high_and_deep_matmul(
+// CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
+func.func @high_and_deep(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
+  %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y) accumulate
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 128], swap_ab>} -> !y
+  return %y : !y
+}
+
 // CHECK-LABEL: .entry deep_matmul(
 // CHECK:       .maxnreg 96
 // CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16

@@ -67,6 +67,8 @@ public:
   mlir::Value offset(mlir::Value pointer, int64_t bytes);
   /// The same place of shared memory in the leading CTA of the pair.
   mlir::Value atLeader(mlir::Value pointer);
+  /// The same place of shared memory in the CTA of this rank of the cluster.
+  mlir::Value inCta(mlir::Value pointer, int64_t rank);
   /// The same pointer, in a register: LLVM would compute a sum again wherever
   /// it is used, also in loops that leave it alone.
   mlir::Value keep(mlir::Value pointer);

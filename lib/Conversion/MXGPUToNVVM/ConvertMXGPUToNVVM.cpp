@@ -122,6 +122,7 @@ struct ConvertMXGPUToNVVMPass final
     populateTensorCorePatterns(patterns, converter);
     populateAccumulatorPatterns(patterns, converter);
     populateFragmentPatterns(patterns, converter);
+    populatePartsPatterns(patterns, converter);
     populateSharedFragmentPatterns(patterns, converter);
     populateFragmentScalePatterns(patterns, converter);
     populateBulkStorePatterns(patterns, converter);
@@ -130,6 +131,7 @@ struct ConvertMXGPUToNVVMPass final
     populateQuantizePatterns(patterns, converter);
     populateDequantizePatterns(patterns, converter);
     populateDequantizeFragmentPatterns(patterns, converter);
+    populateWindowPatterns(patterns, converter);
     populateReducePatterns(patterns, converter);
     populateScalePatterns(patterns, converter);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

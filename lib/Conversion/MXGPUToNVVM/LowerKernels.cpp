@@ -142,9 +142,9 @@ static LLVM::LLVMFuncOp createFunction(NVVMBuilder &builder, KernelOp kernel) {
   int32_t threads = kernel.getNumThreads();
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     builder.getDenseI32ArrayAttr({threads, 1, 1}));
-  if (kernel.isPair())
+  if (int32_t ctas = kernel.getClusterSize(); ctas > 1)
     function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
-                      builder.getDenseI32ArrayAttr({2, 1, 1}));
+                      builder.getDenseI32ArrayAttr({ctas, 1, 1}));
   boundRegisters(builder, kernel, function);
   return function;
 }

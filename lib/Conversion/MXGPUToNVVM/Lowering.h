@@ -157,6 +157,8 @@ void populateAccumulatorPatterns(mlir::RewritePatternSet &patterns,
 /// Fragments as vectors of a thread's registers.
 void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
+void populatePartsPatterns(mlir::RewritePatternSet &patterns,
+                           const mlir::TypeConverter &converter);
 /// Fragments of a whole role from and to shared memory, and their scales.
 void populateSharedFragmentPatterns(mlir::RewritePatternSet &patterns,
                                     const mlir::TypeConverter &converter);
@@ -176,6 +178,8 @@ void populateDequantizePatterns(mlir::RewritePatternSet &patterns,
 /// Fragments of elements and their scales as fragments of bf16.
 void populateDequantizeFragmentPatterns(mlir::RewritePatternSet &patterns,
                                         const mlir::TypeConverter &converter);
+void populateWindowPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter);
 void populateReducePatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 /// Scales in global memory.

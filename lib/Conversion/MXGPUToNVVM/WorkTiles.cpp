@@ -30,7 +30,7 @@ Problem mx::mxgpu::getProblem(NVVMBuilder &builder, TileSchedulerOp source) {
                 getTiles(builder, source.getColumns(), source.getTile()[1])};
   Value tiles = builder.mul(grid.rows, grid.columns);
   Value units = tiles;
-  if (source.getNumSplits() > 1)
+  if (source.getNumSplits() > 1 && getParts(source) == 1)
     units = builder.mul(tiles, builder.i32(source.getNumSplits()));
   return {source, grid, tiles, units};
 }
@@ -57,9 +57,14 @@ SmallVector<Value> mx::mxgpu::getUnit(NVVMBuilder &builder,
   TileSchedulerOp source = problem.source;
   Value slice = builder.index(0), start = slice, end = source.getReduction();
   if (source.getNumSplits() > 1) {
-    Value part = arith::DivUIOp::create(builder, unit, problem.tiles);
-    unit =
-        arith::SubIOp::create(builder, unit, builder.mul(part, problem.tiles));
+    Value part;
+    if (getParts(source) > 1) {
+      part = builder.ctaRank();
+    } else {
+      part = arith::DivUIOp::create(builder, unit, problem.tiles);
+      unit = arith::SubIOp::create(builder, unit,
+                                   builder.mul(part, problem.tiles));
+    }
     slice = toIndex(builder, part);
     start = getPartStart(builder, source, slice);
     Value next =
@@ -94,12 +99,17 @@ SingleWorkTile mx::mxgpu::getSingleWorkTile(NVVMBuilder &builder,
   return {arguments, found.exists};
 }
 
+/// Whether the CTAs of a cluster have the same unit.
+static bool isOfCluster(Operation *op) {
+  return isInPair(op) || getParts(op) > 1;
+}
+
 Value mx::mxgpu::getFirstUnit(NVVMBuilder &builder, Operation *op) {
-  return isInPair(op) ? builder.clusterId() : builder.ctaId();
+  return isOfCluster(op) ? builder.clusterId() : builder.ctaId();
 }
 
 Value mx::mxgpu::getUnitStep(NVVMBuilder &builder, Operation *op) {
-  return isInPair(op) ? builder.clusterCount() : builder.ctaCount();
+  return isOfCluster(op) ? builder.clusterCount() : builder.ctaCount();
 }
 
 Value mx::mxgpu::getTiles(NVVMBuilder &builder, Value size, int64_t tile) {

@@ -88,3 +88,14 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, registers = [200, 72, 40]>}
   return
 }
+
+// -----
+
+!a = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @main(%a: !a, %s: !s, %y: !y) {
+  // expected-error @below {{expected no cluster_split on sm_100a, whose sums are in tensor memory: leave it out}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, split_k = 2, cluster_split>}
+  return
+}

@@ -18,7 +18,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @rows(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 16, 32, 64 or 128 rows with swap_ab, found 256}}
+  // expected-error @below {{expected a tile of 16, 32, 48, 64 or 128 rows with swap_ab, found 256}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 64, 64], stages = 4, swap_ab>}
   return
 }
@@ -56,18 +56,6 @@ func.func @depth(%x: !x, %w: !w, %s: !s, %y: !y) {
 func.func @sums(%x: !x, %w: !w, %s: !s, %y: !y) {
   // expected-error @below {{expected a tile of at most 16384 elements with swap_ab, the sums that registers hold, found 128 x 256}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 4, swap_ab>}
-  return
-}
-
-// -----
-
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @deep(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64 reduction elements with swap_ab for 64 x 256, whose sums leave no registers for more, found 128}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 128], stages = 4, swap_ab>}
   return
 }
 
@@ -193,5 +181,60 @@ func.func @packed_parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
       %v = arith.mulf %a, %b : f32
       mx.yield %v : f32
     }
+  return
+}
+
+// -----
+
+!x = memref<16x256xbf16>
+!w = memref<256x256xf4E2M1FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<16x256xf32>
+func.func @shared_registers(%x: !x, %w: !w, %s: !s, %y: !y) {
+  // expected-error @below {{expected 112 registers of a thread for a tile of 64 x 64 x 128, found 96 with ctas = 4}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 128], stages = 1, swap_ab, ctas = 4>}
+  return
+}
+
+// -----
+
+!x = memref<16x256xbf16>
+!w = memref<256x256xf4E2M1FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<16x256xf32>
+func.func @divided_registers(%x: !x, %w: !w, %s: !s, %y: !y) {
+  // expected-error @below {{expected no registers with ctas, which says how many a thread has}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, swap_ab, ctas = 2, registers = [200, 40]>}
+  return
+}
+
+// -----
+
+!x = memref<16x256xbf16>
+!w = memref<256x256xf4E2M1FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<16x256xf32>
+func.func @not_swapped(%x: !x, %w: !w, %s: !s, %y: !y) {
+  // expected-error @below {{expected ctas only with swap_ab, found 2: leave it out}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 2, ctas = 2>}
+  return
+}
+
+// -----
+
+!x = memref<16x256xbf16>
+!w = memref<256x256xf4E2M1FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<16x256xf32>
+func.func @shared_memory(%x: !x, %w: !w, %s: !s, %y: !y) {
+  // expected-error @below {{expected at most 57344 bytes of shared memory on sm_90a, found 61440}}
+  // expected-note @below {{in.a: 4096}}
+  // expected-note @below {{barriers of in: 16}}
+  // expected-note @below {{5 more stages of in: 25600}}
+  // expected-note @below {{in_b.b: 4096}}
+  // expected-note @below {{in_b.sfb: 512}}
+  // expected-note @below {{barriers of in_b: 16}}
+  // expected-note @below {{5 more stages of in_b: 25600}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 128], stages = 6, swap_ab, ctas = 4>}
   return
 }

@@ -79,6 +79,11 @@ SWAPPED = [
     "tile = [128, 128, 64], swap_ab, raster = columns",
     "tile = [16, 64, 128], swap_ab, pdl",
     "tile = [32, 256, 128], stages = 2, swap_ab",
+    "tile = [16, 64, 128], swap_ab, ctas = 4",
+    "tile = [64, 64, 64], swap_ab, ctas = 4",
+    "tile = [32, 128, 128], swap_ab, ctas = 2",
+    "tile = [48, 64, 64], swap_ab",
+    "tile = [48, 256, 128], swap_ab",
 ]
 NUMBERS = [("bf16", None)]
 NUMBERS_SCHEDULES = [
@@ -93,6 +98,7 @@ NUMBERS_SCHEDULES = [
     "tile = [256, 256, 64], cta_pair, stages = 1",
     "tile = [128, 128, 64], stages = 1",
 ]
+SPLITS = ["split_k = 2", "split_k = 2, cluster_split", "split_k = 4, cluster_split"]
 NAN = np.float32(np.nan)
 
 
@@ -158,8 +164,8 @@ class Case:
         if self.kind == "parts":
             return self.rng.choice(SWAPPED[1::3])
         schedule = SWAPPED[int(self.rng.integers(len(SWAPPED)))]
-        if self.kind == "dense" and self.k >= 256 and self.index % 2:
-            schedule += ", split_k = 2"
+        if self.kind == "dense" and self.k >= 256 and self.index % 4:
+            schedule += ", " + SPLITS[self.index % 4 - 1]
         return schedule
 
     def name(self):
@@ -419,7 +425,8 @@ def execute(args, case, program, arrays, count):
     if case.kind in ("dense", "rows", "slice", "epilogue") and not case.is_exact:
         command.append("--check=cpu")
     env = dict(os.environ, MX_SIM_SEED=str(case.index % 3))
-    env.setdefault("MX_SIM_SM_COUNT", "3")
+    # A cluster fits.
+    env.setdefault("MX_SIM_SM_COUNT", "4" if "split_k = 4" in case.schedule else "3")
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     if done.returncode != 0:
         print(f"{case.name()}: exit status {done.returncode}\n{done.stdout}{done.stderr}")

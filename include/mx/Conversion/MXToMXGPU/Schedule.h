@@ -96,6 +96,8 @@ struct MatmulBuffers {
   MmaAttrInterface mma;
   /// How the threads that store the result hold the sums of a tile.
   FragmentLayoutAttr sums;
+  /// Bytes of a part of them that goes to another CTA of a cluster, or 0.
+  int64_t partBytes = 0;
   /// Their warps, and those of all other roles but the one for `units`.
   int64_t epilogueWarps = 0, otherWarps = 0;
 };
@@ -149,6 +151,10 @@ int64_t getStagedColumns(int64_t tileN, int64_t bits);
 ScheduleBudget getBudget(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target);
+
+/// Bytes of shared memory that a CTA may have.
+int64_t getSharedBytes(const ScheduleFields &fields,
+                       const target::TargetInfo &target);
 
 /// The most stages that fit into shared memory, or 0.
 int64_t getMaxStages(const MatmulProblem &problem, const ScheduleFields &fields,

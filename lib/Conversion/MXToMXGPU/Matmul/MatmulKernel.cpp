@@ -10,6 +10,7 @@
 #include "HostChecks.h"
 #include "Signatures.h"
 #include "SplitReduction.h"
+#include "WindowedProduct.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -74,12 +75,14 @@ static void launch(ProductKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   Value units = work.getUnits();
   host.requireAtMost(units, kMaxUnits, "units of work");
   Value clusters = units;
+  int64_t ctas = schedule.getCtas() * schedule.getParts();
   if (schedule.getTileLoop() == TileLoop::Static) { // as many as run at once
-    Value sms = SmCountOp::create(host);
-    clusters =
-        arith::MinUIOp::create(host, units, host.div(sms, schedule.getCtas()));
+    Value running = SmCountOp::create(host);
+    if (int64_t ctas = schedule.getCtasPerSm(); ctas > 1)
+      running = host.mul(running, host.index(ctas));
+    clusters = arith::MinUIOp::create(host, units, host.div(running, ctas));
   }
-  Value grid = host.mul(clusters, host.index(schedule.getCtas()));
+  Value grid = host.mul(clusters, host.index(ctas));
   host.launch(kernelOp, grid, kernel.arguments.getHostValues());
 }
 
@@ -90,6 +93,9 @@ void mx::mxgpu::buildProduct(ProductKernel &kernel, const Policies &policies) {
       kernel.module, policies.work->getKernelName(),
       ValueRange(kernel.arguments.getHostValues()).getTypes(), schedule);
   kernelOp.setCluster(schedule.getCtas());
+  kernelOp.setParts(schedule.getParts());
+  if (int64_t ctas = schedule.getCtasPerSm(); ctas > 1)
+    kernelOp.setMinCtas(ctas);
   enterKernel(kernel, kernelOp);
   Value units = createFrame(kernel, policies);
   policies.mainLoop->buildRoles(*policies.epilogue);
@@ -129,8 +135,10 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
                                  withDirectStores(schedule.getFields()));
   }
   Product product(op, schedule, target);
-  if (schedule.getSplitK() > 1)
+  if (schedule.getSplitK() > schedule.getParts())
     buildSplit(product, module);
+  else if (schedule.getF16Window())
+    buildWindowed(product, module);
   else
     buildWhole(product, module);
   op->erase();

@@ -15,6 +15,7 @@
 #include "MainLoop/DequantizedMainLoop.h"
 #include "MainLoop/NumbersMainLoop.h"
 #include "MainLoop/SwappedMainLoop.h"
+#include "Work/ClusterWork.h"
 #include "Work/MaskedWork.h"
 #include "Work/ReductionWork.h"
 #include "Work/SplitWork.h"
@@ -27,6 +28,8 @@ static std::unique_ptr<WorkPolicy> createWork(ProductKernel &kernel) {
   MatmulOpInterface op = kernel.product.op;
   switch (op.getRaggedOrNone()) {
   case RaggedKind::None:
+    if (kernel.product.schedule.getParts() > 1)
+      return std::make_unique<ClusterWork>(kernel);
     if (kernel.product.schedule.getSplitK() > 1)
       return std::make_unique<SplitWork>(kernel);
     return std::make_unique<DenseWork>(kernel);

@@ -36,7 +36,8 @@ static std::string getShortForm(const ScheduleFields &fields) {
   if (fields.swapAb)
     text += " swap";
   if (fields.splitK > 1)
-    text += llvm::formatv(" k/{0}", fields.splitK);
+    text += llvm::formatv(" k/{0}{1}", fields.splitK,
+                          fields.clusterSplit ? "c" : "");
   if (fields.tileLoop == TileLoop::Clc)
     text += " clc";
   if (fields.rasterOrder == RasterOrder::GroupM)

@@ -24,7 +24,10 @@ int64_t mx::mxgpu::getStagedColumns(int64_t tileN, int64_t bits) {
 
 MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields) {
-  return getRules(problem, fields).getBuffers(problem, fields);
+  MatmulBuffers buffers = getRules(problem, fields).getBuffers(problem, fields);
+  if (fields.clusterSplit)
+    buffers.partBytes = getPartBytesOf(buffers.sums);
+  return buffers;
 }
 
 /// In the order in which a kernel makes its rings.
@@ -53,7 +56,8 @@ static SmallVector<ScalesRequest, 2> getScales(const MatmulBuffers &buffers,
 ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers,
                                int64_t scaleStages,
                                const target::TargetInfo &target)
-    : MemoryLayout(getRequests(buffers), getScales(buffers, scaleStages)),
+    : MemoryLayout(getRequests(buffers), getScales(buffers, scaleStages),
+                   buffers.partBytes),
       buffers(buffers) {
   tmemAllocated = target::tmemAllocationColumns(
       target, static_cast<unsigned>(tmem.getUsed()));

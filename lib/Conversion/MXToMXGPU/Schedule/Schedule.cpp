@@ -137,13 +137,22 @@ bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
 // Stages
 //===----------------------------------------------------------------------===//
 
+int64_t mx::mxgpu::getSharedBytes(const ScheduleFields &fields,
+                                  const target::TargetInfo &target) {
+  // What the chip takes of it for each CTA (CUDA programming guide, technical
+  // specifications): an SM has as much more than a CTA may have.
+  constexpr int64_t kReserved = 1024;
+  return (target.smemPerCta + kReserved) / fields.ctasPerSm - kReserved;
+}
+
 int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 const target::TargetInfo &target) {
   ScheduleFields trial = fields;
   trial.stages = 1;
   ScheduleBudget one = getBudget(problem, trial, target);
-  int64_t used = one.smem.getUsed(), available = target.smemPerCta;
+  int64_t used = one.smem.getUsed();
+  int64_t available = getSharedBytes(fields, target);
   if (used > available)
     return 0;
   // What follows the stages may need a larger alignment.
@@ -247,12 +256,61 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
 }
 
 /// Threads need what ptxas 13.0 does not spill with, and an SM must have it.
+/// Sums of parts and of several CTAs of an SM are in registers.
+static std::optional<ScheduleError>
+checkClusters(const MatmulProblem &problem, const ScheduleFields &fields,
+              const target::TargetInfo &target) {
+  if (fields.clusterSplit && !getRules(problem).swapped)
+    return ScheduleError{
+        llvm::formatv("expected no cluster_split on {0}, whose sums are in "
+                      "tensor memory: leave it out",
+                      target.chip),
+        {}};
+  if (fields.ctasPerSm > 1 && !fields.swapAb)
+    return ScheduleError{llvm::formatv("expected ctas only with swap_ab, found "
+                                       "{0}: leave it out",
+                                       fields.ctasPerSm),
+                         {}};
+  return std::nullopt;
+}
+
 static std::optional<ScheduleError>
 checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                const target::TargetInfo &target) {
   if (fields.registers.empty())
     return std::nullopt;
   return getRules(problem, fields).checkRegisters(problem, fields, target);
+}
+
+/// What a window of scales needs: exact conversions to f16, a reference for
+/// each tile of scales, and rows that are those of the scales.
+static std::optional<ScheduleError>
+checkWindow(const MatmulProblem &problem, const ScheduleFields &fields,
+            const target::TargetInfo &target) {
+  if (!fields.f16Window)
+    return std::nullopt;
+  auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
+  const std::pair<bool, const char *> needs[] = {
+      {problem.product.way == target::ProductWay::Dequantized,
+       "a chip whose operands are dequantized, sm_90a"},
+      {isE4M3(problem.a) && isE4M3(problem.b) &&
+           isa<Float8E8M0FNUType>(problem.scales),
+       "operands of f8E4M3FN scaled by f8E8M0FNU"},
+      {problem.ragged == RaggedKind::None, "a product without groups"},
+      {fields.tile[0] >= kScaleTileRows && fields.tile[1] <= kScaleTileRows,
+       "a tile of 128 or 256 rows and 64 or 128 columns"},
+      {problem.numB == 1, "one part of B"},
+      {fields.splitK == 1, "a reduction that is not split"},
+      {!fields.swapAb, "no swap_ab"},
+  };
+  for (auto [isMet, what] : needs)
+    if (!isMet)
+      return ScheduleError{
+          llvm::formatv("expected {0} with f16_window, found another: leave "
+                        "f16_window out",
+                        what),
+          {}};
+  return std::nullopt;
 }
 
 std::optional<ScheduleError>
@@ -265,6 +323,10 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                                        "has no wgmma: leave it out",
                                        target.chip),
                          {}};
+  if (auto error = checkWindow(problem, fields, target))
+    return error;
+  if (auto error = checkClusters(problem, fields, target))
+    return error;
   if (auto error = rules.checkSchedule(problem, fields, target))
     return error;
   if (auto error = checkGroups(problem, fields))
@@ -281,8 +343,8 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
   if (budget.tmem.getUsed() > target.tmemColumns)
     return overflow(budget.tmem, target.tmemColumns, "columns of tensor memory",
                     target);
-  if (budget.smem.getUsed() > target.smemPerCta)
-    return overflow(budget.smem, target.smemPerCta, "bytes of shared memory",
-                    target);
+  if (int64_t available = getSharedBytes(fields, target);
+      budget.smem.getUsed() > available)
+    return overflow(budget.smem, available, "bytes of shared memory", target);
   return std::nullopt;
 }

@@ -35,6 +35,19 @@ static int64_t getGroups(const MatmulProblem &problem) {
              : std::max<int64_t>(problem.groups, 1);
 }
 
+/// Groups are modelled as of equal size; but where a tile may have as few rows
+/// as a group, half of them as half as large, and the others as half as large
+/// again: weights are read again for each tile of a group.
+static int64_t getRowTiles(const MatmulProblem &problem,
+                           const ScheduleFields &fields, int64_t m) {
+  int64_t groups = getGroups(problem), rows = ceilDiv(m, groups);
+  if (!fields.swapAb || groups == 1)
+    return groups * ceilDiv(rows, fields.tile[0]);
+  int64_t few = ceilDiv(ceilDiv(rows, 2), fields.tile[0]);
+  int64_t many = ceilDiv(ceilDiv(rows * 3, 2), fields.tile[0]);
+  return ceilDiv(groups * (few + many), 2);
+}
+
 Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
                         const ScheduleFields &fields,
                         const target::TargetInfo &target) {
@@ -42,9 +55,7 @@ Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
   grid.m = orAssumed(problem.m);
   grid.n = orAssumed(problem.n);
   grid.k = orAssumed(problem.k);
-  // Groups are modelled as of equal size.
-  int64_t groups = getGroups(problem);
-  grid.rowTiles = groups * ceilDiv(ceilDiv(grid.m, groups), fields.tile[0]);
+  grid.rowTiles = getRowTiles(problem, fields, grid.m);
   grid.columnTiles = ceilDiv(grid.n, fields.tile[1]);
   grid.workers = target.smCount / (fields.ctaPair ? 2 : 1);
   grid.aBytes = getMatrixBytes(grid.m, grid.k, problem.product.a->type,

@@ -52,6 +52,14 @@ static constexpr int64_t kDequantizeCycles = 14, kDequantizeCyclesOfA = 11;
 /// for two elements, single bytes' loads among them, and for a step besides.
 static constexpr int64_t kInstructionsOfPair = 7, kInstructionsOfStep = 55;
 
+/// Of a cluster, on an H200: until it has met, and bytes a cycle of what one CTA
+/// reads in the shared memory of another.
+static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24;
+
+/// Cycles of a thread that dequantizes B and multiplies, for an element and for
+/// a step: measured on an H200.
+static constexpr int64_t kSwappedCycles = 12, kSwappedStep = 120;
+
 /// Cycles of those who dequantize B in a step.
 static int64_t getDequantizeCycles(const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,
@@ -65,10 +73,13 @@ static int64_t getDequantizeCycles(const ScheduleFields &fields,
   // They multiply then. While some wait, each scheduler issues an instruction
   // of one of its others, of which each warpgroup has a warp.
   int64_t groups = threads / target::kWarpGroupSize;
-  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
-  return std::max(cycles + products * buffers.mma.getCycles(rates) / groups,
-                  (elements / 2 * kInstructionsOfPair + kInstructionsOfStep) *
-                      groups);
+  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k) *
+                     buffers.mma.getCycles(rates);
+  int64_t issued =
+      (elements / 2 * kInstructionsOfPair + kInstructionsOfStep) * groups;
+  // Of both together they do three tenths at the same time.
+  return std::max({elements * kSwappedCycles + kSwappedStep + products / groups,
+                   issued, (issued + products) * 7 / 10});
 }
 
 /// Cycles of shared memory in a step, or of threads between two parts of it.
@@ -136,7 +147,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring});
 
   // The epilogue of one CTA.
-  bool isSplit = fields.splitK > 1;
+  bool isSplit = fields.splitK > 1 && !fields.clusterSplit;
   int64_t outBits = isSplit ? 32 : problem.getOutBits();
   int64_t rows = fields.tile[0] / (fields.ctaPair ? 2 : 1);
   int64_t storedRows = std::min(grid.m, rows);
@@ -184,6 +195,11 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.ends = rates.setUp + (fields.ctaPair ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
               rates.mmaLatency + latency + cost.epilogue;
+  // The cluster meets twice, and its first CTA reads the other parts.
+  if (fields.clusterSplit)
+    cost.sum =
+        2 * kMeetingCycles +
+        ceilDiv((fields.splitK - 1) * buffers.partBytes, kPartBytesPerClk);
   if (isSplit) {
     // The splits are read back, and the result is written.
     int64_t bytes = partBytes + outBytes * (problem.accumulate ? 2 : 1);

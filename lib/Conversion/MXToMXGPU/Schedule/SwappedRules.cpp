@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kRows[] = {16, 32, 64, 128};
+static constexpr int64_t kRows[] = {16, 32, 48, 64, 128};
 static constexpr int64_t kColumns[] = {64, 128, 256};
 static constexpr int64_t kDepths[] = {64, 128};
 
@@ -28,9 +28,8 @@ static constexpr int64_t kDepths[] = {64, 128};
 static constexpr int64_t kMostParts = 2;
 /// Sums of a tile: 32 for each thread of four warpgroups, 64 for one of two.
 static constexpr int64_t kMostSums = 64 * 256;
-/// Warpgroups of which, with that of the loads, threads have few registers, and
-/// for how many rows and elements of the reduction together.
-static constexpr int64_t kManyWarpgroups = 4, kMostOfMany = 160;
+/// Warpgroups of which, with that of the loads, threads have few registers.
+static constexpr int64_t kManyWarpgroups = 4;
 
 namespace {
 struct TileSizes {
@@ -40,7 +39,7 @@ struct TileSizes {
 } // namespace
 
 /// By the number of the dimension.
-static constexpr TileSizes kTileSizes[] = {{kRows, "16, 32, 64 or 128 rows"},
+static constexpr TileSizes kTileSizes[] = {{kRows, "16, 32, 48, 64 or 128 rows"},
                                            {kColumns, "64, 128 or 256 columns"},
                                            {kDepths, "64 or 128 reduction "
                                                      "elements"}};
@@ -53,20 +52,12 @@ checkSwappedTile(const ScheduleFields &fields) {
           llvm::formatv("expected a tile of {0} with swap_ab, found {1}",
                         row.names, size),
           {}};
-  auto [rows, columns, depth] = fields.tile;
+  int64_t rows = fields.tile[0], columns = fields.tile[1];
   if (rows * columns > kMostSums)
     return ScheduleError{
         llvm::formatv("expected a tile of at most {0} elements with swap_ab, "
                       "the sums that registers hold, found {1} x {2}",
                       kMostSums, rows, columns),
-        {}};
-  if (getSwappedWarpgroups(fields) >= kManyWarpgroups &&
-      rows + depth > kMostOfMany)
-    return ScheduleError{
-        llvm::formatv("expected a tile of {0} reduction elements with swap_ab "
-                      "for {1} x {2}, whose sums leave no registers for more, "
-                      "found {3}",
-                      kDepths[0], rows, columns, depth),
         {}};
   return std::nullopt;
 }
@@ -80,6 +71,30 @@ static bool canReadB(const MatmulProblem &problem) {
   return isOfPackedWeights(
       SwappedLayouts(getSwappedMma(problem, fields), kDepths[0], problem.numB)
           .getLoad());
+}
+
+/// Where an SM has several CTAs, ptxas divides its registers: a thread needs some
+/// for its sums, an operand, and the rest.
+static std::optional<ScheduleError>
+checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                     const target::TargetInfo &target) {
+  constexpr int64_t kRest = 48, kStep = 8;
+  // Besides one that loads, and one that looks for groups.
+  int64_t others = problem.ragged == RaggedKind::None ? 1 : 2;
+  int64_t warps =
+      getSwappedWarpgroups(fields) * target::kWarpGroupWarps + others;
+  int64_t found = llvm::alignDown(
+      target.registersPerSm / (fields.ctasPerSm * warps * target::kWarpSize),
+      kStep);
+  auto [rows, columns, depth] = fields.tile;
+  int64_t needed = rows / 2 + depth / 4 + kRest;
+  if (found >= needed)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected {0} registers of a thread for a tile of {1} x "
+                    "{2} x {3}, found {4} with ctas = {5}",
+                    needed, rows, columns, depth, found, fields.ctasPerSm),
+      {}};
 }
 
 static std::optional<ScheduleError>
@@ -123,6 +138,9 @@ checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
                       "dequantized by those who multiply, found {0}",
                       fields.operandStages),
         {}};
+  if (fields.ctasPerSm > 1)
+    if (auto error = checkSharedRegisters(problem, fields, target))
+      return error;
   return checkAbsent(fields, target);
 }
 
@@ -134,6 +152,8 @@ checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
 /// room for addresses: ptxas 13.0 does not spill then.
 static SmallVector<int64_t> getSwappedRegisters(const MatmulProblem &problem,
                                                 const ScheduleFields &fields) {
+  if (fields.ctasPerSm > 1)
+    return {};
   if (getSwappedWarpgroups(fields) >= kManyWarpgroups)
     return {104, 40};
   return {200, 40};
@@ -144,6 +164,10 @@ checkSwappedRegisters(const MatmulProblem &problem,
                       const ScheduleFields &fields,
                       const target::TargetInfo &target) {
   SmallVector<int64_t> least = getSwappedRegisters(problem, fields);
+  if (least.empty())
+    return ScheduleError{
+        "expected no registers with ctas, which says how many a thread has",
+        {}};
   ArrayRef<int64_t> found = fields.registers;
   int64_t groups = getSwappedWarpgroups(fields);
   int64_t all = getRegistersOfGroups(groups + 1, target);
@@ -165,8 +189,9 @@ checkSwappedRegisters(const MatmulProblem &problem,
 //===----------------------------------------------------------------------===//
 
 /// Rows of a group up to which threads of their own that dequantize B are not
-/// worth their detour through shared memory.
-static constexpr int64_t kFewRows = 64;
+/// worth their detour through shared memory: it is dequantized again for every
+/// 128 rows.
+static constexpr int64_t kFewRows = 256;
 
 /// Whether types say that rows are few.
 static bool hasFewRows(const MatmulProblem &problem) {

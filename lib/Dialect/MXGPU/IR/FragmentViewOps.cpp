@@ -143,6 +143,37 @@ LogicalResult RelabelFragmentOp::verify() {
   return success();
 }
 
+int64_t AddPartsOp::getPartBytes() {
+  FragmentType type = getSums().getType();
+  return getPartBytesOf(type.getLayout());
+}
+
+LogicalResult AddPartsOp::verify() {
+  if (failed(verifyInRole(*this)))
+    return failure();
+  FragmentType type = getSums().getType();
+  // add_parts C1
+  if (!type.getElementType().isF32())
+    return emitOpError("expected sums of f32, found ") << type;
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (!kernel)
+    return success();
+  // add_parts C2
+  if (kernel.getParts() == 1)
+    return emitOpError("expected to be inside a kernel with parts(n)");
+  return verifyHolders(*this, type.getLayout());
+}
+
+LogicalResult EndPartsOp::verify() {
+  if (failed(verifyInRole(*this)))
+    return failure();
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  // end_parts C1
+  if (kernel && kernel.getParts() == 1)
+    return emitOpError("expected to be inside a kernel with parts(n)");
+  return success();
+}
+
 /// Checks that `part` is `whole` without a digit of its registers that counts
 /// rows, and that the digit's value `last` exists.
 static LogicalResult verifyPartOfRows(Operation *op, FragmentType whole,

@@ -78,6 +78,10 @@ void LoadSharedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "fragment");
 }
 
+void AddPartsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "added");
+}
+
 void LoadFragmentOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "fragment");
 }
@@ -160,6 +164,7 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   };
   for (auto [keyword, name] :
        {std::pair("cluster", getClusterAttrName(result.name)),
+        std::pair("parts", getPartsAttrName(result.name)),
         std::pair("min_ctas", getMinCtasAttrName(result.name)),
         std::pair("registers", getRegistersAttrName(result.name)),
         std::pair("smem", getSmemBytesAttrName(result.name))})
@@ -208,6 +213,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
   }
   if (getCluster() != 1)
     printer << " cluster(" << getCluster() << ')';
+  if (getParts() != 1)
+    printer << " parts(" << getParts() << ')';
   if (getMinCtas())
     printer << " min_ctas(" << *getMinCtas() << ')';
   if (getRegisters())
@@ -221,7 +228,7 @@ void KernelOp::print(OpAsmPrinter &printer) {
       (*this)->getAttrs(),
       {getSymNameAttrName(), getFunctionTypeAttrName(), getScheduleAttrName(),
        getQuantizeScheduleAttrName(), getClusterAttrName(),
-       getMinCtasAttrName(), getRegistersAttrName(), getSmemBytesAttrName(),
+       getPartsAttrName(), getMinCtasAttrName(), getRegistersAttrName(), getSmemBytesAttrName(),
        getTmemColumnsAttrName(), getTmemSlotAttrName(), getTmemWarpAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);

@@ -104,7 +104,8 @@ RingPlace MemoryLayout::placeColumns(const RingRequest &ring) {
 }
 
 MemoryLayout::MemoryLayout(ArrayRef<RingRequest> ringRequests,
-                           ArrayRef<ScalesRequest> scaleRequests) {
+                           ArrayRef<ScalesRequest> scaleRequests,
+                           int64_t partBytes) {
   auto isInTmem = [](const RingRequest &ring) {
     return ring.type.getSpace() == Space::Tmem;
   };
@@ -117,6 +118,8 @@ MemoryLayout::MemoryLayout(ArrayRef<RingRequest> ringRequests,
                                  target::kMBarrierBytes);
       place.stride = kBarrierBytes;
     }
+  if (partBytes)
+    part = smem.take({"part of the sums", "", "", 1, partBytes}, 16);
   for (const ScalesRequest &request : scaleRequests)
     scales.push_back(tmem.take({"scales ", "", request.field, request.slots,
                                 request.type.getColumns()},

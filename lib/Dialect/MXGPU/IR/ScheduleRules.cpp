@@ -53,8 +53,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> tile, bool, int64_t stages,
                                    int64_t accumulators, int64_t overlap,
                                    int64_t scaleStages, int64_t operandStages,
-                                   bool, Workspace, int64_t splitK, TileLoop,
-                                   RasterAttr, Epilogue epilogue,
+                                   bool, bool, Workspace, int64_t splitK,
+                                   bool clusterSplit, int64_t ctasPerSm,
+                                   TileLoop, RasterAttr, Epilogue epilogue,
                                    int64_t staging, ArrayRef<int64_t> registers,
                                    CacheHint, CacheHint, bool) {
   if (failed(verifyTile(emitError, tile)))
@@ -68,6 +69,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                              std::pair(scaleStages, "scale stages"),
                              std::pair(operandStages, "operand stages"),
                              std::pair(splitK, "splits of the reduction"),
+                             std::pair(ctasPerSm, "CTAs of an SM"),
                              std::pair(staging, "staging buffers")})
     if (value < 1 || value > kMaxStages)
       return emitError() << "expected 1 to " << kMaxStages << ' ' << name
@@ -86,6 +88,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected staging buffers only with epilogue = "
                           "tma_store, found epilogue = "
                        << stringifyEpilogue(epilogue);
+  // schedule C10
+  if (clusterSplit && !isPartCount(splitK))
+    return emitError() << "expected cluster_split only with split_k = 2, 4 or "
+                          "8, the CTAs of a cluster, found "
+                       << splitK;
   return verifyRegisterCounts(emitError, registers);
 }
 

@@ -130,6 +130,12 @@ LogicalResult TileSchedulerOp::verify() {
              << (getCounter() ? "atomic_counter" : "clc or groups")
              << ", found " << stringifyAsyncKind(producer);
   }
+  // tile_scheduler C12
+  if (int64_t parts = getParts(*this);
+      parts > 1 && (getNumSplits() != parts || getUnits() || getSingle()))
+    return emitOpError("expected static work with ")
+           << parts << " splits, the parts of the kernel, found "
+           << getNumSplits();
   return verifyWorkMemory(*this);
 }
 

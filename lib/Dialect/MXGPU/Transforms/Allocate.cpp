@@ -95,7 +95,11 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
     SmallVector<ScalesRequest> scaleRequests;
     SmallVector<std::pair<CopyScalesOp, size_t>> copies =
         collectScales(kernel, scaleRequests);
-    MemoryLayout layout(ringRequests, scaleRequests);
+    int64_t partBytes = 0;
+    kernel.walk([&](AddPartsOp add) {
+      partBytes = std::max(partBytes, add.getPartBytes());
+    });
+    MemoryLayout layout(ringRequests, scaleRequests, partBytes);
     if (std::string why = target::checkTcgen05(target);
         layout.tmemSlot && !why.empty())
       return kernel.emitOpError(why);
@@ -109,6 +113,7 @@ struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
       ring.setBarriers(place.barriers);
       ring.setStride(place.stride);
     }
+    kernel.walk([&](AddPartsOp add) { add.setOffset(layout.part); });
     for (auto [copy, index] : copies)
       copy.setColumn(layout.scales[index]);
     if (layout.tmemSlot) {

@@ -147,6 +147,28 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  // kernel C69
+  // expected-error @below {{'mxgpu.kernel' op expected 2, 4 or 8 parts, of CTAs that are no pairs, found 3}}
+  mxgpu.kernel @kernel() parts(3) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // kernel C69
+  // expected-error @below {{'mxgpu.kernel' op expected 2, 4 or 8 parts, of CTAs that are no pairs, found 2}}
+  mxgpu.kernel @kernel() cluster(2) parts(2) {
+    mxgpu.role @role warps(1) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   // kernel C6
   // expected-error @below {{'mxgpu.kernel' op expected min_ctas of at least 1, found 0}}
   mxgpu.kernel @kernel() min_ctas(0) {

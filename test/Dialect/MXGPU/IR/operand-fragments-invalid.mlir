@@ -291,6 +291,48 @@ gpu.module @kernels {
 
 // -----
 
+!x = !mxgpu.fragment<32x16xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() parts(2) {
+    mxgpu.role @role warps(1) {
+      %x = mxgpu.zero_fragment : !x
+      %thread = mxgpu.thread_id
+      // add_parts C1
+      // expected-error @below {{'mxgpu.add_parts' op expected sums of f32, found}}
+      %y = mxgpu.add_parts %x thread(%thread) : !x
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    mxgpu.role @role warps(1) {
+      // end_parts C1
+      // expected-error @below {{'mxgpu.end_parts' op expected to be inside a kernel with parts(n)}}
+      mxgpu.end_parts
+    }
+  }
+}
+
+// -----
+
+!x = !mxgpu.fragment<32x16xf32, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() {
+    mxgpu.role @role warps(1) {
+      %x = mxgpu.zero_fragment : !x
+      %thread = mxgpu.thread_id
+      // add_parts C2
+      // expected-error @below {{'mxgpu.add_parts' op expected to be inside a kernel with parts(n)}}
+      %y = mxgpu.add_parts %x thread(%thread) : !x
+    }
+  }
+}
+
+// -----
+
 !x = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 !y = !mxgpu.fragment<32x16xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 func.func @relabel(%x: !x) {

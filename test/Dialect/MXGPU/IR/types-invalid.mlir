@@ -289,7 +289,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer
 
 // -----
 
-// expected-error @below {{expected tile, cta_pair, stages, accumulators, overlap, scale_stages, operand_stages, swap_ab, workspace, split_k, tile_loop, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
+// expected-error @below {{expected tile, cta_pair, stages, accumulators, overlap, scale_stages, operand_stages, swap_ab, f16_window, workspace, split_k, cluster_split, ctas, tile_loop, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stage = 4>
 
 // -----
@@ -303,6 +303,12 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer
 // schedule C6
 // expected-error @below {{expected an overlap only of 2 accumulators of 256 columns, found 2 of 128}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], accumulators = 2, overlap = 64>
+
+// -----
+
+// schedule C10
+// expected-error @below {{expected cluster_split only with split_k = 2, 4 or 8, the CTAs of a cluster, found 3}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 64], split_k = 3, cluster_split>
 
 // -----
 

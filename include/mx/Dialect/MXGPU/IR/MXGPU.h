@@ -63,8 +63,11 @@ struct ScheduleFields {
   int64_t scaleStages = 1;
   int64_t operandStages = 2;
   bool swapAb = false;
+  bool f16Window = false;
   Workspace workspace = Workspace::None;
   int64_t splitK = 1;
+  bool clusterSplit = false;
+  int64_t ctasPerSm = 1;
   TileLoop tileLoop = TileLoop::Static;
   RasterOrder rasterOrder = RasterOrder::Linear;
   int64_t rasterGroup = 1;
@@ -129,6 +132,16 @@ llvm::StringRef getBufferName(mlir::Value buffer);
 /// Whether the CTAs of the kernel around an operation come in pairs. False
 /// outside a kernel: functions that kernels become say it in each operation.
 bool isInPair(mlir::Operation *op);
+/// CTAs that share the reduction of a work tile of its kernel.
+int64_t getParts(mlir::Operation *op);
+/// Bytes of shared memory of a part of f32 sums.
+inline int64_t getPartBytesOf(FragmentLayoutAttr layout) {
+  return layout.getNumThreads() * layout.getNumValues() * 4;
+}
+/// Whether as many may: clusters of any chip have up to 8 CTAs.
+inline bool isPartCount(int64_t count) {
+  return count == 2 || count == 4 || count == 8;
+}
 
 /// The role that `op` is part of, or null.
 inline RoleOp getRole(mlir::Operation *op) {

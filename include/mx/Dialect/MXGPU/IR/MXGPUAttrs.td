@@ -54,8 +54,11 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     | `scale_stages = n` | 1 | buffers for a tile's scales in tensor memory, used in turn |
     | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and the tensor core (sm_90a, and where A is bf16) |
     | `swap_ab` | off | the rows of the instruction are columns of the tile: B is dequantized in the registers of those who multiply (sm_90a, A without scales) |
+    | `f16_window` | off | tiles whose scales span 12 powers of two at most are dequantized to f16, relative to them, other tiles to bf16: a kernel finds out before (sm_90a, both operands f8E4M3FN, no groups) |
     | `workspace = ...` | `none` | operands that are dequantized to bf16 in device memory before: `a`, `b` or `ab`; the other fields are those of the product that remains (sm_90a) |
     | `split_k = n` | 1 | splits of the reduction, summed in a fixed order afterwards |
+    | `cluster_split` | off | the CTAs of a cluster have the splits, 2, 4 or 8, and add them up in their shared memory, in the same order (sm_90a) |
+    | `ctas = n` | 1 | CTAs that share an SM: each has a part of its shared memory and registers (sm_90a, with `swap_ab`) |
     | `tile_loop = ...` | `static` | `static`: CTA i takes work tiles i, i + CTAs, ...; `clc`: cluster launch control |
     | `raster = ...` | `linear` | `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
@@ -85,8 +88,11 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     "int64_t":$scaleStages,
     "int64_t":$operandStages,
     "bool":$swapAb,
+    "bool":$f16Window,
     "::mx::mxgpu::Workspace":$workspace,
     "int64_t":$splitK,
+    "bool":$clusterSplit,
+    "int64_t":$ctasPerSm,
     "::mx::mxgpu::TileLoop":$tileLoop,
     "::mx::mxgpu::RasterAttr":$raster,
     "::mx::mxgpu::Epilogue":$epilogue,
@@ -108,6 +114,8 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     int64_t getTileK() const { return getTile()[2]; }
     /// CTAs that share a tile.
     int64_t getCtas() const { return getCtaPair() ? 2 : 1; }
+    /// CTAs of a cluster that share the reduction of a tile.
+    int64_t getParts() const { return getClusterSplit() ? getSplitK() : 1; }
     /// All fields, to change some of them and build another schedule.
     ::mx::mxgpu::ScheduleFields getFields() const;
   }];

@@ -73,6 +73,57 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
   let hasFolder = 1;
 }
 
+def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
+    MXGPU_NamesResult, AllTypesMatch<["sums", "result"]>,
+    MemoryEffects<[MemRead<MXGPU_SharedMemory>, MemWrite<MXGPU_SharedMemory>]>]> {
+  let summary = "add what the CTAs of a cluster have";
+  let description = [{
+    In a kernel with `parts(n)` each CTA of a cluster has a part of the sums of a
+    work tile. The result is their sum in the CTA with rank 0, whose register v
+    of thread t is that of all parts, added in the order of their ranks; in the
+    others it is the CTA's own part. Each CTA puts its part into its shared
+    memory, and the first reads it there (PTX ISA, distributed shared memory).
+    All threads of the role take part in all CTAs of the cluster, and no other
+    threads of the kernel wait for the cluster. `mxgpu.end_parts` follows, when
+    the first CTA has done what others need not wait for.
+
+    `thread` is the thread's number within its role. `mxgpu-allocate` sets the
+    `offset` of the parts in shared memory.
+
+    Example:
+
+    ```mlir
+    %all = mxgpu.add_parts %sums thread(%thread) : !sums
+    scf.if %is_first {
+      // stores %all
+    }
+    mxgpu.end_parts
+    ```
+  }];
+  let arguments = (ins MXGPU_FragmentType:$sums, Index:$thread,
+                       OptionalAttr<I64Attr>:$offset);
+  let results = (outs MXGPU_FragmentType:$result);
+  let assemblyFormat = [{
+    $sums `thread` `(` $thread `)` (`offset` `(` $offset^ `)`)? attr-dict
+    `:` type($sums)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Of a part in shared memory.
+    int64_t getPartBytes();
+  }];
+}
+
+def MXGPU_EndPartsOp : MXGPU_Op<"end_parts"> {
+  let summary = "wait until the parts of a cluster have been read";
+  let description = [{
+    After it the CTAs may end, or write the next parts. All threads of the role
+    of `mxgpu.add_parts` wait, in all CTAs of the cluster.
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
   let summary = "some rows of a fragment";
   let description = [{

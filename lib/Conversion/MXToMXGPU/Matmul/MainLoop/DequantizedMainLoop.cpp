@@ -45,9 +45,8 @@ Value DequantizedMainLoop::dequantizeBlock(LoadedTile tile, int64_t block) {
         body, tile.scales, ArrayRef<int64_t>{block * rows, 0},
         ArrayRef<int64_t>{rows, scales.getDimSize(1)}, ArrayRef<int64_t>{1, 1});
   }
-  return RelabelFragmentOp::create(
-      body, FragmentType::get(body.getBF16Type(), ofBlock.getAOperand()),
-      dequantize(tile, ofBlock.getAOrder()));
+  return relabel(dequantize(tile, ofBlock.getAOrder(), window.a),
+                 ofBlock.getAOperand());
 }
 
 Value DequantizedMainLoop::start(MmaAttrInterface mma, Value a, Value b,

@@ -9,6 +9,8 @@
 //   DenseWork      one matrix
 //   SplitWork      one matrix; several units share a tile, each has a part of
 //                  the reduction
+//   ClusterWork    one matrix; so do the CTAs of a cluster, which add up what
+//                  they have
 //   RowsWork       groups of rows, each with a matrix b of its own
 //   MaskedWork     groups that have the first rows of matrices
 //   ReductionWork  groups of the reduction, each with a result of its own
@@ -84,7 +86,7 @@ public:
     return {unit.getStart(), unit.getEnd()};
   }
   /// Whether it has nothing to multiply.
-  mlir::Value isEmpty(ForEachWorkTileOp unit);
+  virtual mlir::Value isEmpty(ForEachWorkTileOp unit);
   /// What all parts of the reduction are a multiple of, or kDynamic.
   virtual int64_t getReductionMultiple() {
     return llvm::cast<mlir::MemRefType>(matrices.a.getType()).getDimSize(1);

@@ -1,0 +1,53 @@
+// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
+
+// With cluster_split the CTAs of a cluster have parts of the reduction of a tile.
+// The first adds them up and stores the result: no memory for parts, and no
+// second kernel. With ctas = n an SM has n CTAs, each with a part of its memory.
+
+// CHECK-LABEL: func.func @parts(
+// CHECK-NOT:     memref.alloc
+// CHECK:         %[[SMS:.*]] = mxgpu.sm_count
+// CHECK-NEXT:    %[[CTAS:.*]] = arith.muli %[[SMS]], %c2{{.*}} : index
+// CHECK-NEXT:    %[[RUNNING:.*]] = arith.divui %[[CTAS]], %c4{{.*}} : index
+// CHECK-NEXT:    %[[CLUSTERS:.*]] = arith.minui %[[RUNNING]], %c2{{.*}} : index
+// CHECK-NEXT:    %[[GRID:.*]] = arith.muli %[[CLUSTERS]], %c4{{.*}} : index
+// CHECK-NEXT:    mxgpu.launch @kernels::@parts_matmul grid(%[[GRID]])
+// CHECK-NOT:     mxgpu.launch
+// CHECK:       mxgpu.kernel @parts_matmul({{.*}} parts(4) min_ctas(2)
+// CHECK:         mxgpu.tile_scheduler static raster = linear tile [16, 64] split(4 step 64)
+// CHECK:         mxgpu.role @multiply warps(4) {
+// CHECK:           %[[PART:.*]] = mxgpu.for_each_k
+// CHECK:           %[[THREAD:.*]] = mxgpu.thread_id
+// CHECK-NEXT:      %[[ADDED:.*]] = mxgpu.add_parts %[[PART]] thread(%[[THREAD]])
+// CHECK-NEXT:      %[[RANK:.*]] = mxgpu.cta_rank
+// CHECK-NEXT:      %[[FIRST:.*]] = arith.cmpi eq, %[[RANK]], %c0{{.*}} : index
+// CHECK-NEXT:      scf.if %[[FIRST]] {
+// CHECK-NEXT:        mxgpu.relabel_fragment %[[ADDED]]
+// CHECK:             mxgpu.store_fragment
+// CHECK:           mxgpu.end_parts
+!x = memref<16x512xbf16>
+!w = memref<128x512xf4E2M1FN>
+!ws = memref<1x4x32x4x4xf8E8M0FNU>
+!y = memref<16x128xbf16>
+#schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, swap_ab, split_k = 4, cluster_split, ctas = 2>
+func.func @parts(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
+// Threads of their own may dequantize B, and A too.
+// CHECK-LABEL: mxgpu.kernel @dequantized_matmul({{.*}} parts(2)
+// CHECK:         mxgpu.tile_scheduler static {{.*}} split(2 step 64)
+// CHECK:         mxgpu.add_parts
+// CHECK:         mxgpu.role @dequantize
+// CHECK-NOT:     mxgpu.kernel
+!a = memref<128x512xf8E4M3FN>
+!s = memref<1x4x32x4x4xf8E8M0FNU>
+!y = memref<128x128xbf16>
+#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, split_k = 2, cluster_split>
+func.func @dequantized(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
+  mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
