@@ -1,25 +1,40 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The products that are timed, as programs.
+"""What is timed, as programs.
 
-usage: cases.py MX_COMPILE DIRECTORY [CASE...]"""
+usage: cases.py MX_COMPILE DIRECTORY [CASE...]
+
+A case has one program for each *way*: a schedule that is given, or none, which
+leaves the choice to mx-select-schedule."""
 
 import dataclasses
 import pathlib
+import re
 import subprocess
 import sys
 
 CHIP = "sm_90a"
+LAYER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "moe_layer.mlir"
+# Products whose time is that of reading the weights.
+FEW_ROWS = 1024
+# By way: what the operation's schedule says. "mx" is what mx chooses; fused
+# products dequantize in the kernel, whatever it chooses: to f16 where scales
+# allow it, or always to bf16.
+CHOSEN = {"mx": ""}
+TILE = "tile = [256, 128, 64], operand_stages = 4, staging = 1, raster = group_m(8), epilogue = tma_store"
+FUSED = CHOSEN | {"mx, fused": f"{TILE}, f16_window", "mx, fused, bf16": TILE}
+
 PROGRAM = """
-!a = tensor<{m}x{k}x{a}>
-!w = tensor<{n}x{k}x{b}>
-!b = tensor<{n}x{k}x{b}{layout}>
-!as = tensor<{m}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
-!bs = tensor<{n}x{blocks}x{s}, #mx.scale_layout<sf_128x4>>
-!out = tensor<{m}x{n}xbf16>
-func.func @main(%a: !a, {as_argument}%b: !b, %bs: !bs) -> !out {{
+!a = tensor<{a_shape}x{a}{a_layout}>
+!as = tensor<{as_shape}x{s}, #mx.scale_layout<sf_128x4{as_layout}>>
+!w = tensor<{b_shape}x{b}{b_layout}>
+!b = tensor<{b_shape}x{b}{packed_layout}{b_layout}>
+!bs = tensor<{bs_shape}x{s}, #mx.scale_layout<sf_128x4{bs_layout}>>
+!o = tensor<{groups}xi32>
+!out = tensor<{out_shape}xbf16>
+func.func @main({arguments}) -> !out {{
   %init = tensor.empty() : !out
-  %y = mx.matmul ins(%a, {as_}%b, %bs : !a, {as_type}!b, !bs) outs(%init : !out)
+  %y = {op} ins({ins} : {ins_types}){offsets} outs(%init : !out)
       {block}{schedule} -> !out
   return %y : !out
 }}
@@ -31,12 +46,17 @@ func.func @pack(%w: !w) -> !b {
   return %p : !b
 }
 """
-# Products whose time is that of reading the weights.
-FEW_ROWS = 1024
+
+
+def by(*extents):
+    return "x".join(str(extent) for extent in extents)
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
+    """M x K by N x K. With groups: of rows, each with its own B, or of the
+    reduction ("gradient"), which then has M x K values in all and N x K results
+    for each group, as the gradient of weights has."""
     name: str
     m: int
     n: int
@@ -44,38 +64,114 @@ class Case:
     a: str = "f8E4M3FN"
     b: str = "f8E4M3FN"
     scale: str = "f8E8M0FNU"
-    schedule: str = ""
     packed: bool = False
+    groups: int = 0
+    gradient: bool = False
+    # "wide": scales over 40 binades. "grid": bf16 operands with values of MXFP8.
+    values: str = ""
+    ways: tuple = tuple(CHOSEN.items())
+    # "normal", "fp8", "triton": contestants beside cuBLAS on the same values.
+    peers: tuple = ()
 
     @property
     def block(self):
         return 16 if self.scale == "f8E4M3FN" else 32
 
     @property
-    def has_scales_of_a(self):
-        return self.a != "bf16"
+    def few_rows(self):
+        return self.m <= FEW_ROWS
 
     @property
     def flops(self):
         return 2 * self.m * self.n * self.k
 
-    def text(self):
-        schedule = f"{{mxgpu.schedule = #mxgpu.schedule<{self.schedule}>}}" if self.schedule else ""
-        text = PROGRAM + PACK.replace("{", "{{").replace("}", "}}") if self.packed else PROGRAM
-        return text.format(layout=", #mx.weight_layout<fragment_64x64>" if self.packed else "",
-                              m=self.m, n=self.n, k=self.k, a=self.a, b=self.b, s=self.scale,
-                              blocks=self.k // self.block, schedule=schedule,
-                              as_argument="%as: !as, " if self.has_scales_of_a else "",
-                              as_="%as, " if self.has_scales_of_a else "",
-                              as_type="!as, " if self.has_scales_of_a else "",
-                              block="block_size = 16 " if self.block == 16 else "")
+    @property
+    def capacity(self):
+        """Of a ragged reduction, whatever the groups are."""
+        return -(-(self.m + 127 * self.groups) // 128) * 128
+
+    def program(self, way):
+        ways = [name for name, _ in self.ways]
+        return self.name + (f"@{ways.index(way)}" if ways.index(way) else "")
+
+    def _shapes(self):
+        if self.gradient:
+            ragged = f", #mx.ragged<groups = {self.groups}, align = 128>"
+            scales = f", ragged = reduction, groups = {self.groups}"
+            blocks = self.capacity // self.block
+            return dict(a_shape=by(self.n, self.capacity), as_shape=by(self.n, blocks),
+                        b_shape=by(self.k, self.capacity), bs_shape=by(self.k, blocks),
+                        a_layout=ragged, b_layout=ragged, as_layout=scales, bs_layout=scales,
+                        out_shape=by(self.groups, self.n, self.k))
+        blocks = self.k // self.block
+        batch = (self.groups,) if self.groups else ()
+        rows = f", ragged = rows, groups = {self.groups}" if self.groups else ""
+        return dict(a_shape=by(self.m, self.k), as_shape=by(self.m, blocks),
+                    b_shape=by(*batch, self.n, self.k), bs_shape=by(*batch, self.n, blocks),
+                    a_layout="", b_layout="", as_layout=rows, bs_layout="",
+                    out_shape=by(self.m, self.n))
+
+    def text(self, way="mx"):
+        body = dict(self.ways)[way]
+        schedule = f"{{mxgpu.schedule = #mxgpu.schedule<{body}>}}" if body else ""
+        names = [name for name, element in (("a", self.a), ("as", self.a), ("b", self.b),
+                                            ("bs", self.b)) if name[1:] != "s" or element != "bf16"]
+        offsets = ["o"] if self.groups else []
+        op = "mx.matmul"
+        if self.groups:
+            op = f"mx.grouped_matmul ragged = {'reduction' if self.gradient else 'rows'}"
+        text = PROGRAM + (PACK.replace("{", "{{").replace("}", "}}") if self.packed else "")
+        return text.format(
+            packed_layout=", #mx.weight_layout<fragment_64x64>" if self.packed else "", a=self.a,
+            b=self.b, s=self.scale, groups=self.groups, op=op, schedule=schedule,
+            arguments=", ".join(f"%{name}: !{name}" for name in names + offsets),
+            ins=", ".join(f"%{name}" for name in names),
+            ins_types=", ".join(f"!{name}" for name in names),
+            offsets=" offsets(%o : !o)" if self.groups else "",
+            block="block_size = 16 " if self.block == 16 else "", **self._shapes())
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    """examples/moe_layer.mlir in another size: tokens, each with `top` experts."""
+    name: str
+    experts: int
+    top: int
+    tokens: int = 16384
+    hidden: int = 7168
+    inner: int = 2048
+    ways: tuple = tuple(CHOSEN.items())
+
+    @property
+    def flops(self):
+        """Of three products forward and their gradients."""
+        return 2 * 3 * 3 * self.tokens * self.top * self.hidden * self.inner
+
+    def program(self, way):
+        return self.name
+
+    def text(self, way="mx"):
+        """The example has H = 384, I = 256 and 8 experts."""
+        sizes = {"384": self.hidden, "256": self.inner, "512": 2 * self.inner}
+        blocks = {"12": self.hidden // 32, "8": self.inner // 32, "16": 2 * self.inner // 32}
+        text = LAYER.read_text()
+        # Extents of types: (G x) rows x columns or blocks; then slices.
+        text = re.sub(r"(groups = )8\b", rf"\g<1>{self.experts}", text)
+        text = re.sub(r"(tensor<)8x", rf"\g<1>{self.experts}x", text)
+        text = re.sub(r"x(12|8|16)xf8E8M0FNU", lambda m: f"x{blocks[m[1]]}xf8E8M0FNU", text)
+        text = re.sub(r"(?<=[<x])(384|256|512)(?=x)", lambda m: str(sizes[m[1]]), text)
+        text = re.sub(r"(\[0, |\[%p, )256\]", rf"\g<1>{self.inner}]", text)
+        return text.replace("constant 1143 ", f"constant {127 * self.experts + 127} ")
 
 
 FP4 = dict(a="f4E2M1FN", b="f4E2M1FN")
+PEERS = ("normal", "fp8", "triton")
 CASES = [
-    Case("mxfp8-4096", 4096, 4096, 4096),
-    Case("mxfp8-8192", 8192, 8192, 8192),
-    Case("mxfp8-16384x4096x7168", 16384, 4096, 7168),
+    Case("mxfp8-4096", 4096, 4096, 4096, peers=("normal", "fp8"), ways=tuple(FUSED.items())),
+    Case("mxfp8-8192", 8192, 8192, 8192, peers=PEERS, ways=tuple(FUSED.items())),
+    Case("mxfp8-16384x4096x7168", 16384, 4096, 7168, peers=PEERS, ways=tuple(FUSED.items())),
+    Case("mxfp8-wide-8192", 8192, 8192, 8192, values="wide", ways=tuple(FUSED.items())),
+    Case("grid-8192", 8192, 8192, 8192, a="bf16", b="bf16", values="grid"),
     Case("mxfp8-e5m2-8192", 8192, 8192, 8192, a="f8E5M2"),
     Case("mxfp4-8192", 8192, 8192, 8192, **FP4),
     Case("nvfp4-8192", 8192, 8192, 8192, scale="f8E4M3FN", **FP4),
@@ -83,28 +179,47 @@ CASES = [
     Case("mxfp8xmxfp4-8192", 8192, 8192, 8192, b="f4E2M1FN"),
     Case("bf16xmxfp8-8192", 8192, 8192, 8192, a="bf16"),
     Case("bf16xmxfp4-8192", 8192, 8192, 8192, a="bf16", b="f4E2M1FN"),
+    Case("bf16xmxfp4-4096x4096x7168", 4096, 4096, 7168, a="bf16", b="f4E2M1FN"),
+    Case("grouped-mxfp8-131072", 131072, 2048, 7168, groups=8, peers=("normal",)),
+    Case("gradient-mxfp8-131072", 131072, 2048, 7168, groups=8, gradient=True, peers=("normal",)),
+    *(Case(f"grouped-mxfp8{'-packed' * packed}-1024", 1024, 2048, 7168, groups=32, packed=packed)
+      for packed in (False, True)),
+    *(Case(f"grouped-bf16xmxfp4{'-packed' * packed}-1024", 1024, 2048, 7168, a="bf16",
+           b="f4E2M1FN", groups=32, packed=packed) for packed in (False, True)),
+    *(Case(f"bf16xmxfp4{'-packed' * packed}-{m}x{n}x7168", m, n, 7168, a="bf16", b="f4E2M1FN",
+           packed=packed)
+      for m, n in ((16, 4096), (64, 4096), (256, 4096), (16, 32768)) for packed in (False, True)),
     *(Case(f"bf16x{name}{'-packed' * packed}-{m}x8192x8192", m, 8192, 8192, a="bf16", b=b,
            scale=scale, packed=packed)
       for name, b, scale in (("mxfp4", "f4E2M1FN", "f8E8M0FNU"), ("nvfp4", "f4E2M1FN", "f8E4M3FN"),
                              ("mxfp8", "f8E4M3FN", "f8E8M0FNU"))
       for m in (1, 16, 64, 256) for packed in (False, True)),
+    Layer("layer-top2of8", 8, 2),
+    Layer("layer-top8of64", 64, 8),
 ]
 
 
+def compile_way(mx_compile, case, way, directory):
+    """Whether the compiler took it."""
+    name = case.program(way)
+    source = directory / f"{name}.mlir"
+    source.write_text(case.text(way))
+    command = [mx_compile, source, f"--chip={CHIP}", "-o", directory / name]
+    return subprocess.run(command).returncode == 0
+
+
 def compile_case(mx_compile, case, directory):
-    target = directory / case.name
-    source = directory / f"{case.name}.mlir"
-    source.write_text(case.text())
-    subprocess.run([mx_compile, source, f"--chip={CHIP}", "-o", target], check=True)
+    return all([compile_way(mx_compile, case, way, directory) for way, _ in case.ways])
 
 
 def main():
     mx_compile, directory = sys.argv[1], pathlib.Path(sys.argv[2])
     directory.mkdir(parents=True, exist_ok=True)
-    wanted = sys.argv[3:]
-    for case in CASES:
-        if not wanted or case.name in wanted:
-            compile_case(mx_compile, case, directory)
+    wanted = sys.argv[3:] or [case.name for case in CASES]
+    refused = [case.name for case in CASES
+               if case.name in wanted and not compile_case(mx_compile, case, directory)]
+    if refused:
+        sys.exit(f"not compiled: {', '.join(refused)}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 import formats
 import torch
 
+SMALL = (0, 1, -1, 2, -2)  # of exact(): every format has these
+
 
 def decode_table(name):
     """The value of each code, as float32."""
@@ -29,6 +31,12 @@ def random_codes(name, rows, k):
     return codes
 
 
+def small_codes(name, rows, k):
+    table = decode_table(name).tolist()
+    codes = torch.tensor([table.index(value) for value in SMALL], dtype=torch.uint8, device="cuda")
+    return codes[torch.randint(0, len(SMALL), (rows, k), device="cuda")]
+
+
 def pack(codes, name):
     """As memory holds them: two of 4 bits in a byte, the first in its low half."""
     if name != "f4E2M1FN":
@@ -36,10 +44,15 @@ def pack(codes, name):
     return codes[:, 0::2] | codes[:, 1::2] << 4
 
 
-def random_scales(scale, rows, blocks):
+def random_scales(scale, rows, blocks, kind):
     """Bytes, and what they stand for."""
+    one = 127 if scale == "f8E8M0FNU" else 0x38  # 8 more doubles that of E4M3
+    if kind == "exact":
+        more = torch.randint(0, 2, (rows, blocks), dtype=torch.uint8, device="cuda")
+        return one + more * (1 if one == 127 else 8), torch.exp2(more.float())
     if scale == "f8E8M0FNU":
-        codes = torch.randint(121, 128, (rows, blocks), dtype=torch.uint8, device="cuda")
+        first, last = (107, 147) if kind == "wide" else (121, 127)
+        codes = torch.randint(first, last + 1, (rows, blocks), dtype=torch.uint8, device="cuda")
         return codes, torch.exp2(codes.float() - 127)
     codes = torch.randint(0x28, 0x48, (rows, blocks), dtype=torch.uint8, device="cuda")
     return codes, decode_table("f8E4M3FN")[codes.long()]
@@ -55,19 +68,49 @@ def tile(scales):
     return tiles.permute(0, 3, 2, 1, 4).contiguous()
 
 
+def tile_groups(scales, ends):
+    """Groups of rows: each starts with a tile of its own (docs/Spec.md)."""
+    rows, blocks = scales.shape
+    tiles = torch.zeros(rows // 128 + len(ends), -(-blocks // 4), 32, 4, 4, dtype=torch.uint8,
+                        device="cuda")
+    for group, (begin, end) in enumerate(zip([0, *ends], ends)):
+        part = tile(scales[begin:end])
+        first = begin // 128 + group
+        tiles[first:first + len(part)] = part
+    return tiles
+
+
+def segments(ends):
+    """Where the groups of a ragged reduction begin."""
+    starts = [0]
+    for begin, end in zip([0, *ends], ends):
+        starts.append(starts[-1] + -(-(end - begin) // 128) * 128)
+    return starts
+
+
 class Operand:
     """Elements and scales as arguments, and the numbers as bf16, which is exact
-    for these scales. Numbers of bf16 have no scales."""
+    for these scales. Numbers of bf16 have no scales.
 
-    def __init__(self, element, scale, rows, k):
-        if element == "bf16":
-            self.values = self.elements = torch.randn(rows, k, dtype=torch.bfloat16, device="cuda")
+    kind: "" for what quantizers give; "wide": scales over 40 binades; "grid":
+    bf16 numbers that MXFP8 has; "exact": so small integers that all sums are
+    exact in f32, in any order. ends: rows are groups. valid: all other columns
+    are zeros, which belong to no group."""
+
+    def __init__(self, element, scale, rows, k, kind="", ends=None, valid=None):
+        if element == "bf16" and kind != "grid":
+            self.values = self.elements = (
+                torch.randint(-2, 3, (rows, k), device="cuda").bfloat16() if kind == "exact" else
+                torch.randn(rows, k, dtype=torch.bfloat16, device="cuda"))
             self.scales = None
             return
+        of_grid = element == "bf16"
+        element = "f8E4M3FN" if of_grid else element
         block = 16 if scale == "f8E4M3FN" else 32
-        codes = random_codes(element, rows, k)
-        scales, factors = random_scales(scale, rows, k // block)
-        self.elements, self.scales = pack(codes, element), tile(scales)
+        codes = (small_codes if kind == "exact" else random_codes)(element, rows, k)
+        scales, factors = random_scales(scale, rows, k // block, kind)
+        if valid is not None:
+            codes *= valid.to(torch.uint8)
         table = decode_table(element)
         self.values = torch.empty(rows, k, dtype=torch.bfloat16, device="cuda")
         for begin in range(0, rows, 1024):
@@ -75,3 +118,8 @@ class Operand:
             part *= factors[begin:begin + 1024].repeat_interleave(block, 1)
             self.values[begin:begin + 1024] = part  # exact
             assert torch.equal(self.values[begin:begin + 1024].float(), part)
+        if of_grid:
+            self.elements, self.scales = self.values, None
+            return
+        self.elements = pack(codes, element)
+        self.scales = tile_groups(scales, ends) if ends else tile(scales)

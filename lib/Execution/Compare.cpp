@@ -434,7 +434,8 @@ llvm::Error addOperandRounding(const ComparedOp &stage,
                                bool isTruncated, NpyArray &magnitude) {
   auto matmul = cast<MatmulOpInterface>(stage.op);
   unsigned firstOfB = matmul.getAScales() ? 2 : 1;
-  for (auto [first, count] : {std::pair(0u, firstOfB), {firstOfB, 2u}}) {
+  unsigned countOfB = matmul.getBScales() ? 2 : 1;
+  for (auto [first, count] : {std::pair(0u, firstOfB), {firstOfB, countOfB}}) {
     bool isDequantized = count == 2;
     Type scaleType =
         isDequantized

@@ -60,7 +60,8 @@ public:
           if (matmul.getAScales())
             scalesOf(matmul.getA(), matmul.getAScales(), matmul.getBlockSize());
           packedBOf(matmul);
-          scalesOf(matmul.getB(), matmul.getBScales(), matmul.getBlockSize());
+          if (matmul.getBScales())
+            scalesOf(matmul.getB(), matmul.getBScales(), matmul.getBlockSize());
           if (matmul->getNumResults() > 1)
             scalesOf(
                 matmul->getResult(0), matmul->getResult(1),

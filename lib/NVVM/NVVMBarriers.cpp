@@ -76,9 +76,11 @@ Value NVVMBuilder::inCta(Value pointer, int64_t rank) {
       *this, LLVM::LLVMPointerType::get(getContext(), 7), pointer, i32(rank));
 }
 
-void NVVMBuilder::arriveAt(Value barrier, int64_t rank) {
+void NVVMBuilder::arriveAt(Value barrier, int64_t rank, bool isOrdered) {
   NVVM::MBarrierArriveOp::create(*this, /*res=*/Type(), inCta(barrier, rank),
-                                 /*count=*/Value(), NVVM::MemScopeKind::CLUSTER,
+                                 /*count=*/Value(),
+                                 isOrdered ? NVVM::MemScopeKind::CLUSTER
+                                           : NVVM::MemScopeKind::CTA,
                                  /*relaxed=*/false);
 }
 

@@ -42,6 +42,16 @@ void NVVMBuilder::loadTensor(Value dest, Value map, ArrayRef<Value> coords,
       /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
 }
 
+void NVVMBuilder::loadTensorToBoth(Value dest, Value map,
+                                   ArrayRef<Value> coords, Value barrier,
+                                   Value policy) {
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      *this, inCluster(dest), map, coords, barrier,
+      /*im2colOffsets=*/ValueRange(), maskOf(/*both=*/true), policy,
+      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false,
+      /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+}
+
 void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
                                    ArrayRef<Value> coords, Value barrier,
                                    Value policy, bool multicast) {

@@ -89,6 +89,8 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   buildMXFusionPipeline(pm, options);
   pm.addPass(createMXVerifyTensors({/*onDevice=*/true, hostReads}));
   pm.addPass(mxgpu::createSelectSchedulePass({options.chip, options.explain}));
+  pm.addPass(createMXMaterializeLayouts());
+  pm.addPass(mxgpu::createDequantizeOperandsPass({options.chip}));
   addBufferization(pm);
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());

@@ -56,6 +56,8 @@ constexpr ProductWayInfo kWays[] = {
      kDequantizedTileK, kWgmmaM},
     {ProductWay::Converted, MmaFamily::Tcgen05, "kind::f16", false, 16,
      kDequantizedTileK, kTmemLanes},
+    {ProductWay::Numbers, MmaFamily::Wgmma, "wgmma.mma_async", false, 16,
+     kDequantizedTileK, kWgmmaM},
 };
 
 /// The row of `type` among those that `isOf` takes.
@@ -140,4 +142,14 @@ std::optional<ProductForm> mx::target::lookupProduct(MmaFamily family,
       std::max({isDirect ? product.getK() : blockSize, product.a->rowMultiple,
                 product.b->rowMultiple});
   return product;
+}
+
+std::optional<ProductForm> mx::target::lookupNumbers(MmaFamily family,
+                                                     MmaType a, MmaType b) {
+  if (family != MmaFamily::Wgmma || a != MmaType::BF16 || b != MmaType::BF16)
+    return std::nullopt;
+  const OperandForm &form = getDequantizedForm(MmaType::BF16);
+  return ProductForm{
+      ProductWay::Numbers, MmaKind::F16,       &form,           &form,
+      /*blockSize=*/32,    ScaleFormat::UE8M0, form.rowMultiple};
 }

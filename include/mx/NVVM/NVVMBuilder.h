@@ -115,10 +115,11 @@ public:
   void arrive(mlir::Value barrier, int64_t count = 1);
   void arriveExpectBytes(mlir::Value barrier, int64_t bytes);
   /// The same at a barrier of any CTA of the cluster, and at the place of this
-  /// CTA's `barrier` in the CTA of the given rank.
+  /// CTA's `barrier` in the CTA of the given rank, there also without order for
+  /// the memory of other CTAs.
   void arriveInCluster(mlir::Value barrier, int64_t count = 1);
   void arriveExpectBytesInCluster(mlir::Value barrier, int64_t bytes);
-  void arriveAt(mlir::Value barrier, int64_t rank);
+  void arriveAt(mlir::Value barrier, int64_t rank, bool isOrdered = true);
   /// Spins until the phase of the given parity has completed. With `cluster`,
   /// what threads of the cluster did before they arrived is visible.
   void wait(mlir::Value barrier, mlir::Value parity, bool cluster = false);
@@ -142,6 +143,11 @@ public:
   void loadTensor(mlir::Value dest, mlir::Value map,
                   llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
                   mlir::Value policy = {});
+  /// Both CTAs of a cluster of two receive the bytes, which count at the
+  /// barrier of each.
+  void loadTensorToBoth(mlir::Value dest, mlir::Value map,
+                        llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
+                        mlir::Value policy);
   /// For a CTA pair: the bytes count at `barrier`, the leader's. With
   /// `multicast` both CTAs receive them.
   void loadTensorOfPair(mlir::Value dest, mlir::Value map,

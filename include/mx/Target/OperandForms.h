@@ -49,11 +49,12 @@ const OperandForm &getOperandForm(MmaKind kind, MmaType type);
 /// loaded as bytes of two.
 const OperandForm &getDequantizedForm(MmaType type);
 
-/// The ways to multiply operands with scales.
+/// The ways to multiply operands, with scales or as they are.
 enum class ProductWay : uint8_t {
   BlockScaled, ///< the instruction takes elements and scales as they are
   Dequantized, ///< threads make bf16 of them for wgmma
   Converted,   ///< threads make bf16 of B for tcgen05.mma, A is bf16
+  Numbers,     ///< both are bf16, and wgmma takes them as they are
 };
 
 /// Elements of the reduction that a tile has where operands are dequantized: a
@@ -78,7 +79,7 @@ struct ProductWayInfo {
 const ProductWayInfo &getInfo(ProductWay way);
 
 /// A product of two operand types with scales. Where operands are dequantized,
-/// `a` may be bf16 without.
+/// `a` may be bf16 without; where both are, blocks and scales say nothing.
 struct ProductForm {
   ProductWay way;
   MmaKind kind;
@@ -102,6 +103,10 @@ struct ProductForm {
 std::optional<ProductForm> lookupProduct(MmaFamily family, MmaType a, MmaType b,
                                          unsigned blockSize,
                                          ScaleFormat format);
+
+/// The product of two operands of bf16 without scales, or none.
+std::optional<ProductForm> lookupNumbers(MmaFamily family, MmaType a,
+                                         MmaType b);
 
 } // namespace mx::target
 

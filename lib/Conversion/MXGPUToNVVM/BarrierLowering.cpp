@@ -10,6 +10,7 @@
 
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
@@ -210,10 +211,28 @@ struct StageBarriersLowering final : OpConversionPattern<StageBarriersOp> {
     auto ring = op.getRing().getDefiningOp<RingOp>();
     int64_t full = *ring.getBarriers();
     int64_t empty = full + mx::target::kMBarrierBytes;
+    if (hasBarriersBehind(ring.getType())) {
+      Value place = getBehind(builder, ring, adaptor.getStage());
+      rewriter.replaceOp(
+          op, {builder.offset(place, full), builder.offset(place, empty)});
+      return success();
+    }
     rewriter.replaceOp(op,
                        {getInStage(builder, ring, full, adaptor.getStage()),
                         getInStage(builder, ring, empty, adaptor.getStage())});
     return success();
+  }
+
+private:
+  /// Where shared memory starts, and as many steps from one stage's barriers to
+  /// the next's as the stage is behind the first.
+  static Value getBehind(NVVMBuilder &builder, RingOp ring, Value stage) {
+    Value first = builder.shared(ring.getOffsets()->front());
+    Value distance = arith::SubIOp::create(
+        builder, builder.sharedAddress(stage), builder.sharedAddress(first));
+    Value steps = arith::ShRUIOp::create(
+        builder, distance, builder.i32(getBarrierShift(*ring.getStride())));
+    return builder.shared(steps);
   }
 };
 
@@ -273,7 +292,8 @@ struct ArriveBothLowering final : OpConversionPattern<ArriveBothOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     for (int64_t rank : {0, 1})
-      builder.arriveAt(atUse(builder, adaptor.getBarrier()), rank);
+      builder.arriveAt(atUse(builder, adaptor.getBarrier()), rank,
+                       /*isOrdered=*/!op.getOfAsync());
     rewriter.eraseOp(op);
     return success();
   }

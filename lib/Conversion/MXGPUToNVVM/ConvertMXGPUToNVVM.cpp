@@ -131,6 +131,7 @@ struct ConvertMXGPUToNVVMPass final
     populateQuantizePatterns(patterns, converter);
     populateDequantizePatterns(patterns, converter);
     populateDequantizeFragmentPatterns(patterns, converter);
+    populateWindowPatterns(patterns, converter);
     populateReducePatterns(patterns, converter);
     populateScalePatterns(patterns, converter);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Target/TargetInfo.h"
 #include "mx/Target/TensorMap.h"
 
@@ -93,8 +94,11 @@ static void initBarriers(NVVMBuilder &builder, ArrayRef<InitBarriersOp> inits,
     if (std::optional<int64_t> other = init.getOtherEmpty())
       empty = arith::SelectOp::create(builder, builder.isLeader(), empty,
                                       builder.i32(*other));
+    int64_t step = *ring.getStride();
+    if (hasBarriersBehind(ring.getType()))
+      step >>= getBarrierShift(step);
     for (int64_t i = 0; i < ring.getType().getStages(); ++i) {
-      int64_t full = *ring.getBarriers() + i * *ring.getStride();
+      int64_t full = *ring.getBarriers() + i * step;
       builder.initBarrier(builder.shared(full), builder.i32(init.getFull()));
       builder.initBarrier(builder.shared(full + mx::target::kMBarrierBytes),
                           empty);

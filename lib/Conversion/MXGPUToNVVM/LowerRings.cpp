@@ -80,9 +80,9 @@ Value mx::mxgpu::getTensorMemory(KernelOp kernel) {
 namespace {
 
 /// Arrivals that fill a stage: those of the threads that fill it, or one that
-/// announces bytes, of each CTA of a pair.
+/// announces bytes, of each CTA of a pair whose leader hears of them.
 int64_t getFillingArrivals(RingType type) {
-  int64_t ctas = type.isPair() ? 2 : 1;
+  int64_t ctas = type.isPair() && !type.isFilledByBoth() ? 2 : 1;
   if (type.getProducer() == AsyncKind::Threads)
     return ctas * getArrivals(type, type.getProducerThreads());
   return type.getProducer() == AsyncKind::Tma ? ctas : 1;

@@ -130,7 +130,7 @@ private:
       auto barriers = StageBarriersOp::create(builder, ring, awaited);
       WaitOp::create(builder,
                      isProducer ? barriers.getEmpty() : barriers.getFull(),
-                     parity, type.isPair());
+                     parity, type.isPair() && !type.isFilledByBoth());
     };
     // Only the leader fills stages of both CTAs, when both have emptied them.
     if (type.isPair() && isProducer && type.getProducer() == AsyncKind::Clc)
@@ -140,10 +140,12 @@ private:
   }
 
   /// The barrier whose phase completes when bulk copies or threads have filled
-  /// the stage: of a pair, the leader's.
+  /// the stage: of a pair that multiplies together, the leader's.
   Value getFilledBarrier(StageBarriersOp barriers) {
     Value full = barriers.getFull();
-    return type.isPair() ? LeaderBarrierOp::create(builder, full) : full;
+    if (!type.isPair() || type.isFilledByBoth())
+      return full;
+    return LeaderBarrierOp::create(builder, full);
   }
 
   SmallVector<Value> lowerTake(Operation *take, ValueRange at) {
@@ -289,7 +291,7 @@ private:
     auto ifOp = scf::IfOp::create(builder, empty, /*withElse=*/true);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     if (pair)
-      ArriveBothOp::create(builder, barrier);
+      ArriveBothOp::create(builder, barrier, /*of_async=*/false);
     else
       arrive(barrier);
     builder.setInsertionPointToStart(ifOp.elseBlock());
@@ -320,9 +322,22 @@ private:
       builder.fenceBeforeSync();
     else if (type.getProducer() == AsyncKind::Clc && isRead)
       builder.fenceAsyncShared();
+    if (type.isFilledByBoth())
+      return arriveAtBoth(empty);
     if (type.isPair())
       empty = LeaderBarrierOp::create(builder, empty);
     arriveByRole(empty);
+  }
+
+  /// Of each warp one lane arrives in both CTAs, whose loads write what its
+  /// instructions have read.
+  void arriveAtBoth(Value barrier) {
+    builder.syncWarp();
+    auto ifOp =
+        scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    ArriveBothOp::create(builder, barrier, /*of_async=*/true);
   }
 
   /// The role arrives, by as many threads as getArrivals says.

@@ -178,6 +178,8 @@ void populateDequantizePatterns(mlir::RewritePatternSet &patterns,
 /// Fragments of elements and their scales as fragments of bf16.
 void populateDequantizeFragmentPatterns(mlir::RewritePatternSet &patterns,
                                         const mlir::TypeConverter &converter);
+void populateWindowPatterns(mlir::RewritePatternSet &patterns,
+                            const mlir::TypeConverter &converter);
 void populateReducePatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 /// Scales in global memory.

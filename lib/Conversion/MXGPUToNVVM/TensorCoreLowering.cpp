@@ -58,6 +58,8 @@ struct TmaLoadLowering final : OpConversionPattern<TmaLoadOp> {
     if (cast<BarrierType>(op.getStage().getType()).getScope() == Scope::Pair)
       builder.loadTensorOfPair(dest, adaptor.getMap(), coords, barrier, policy,
                                op.getMulticast());
+    else if (op.getMulticast())
+      builder.loadTensorToBoth(dest, adaptor.getMap(), coords, barrier, policy);
     else
       builder.loadTensor(dest, adaptor.getMap(), coords, barrier, policy);
     rewriter.eraseOp(op);

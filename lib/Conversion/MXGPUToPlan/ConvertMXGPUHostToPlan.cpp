@@ -125,7 +125,7 @@ static LogicalResult verifySupport(Operation *op) {
       .Case([](EncodeTensorMapOp op) { return verifyMapElements(op); })
       .Case<memref::CollapseShapeOp, memref::ExpandShapeOp>(
           [](auto op) { return verifyWhole(op, op.getSrc()); })
-      .Case<memref::DeallocOp, memref::SubViewOp,
+      .Case<memref::DeallocOp, memref::SubViewOp, memref::TransposeOp,
             memref::ExtractStridedMetadataOp,
             memref::ExtractAlignedPointerAsIndexOp, LaunchOp, scf::IfOp,
             scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ConditionOp,

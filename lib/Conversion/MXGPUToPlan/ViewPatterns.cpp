@@ -141,6 +141,23 @@ struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
   }
 };
 
+struct TransposePattern final : ViewPattern<memref::TransposeOp> {
+  using ViewPattern::ViewPattern;
+
+  void rewrite(memref::TransposeOp op, View &view, ArrayRef<ValueRange>,
+               IndexBuilder &,
+               ConversionPatternRewriter &rewriter) const override {
+    View permuted = view;
+    for (auto [dim, result] :
+         llvm::enumerate(op.getPermutation().getResults())) {
+      unsigned from = cast<AffineDimExpr>(result).getPosition();
+      permuted.sizes[dim] = view.sizes[from];
+      permuted.strides[dim] = view.strides[from];
+    }
+    replace(op, permuted, rewriter);
+  }
+};
+
 struct MetadataPattern final : ViewPattern<memref::ExtractStridedMetadataOp> {
   using ViewPattern::ViewPattern;
 
@@ -182,6 +199,6 @@ struct DimPattern final : ViewPattern<memref::DimOp> {
 void mx::mxgpu::addViewPatterns(const TypeConverter &converter,
                                 RewritePatternSet &patterns) {
   patterns.add<CastPattern, SubViewPattern, CollapsePattern, ExpandPattern,
-               MetadataPattern, AddressPattern, DimPattern>(
+               TransposePattern, MetadataPattern, AddressPattern, DimPattern>(
       converter, patterns.getContext());
 }

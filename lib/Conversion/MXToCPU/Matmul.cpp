@@ -114,6 +114,14 @@ void checkScales(Emitter &emitter, StringRef name, const Side &side, Int rows,
                         blockSize, groups);
 }
 
+/// The reduction, which is dimension `dim` of a, has whole blocks, where b has
+/// scales.
+void checkBlocks(Emitter &emitter, const Side &b, int64_t dim, Int k,
+                 int64_t blockSize) {
+  if (b.scales)
+    emitter.checkMultiple("a", dim, k, blockSize);
+}
+
 /// The right operand, whose weights may be packed.
 Side makeSideB(Emitter &emitter, MatmulOpInterface op, Value elements,
                Value scales) {
@@ -153,7 +161,7 @@ struct MatmulOpLowering final : OpConversionPattern<MatmulOp> {
     Int k = emitter.dim(a.elements, rank - 1);
 
     Elements outArray{out, rewriter.getF32Type()};
-    emitter.checkMultiple("a", rank - 1, k, blockSize);
+    checkBlocks(emitter, b, rank - 1, k, blockSize);
     checkColumnsOfB(emitter, b, columns, k);
     for (int64_t i = 0; i < rank - 2; ++i) {
       emitter.checkDim("b", b.elements, i, emitter.dim(a.elements, i));
@@ -208,7 +216,7 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     Int rows = emitter.dim(a.elements, 0), k = emitter.dim(a.elements, 1);
     Int columns = getRowsOfB(emitter, b, out);
     Elements outArray{out, emitter.getBuilder().getF32Type()};
-    emitter.checkMultiple("a", 1, k, blockSize);
+    checkBlocks(emitter, b, 1, k, blockSize);
     emitter.checkDim("b", b.elements, 0, groups);
     checkColumnsOfB(emitter, b, columns, k);
     checkScales(emitter, "a_scales", a, rows, k, blockSize, groups);
@@ -248,7 +256,7 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     Int k = emitter.dim(a.elements, 2);
     Int columns = getRowsOfB(emitter, b, out);
     Elements outArray{out, emitter.getBuilder().getF32Type()};
-    emitter.checkMultiple("a", 2, k, blockSize);
+    checkBlocks(emitter, b, 2, k, blockSize);
     emitter.checkDim("a", a.elements, 0, groups);
     emitter.checkDim("b", b.elements, 0, groups);
     checkColumnsOfB(emitter, b, columns, k);

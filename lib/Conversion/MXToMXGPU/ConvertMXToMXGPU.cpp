@@ -135,7 +135,10 @@ struct ConvertMXToMXGPUPass final
         ops.push_back(op);
     });
     gpu::GPUModuleOp module;
+    SmallPtrSet<Operation *, 4> done;
     for (Operation *op : ops) {
+      if (done.contains(op))
+        continue;
       if (!op->getParentOfType<FunctionOpInterface>() ||
           op->getParentOfType<gpu::GPUModuleOp>()) {
         op->emitOpError("expected to be inside a function of the host");
@@ -151,7 +154,7 @@ struct ConvertMXToMXGPUPass final
         return signalPassFailure();
       if (!module)
         module = createKernelModule(getOperation(), *target);
-      if (failed(convert(op, module, *target)))
+      if (failed(convert(op, module, *target, done)))
         return signalPassFailure();
     }
     if (failed(verifyHost(getOperation(), hostReads)))
@@ -159,7 +162,8 @@ struct ConvertMXToMXGPUPass final
   }
 
   static LogicalResult convert(Operation *op, gpu::GPUModuleOp module,
-                               const target::TargetInfo &target) {
+                               const target::TargetInfo &target,
+                               SmallPtrSetImpl<Operation *> &done) {
     if (auto matmul = dyn_cast<MatmulOpInterface>(op))
       return convertMatmul(matmul, module, target);
     if (auto fill = dyn_cast<linalg::FillOp>(op))
@@ -169,9 +173,9 @@ struct ConvertMXToMXGPUPass final
     if (auto amax = dyn_cast<AmaxOp>(op))
       return convertAmax(amax, module);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
-      return convertQuantize(quantize, module, target);
+      return convertQuantize(quantize, module, target, done);
     if (auto dequantize = dyn_cast<DequantizeOp>(op))
-      return convertDequantize(dequantize, module);
+      return convertDequantize(dequantize, module, done);
     if (auto relayout = dyn_cast<RelayoutOp>(op))
       return convertRelayout(relayout, module);
     if (auto pack = dyn_cast<PackWeightsOp>(op))

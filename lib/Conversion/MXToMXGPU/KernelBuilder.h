@@ -87,12 +87,15 @@ llvm::LogicalResult convertMatmul(MatmulOpInterface op,
                                   mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
 llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
-llvm::LogicalResult convertQuantize(QuantizeOp op,
-                                    mlir::gpu::GPUModuleOp module,
-                                    const target::TargetInfo &target);
+/// These add to `done` what their kernels do of other operations.
+llvm::LogicalResult
+convertQuantize(QuantizeOp op, mlir::gpu::GPUModuleOp module,
+                const target::TargetInfo &target,
+                llvm::SmallPtrSetImpl<mlir::Operation *> &done);
+llvm::LogicalResult
+convertDequantize(DequantizeOp op, mlir::gpu::GPUModuleOp module,
+                  llvm::SmallPtrSetImpl<mlir::Operation *> &done);
 
-llvm::LogicalResult convertDequantize(DequantizeOp op,
-                                      mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertCombine(CombineOp op, mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertRelayout(RelayoutOp op,
                                     mlir::gpu::GPUModuleOp module);

@@ -678,3 +678,49 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     }
   }
 }
+
+// -----
+
+// Of a pair each CTA multiplies its own stage, of which the other's loads fill half:
+// it expects the bytes of all of it, and tells both that it is empty.
+
+// CHECK-LABEL: mxgpu.kernel @wgmma_pair(
+// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(8)
+// CHECK:         mxgpu.role @multiply
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
+// CHECK-NEXT:      mxgpu.wait %[[FULL]]
+// CHECK-NOT:       pair
+// CHECK:           mxgpu.mma_wait
+// CHECK:           nvvm.bar.warp.sync
+// CHECK:           scf.if
+// CHECK-NEXT:        mxgpu.arrive_both %{{.*}} of_async
+// CHECK:         mxgpu.role @load
+// CHECK-NOT:       mxgpu.leader_barrier
+// CHECK:           mxgpu.arrive %[[FILLED:.*]] expect(16384)
+// CHECK:           mxgpu.tma_load %{{.*}} into %{{.*}} box(%{{.*}}) for %[[FILLED]] multicast
+
+!ring = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128), scope = pair>
+!stage = !mxgpu.stage<!ring>
+!map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @wgmma_pair(%i: index, %map: !map) cluster(2) {
+    %rank = mxgpu.cta_rank
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @multiply warps(4) {
+      %a = mxgpu.zero_fragment : !a
+      %zero = mxgpu.zero_fragment : !sums
+      %stage, %b = mxgpu.consumer_wait %ring : !ring
+      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %sums = mxgpu.mma_wait %started pending(0) : !sums
+      mxgpu.consumer_release %stage : !stage
+    }
+    mxgpu.role @load warps(1) elected {
+      %stage, %b = mxgpu.producer_acquire %ring : !ring
+      mxgpu.tma_load %map[%i, %i] into %b box(%rank) for %stage multicast : !map, !b, !stage
+      mxgpu.producer_commit %stage : !stage
+    }
+  }
+}

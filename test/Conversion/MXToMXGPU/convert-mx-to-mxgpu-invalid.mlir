@@ -508,16 +508,25 @@ func.func @main(%x: !x, %q: !q, %s: !s) {
 
 // -----
 
-func.func @main(%q: memref<2x128x64xf8E4M3FN>, %s: memref<2x128x2xf8E8M0FNU>, %x: memref<2x128x64xbf16>) {
-  // expected-error @below {{'mx.dequantize' op expected the input to be a matrix with identity layout on the GPU, found 'memref<2x128x64xf8E4M3FN>'}}
-  mx.dequantize ins(%q, %s : memref<2x128x64xf8E4M3FN>, memref<2x128x2xf8E8M0FNU>) outs(%x : memref<2x128x64xbf16>)
+func.func @main(%q: memref<2x128x64xf8E4M3FN, strided<[16384, 128, 1]>>, %s: memref<2x128x2xf8E8M0FNU>, %x: memref<2x128x64xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected the input to be a matrix whose rows are contiguous, with 4 and 6 bits and in batches with identity layout, on the GPU, found 'memref<2x128x64xf8E4M3FN, strided<[16384, 128, 1]>>'}}
+  mx.dequantize ins(%q, %s : memref<2x128x64xf8E4M3FN, strided<[16384, 128, 1]>>, memref<2x128x2xf8E8M0FNU>) outs(%x : memref<2x128x64xbf16>)
+  return
+}
+
+// -----
+
+func.func @main(%q: memref<128x64xf8E4M3FN, strided<[68, 1]>>, %s: memref<128x2xf8E8M0FNU>, %x: memref<128x64xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected rows of the input at a stride of a multiple of 8 elements, at least 64, on the GPU, found 68}}
+  // expected-note @below {{the nearest are 64 and 72}}
+  mx.dequantize ins(%q, %s : memref<128x64xf8E4M3FN, strided<[68, 1]>>, memref<128x2xf8E8M0FNU>) outs(%x : memref<128x64xbf16>)
   return
 }
 
 // -----
 
 func.func @main(%q: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU, strided<[4, 1]>>, %x: memref<128x64xbf16>) {
-  // expected-error @below {{'mx.dequantize' op expected scales to be those of a matrix with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
+  // expected-error @below {{'mx.dequantize' op expected scales with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
   mx.dequantize ins(%q, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%x : memref<128x64xbf16>)
   return
 }
@@ -525,17 +534,27 @@ func.func @main(%q: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU, strided
 // -----
 
 func.func @main(%q: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %x: memref<128x64xbf16, strided<[128, 1]>>) {
-  // expected-error @below {{'mx.dequantize' op expected the result to be a matrix with identity layout on the GPU, found 'memref<128x64xbf16, strided<[128, 1]>>'}}
+  // expected-error @below {{'mx.dequantize' op expected the result with identity layout on the GPU, found 'memref<128x64xbf16, strided<[128, 1]>>'}}
   mx.dequantize ins(%q, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) outs(%x : memref<128x64xbf16, strided<[128, 1]>>)
   return
 }
 
 // -----
 
+func.func @main(%q: memref<128x384xf8E4M3FN>, %s: memref<1x3x32x4x4xf8E8M0FNU>, %o: memref<2xi32>, %x: memref<128x128xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected no ragged reduction on the GPU, found one: dequantize it as the matrix that it is, without offsets}}
+  mx.dequantize ragged = reduction ins(%q, %s : memref<128x384xf8E4M3FN>, memref<1x3x32x4x4xf8E8M0FNU>)
+      offsets(%o : memref<2xi32>) outs(%x : memref<128x128xbf16>)
+  return
+}
+
+// -----
+
 func.func @main(%q: memref<128x64xf8E4M3FN>, %s: memref<3x1x32x4x4xf8E8M0FNU>, %o: memref<2xi32>, %x: memref<128x64xbf16>) {
-  // expected-error @below {{'mx.dequantize' op expected no offsets on the GPU, found offsets}}
+  // expected-error @below {{'mx.dequantize' op expected a tile of 128 rows with groups, each of which has whole tiles of scales, found 256}}
   mx.dequantize ragged = rows ins(%q, %s : memref<128x64xf8E4M3FN>, memref<3x1x32x4x4xf8E8M0FNU>)
       offsets(%o : memref<2xi32>) outs(%x : memref<128x64xbf16>)
+      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 512, vector = 8>}
   return
 }
 

@@ -330,6 +330,88 @@ func.func @dequantize(%q: memref<?x?xf4E2M1FN>, %s: memref<?x?x32x4x4xf8E4M3FN>,
 
 // -----
 
+// Two that follow each other are one kernel: the tiles of the second come after
+// those of the first. Matrices of a batch have whole tiles of scales.
+
+// CHECK-LABEL: func.func @dequantize_both(
+// CHECK:         mxgpu.launch @kernels::@dequantize_both_dequantize grid(%c8) args(
+// CHECK-NOT:     mxgpu.launch
+// CHECK-LABEL: mxgpu.kernel @dequantize_both_dequantize(
+// CHECK:         mxgpu.role @dequantize
+// CHECK:           mxgpu.for_each_work_tile (%group, %[[ROW:.*]], %column,
+// CHECK:             %[[FIRST:.*]] = arith.cmpi ult, %[[ROW]], %
+// CHECK:             scf.if %[[FIRST]] {
+// CHECK:               mxgpu.load_block %{{.*}} : memref<256x64xf8E4M3FN>
+// CHECK:             } else {
+// CHECK:               arith.divui
+// CHECK:               arith.remui
+// CHECK:               arith.select %{{.*}}, %{{.*}}, %c{{.*}}
+// CHECK:               mxgpu.load_block %{{.*}} : memref<600x64xf8E4M3FN>
+func.func @dequantize_both(%q: memref<256x64xf8E4M3FN>, %s: memref<2x1x32x4x4xf8E8M0FNU>, %r: memref<2x300x64xf8E4M3FN>, %t: memref<2x3x1x32x4x4xf8E8M0FNU>) -> (memref<256x64xbf16>, memref<2x300x64xbf16>) {
+  %x = memref.alloc() : memref<256x64xbf16>
+  mx.dequantize ins(%q, %s : memref<256x64xf8E4M3FN>, memref<2x1x32x4x4xf8E8M0FNU>) outs(%x : memref<256x64xbf16>)
+  %y = memref.alloc() : memref<2x300x64xbf16>
+  mx.dequantize ins(%r, %t : memref<2x300x64xf8E4M3FN>, memref<2x3x1x32x4x4xf8E8M0FNU>) outs(%y : memref<2x300x64xbf16>)
+  return %x, %y : memref<256x64xbf16>, memref<2x300x64xbf16>
+}
+
+// -----
+
+// What is dequantized as soon as it is quantized stays in registers.
+
+// CHECK-LABEL: func.func @numbers(
+// CHECK-SAME:    %[[X:.*]]: memref<256x64xbf16>)
+// CHECK:         %[[Y:.*]] = memref.alloc() : memref<256x64xbf16>
+// CHECK:         mxgpu.launch @kernels::@numbers_quantize_dequantize grid(%{{.*}}) args(%[[X]], %[[Y]] :
+// CHECK-NOT:     mxgpu.launch
+// CHECK-LABEL: mxgpu.kernel @numbers_quantize_dequantize(
+// CHECK:         %[[Q:.*]], %[[S:.*]] = mxgpu.quantize_block
+// CHECK-NEXT:    %[[N:.*]] = mxgpu.dequantize_block %[[Q]] by %[[S]] : vector<16xf8E4M3FN>, f8E8M0FNU -> vector<16xbf16>
+// CHECK-NEXT:    mxgpu.store_block %[[N]]
+// CHECK-NOT:     mxgpu.store_scales
+func.func @numbers(%x: memref<256x64xbf16>) -> memref<256x64xbf16> {
+  %q = memref.alloc() : memref<256x64xf8E4M3FN>
+  %s = memref.alloc() : memref<256x2xf8E8M0FNU>
+  mx.quantize ins(%x : memref<256x64xbf16>) outs(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>)
+  %y = memref.alloc() : memref<256x64xbf16>
+  mx.dequantize ins(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>) outs(%y : memref<256x64xbf16>)
+  memref.dealloc %q : memref<256x64xf8E4M3FN>
+  memref.dealloc %s : memref<256x2xf8E8M0FNU>
+  return %y : memref<256x64xbf16>
+}
+
+// -----
+
+// Unless something else reads it, or its input may have changed.
+
+// CHECK-LABEL: func.func @read(
+// CHECK:         mxgpu.launch @kernels::@read_quantize grid
+// CHECK:         mxgpu.launch @kernels::@read_dequantize grid
+func.func @read(%x: memref<256x64xbf16>, %y: memref<256x64xbf16>) -> memref<256x64xf8E4M3FN> {
+  %q = memref.alloc() : memref<256x64xf8E4M3FN>
+  %s = memref.alloc() : memref<256x2xf8E8M0FNU>
+  mx.quantize ins(%x : memref<256x64xbf16>) outs(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>)
+  mx.dequantize ins(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>) outs(%y : memref<256x64xbf16>)
+  return %q : memref<256x64xf8E4M3FN>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @changed(
+// CHECK:         mxgpu.launch @kernels::@changed_quantize grid
+// CHECK:         memref.copy
+// CHECK:         mxgpu.launch @kernels::@changed_dequantize grid
+func.func @changed(%x: memref<256x64xbf16>, %z: memref<256x64xbf16>, %y: memref<256x64xbf16>) {
+  %q = memref.alloc() : memref<256x64xf8E4M3FN>
+  %s = memref.alloc() : memref<256x2xf8E8M0FNU>
+  mx.quantize ins(%x : memref<256x64xbf16>) outs(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>)
+  memref.copy %z, %x : memref<256x64xbf16> to memref<256x64xbf16>
+  mx.dequantize ins(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>) outs(%y : memref<256x64xbf16>)
+  return
+}
+
+// -----
+
 // Relayout: a warp takes 32 scales of a row. One layout is copied.
 
 // CHECK-LABEL: func.func @relayout(

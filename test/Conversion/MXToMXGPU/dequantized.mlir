@@ -93,7 +93,7 @@ func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 // stages of B go back a step later.
 
 // CHECK-LABEL: mxgpu.kernel @blocks_matmul(
-// CHECK:           %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[SUM0:[^ ]+]] = %[[ZERO:[^ ,]+]], %[[SUM1:[^ ]+]] = %[[ZERO]] : {{.*}}) {
+// CHECK:           %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[SUM0:[^ ]+]] = %[[ZERO:[^ ]+]] : {{[^,]*}}, %[[SUM1:[^ ]+]] = %[[ZERO]] : {{.*}}) {
 // CHECK:               %[[CODES:.*]] = mxgpu.load_fragment %a
 // CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfa
 // CHECK-NEXT:          mxgpu.consumer_release %in_stage :

@@ -11,11 +11,27 @@
 
 // CHECK-LABEL: func.func @columns(
 // CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of input to be a multiple of 8, found %lld; the nearest are %lld and %lld"
-// CHECK:         %[[X:.*]] = mxgpu.encode_tensor_map %arg0 : memref<?x?xbf16> -> !map
+// CHECK:         %[[X:.*]] = mxgpu.encode_tensor_map %arg0 l2_promotion = b128 : memref<?x?xbf16> -> !map
 // CHECK:         %[[Q:.*]] = mxgpu.encode_tensor_map %arg1 : memref<?x?xf8E4M3FN> -> !map1
 // CHECK:         mxgpu.launch @kernels::@columns_quantize grid(%{{.*}}) args(%[[X]], %[[Q]], %arg2, %[[M:.*]], %[[K:.*]] : !map, !map1, memref<?x?x32x4x4xf8E8M0FNU>, index, index)
 func.func @columns(%x: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>) {
   mx.quantize ins(%x : memref<?x?xbf16>) outs(%e, %s : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [0]
+  return
+}
+
+// 256 bytes of a row are promoted if all rows begin at multiples of them.
+
+// CHECK-LABEL: func.func @aligned_rows(
+// CHECK:         mxgpu.encode_tensor_map %arg0 : memref<?x384xbf16> -> !map
+func.func @aligned_rows(%x: memref<?x384xbf16>, %e: memref<384x?xf8E4M3FN>, %s: memref<3x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<?x384xbf16>) outs(%e, %s : memref<384x?xf8E4M3FN>, memref<3x?x32x4x4xf8E8M0FNU>) axes = [0]
+  return
+}
+
+// CHECK-LABEL: func.func @other_rows(
+// CHECK:         mxgpu.encode_tensor_map %arg0 l2_promotion = b128 : memref<?x320xbf16> -> !map
+func.func @other_rows(%x: memref<?x320xbf16>, %e: memref<320x?xf8E4M3FN>, %s: memref<3x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%x : memref<?x320xbf16>) outs(%e, %s : memref<320x?xf8E4M3FN>, memref<3x?x32x4x4xf8E8M0FNU>) axes = [0]
   return
 }
 
@@ -87,7 +103,7 @@ func.func @squares(%x: memref<?x?xbf16>, %seed: i64, %e: memref<?x?xf8E4M3FN>, %
 // CHECK-LABEL: func.func @batch(
 // CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 0 of elements to be %lld, found %lld"
 // CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 1 of input to be a multiple of 32, found %lld; the nearest are %lld and %lld"
-// CHECK:         mxgpu.encode_tensor_map %arg0 : memref<?x?x?xbf16> -> !map
+// CHECK:         mxgpu.encode_tensor_map %arg0 l2_promotion = b128 : memref<?x?x?xbf16> -> !map
 // CHECK:         %[[TILES:.*]] = memref.collapse_shape %arg2 {{.*}} : memref<?x?x?x32x4x4xf8E8M0FNU> into memref<?x?x32x4x4xf8E8M0FNU>
 // CHECK:         mxgpu.encode_tensor_map %arg1 : memref<?x?x?xf8E4M3FN> -> !map
 // CHECK:         mxgpu.launch @kernels::@batch_quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %[[TILES]], %{{.*}}, %{{.*}}, %{{.*}} : !map{{.*}}, !map{{.*}}, memref<?x?x32x4x4xf8E8M0FNU>, index, index, index)

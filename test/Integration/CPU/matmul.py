@@ -188,6 +188,45 @@ def grouped_reduction(runner, rng, a_type, b_type, out, m, n, total, groups,
                   f"{groups} {layout}", found, expected)
 
 
+def numbers(runner, rng, out, m, n, k):
+    """Operands of bf16 without scales, alone and in two groups of rows and of
+    the reduction, whose padding is zeros."""
+    (a, x), (b, y) = (to_array(rng.integers(-64, 65, s) / 8, "bf16")
+                      for s in [(m, k), (n, k)])
+    (v, z) = to_array(rng.integers(-64, 65, (2, n, k)) / 8, "bf16")
+    first = m // 3
+    ends = np.array([first, m], np.int32)
+    (c, s), (d, t) = (to_array(rng.integers(-64, 65, (r, 256)) / 8, "bf16")
+                      for r in (m, n))
+    parts = np.array([100, 100 + 60], np.int32)
+    for x16, x32 in [(c, s), (d, t)]:
+        for array in x16, x32:
+            array[:, 100:128], array[:, 128 + 60:] = 0, 0
+    ta, tb, tv = "tensor<?x?xbf16>", "tensor<?x?xbf16>", "tensor<?x?x?xbf16>"
+    tc, tg, tp = f"tensor<?x?x{out}>", f"tensor<2x?x?x{out}>", "tensor<?x256xbf16>"
+    empty, _ = to_array(np.zeros((m, n)), out)
+    groups, _ = to_array(np.zeros((2, m, n)), out)
+    found = runner.run(
+        f"""
+        func.func @main(%a: {ta}, %b: {tb}, %v: {tv}, %o: tensor<2xi32>,
+                        %c: {tp}, %d: {tp}, %p: tensor<2xi32>, %e: {tc},
+                        %g: {tg}) -> ({tc}, {tc}, {tg}) {{
+          %x = mx.matmul ins(%a, %b : {ta}, {tb}) outs(%e : {tc}) -> {tc}
+          %y = mx.grouped_matmul ragged = rows ins(%a, %v : {ta}, {tv})
+            offsets(%o : tensor<2xi32>) outs(%e : {tc}) -> {tc}
+          %z = mx.grouped_matmul ragged = reduction ins(%c, %d : {tp}, {tp})
+            offsets(%p : tensor<2xi32>) outs(%g : {tg}) -> {tg}
+          return %x, %y, %z : {tc}, {tc}, {tg}
+        }}""", [a, b, v, ends, c, d, parts, empty, groups], 3)
+    rows = np.vstack([product(x[:first], z[0]), product(x[first:], z[1])])
+    sums = np.stack([product(s[:, :128], t[:, :128]),
+                     product(s[:, 128:], t[:, 128:])])
+    for name, array, expected in zip(["dense", "rows", "reduction"], found,
+                                     [product(x, y), rows, sums]):
+        runner.expect(f"bf16 x bf16 -> {out} {m}x{n}x{k} {name}", array,
+                      rounded(expected, out))
+
+
 runner, rng = Runner(), np.random.default_rng(11)
 for a_type, b_type in itertools.product(FLOAT_ELEMENTS, FLOAT_ELEMENTS):
     dense(runner, rng, a_type, b_type, "f32", 37, 19, 96)
@@ -217,4 +256,6 @@ for layout, accumulate in itertools.product(["linear", "sf_128x4"],
                           total, groups, layout, accumulate)
 grouped_rows(runner, rng, "f4E2M1FN", "f6E2M3FN", "f16", 140, 9, 32, 2,
              "sf_128x4", False)
+for out in ["f32", "bf16", "f16"]:
+    numbers(runner, rng, out, 37, 19, 90)
 runner.finish(least=80000)

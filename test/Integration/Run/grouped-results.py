@@ -92,6 +92,9 @@ class Case:
             behind = 0
         self.parts = 2 if "parts" in self.kind else 1
         self.quantized = "quantized" in self.kind
+        if MORE:  # a schedule that is written has a tile, with 128 columns of each part
+            columns = 128 * self.parts
+            self.schedule = (self.schedule or f"tile = [128, {columns}, 64]") + f", {MORE}"
         free = not self.quantized and self.parts == 1
         self.t = int(self.sizes.sum()) + behind
         self.n = int(rng.choice([8, 200, 256, 300] if free else [128, 256, 384]))
@@ -243,6 +246,8 @@ def run(case, device, directory, seed):
 
 
 mx_run, directory, count = sys.argv[1:4]
+# What else schedules say.
+MORE = sys.argv[5] if len(sys.argv) > 5 else ""
 first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
 os.makedirs(directory, exist_ok=True)
 compared = failures = 0

@@ -1,4 +1,4 @@
-"""Products of bf16 activations and quantized weights, compared with numpy.
+"""Products of bf16 activations by quantized weights, or by bf16, compared with numpy.
 
 RUN: %python %s mx-run %t --chip=sm_90a
 RUN: %python %s mx-run %t --chip=sm_100a
@@ -8,10 +8,12 @@ RUN: %python %s mx-run %t --packed --first=50 --count=48 --step=5
 RUN: %python %s mx-run %t --packed --first=52 --count=48 --step=5 --device=cpu
 RUN: %python %s mx-run %t --packed --first=51 --count=48 --step=5 --chip=sm_100a
 RUN: %python %s mx-run %t --packed --swap-ab --first=53 --count=48 --step=5
+RUN: %python %s mx-run %t --numbers
+RUN: %python %s mx-run %t --numbers --count=16 --device=cpu
 REQUIRES: compiler, numpy
 
 usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
-                  [--step=N] [--device=DEVICE] [--chip=CHIP] [--packed] [--swap-ab]
+                  [--step=N] [--device=DEVICE] [--chip=CHIP] [--packed] [--swap-ab] [--numbers]
 
 Weights are random codes of every format, activations random numbers of bf16,
 subnormal ones among them, and in some cases infinities and NaN. What must not
@@ -20,7 +22,7 @@ slack of the scales. Products are exact, and a sum of 16 of them is the tensor
 core's; on the CPU, which also takes activations of f16, sums are exact. Case
 number i is the same whenever it runs. With --swap-ab rows are few, and schedules
 those with swap_ab. With --packed it also runs with packed weights, and the
-results must be the same bits.
+results must be the same bits. With --numbers weights are bf16 without scales.
 """
 
 import argparse
@@ -83,27 +85,45 @@ SWAPPED = [
     "tile = [48, 64, 64], swap_ab",
     "tile = [48, 256, 128], swap_ab",
 ]
+NUMBERS = [("bf16", None)]
+NUMBERS_SCHEDULES = [
+    "",
+    "tile = [64, 64, 64]",
+    "tile = [64, 256, 64], epilogue = tma_store",
+    "tile = [128, 64, 64], cta_pair, epilogue = tma_store",
+    "tile = [128, 256, 64]",
+    "tile = [256, 128, 64], epilogue = tma_store",
+    "tile = [128, 256, 64], epilogue = tma_store, raster = group_m(2)",
+    "tile = [256, 256, 64], cta_pair, epilogue = tma_store",
+    "tile = [256, 256, 64], cta_pair, stages = 1",
+    "tile = [128, 128, 64], stages = 1",
+]
 SPLITS = ["split_k = 2", "split_k = 2, cluster_split", "split_k = 4, cluster_split"]
 NAN = np.float32(np.nan)
 
 
 class Case:
-    def __init__(self, index, device, chip, is_swapped):
+    def __init__(self, index, device, chip, is_swapped, is_numbers):
         self.index = index
         self.chip = chip
         self.is_wgmma = chip == "sm_90a"
         self.is_exact = device == "cpu"
         self.is_swapped = is_swapped
+        self.is_numbers = is_numbers
         self.rng = rng = np.random.default_rng(7000 + index)
-        self.weights, self.scales = WEIGHTS[index % len(WEIGHTS)]
+        formats = NUMBERS if is_numbers else WEIGHTS
+        self.weights, self.scales = formats[index % len(formats)]
         kinds = [kind for kind in KINDS if kind != "quantized"] if is_swapped else KINDS
-        self.kind = kinds[index // len(WEIGHTS) % len(kinds)]
-        self.block = 32 if self.scales == "f8E8M0FNU" else 16
+        kinds = KINDS + ["reduction"] if is_numbers else kinds
+        self.kind = kinds[index // len(formats) % len(kinds)]
+        self.block = 16 if self.scales == "f8E4M3FN" else 32
         self.m = int(rng.choice([1, 16, 64, 129, rng.integers(1, 300)]))
         if is_swapped:
             self.m = int(rng.choice([1, 3, 16, 17, 33, 64, 100]))
         self.n = int(rng.choice([8, 64, 136, 256, rng.integers(1, 300)]))
         self.k = int(rng.choice([32, 64, 96, 256, 32 * rng.integers(1, 20)]))
+        if is_numbers:  # no blocks
+            self.k += 8 * int(rng.integers(4))
         self.groups = int(rng.integers(1, 6)) if self.is_grouped() else 0
         self.parts = 2 if self.kind == "parts" else 1
         if self.kind in ("parts", "quantized"):
@@ -115,22 +135,25 @@ class Case:
             self.n += 8 - self.n % 8
         self.is_dynamic = index % 3 == 0
         self.has_specials = index % 5 == 2
-        self.activations = "f16" if self.is_exact and index % 2 else "bf16"
-        self.accumulates = self.kind in ("dense", "rows") and index % 4 in ((1, 2) if is_swapped else (1,))
+        self.activations = "f16" if self.is_exact and index % 2 and not is_numbers else "bf16"
+        self.accumulates = self.kind in ("dense", "rows", "reduction") and index % 4 in ((1, 2) if is_swapped else (1,))
         self.has_alpha = self.kind in ("dense", "masked") and index % 4 == 0
 
     def is_grouped(self):
-        return self.kind in ("rows", "masked", "parts", "scatter", "quantized")
+        return self.kind in ("rows", "masked", "parts", "scatter", "quantized", "reduction")
 
     def choose_schedule(self):
         if self.is_swapped:
             return self.choose_swapped()
         schedules = WGMMA_SCHEDULES if self.is_wgmma else TCGEN05_SCHEDULES
+        if self.is_numbers:
+            schedules = NUMBERS_SCHEDULES
         schedule = schedules[int(self.rng.integers(len(schedules)))]
         if self.kind == "parts":  # whole tiles of scales for each part
-            return self.rng.choice([s for s in schedules if not s or s in WIDE])
+            return self.rng.choice([s for s in schedules if not s or s in WIDE or "128, 256" in s or "256, 256" in s])
         if self.kind == "quantized":
-            return self.rng.choice([s for s in schedules if not s or s in WHOLE])
+            whole = WHOLE + NUMBERS_SCHEDULES[4:]
+            return self.rng.choice([s for s in schedules if not s or s in whole])
         if self.kind == "dense" and self.k >= 128 and self.index % 4 == 3:
             return f"tile = [{64 if self.is_wgmma else 128}, 128, 64], split_k = 2"
         if self.is_grouped():  # groups are known only on the device
@@ -147,7 +170,8 @@ class Case:
 
     def name(self):
         groups = f" in {self.groups} groups" if self.groups else ""
-        what = f"{self.index}: {self.activations} x {self.weights} scaled by {self.scales}, {self.kind}, "
+        scaled = f" scaled by {self.scales}" if self.scales else ""
+        what = f"{self.index}: {self.activations} x {self.weights}{scaled}, {self.kind}, "
         what += f"{self.m}{groups} x {self.n} x {self.k} to {self.out}"
         return what + (", dynamic" if self.is_dynamic else "") + (
             f", {self.schedule}" if self.schedule else "")
@@ -177,6 +201,10 @@ def as_stored(array):
 def make_weights(case):
     matrices = max(case.groups, 1)
     codes, values, tiles = [], [], []
+    if case.is_numbers:
+        shape = (*([matrices] if case.groups else []), case.n * case.parts, case.k)
+        w = case.rng.normal(size=shape).astype(ml_dtypes.bfloat16)
+        return as_stored(w), None, w.astype(np.float64).reshape(matrices, -1, case.k)
     for _ in range(matrices):
         c, v = make_codes(case.rng, case.n * case.parts, case.k, case.weights, False)
         s, t = make_scales(case.rng, case.n * case.parts, case.k // case.block, case.scales)
@@ -218,9 +246,10 @@ def text(case, is_packed=False):
     ws = f"tensor<{batch}{n}x{blocks}x{case.scales}, {LAYOUT}>"
     columns = size(case.n)
     y = f"tensor<{a_batch}{m}x{columns}x{case.out}>"
-    arguments = f"%x: !x, %w: !w, %ws: !ws, %init: !y"
+    scales, of_scales = ("", "") if case.is_numbers else (", %ws", ", !ws")
+    arguments = f"%x: !x, %w: !w, {'' if case.is_numbers else '%ws: !ws, '}%init: !y"
     body, types, more, before, result = "", "", "", "", "!y"
-    types = f"!x = {x}\n!w = {w}\n!ws = {ws}\n!y = {y}\n"
+    types = f"!x = {x}\n!w = {w}\n!y = {y}\n" + ("" if case.is_numbers else f"!ws = {ws}\n")
     if case.kind == "slice":
         types += f"!wide = tensor<{size(case.m + 5)}x{size(case.k + 40)}x{case.activations}>\n"
         arguments = arguments.replace("%x: !x", "%wide: !wide")
@@ -272,7 +301,7 @@ def text(case, is_packed=False):
     values = "%y#0, %y#1" if case.kind == "quantized" else "%y"
     return f"""{types}
 func.func @main({arguments}) -> ({result}) {{
-  {body}{name} = {op} {before}ins(%x, %w, %ws : !x, !w, !ws) {more}{outs} {after}-> {result} {epilogue}
+  {body}{name} = {op} {before}ins(%x, %w{scales} : !x, !w{of_scales}) {more}{outs} {after}-> {result} {epilogue}
   return {values} : {result}
 }}
 """
@@ -285,7 +314,7 @@ def run(args, case):
     codes, tiles, w = make_weights(case)
     rows = x.reshape(-1, case.k)
     used = np.full(len(rows), -1)
-    arrays = [x, codes, tiles]
+    arrays = [x, codes] + ([] if case.is_numbers else [tiles])
     out_type = get_type(case.out)
     init = np.zeros((*shape[:-1], case.n), np.float32)
     if case.accumulates:
@@ -330,6 +359,48 @@ def run(args, case):
     if not packed or differ:
         print(f"{case.name()}: {differ} elements differ with packed weights")
     return wrong == 0 and packed and not differ
+
+
+def run_reduction(args, case):
+    """Groups of the reduction, whose segments are padded with zeros."""
+    rng, groups = case.rng, case.groups
+    sizes = rng.integers(0, case.k + 1, groups)
+    starts = np.concatenate([[0], np.cumsum(-(-sizes // 128) * 128)])
+    total = int(sizes.sum())
+    capacity = -(-(total + 127 * groups) // 128) * 128
+    a, b = (np.zeros((rows, capacity), ml_dtypes.bfloat16) for rows in (case.m, case.n))
+    for start, size in zip(starts, sizes):
+        for x in (a, b):
+            x[:, start : start + size] = rng.normal(size=(len(x), size))
+    init = np.zeros((groups, case.m, case.n), np.float32)
+    if case.accumulates:
+        init = rng.normal(size=init.shape).astype(np.float32)
+    init = init.astype(get_type(case.out))
+    types = f"tensor<{case.m}x{capacity}xbf16>, tensor<{case.n}x{capacity}xbf16>"
+    out = f"tensor<{groups}x{case.m}x{case.n}x{case.out}>"
+    after = "accumulate " if case.accumulates else ""
+    after += "{mxgpu.schedule = #mxgpu.schedule<" + case.schedule + ">} " if case.schedule else ""
+    program = f"""
+func.func @main(%a: {types.split(", ")[0]}, %b: {types.split(", ")[1]}, %o: tensor<{groups}xi32>, %c: {out}) -> {out} {{
+  %y = mx.grouped_matmul ragged = reduction ins(%a, %b : {types}) offsets(%o : tensor<{groups}xi32>)
+    outs(%c : {out}) {after}-> {out}
+  return %y : {out}
+}}
+"""
+    ends = np.cumsum(sizes).astype(np.int32)
+    results = execute(args, case, program, [as_stored(a), as_stored(b), ends, as_stored(init)], 1)
+    if not results:
+        return False
+    y = (results[0].view(ml_dtypes.bfloat16) if case.out == "bf16" else results[0]).astype(np.float64)
+    wrong, largest = 0, 0.0
+    for group, (start, size) in enumerate(zip(starts, sizes)):
+        within = slice(start, start + size)
+        left, right, before = (x.astype(np.float64) for x in (a[:, within], b[:, within], init[group]))
+        more = check_sums(y[group], left @ right.T + before,
+                          np.abs(left) @ np.abs(right).T + np.abs(before), count_steps(case, left), case)
+        wrong, largest = wrong + more[0], max(largest, more[1])
+    print(f"{case.name()}: {wrong} wrong, largest deviation {largest:.3f} of the bound")
+    return wrong == 0
 
 
 def as_bits(array):
@@ -451,17 +522,18 @@ def main():
     parser.add_argument("--chip", default="sm_90a")
     parser.add_argument("--packed", action="store_true")
     parser.add_argument("--swap-ab", action="store_true")
+    parser.add_argument("--numbers", action="store_true")
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
-    count = args.count or len(WEIGHTS) * (len(KINDS) - args.swap_ab)
+    count = args.count or len(WEIGHTS) * (len(KINDS) - args.swap_ab + args.numbers)
     numbers = range(args.first, args.first + count, args.step)
-    cases = [Case(i, args.device, args.chip, args.swap_ab) for i in numbers]
+    cases = [Case(i, args.device, args.chip, args.swap_ab, args.numbers) for i in numbers]
     cases = [case for case in cases if args.only in case.name()]
     if args.packed and args.swap_ab:  # whose parts have rows in common
         cases = [case for case in cases if case.kind != "parts"]
     failures = 0
     for case in cases:
-        failures += not run(args, case)
+        failures += not (run_reduction if case.kind == "reduction" else run)(args, case)
         sys.stdout.flush()
     print(f"{len(cases)} products, {failures} failures")
     sys.exit(failures != 0 or not cases)

@@ -35,6 +35,39 @@ def SelectSchedulePass
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
 }
 
+def DequantizeOperandsPass
+    : Pass<"mx-dequantize-operands", "::mlir::ModuleOp"> {
+  let summary = "Dequantize operands to memory where the schedule says so";
+  let description = [{
+    An `mx.matmul` or `mx.grouped_matmul` whose `mxgpu.schedule` has a
+    `workspace` of `a`, `b` or `ab` becomes an `mx.dequantize` to bf16 of each of
+    these operands, and the product of the numbers with the rest of the
+    schedule. Layouts must be shapes already (`mx-materialize-layouts`).
+
+    The numbers, and so the products, are those of the kernels that dequantize
+    themselves. Chips whose tensor core multiplies by scales refuse it.
+
+    Example:
+
+    ```mlir
+    %y = mx.matmul ins(%a, %as, %b, %bs : ...) outs(%init : ...)
+        {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], workspace = a>}
+    ```
+
+    becomes
+
+    ```mlir
+    %x = mx.dequantize ins(%a, %as : ...) outs(%empty : tensor<256x512xbf16>)
+        -> tensor<256x512xbf16>
+    %y = mx.matmul ins(%x, %b, %bs : ...) outs(%init : ...)
+        {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64]>}
+    ```
+  }];
+  let options = [MX_ChipOption];
+  let dependentDialects = ["::mlir::tensor::TensorDialect",
+                           "::mx::MXDialect"];
+}
+
 def ConvertMXToMXGPUPass
     : Pass<"convert-mx-to-mxgpu", "::mlir::ModuleOp"> {
   let summary = "Replace mx operations on memrefs with kernels and launches";

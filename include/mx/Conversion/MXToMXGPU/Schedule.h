@@ -23,7 +23,8 @@ namespace mx::mxgpu {
 /// The properties of a matmul that a schedule depends on.
 struct MatmulProblem {
   target::ProductForm product{};
-  /// Elements of the operands, of their scales and of the result.
+  /// Elements of the operands, of their scales (null without) and of the
+  /// result.
   mlir::Type a, b, scales, out;
   bool accumulate = false;
   /// Whether an epilogue region computes the elements of the result.
@@ -48,14 +49,31 @@ struct MatmulProblem {
   /// Whether A is elements with scales. Without them it is bf16, which the
   /// tensor core multiplies by a dequantized B.
   bool hasScalesOfA() const { return !llvm::isa<mlir::BFloat16Type>(a); }
+  /// Whether B is, too, and there is nothing to dequantize.
+  bool hasScales() const { return scales != nullptr; }
   int64_t getOutBits() const { return out.getIntOrFloatBitWidth(); }
   /// Elements of the reduction that one 512-byte tile of scales covers.
   int64_t getScaleTileK() const;
 };
 
-/// The problem of `op`, or none if `target` does not multiply its operands.
-std::optional<MatmulProblem> getMatmulProblem(MatmulOpInterface op,
-                                              const target::TargetInfo &target);
+/// The problem of `op`, or none if `target` does not multiply its operands:
+/// what remains of it where some are dequantized to memory before.
+std::optional<MatmulProblem>
+getMatmulProblem(MatmulOpInterface op, const target::TargetInfo &target,
+                 Workspace workspace = Workspace::None);
+
+/// Whether a workspace holds an operand.
+inline bool holdsA(Workspace workspace) {
+  return workspace == Workspace::A || workspace == Workspace::AB;
+}
+inline bool holdsB(Workspace workspace) {
+  return workspace == Workspace::B || workspace == Workspace::AB;
+}
+
+/// Why operands of `op` cannot be dequantized to memory before; empty if they
+/// can.
+std::string explainNoWorkspace(MatmulOpInterface op, Workspace workspace,
+                               const target::TargetInfo &target);
 
 /// The rings and scales of a kernel: what a stage of each holds, how many there
 /// are, and who fills and empties them. Null where there are none.

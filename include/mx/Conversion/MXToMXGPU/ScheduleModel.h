@@ -32,18 +32,19 @@ struct ModelledCost {
   int64_t kSteps = 0; ///< stages filled, in all units together
   int64_t period = 0; ///< from one unit to the next
   int64_t l2 = 0, hbm = 0;
-  int64_t ends = 0; ///< set-up, first load and last epilogue
-  int64_t sum = 0;  ///< the second kernel of a split reduction
+  int64_t ends = 0;       ///< set-up, first load and last epilogue
+  int64_t sum = 0;        ///< the second kernel of a split reduction
+  int64_t dequantize = 0; ///< kernels that dequantize operands before
   int64_t total = 0;
 
-  /// All but ends and sum.
-  int64_t getLoop() const { return total - ends - sum; }
+  /// All but ends, sum and dequantize.
+  int64_t getLoop() const { return total - ends - sum - dequantize; }
   /// What bounds the loop: "products", "shared memory", "fill", "ring",
   /// "epilogue", "L2" or "HBM".
   llvm::StringRef getPipe() const;
   /// The same, or "latency" if the ends take longer than the loop.
   llvm::StringRef getLimit() const {
-    return ends + sum > getLoop() ? "latency" : getPipe();
+    return ends + sum + dequantize > getLoop() ? "latency" : getPipe();
   }
 };
 
@@ -69,6 +70,16 @@ struct Candidate {
 /// `kSteps` comes first.
 std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
                                      const target::TargetInfo &target);
+
+/// Cycles of the kernels that dequantize the operands of a workspace.
+int64_t getWorkspaceCycles(const MatmulProblem &problem, Workspace workspace,
+                           const target::TargetInfo &target);
+
+/// `rankSchedules` of `op` together with those of what remains of it where
+/// operands are dequantized to memory before; without these where sizes are not
+/// known, as few rows would pay for all of B.
+std::vector<Candidate> rankWithWorkspaces(MatmulOpInterface op,
+                                          const target::TargetInfo &target);
 
 /// The first of them.
 std::optional<Candidate> selectSchedule(const MatmulProblem &problem,

@@ -31,8 +31,9 @@ static void checkOperands(ProductKernel &kernel, WorkPolicy &work, Value m,
   if (matrices.aScales)
     requireScaleSizes(host, matrices.aScales, m, k, form.blockSize, aTiles,
                       "a_scales");
-  requireScaleSizes(host, matrices.bScales, n, k, form.blockSize, bTiles,
-                    "b_scales");
+  if (matrices.bScales)
+    requireScaleSizes(host, matrices.bScales, n, k, form.blockSize, bTiles,
+                      "b_scales");
   requireRows(host, matrices.a, form.a->rowMultiple, form.a->alignment, "a");
   requireRows(host, op.getB(), form.b->rowMultiple, form.b->alignment, "b");
 }

@@ -10,6 +10,7 @@
 #include "HostChecks.h"
 #include "Signatures.h"
 #include "SplitReduction.h"
+#include "WindowedProduct.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -120,6 +121,11 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
   auto schedule = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
   if (!schedule)
     return op->emitOpError("expected a schedule: run mx-select-schedule first");
+  if (schedule.getWorkspace() != Workspace::None)
+    return op->emitOpError("expected operands of workspace = ")
+           << stringifyWorkspace(schedule.getWorkspace())
+           << " to be dequantized by other operations: run "
+              "mx-dequantize-operands first, before bufferization";
   if (failed(verifyScheduleSupport(op, schedule, target)))
     return failure();
   std::string why = explainDirectStores(*getMatmulProblem(op, target));
@@ -131,6 +137,8 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
   Product product(op, schedule, target);
   if (schedule.getSplitK() > schedule.getParts())
     buildSplit(product, module);
+  else if (schedule.getF16Window())
+    buildWindowed(product, module);
   else
     buildWhole(product, module);
   op->erase();

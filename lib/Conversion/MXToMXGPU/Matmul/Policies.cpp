@@ -13,6 +13,7 @@
 #include "MainLoop/BlockScaledMainLoop.h"
 #include "MainLoop/ConvertedMainLoop.h"
 #include "MainLoop/DequantizedMainLoop.h"
+#include "MainLoop/NumbersMainLoop.h"
 #include "MainLoop/SwappedMainLoop.h"
 #include "Work/ClusterWork.h"
 #include "Work/MaskedWork.h"
@@ -60,6 +61,8 @@ static std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
     return std::make_unique<DequantizedMainLoop>(kernel, work, b);
   case target::ProductWay::Converted:
     return std::make_unique<ConvertedMainLoop>(kernel, work, b);
+  case target::ProductWay::Numbers:
+    return std::make_unique<NumbersMainLoop>(kernel, work, b);
   }
   llvm_unreachable("a way without a main loop");
 }

@@ -1,171 +1,380 @@
-//===- DequantizeKernel.cpp - Kernels of mx.dequantize and mx.relayout ----===//
+//===- DequantizeKernel.cpp - The kernel of mx.dequantize -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // As quantizers along rows (QuantizeKernel.cpp): threads hold pieces of rows,
 // all of which they load before they use the first, and no memory is shared.
-// To relayout, a thread takes one scale of each row.
+// Two operations that follow each other, as those of both operands of a
+// product, are one kernel: the tiles of the second come after those of the
+// first.
 //
 //===----------------------------------------------------------------------===//
 
 #include "TileThreads.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Fails unless a tensor is a matrix, or tiles of the scales of one.
-static LogicalResult verifyForm(Operation *op, StringRef what, Value value,
-                                bool isScales) {
-  auto type = cast<MemRefType>(value.getType());
-  bool isMatrix = type.getRank() == 2 || (isScales && type.getRank() == 5);
-  if (isMatrix && type.getLayout().isIdentity())
-    return success();
-  return op->emitOpError("expected ")
-         << what << " to be " << (isScales ? "those of " : "")
-         << "a matrix with identity layout on the GPU, found " << type;
+//===----------------------------------------------------------------------===//
+// One tensor
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What a kernel dequantizes, on the host and in the kernel.
+class DequantizedTensor {
+public:
+  DequantizedTensor(DequantizeOp op, QuantizeScheduleAttr schedule,
+                    KernelBuilder &host, KernelBuilder &body)
+      : op(op), schedule(schedule), host(host), body(body),
+        batch(op.getInput().getType().getRank() - 2) {}
+
+  void checkSizes();
+  /// Tiles of rows: of all groups, whatever their sizes, or of all matrices.
+  Value getRowTiles();
+  Value getColumnTiles();
+  void addArguments(SmallVectorImpl<Value> &arguments);
+
+  // In the kernel.
+  void takeArguments(Block::args_iterator &next);
+  /// Rows that whole tiles have.
+  Value getWorkRows();
+  Value getRows() { return body.dim(out, 0); }
+  Value getColumns() { return body.dim(out, 1); }
+  Value getOffsets() { return offsets; }
+  /// All that a CTA does of the tile that begins at `row` of these rows.
+  void buildTile(TileThreads threads, ForEachWorkTileOp tile, Value row);
+
+private:
+  /// Where the tile of a CTA begins among the rows of elements and of scales,
+  /// and where its elements end; null if where they all end.
+  struct TileRows {
+    Value elements, scales, end;
+  };
+
+  bool isTiled() {
+    return cast<MemRefType>(op.getScales().getType()).getRank() == batch + 5;
+  }
+  int64_t getTileRows() { return schedule.getTile()[0]; }
+  Value getBatchSize();
+  Value roundUpRows(int64_t unit);
+  Value getScaleRow(ForEachWorkTileOp tile);
+  TileRows getTileRows(ForEachWorkTileOp tile, Value row);
+
+  DequantizeOp op;
+  QuantizeScheduleAttr schedule;
+  KernelBuilder &host, &body;
+  int64_t batch; ///< dimensions before the matrix
+  /// In the kernel. Of a batch the rows of a matrix, and how many there are.
+  Value input, scales, out, decode, offsets, rows, batches;
+};
+
+} // namespace
+
+void DequantizedTensor::checkSizes() {
+  Value input = op.getInput(), scales = op.getScales(), out = op.getOuts()[0];
+  for (int64_t dim = 0; dim < batch + 2; ++dim)
+    host.requireSize(host.dim(input, dim), host.dim(out, dim),
+                     "dimension " + Twine(dim) + " of input");
+  for (int64_t dim = 0; dim < batch; ++dim)
+    host.requireSize(host.dim(scales, dim), host.dim(out, dim),
+                     "dimension " + Twine(dim) + " of scales");
+  int64_t block = op.getBlockSize();
+  Value rows = host.dim(out, batch), columns = host.dim(out, batch + 1);
+  host.requireMultiple(columns, block,
+                       "dimension " + Twine(batch + 1) + " of input");
+  Value rowTiles;
+  if (op.getOffsets())
+    rowTiles = host.packedTiles(rows, kScaleTileRows, op.getOffsets());
+  requireScaleSizes(host, scales, rows, columns, block, rowTiles, "scales",
+                    batch);
+  auto type = cast<MemRefType>(input.getType());
+  if (!type.getLayout().isIdentity())
+    requireRows(host, input, schedule.getVector(), kLoadBytes, "the input");
 }
 
-//===----------------------------------------------------------------------===//
-// Dequantize
-//===----------------------------------------------------------------------===//
+Value DequantizedTensor::getBatchSize() {
+  Value size = host.dim(op.getInput(), 0);
+  for (int64_t dim = 1; dim < batch; ++dim)
+    size = host.mul(size, host.dim(op.getInput(), dim));
+  return size;
+}
 
-static void buildKernel(KernelOp kernel, DequantizeOp op,
-                        QuantizeScheduleAttr schedule) {
-  KernelBuilder body(op.getLoc(), kernel.getContext());
-  Block &entry = kernel.getBody().front();
-  body.setInsertionPointToStart(&entry);
-  Value input = entry.getArgument(0), scales = entry.getArgument(1),
-        out = entry.getArgument(2);
-  Value decode = entry.getNumArguments() > 3 ? entry.getArgument(3) : Value();
+Value DequantizedTensor::getRowTiles() {
+  Value rows = host.dim(op.getOuts()[0], batch);
+  if (op.getOffsets())
+    return host.packedTiles(rows, getTileRows(), op.getOffsets());
+  Value tiles = host.ceilDiv(rows, getTileRows());
+  return batch ? host.mul(getBatchSize(), tiles) : tiles;
+}
+
+Value DequantizedTensor::getColumnTiles() {
+  return host.ceilDiv(host.dim(op.getOuts()[0], batch + 1),
+                      schedule.getTile()[1]);
+}
+
+/// Stacked matrices are one. With scales in tiles each has its own, so that the
+/// kernel is told where they begin.
+void DequantizedTensor::addArguments(SmallVectorImpl<Value> &arguments) {
+  for (Value value : {toBytes(host, op.getInput()), Value(op.getScales()),
+                      Value(op.getOuts()[0])})
+    arguments.push_back(collapseLeading(host, value, batch + 1));
+  if (Value scale = op.getGlobalScale())
+    arguments.push_back(scale);
+  if (Value offsets = op.getOffsets())
+    arguments.push_back(offsets);
+  if (batch)
+    llvm::append_values(arguments, host.dim(op.getInput(), batch),
+                        getBatchSize());
+}
+
+void DequantizedTensor::takeArguments(Block::args_iterator &next) {
+  input = *next++;
+  scales = *next++;
+  out = *next++;
+  if (op.getGlobalScale())
+    decode = *next++;
+  if (op.getOffsets())
+    offsets = *next++;
+  if (batch) {
+    rows = *next++;
+    batches = *next++;
+  }
+}
+
+/// The rows of a matrix in whole units.
+Value DequantizedTensor::roundUpRows(int64_t unit) {
+  return body.mul(body.ceilDiv(batch ? rows : getRows(), unit),
+                  body.index(unit));
+}
+
+Value DequantizedTensor::getWorkRows() {
+  Value whole = roundUpRows(getTileRows());
+  return batch ? body.mul(whole, batches) : whole;
+}
+
+/// Where the scales of a group's rows lie (docs/Spec.md, Groups).
+Value DequantizedTensor::getScaleRow(ForEachWorkTileOp tile) {
+  if (!isTiled())
+    return tile.getStart();
+  Value scaleTile = body.div(tile.getStart(), kScaleTileRows);
+  return body.mul(body.add(scaleTile, tile.getGroup()),
+                  body.index(kScaleTileRows));
+}
+
+/// The matrices of a batch lie below each other, each with whole tiles, also of
+/// scales.
+DequantizedTensor::TileRows
+DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
+  if (offsets)
+    return {tile.getStart(), getScaleRow(tile), tile.getEnd()};
+  if (!batches)
+    return {row, row, Value()};
+  Value padded = roundUpRows(getTileRows());
+  Value matrix = arith::DivUIOp::create(body, row, padded);
+  Value inMatrix = arith::RemUIOp::create(body, row, padded);
+  Value first = body.mul(matrix, rows);
+  Value elements = body.add(first, inMatrix), scaleRow = elements;
+  if (isTiled())
+    scaleRow =
+        body.add(body.mul(matrix, roundUpRows(kScaleTileRows)), inMatrix);
+  return {elements, scaleRow, body.add(first, rows)};
+}
+
+void DequantizedTensor::buildTile(TileThreads threads, ForEachWorkTileOp tile,
+                                  Value row) {
   int64_t vector = schedule.getVector();
   auto inputType =
       VectorType::get(vector, getElementTypeOrSelf(op.getInput().getType()));
   Type scaleType = getElementTypeOrSelf(scales.getType());
   auto outType = VectorType::get(vector, getElementTypeOrSelf(out.getType()));
-  Value rows = body.dim(out, 0), columns = body.dim(out, 1);
-  auto threads =
-      forEachTile(body, "dequantize", rows, columns, schedule.getTile(),
-                  schedule.getThreads(), vector, schedule.getRaster());
-  Value block = body.div(threads.column, op.getBlockSize());
+  TileRows first = getTileRows(tile, row);
+  first.elements = body.add(first.elements, threads.row);
+  first.scales = body.add(first.scales, threads.row);
+  Value column = body.add(tile.getColumn(), threads.column);
+  Value block = body.div(column, op.getBlockSize());
   struct Piece {
     Value row, codes, scale;
   };
   SmallVector<Piece> pieces;
-  for (int64_t i = 0; i < schedule.getTile()[0]; i += threads.step) {
-    Value row = body.add(threads.row, i);
-    Value codes =
-        LoadBlockOp::create(body, inputType, input, row, threads.column);
-    Value scale = LoadScaleOp::create(body, scaleType, scales, row, block);
+  for (int64_t i = 0; i < getTileRows(); i += threads.step) {
+    Value row = body.add(first.elements, i);
+    // What is behind the end is as if behind all rows, where nothing is.
+    if (first.end)
+      row = arith::SelectOp::create(
+          body,
+          arith::CmpIOp::create(body, arith::CmpIPredicate::ult, row,
+                                first.end),
+          row, getRows());
+    Value codes = LoadBlockOp::create(body, inputType, input, row, column);
+    Value scale = LoadScaleOp::create(body, scaleType, scales,
+                                      body.add(first.scales, i), block);
     pieces.push_back({row, codes, scale});
   }
   for (const Piece &piece : pieces) {
     Value numbers = DequantizeBlockOp::create(body, outType, piece.codes,
                                               piece.scale, decode);
-    StoreBlockOp::create(body, numbers, out, piece.row, threads.column);
+    StoreBlockOp::create(body, numbers, out, piece.row, column);
   }
 }
 
-LogicalResult mx::mxgpu::convertDequantize(DequantizeOp op,
-                                           gpu::GPUModuleOp module) {
-  Value input = op.getInput(), scales = op.getScales(), out = op.getOuts()[0];
-  if (op.getOffsets())
-    return op.emitOpError("expected no offsets on the GPU, found offsets");
-  if (failed(verifyForm(op, "the input", input, /*isScales=*/false)) ||
-      failed(verifyForm(op, "scales", scales, /*isScales=*/true)) ||
-      failed(verifyForm(op, "the result", out, /*isScales=*/false)))
-    return failure();
-  auto schedule =
-      op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
-  if (!schedule)
-    schedule = selectDequantizeSchedule(op);
-  int64_t block = op.getBlockSize();
-  if (failed(verifyRowSchedule(op, block, schedule)))
-    return failure();
-  KernelBuilder host(op.getLoc(), op);
-  Value rows = host.dim(out, 0), columns = host.dim(out, 1);
-  host.requireSize(host.dim(input, 0), rows, "dimension 0 of input");
-  host.requireSize(host.dim(input, 1), columns, "dimension 1 of input");
-  host.requireMultiple(columns, block, "dimension 1 of input");
-  requireScaleSizes(host, scales, rows, columns, block);
-  SmallVector<Value> arguments = {toBytes(host, input), scales, out};
-  if (Value scale = op.getGlobalScale())
-    arguments.push_back(scale);
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+/// Of one tensor, or of two, neither of which has groups.
+static void buildBody(KernelBuilder &body, QuantizeScheduleAttr schedule,
+                      MutableArrayRef<DequantizedTensor> tensors) {
+  DequantizedTensor &first = tensors.front();
+  bool isPair = tensors.size() > 1;
+  // Groups have whole tiles of their own.
+  Value firstRows = first.getOffsets() ? first.getRows() : first.getWorkRows();
+  Value workRows =
+      isPair ? body.add(firstRows, tensors[1].getWorkRows()) : firstRows;
+  Value work = TileSchedulerOp::create(body, workRows, first.getColumns(),
+                                       schedule.getTile(), schedule.getRaster(),
+                                       /*single=*/true, /*units=*/Value(),
+                                       /*counter=*/Value(), first.getOffsets());
+  body.role("dequantize", schedule.getThreads() / target::kWarpSize,
+            /*elected=*/false);
+  auto threads = TileThreads::get(body, schedule.getThreads(),
+                                  schedule.getTile()[1], schedule.getVector());
+  ForEachWorkTileOp tile = body.forEachWorkTile(work);
+  if (!isPair)
+    return first.buildTile(threads, tile, tile.getRow());
+  Value isFirst = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
+                                        tile.getRow(), firstRows);
+  auto ifOp = scf::IfOp::create(body, isFirst, /*withElseRegion=*/true);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  first.buildTile(threads, tile, tile.getRow());
+  body.setInsertionPointToStart(ifOp.elseBlock());
+  tensors[1].buildTile(threads, tile,
+                       arith::SubIOp::create(body, tile.getRow(), firstRows));
+}
+
+static void buildKernel(ArrayRef<DequantizeOp> ops,
+                        QuantizeScheduleAttr schedule,
+                        gpu::GPUModuleOp module) {
+  DequantizeOp last = ops.back();
+  KernelBuilder host(last.getLoc(), last);
+  KernelBuilder body(last.getLoc(), host.getContext());
+  SmallVector<DequantizedTensor, 2> tensors;
+  SmallVector<Value> arguments;
+  Value rowTiles;
+  for (DequantizeOp op : ops) {
+    DequantizedTensor &tensor = tensors.emplace_back(op, schedule, host, body);
+    tensor.checkSizes();
+    tensor.addArguments(arguments);
+    Value tiles = tensor.getRowTiles();
+    rowTiles = rowTiles ? host.add(rowTiles, tiles) : tiles;
+  }
   KernelOp kernel =
       host.kernel(module, "dequantize", ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   kernel.setMinCtas(schedule.getCtas());
-  buildKernel(kernel, op, schedule);
-  Value rowTiles = host.ceilDiv(rows, schedule.getTile()[0]);
-  Value columnTiles = host.ceilDiv(columns, schedule.getTile()[1]);
-  host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
-  op.erase();
+  Block &entry = kernel.getBody().front();
+  body.setInsertionPointToStart(&entry);
+  Block::args_iterator next = entry.args_begin();
+  for (DequantizedTensor &tensor : tensors)
+    tensor.takeArguments(next);
+  buildBody(body, schedule, tensors);
+  host.launch(kernel, host.mul(rowTiles, tensors.front().getColumnTiles()),
+              arguments);
+  for (DequantizeOp op : ops)
+    op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Support
+//===----------------------------------------------------------------------===//
+
+/// Fails unless operands are matrices, or batches of them, in rows that threads
+/// can read.
+static LogicalResult verifyForm(DequantizeOp op,
+                                QuantizeScheduleAttr schedule) {
+  if (op.getRaggedOrNone() == RaggedKind::Reduction)
+    return op.emitOpError("expected no ragged reduction on the GPU, found one: "
+                          "dequantize it as the matrix that it is, without "
+                          "offsets");
+  auto input = cast<MemRefType>(op.getInput().getType());
+  bool isWhole = input.getLayout().isIdentity();
+  if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
+    return op.emitOpError("expected the input to be a matrix whose rows are "
+                          "contiguous, with 4 and 6 bits and in batches with "
+                          "identity layout, on the GPU, found ")
+           << input;
+  if (!isWhole &&
+      failed(verifyRowStride(op, input, schedule.getVector(), "the input")))
+    return failure();
+  for (auto [value, name] : {std::pair(Value(op.getScales()), "scales"),
+                             std::pair(op.getOuts()[0], "the result")})
+    if (auto type = cast<MemRefType>(value.getType());
+        !type.getLayout().isIdentity())
+      return op.emitOpError("expected ")
+             << name << " with identity layout on the GPU, found " << type;
   return success();
 }
 
-//===----------------------------------------------------------------------===//
-// Relayout
-//===----------------------------------------------------------------------===//
-
-/// Rows and columns of scales that 256 threads take at a time, one each of a
-/// row of 32.
-static constexpr int64_t kRelayoutTile[] = {kScaleTileRows, 32};
-static constexpr int64_t kRelayoutThreads = 256;
-
-static void buildKernel(KernelOp kernel, RelayoutOp op) {
-  KernelBuilder body(op.getLoc(), kernel.getContext());
-  Block &entry = kernel.getBody().front();
-  body.setInsertionPointToStart(&entry);
-  Value input = entry.getArgument(0), out = entry.getArgument(1);
-  Type type = getElementTypeOrSelf(out.getType());
-  bool fromMatrix = cast<MemRefType>(input.getType()).getRank() == 2;
-  Value matrix = fromMatrix ? input : out;
-  Value rows = body.dim(matrix, 0), blocks = body.dim(matrix, 1);
-  auto threads = forEachTile(
-      body, "relayout", rows, blocks, kRelayoutTile, kRelayoutThreads,
-      /*vector=*/1, RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
-  SmallVector<std::pair<Value, Value>> pieces;
-  for (int64_t i = 0; i < kRelayoutTile[0]; i += threads.step) {
-    Value row = body.add(threads.row, i);
-    pieces.push_back(
-        {row, LoadScaleOp::create(body, type, input, row, threads.column)});
-  }
-  for (auto [row, scale] : pieces)
-    StoreScalesOp::create(body, scale, out, row, threads.column, rows, blocks,
-                          /*lanes=*/1);
+static LogicalResult verifySupport(DequantizeOp op,
+                                   QuantizeScheduleAttr schedule) {
+  if (failed(verifyForm(op, schedule)) ||
+      failed(verifyRowSchedule(op, op.getBlockSize(), schedule)))
+    return failure();
+  if (op.getOffsets() && schedule.getTile()[0] != kScaleTileRows)
+    return op.emitOpError("expected a tile of ")
+           << kScaleTileRows << " rows with groups, each of which has whole "
+           << "tiles of scales, found " << schedule.getTile()[0];
+  return success();
 }
 
-LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
-                                         gpu::GPUModuleOp module) {
-  Value input = op.getInput(), out = op.getOuts()[0];
-  if (op.getOffsets())
-    return op.emitOpError("expected no offsets on the GPU, found offsets");
-  if (failed(verifyForm(op, "scales", input, /*isScales=*/true)) ||
-      failed(verifyForm(op, "scales", out, /*isScales=*/true)))
+static QuantizeScheduleAttr getSchedule(DequantizeOp op) {
+  auto schedule =
+      op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
+  return schedule ? schedule : selectDequantizeSchedule(op);
+}
+
+/// The next operation if it can be part of the kernel of `op`: it has tiles of
+/// as many columns, and needs nothing that is between them.
+static DequantizeOp findSecond(DequantizeOp op) {
+  Operation *next = op->getNextNode();
+  while (isa_and_present<memref::AllocOp>(next) ||
+         (next && !isa<DequantizeOp>(next) && isMemoryEffectFree(next)))
+    next = next->getNextNode();
+  auto second = dyn_cast_if_present<DequantizeOp>(next);
+  if (!second || op.getOffsets() || second.getOffsets() ||
+      getSchedule(op) != getSchedule(second))
+    return {};
+  auto getColumns = [](DequantizeOp it) {
+    return cast<MemRefType>(it.getOuts()[0].getType()).getShape().back();
+  };
+  int64_t columns = getColumns(op);
+  Value out = op.getOuts()[0];
+  if (ShapedType::isDynamic(columns) || columns != getColumns(second) ||
+      !out.getDefiningOp<memref::AllocOp>() ||
+      llvm::is_contained(second->getOperands(), out))
+    return {};
+  return second;
+}
+
+LogicalResult
+mx::mxgpu::convertDequantize(DequantizeOp op, gpu::GPUModuleOp module,
+                             llvm::SmallPtrSetImpl<Operation *> &done) {
+  QuantizeScheduleAttr schedule = getSchedule(op);
+  if (failed(verifySupport(op, schedule)))
     return failure();
-  KernelBuilder host(op.getLoc(), op);
-  int64_t rank = cast<MemRefType>(out.getType()).getRank();
-  bool fromMatrix = cast<MemRefType>(input.getType()).getRank() == 2;
-  if (fromMatrix == (rank == 2)) { // The layouts are the same.
-    for (int64_t i = 0; i < rank; ++i)
-      host.requireSize(host.dim(input, i), host.dim(out, i),
-                       "dimension " + Twine(i) + " of input");
-    memref::CopyOp::create(host, input, out);
-    op.erase();
-    return success();
+  SmallVector<DequantizeOp, 2> ops = {op};
+  if (DequantizeOp second = findSecond(op)) {
+    if (failed(verifySupport(second, schedule)))
+      return failure();
+    done.insert(second);
+    ops.push_back(second);
   }
-  Value matrix = fromMatrix ? input : out, tiles = fromMatrix ? out : input;
-  Value rows = host.dim(matrix, 0), blocks = host.dim(matrix, 1);
-  requireScaleSizes(host, tiles, rows, blocks, /*block=*/1);
-  SmallVector<Value> arguments = {input, out};
-  KernelOp kernel =
-      host.kernel(module, "relayout", ValueRange(arguments).getTypes());
-  buildKernel(kernel, op);
-  Value rowTiles = host.ceilDiv(rows, kRelayoutTile[0]);
-  Value columnTiles = host.ceilDiv(blocks, kRelayoutTile[1]);
-  host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
-  op.erase();
+  buildKernel(ops, schedule, module);
   return success();
 }

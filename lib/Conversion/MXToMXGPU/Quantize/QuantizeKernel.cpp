@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NumbersOnGrid.h"
 #include "QuantizeChecks.h"
 #include "QuantizeInputLoader.h"
 #include "TileThreads.h"
@@ -35,7 +36,8 @@ public:
       : op(op), schedule(schedule), host(op.getLoc(), op),
         body(op.getLoc(), op.getContext()), module(module),
         pieces(op, body, schedule.getVector(), schedule.getTile(),
-               /*padded=*/false) {}
+               /*padded=*/false),
+        numbersOp(findNumbers(op)) {}
 
   void build();
 
@@ -55,19 +57,28 @@ private:
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
   QuantizeInputLoader pieces;
+  /// What dequantizes the result, or null: then elements and scales stay in
+  /// registers.
+  DequantizeOp numbersOp;
   KernelOp kernel;
   /// In the kernel.
   SmallVector<Value> elements, scales, magnitudes;
-  Value encode, seed, columns, blocks;
+  Value encode, decode, numbers, seed, columns, blocks;
 };
 
 } // namespace
 
 SmallVector<Value> QuantizeRowsBuilder::getArguments() {
   SmallVector<Value> arguments = pieces.getArguments(host);
-  for (unsigned i = 0; i < op.getNumDestinations(); ++i)
-    llvm::append_values(arguments, toBytes(host, op.getElements(i)),
-                        op.getScales(i));
+  if (numbersOp) {
+    arguments.push_back(numbersOp.getOuts()[0]);
+    if (Value factor = numbersOp.getGlobalScale())
+      arguments.push_back(factor);
+  } else {
+    for (unsigned i = 0; i < op.getNumDestinations(); ++i)
+      llvm::append_values(arguments, toBytes(host, op.getElements(i)),
+                          op.getScales(i));
+  }
   if (Value scale = op.getGlobalScale()) {
     requirePositive(host, scale);
     arguments.push_back(scale);
@@ -81,9 +92,15 @@ SmallVector<Value> QuantizeRowsBuilder::getArguments() {
 void QuantizeRowsBuilder::takeArguments() {
   Block::args_iterator next = kernel.getBody().args_begin();
   pieces.takeArguments(next);
-  for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
-    elements.push_back(*next++);
-    scales.push_back(*next++);
+  if (numbersOp) {
+    numbers = *next++;
+    if (numbersOp.getGlobalScale())
+      decode = *next++;
+  } else {
+    for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
+      elements.push_back(*next++);
+      scales.push_back(*next++);
+    }
   }
   if (op.getGlobalScale())
     encode = *next++;
@@ -115,6 +132,13 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     auto quantized = QuantizeBlockOp::create(
         body, TypeRange{getVector(element), scale}, value, encode, seed, first,
         op.getScaleRounding(), lanes);
+    if (numbersOp) {
+      Value dequantized = DequantizeBlockOp::create(
+          body, getVector(getElementTypeOrSelf(numbers.getType())),
+          quantized.getElements(), quantized.getScale(), decode);
+      StoreBlockOp::create(body, dequantized, numbers, piece.row, column);
+      continue;
+    }
     StoreBlockOp::create(body, quantized.getElements(), elements[i], piece.row,
                          column);
     StoreScalesOp::create(body, quantized.getScale(), scales[i], piece.row,
@@ -163,7 +187,8 @@ void QuantizeRowsBuilder::buildBody() {
 
 void QuantizeRowsBuilder::build() {
   SmallVector<Value> arguments = getArguments();
-  kernel = host.kernel(module, "quantize", ValueRange(arguments).getTypes());
+  kernel = host.kernel(module, numbersOp ? "quantize_dequantize" : "quantize",
+                       ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   kernel.setMinCtas(schedule.getCtas());
   takeArguments();
@@ -174,10 +199,14 @@ void QuantizeRowsBuilder::build() {
       host.ceilDiv(host.dim(op.getInput(), 1), schedule.getTile()[1]);
   host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
   op.erase();
+  if (numbersOp)
+    numbersOp.erase();
 }
 
-LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
-                                         const target::TargetInfo &target) {
+LogicalResult
+mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
+                           const target::TargetInfo &target,
+                           llvm::SmallPtrSetImpl<Operation *> &done) {
   if (failed(verifyQuantizeSupport(op)))
     return failure();
   auto schedule =
@@ -186,8 +215,18 @@ LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
     schedule = selectQuantizeSchedule(op, target.chip);
   if (failed(verifyQuantizeSchedule(op, schedule)))
     return failure();
+  // What it writes is known where it is dequantized.
+  if (DequantizeOp numbers = findNumbers(op)) {
+    op->moveBefore(numbers);
+    done.insert(numbers);
+  }
   KernelBuilder host(op.getLoc(), op);
   checkQuantizeSizes(host, op, schedule);
+  if (DequantizeOp numbers = findNumbers(op))
+    for (int64_t dim : {0, 1})
+      host.requireSize(host.dim(numbers.getOuts()[0], dim),
+                       host.dim(op.getElements(0), dim),
+                       "dimension " + Twine(dim) + " of outs");
   for (Value magnitude : op.getAmaxOuts())
     clearMemory(host, magnitude);
   if (isByTiles(op))

@@ -176,11 +176,7 @@ private:
     return TensorMapType::get(op.getContext(), box, type,
                               *symbolizeSwizzle(static_cast<uint32_t>(bytes)));
   }
-  /// What was faster on an H200, by 0.005 of the ceiling either way
-  /// (docs/QuantizeSpeed.md).
-  L2Promotion getL2Promotion() {
-    return op.getAxes().size() == 2 ? L2Promotion::B64 : L2Promotion::B256;
-  }
+  L2Promotion getL2Promotion();
   /// Where a tile begins in the input, whose rows may be packed otherwise.
   mlir::Value getInputRow(ForEachWorkTileOp tile) {
     return op.getOffsets() ? tile.getStart() : tileRow;

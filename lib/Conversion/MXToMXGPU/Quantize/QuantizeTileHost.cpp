@@ -85,6 +85,19 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   return dest;
 }
 
+/// What was faster on an H200 (docs/QuantizeSpeed.md). A row of a panel has 128
+/// bytes: what 256 promote is the row's part of the next panel, which the same
+/// tile reads, if rows begin at multiples of 256; else in every other row that
+/// of another tile, which comes when it has left the L2.
+L2Promotion QuantizeTileBuilder::getL2Promotion() {
+  if (op.getAxes().size() == 2)
+    return L2Promotion::B64;
+  int64_t columns = op.getInput().getType().getShape().back();
+  int64_t bytes = columns * types[0].getIntOrFloatBitWidth() / 8;
+  bool areAligned = !ShapedType::isDynamic(columns) && bytes % 256 == 0;
+  return areAligned ? L2Promotion::B256 : L2Promotion::B128;
+}
+
 void QuantizeTileBuilder::buildHost() {
   if (!isProduced())
     inputMap = EncodeTensorMapOp::create(

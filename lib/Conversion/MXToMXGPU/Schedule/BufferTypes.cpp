@@ -35,7 +35,8 @@ BufferType BufferTypes::getBytes(int64_t rows, Type type,
 }
 
 BufferType BufferTypes::getNumbers(int64_t rows) const {
-  Type type = BFloat16Type::get(context);
+  Type type = fields.f16Window ? Type(Float16Type::get(context))
+                               : Type(BFloat16Type::get(context));
   int64_t elements = std::min<int64_t>(tileK, target::kDequantizedTileK);
   SmallVector<int64_t> shape = {rows, elements};
   if (tileK > elements)

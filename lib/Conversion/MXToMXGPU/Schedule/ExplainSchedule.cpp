@@ -31,6 +31,8 @@ static std::string getShortForm(const ScheduleFields &fields) {
   if (fields.overlap)
     text += llvm::formatv("-{0}", fields.overlap);
   text += llvm::formatv(" f{0}", fields.scaleStages);
+  if (fields.workspace != Workspace::None)
+    text += (" w-" + stringifyWorkspace(fields.workspace)).str();
   if (fields.swapAb)
     text += " swap";
   if (fields.splitK > 1)
@@ -78,6 +80,7 @@ static constexpr Term kTerms[] = {
     {"HBM", "bytes of memory in cycles of the chip", &ModelledCost::hbm},
     {"ends", "set-up, first load and last epilogue", &ModelledCost::ends},
     {"sum", "adding up the splits of the reduction", &ModelledCost::sum},
+    {"before", "dequantizing operands to memory", &ModelledCost::dequantize},
     {"total", "all together", &ModelledCost::total},
 };
 
@@ -86,15 +89,21 @@ static void printTable(raw_ostream &os, ArrayRef<Candidate> candidates) {
   size_t formWidth = 34;
   for (const Candidate &candidate : candidates.take_front(kShown))
     formWidth = std::max(formWidth, getShortForm(candidate.fields).size());
+  // Few problems have a choice whether to dequantize before.
+  bool hasBefore = llvm::any_of(
+      candidates, [](const Candidate &it) { return it.cost.dequantize != 0; });
+  auto terms = llvm::make_filter_range(kTerms, [&](const Term &term) {
+    return hasBefore || term.value != &ModelledCost::dequantize;
+  });
   os << "   " << llvm::left_justify("candidate", formWidth);
-  for (const Term &term : kTerms)
+  for (const Term &term : terms)
     os << llvm::right_justify(term.name, kTermWidth);
   os << "  limit\n";
   for (auto [index, candidate] :
        llvm::enumerate(candidates.take_front(kShown))) {
     os << index + 1 << "  "
        << llvm::left_justify(getShortForm(candidate.fields), formWidth);
-    for (const Term &term : kTerms)
+    for (const Term &term : terms)
       os << llvm::right_justify(std::to_string(candidate.cost.*term.value),
                                 kTermWidth);
     os << "  " << candidate.cost.getLimit() << '\n';
@@ -139,6 +148,12 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
   os << "  2 loses by " << difference << " modelled cycles, most by ";
   int64_t loop = loser.getLoop() - winner.getLoop();
   int64_t ends = loser.ends - winner.ends, sum = loser.sum - winner.sum;
+  if (int64_t before = loser.dequantize - winner.dequantize;
+      before > std::max({loop, ends, sum})) {
+    os << "dequantizing operands to memory before: " << loser.dequantize
+       << " against " << winner.dequantize << '\n';
+    return;
+  }
   if (ends > loop && ends >= sum) {
     os << "its ends (set-up, first load, last epilogue): " << loser.ends
        << " against " << winner.ends << '\n';
@@ -228,6 +243,13 @@ static void printStores(raw_ostream &os, const MatmulProblem &problem,
   }
 }
 
+/// "a and b are".
+static StringRef describe(Workspace workspace) {
+  return workspace == Workspace::AB  ? "a and b are"
+         : workspace == Workspace::A ? "a is"
+                                     : "b is";
+}
+
 void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
                                 const MatmulProblem &problem,
                                 ScheduleAttr schedule, bool isGiven,
@@ -238,9 +260,11 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
     os << " in @" << function.getName();
   os << ": " << getSize(problem.m) << " x " << getSize(problem.n) << " x "
      << getSize(problem.k) << ", " << getName(problem.product.a->type) << " x "
-     << getName(problem.product.b->type) << " in blocks of "
-     << problem.product.blockSize << " (" << problem.product.getInstruction()
-     << ") to " << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
+     << getName(problem.product.b->type);
+  if (problem.hasScales())
+    os << " in blocks of " << problem.product.blockSize;
+  os << " (" << problem.product.getInstruction() << ") to "
+     << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
      << target.chip << " with " << target.smCount << " SMs\n";
   os << "  schedule: " << schedule << '\n';
   os << "  "
@@ -261,6 +285,14 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
     return;
   }
   Candidate chosen = {fields, getModelledCost(problem, fields, target)};
+  if (fields.workspace != Workspace::None) {
+    chosen.cost.dequantize = getWorkspaceCycles(*getMatmulProblem(op, target),
+                                                fields.workspace, target);
+    chosen.cost.total += chosen.cost.dequantize;
+    os << "  " << describe(fields.workspace)
+       << " dequantized to memory before: " << chosen.cost.dequantize
+       << " modelled cycles, from here on of bf16\n";
+  }
   int64_t permille = getIdealCycles(problem, target) * 1000 /
                      std::max<int64_t>(chosen.cost.total, 1);
   os << "  modelled: " << chosen.cost.total << " cycles, "
@@ -292,7 +324,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   ArrayRef<int64_t> registers = schedule.getRegisters();
   if (registers.size() == 2)
     os << ", with " << registers[0] << " registers "
-       << (schedule.getSwapAb() ? "where they multiply" : "in the epilogue")
+       << (target.tmemColumns ? "in the epilogue" : "where they multiply")
        << " and " << registers[1] << " elsewhere\n\n";
   else if (registers.size() == 3)
     os << ", with " << registers[0] << " registers where they multiply, "

@@ -13,7 +13,7 @@ using namespace mx::mxgpu;
 
 const ProductRules &mx::mxgpu::getRules(const MatmulProblem &problem) {
   static const ProductRules *const kRules[] = {
-      &kBlockScaledRules, &kDequantizedRules, &kConvertedRules};
+      &kBlockScaledRules, &kDequantizedRules, &kConvertedRules, &kNumbersRules};
   const ProductRules &rules = *kRules[unsigned(problem.product.way)];
   assert(rules.way == problem.product.way && "in the order of the enumeration");
   return rules;

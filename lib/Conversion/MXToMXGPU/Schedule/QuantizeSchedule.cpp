@@ -52,6 +52,10 @@ struct ProducedChoice {
 
 static constexpr int64_t kAnyBits = std::numeric_limits<int64_t>::max();
 
+/// Tiles wider than this are not taken where more than one of so many columns
+/// that they cover lies behind the last.
+static constexpr int64_t kNarrowTile = 128, kLeastFilled = 20;
+
 static constexpr RowsChoice kAlongRows[] = {
 #define ALONG_ROWS(chip, input, output, schedule)                              \
   {#chip, Input::input, Output::output, schedule},
@@ -73,6 +77,13 @@ static constexpr ProducedChoice kProducedTiles[] = {
 /// The target whose rows others have that were not measured.
 static constexpr StringLiteral kMeasuredChip = "sm_90a";
 
+template <typename Row>
+static QuantizeScheduleAttr getSchedule(MLIRContext *context, const Row &row) {
+  std::string text = "#mxgpu.quantize_schedule<";
+  return cast<QuantizeScheduleAttr>(
+      parseAttribute(text + row.schedule + ">", context));
+}
+
 /// The schedule of the first row of a target that `fits`.
 template <typename Row, typename Fits>
 static QuantizeScheduleAttr findSchedule(MLIRContext *context,
@@ -83,9 +94,17 @@ static QuantizeScheduleAttr findSchedule(MLIRContext *context,
   const Row *row = llvm::find_if(
       rows, [&](const Row &row) { return chip == row.chip && fits(row); });
   assert(row != rows.end() && "expected rows for everything of each target");
-  std::string text = "#mxgpu.quantize_schedule<";
-  return cast<QuantizeScheduleAttr>(
-      parseAttribute(text + row->schedule + ">", context));
+  return getSchedule(context, *row);
+}
+
+/// Whether columns fill tiles so far that wide ones lose no time: threads that
+/// compute what is quantized do so beyond the last column, too.
+static bool fillsTiles(QuantizeOp op, QuantizeScheduleAttr schedule) {
+  int64_t columns = op.getInput().getType().getShape().back();
+  if (ShapedType::isDynamic(columns) || schedule.getTile()[1] <= kNarrowTile)
+    return true;
+  int64_t behind = llvm::alignTo(columns, schedule.getTile()[1]) - columns;
+  return behind * kLeastFilled <= columns;
 }
 
 static Input getInput(Type type) {
@@ -161,13 +180,13 @@ static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
     numbers = std::max(numbers, getNumbers(op, axes, type));
     bits += type.getIntOrFloatBitWidth();
   }
-  return findSchedule(op.getContext(), ArrayRef(kProducedTiles), chip,
-                      [&](const ProducedChoice &choice) {
-                        return axes == choice.axes &&
-                               numbers <= choice.numbers &&
-                               bits <= choice.bits &&
-                               choice.least <= getSize(op);
-                      });
+  return findSchedule(
+      op.getContext(), ArrayRef(kProducedTiles), chip,
+      [&](const ProducedChoice &choice) {
+        return axes == choice.axes && numbers <= choice.numbers &&
+               bits <= choice.bits && choice.least <= getSize(op) &&
+               fillsTiles(op, getSchedule(op.getContext(), choice));
+      });
 }
 
 /// Random numbers are computed, not waited for, and need their registers.

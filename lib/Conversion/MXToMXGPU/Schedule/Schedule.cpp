@@ -20,31 +20,48 @@ using namespace mx::mxgpu;
 // Problem
 //===----------------------------------------------------------------------===//
 
+/// How `target` multiplies operands of such types, or none.
+static std::optional<target::ProductForm>
+getProductForm(MatmulOpInterface op, target::MmaType a, target::MmaType b,
+               const target::TargetInfo &target) {
+  if (b == target::MmaType::BF16)
+    return target::lookupNumbers(target.mmaFamily, a, b);
+  auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
+  if (!scales)
+    return std::nullopt;
+  return target::lookupProduct(target.mmaFamily, a, b, op.getBlockSize(),
+                               *scales);
+}
+
 std::optional<MatmulProblem>
 mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
-                            const target::TargetInfo &target) {
+                            const target::TargetInfo &target,
+                            Workspace workspace) {
   auto getLast = [](ShapedType type, int64_t fromEnd) {
     return type.getDimSize(type.getRank() - fromEnd);
   };
   auto aType = cast<ShapedType>(op.getA().getType());
-  Type bElement = getElementTypeOrSelf(op.getB().getType());
+  auto bf16 = BFloat16Type::get(op.getContext());
+  Type aElement =
+      holdsA(workspace) ? Type(bf16) : getElementTypeOrSelf(op.getA());
+  Type bElement =
+      holdsB(workspace) ? Type(bf16) : getElementTypeOrSelf(op.getB());
   SmallVector<int64_t> bShape = getLogicalShapeOfB(op);
   auto outType = cast<ShapedType>(op.getResultTensor().getType());
-  auto a = getMmaType(aType.getElementType());
+  auto a = getMmaType(aElement);
   auto b = getMmaType(bElement);
-  auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
-  if (!a || !b || !scales)
+  if (!a || !b)
     return std::nullopt;
-  auto product = target::lookupProduct(target.mmaFamily, *a, *b,
-                                       op.getBlockSize(), *scales);
+  auto product = getProductForm(op, *a, *b, target);
   if (!product)
     return std::nullopt;
   MatmulProblem problem;
   problem.product = *product;
-  problem.a = aType.getElementType();
+  problem.a = aElement;
   problem.b = bElement;
   problem.isPackedB = hasPackedB(op);
-  problem.scales = getElementTypeOrSelf(op.getBScales().getType());
+  if (*b != target::MmaType::BF16)
+    problem.scales = getElementTypeOrSelf(op.getBScales().getType());
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;
@@ -265,16 +282,49 @@ checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   return getRules(problem, fields).checkRegisters(problem, fields, target);
 }
 
+/// What a window of scales needs: exact conversions to f16, a reference for
+/// each tile of scales, and rows that are those of the scales.
+static std::optional<ScheduleError>
+checkWindow(const MatmulProblem &problem, const ScheduleFields &fields,
+            const target::TargetInfo &target) {
+  if (!fields.f16Window)
+    return std::nullopt;
+  auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
+  const std::pair<bool, const char *> needs[] = {
+      {problem.product.way == target::ProductWay::Dequantized,
+       "a chip whose operands are dequantized, sm_90a"},
+      {isE4M3(problem.a) && isE4M3(problem.b) &&
+           isa<Float8E8M0FNUType>(problem.scales),
+       "operands of f8E4M3FN scaled by f8E8M0FNU"},
+      {problem.ragged == RaggedKind::None, "a product without groups"},
+      {fields.tile[0] >= kScaleTileRows && fields.tile[1] <= kScaleTileRows,
+       "a tile of 128 or 256 rows and 64 or 128 columns"},
+      {problem.numB == 1, "one part of B"},
+      {fields.splitK == 1, "a reduction that is not split"},
+      {!fields.swapAb, "no swap_ab"},
+  };
+  for (auto [isMet, what] : needs)
+    if (!isMet)
+      return ScheduleError{
+          llvm::formatv("expected {0} with f16_window, found another: leave "
+                        "f16_window out",
+                        what),
+          {}};
+  return std::nullopt;
+}
+
 std::optional<ScheduleError>
 mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target) {
   const ProductRules &rules = getRules(problem, fields);
-  if (fields.swapAb && !getRules(problem).swapped)
+  if (fields.swapAb && problem.hasScales() && !getRules(problem).swapped)
     return ScheduleError{llvm::formatv("expected no swap_ab on {0}, which "
                                        "has no wgmma: leave it out",
                                        target.chip),
                          {}};
+  if (auto error = checkWindow(problem, fields, target))
+    return error;
   if (auto error = checkClusters(problem, fields, target))
     return error;
   if (auto error = rules.checkSchedule(problem, fields, target))

@@ -44,8 +44,9 @@ static int64_t getDequantizedBytes(const MatmulProblem &problem,
 }
 
 /// Cycles in which a thread dequantizes an element of B, with its part of the
-/// waits of a step: 13 to 17 were measured on an H200.
-static constexpr int64_t kDequantizeCycles = 14;
+/// waits of a step: 13 to 17 were measured on an H200. And one of A, while
+/// nothing is multiplied: 11 to 14.
+static constexpr int64_t kDequantizeCycles = 14, kDequantizeCyclesOfA = 11;
 
 /// Instructions with swap_ab, counted in machine code of ptxas 13.0 for MXFP4:
 /// for two elements, single bytes' loads among them, and for a step besides.
@@ -95,11 +96,17 @@ static int64_t getPortCycles(const MatmulProblem &problem,
          target::mmaPortCycles(rates, fields.ctaPair ? 2 : 1, fields.tile[1]);
 }
 
-/// Waits, and scale copies that are not hidden.
-static int64_t getStepCycles(const ScheduleFields &fields,
+/// Waits, scale copies that are not hidden, and what those who multiply
+/// dequantize of A before.
+static int64_t getStepCycles(const MatmulProblem &problem,
+                             const ScheduleFields &fields,
                              const MatmulBuffers &buffers,
                              const target::Rates &rates) {
   int64_t cycles = rates.stepCycles;
+  if (buffers.bInputs && problem.hasScalesOfA())
+    cycles +=
+        kDequantizeCyclesOfA * ceilDiv(fields.tile[0] * fields.tile[2],
+                                       buffers.inputs.getConsumerThreads());
   if (!buffers.aScales || fields.scaleStages > 1)
     return cycles;
   cycles += rates.copyLatency;
@@ -135,7 +142,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.fill = steps * stageFill;
   cost.ring = ceilDiv(steps * (rates.loadLatency + stageFill) + cost.mma,
                       fields.stages);
-  cost.steps = steps * getStepCycles(fields, buffers, rates);
+  cost.steps = steps * getStepCycles(problem, fields, buffers, rates);
   int64_t loop =
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring});
 

@@ -52,6 +52,7 @@ const ProductRules &getRules(const MatmulProblem &problem,
 extern const ProductRules kBlockScaledRules;
 extern const ProductRules kDequantizedRules;
 extern const ProductRules kConvertedRules;
+extern const ProductRules kNumbersRules;
 extern const ProductRules kSwappedRules;
 
 MatmulBuffers getBlockScaledBuffers(const MatmulProblem &problem,
@@ -60,6 +61,8 @@ MatmulBuffers getDequantizedBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields);
 MatmulBuffers getConvertedBuffers(const MatmulProblem &problem,
                                   const ScheduleFields &fields);
+MatmulBuffers getNumbersBuffers(const MatmulProblem &problem,
+                                const ScheduleFields &fields);
 MatmulBuffers getSwappedBuffers(const MatmulProblem &problem,
                                 const ScheduleFields &fields);
 

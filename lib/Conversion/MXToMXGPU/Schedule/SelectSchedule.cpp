@@ -66,8 +66,7 @@ struct SelectSchedulePass final
           if (!target::lookupRates(*target))
             return op->emitOpError("no rates of chip '")
                    << target->chip << "' are known to choose a schedule by";
-          select(op, *target);
-          return WalkResult::advance();
+          return select(op, *target);
         });
     if (result.wasInterrupted())
       signalPassFailure();
@@ -75,25 +74,31 @@ struct SelectSchedulePass final
 
   /// Leaves an operation that no kernel can do to the message of those who
   /// build kernels.
-  void select(MatmulOpInterface op, const target::TargetInfo &target) {
-    std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
-    if (!problem)
-      return;
+  LogicalResult select(MatmulOpInterface op, const target::TargetInfo &target) {
     auto given = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
+    Workspace workspace = given ? given.getWorkspace() : Workspace::None;
+    if (std::string why = explainNoWorkspace(op, workspace, target);
+        !why.empty())
+      return op->emitOpError(why);
     bool isExplained = explain || isExplainRequested();
     std::vector<Candidate> candidates;
     if (!given || isExplained)
-      candidates = rankSchedules(*problem, target);
+      candidates = rankWithWorkspaces(op, target);
     if (!given && candidates.empty())
-      return;
+      return success();
     ScheduleFields fields =
         given ? given.getFields() : candidates.front().fields;
+    std::optional<MatmulProblem> problem =
+        getMatmulProblem(op, target, fields.workspace);
+    if (!problem)
+      return success();
     completeSchedule(*problem, fields, target);
     auto schedule = ScheduleAttr::get(op->getContext(), fields);
     op->setAttr(kScheduleAttrName, schedule);
     if (isExplained)
       explainSchedule(llvm::errs(), op, *problem, schedule, bool(given),
                       candidates, target);
+    return success();
   }
 };
 } // namespace

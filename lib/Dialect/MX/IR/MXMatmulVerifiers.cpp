@@ -14,6 +14,9 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::detail;
 
+/// What `block_size` is where it is not written.
+static constexpr int64_t kDefaultBlockSize = 32;
+
 static bool isNumber(Type type) { return isa<BFloat16Type, Float16Type>(type); }
 
 /// Numbers of 16 bits have no scales; elements have.
@@ -29,10 +32,35 @@ static LogicalResult verifyScalesOfA(MatmulOpInterface op, const Named &a) {
                         << ", which is multiplied as it is, found them";
 }
 
+/// Numbers of both are multiplied as they are, and have no blocks.
+static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
+                                     const Named &b) {
+  if (isNumber(b.elementType()) != bool(op.getBScales())) {
+    if (op.getBScales())
+      return success();
+    if (!a.elementType().isBF16())
+      return errorAt(op, a)
+             << "expected a of bf16 with b of bf16, found " << a.elementType()
+             << ": quantize b, or give both as bf16";
+    if (op.getBlockSize() != kDefaultBlockSize)
+      return op.emitOpError("expected no block_size without scales, found ")
+             << op.getBlockSize();
+    return success();
+  }
+  if (!op.getBScales())
+    return errorAt(op, b) << "expected b of bf16 without b_scales, found "
+                          << b.elementType()
+                          << ": give the scales of its blocks";
+  return errorAt(op, b) << "expected no b_scales with b of " << b.elementType()
+                        << ", which is multiplied as it is, found them";
+}
+
 /// Both operands have scales of one type, and NVFP4's rules hold for both.
 static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
                                         const Named &b) {
   Named sa{op.getAScales(), "a_scales"}, sb{op.getBScales(), "b_scales"};
+  if (!sb.value)
+    return success();
   if (!sa.value)
     return verifyBlock(op, b, sb.elementType(), op.getBlockSize());
   if (sa.elementType() != sb.elementType())
@@ -43,6 +71,11 @@ static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
   if (failed(verifyBlock(op, a, sa.elementType(), op.getBlockSize())))
     return failure();
   return verifyBlock(op, b, sb.elementType(), op.getBlockSize());
+}
+
+/// The reduction has whole blocks, where there are any.
+static int64_t getReductionDivisor(MatmulOpInterface op) {
+  return op.getBScales() ? op.getBlockSize() : 1;
 }
 
 /// The logical shape of the scales of `elements`.
@@ -81,6 +114,11 @@ static Named getLogicalB(MatmulOpInterface op) {
 static LogicalResult verifyPackedB(MatmulOpInterface op, const Named &b) {
   if (!hasPackedB(op))
     return success();
+  if (!op.getBScales())
+    return errorAt(op, b) << "expected b that is not packed without b_scales, "
+                             "found "
+                          << b.type()
+                          << ": rows of bf16 are multiplied as they are";
   if (op.getAScales())
     return errorAt(op, b)
            << "expected b that is not packed with a_scales, found " << b.type()
@@ -115,6 +153,9 @@ LogicalResult MatmulOp::verify() {
   // matmul C14
   if (failed(verifyScalesOfA(*this, a)))
     return failure();
+  // matmul C16
+  if (failed(verifyScalesOfB(*this, a, b)))
+    return failure();
   // matmul C15
   if (failed(verifyPackedB(*this, b)))
     return failure();
@@ -131,8 +172,9 @@ LogicalResult MatmulOp::verify() {
   if (failed(verifyDim(*this, b, rank - 1, a.dim(rank - 1))))
     return failure();
   // matmul C7
-  if (failed(verifyMultiple(*this, a, rank - 1, getBlockSize())) ||
-      failed(verifyMultiple(*this, b, rank - 1, getBlockSize())))
+  int64_t divisor = getReductionDivisor(*this);
+  if (failed(verifyMultiple(*this, a, rank - 1, divisor)) ||
+      failed(verifyMultiple(*this, b, rank - 1, divisor)))
     return failure();
   // matmul C8
   if (failed(verifyDim(*this, out, rank - 2, a.dim(rank - 2))) ||
@@ -260,9 +302,12 @@ LogicalResult GroupedMatmulOp::verify() {
   // grouped_matmul C20
   if (failed(verifyScalesOfA(*this, a)))
     return failure();
-  if (!getAScales() && !rows)
+  if (!getAScales() && getBScales() && !rows)
     return emitOpError("expected ragged = rows with a of bf16 or f16, found "
-                       "reduction: quantize both operands");
+                       "reduction: quantize both operands, or neither");
+  // grouped_matmul C22
+  if (failed(verifyScalesOfB(*this, a, b)))
+    return failure();
   // grouped_matmul C21
   if (failed(verifyPackedB(*this, b)))
     return failure();
@@ -279,7 +324,7 @@ LogicalResult GroupedMatmulOp::verify() {
   if (failed(verifyDim(*this, b, b.rank() - 1, a.dim(a.rank() - 1))))
     return failure();
   // grouped_matmul C8
-  int64_t divisor = rows ? getBlockSize() : kRaggedReductionAlign;
+  int64_t divisor = rows ? getReductionDivisor(*this) : kRaggedReductionAlign;
   if (failed(verifyMultiple(*this, a, a.rank() - 1, divisor)) ||
       failed(verifyMultiple(*this, b, b.rank() - 1, divisor)))
     return failure();

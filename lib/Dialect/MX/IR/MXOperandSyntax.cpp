@@ -11,24 +11,25 @@
 
 using namespace mlir;
 
-/// Those that there are: three, or four with the scales of a.
-static constexpr size_t kWithoutScales = 3, kWithScales = 4;
+/// Those that there are: two without scales, three with those of b, or four.
+static constexpr size_t kNumbers = 2, kWithScales = 4;
 
 ParseResult
 mx::parseScaledOperands(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &a,
                         std::optional<OpAsmParser::UnresolvedOperand> &aScales,
                         OpAsmParser::UnresolvedOperand &b,
-                        OpAsmParser::UnresolvedOperand &bScales, Type &aType,
-                        Type &aScalesType, Type &bType, Type &bScalesType) {
+                        std::optional<OpAsmParser::UnresolvedOperand> &bScales,
+                        Type &aType, Type &aScalesType, Type &bType,
+                        Type &bScalesType) {
   SmallVector<OpAsmParser::UnresolvedOperand, kWithScales> operands;
   SmallVector<Type, kWithScales> types;
   SMLoc start = parser.getCurrentLocation();
   if (parser.parseOperandList(operands))
     return failure();
-  if (operands.size() != kWithoutScales && operands.size() != kWithScales)
+  if (operands.size() < kNumbers || operands.size() > kWithScales)
     return parser.emitError(start)
-           << "expected a, its scales unless it is bf16 or f16, b and its "
-              "scales, found "
+           << "expected a, its scales unless it is bf16 or f16, b, and its "
+              "scales unless it is bf16, found "
            << operands.size() << " operands";
   SMLoc typesStart = parser.getCurrentLocation();
   if (parser.parseColonTypeList(types))
@@ -42,10 +43,13 @@ mx::parseScaledOperands(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &a,
     aScales = operands[1];
     aScalesType = types[1];
   }
-  b = operands.end()[-2];
-  bType = types.end()[-2];
-  bScales = operands.back();
-  bScalesType = types.back();
+  size_t numberOfB = operands.size() == kWithScales ? 2 : 1;
+  b = operands[numberOfB];
+  bType = types[numberOfB];
+  if (operands.size() > kNumbers) {
+    bScales = operands.back();
+    bScalesType = types.back();
+  }
   return success();
 }
 
@@ -58,7 +62,11 @@ void mx::printScaledOperands(OpAsmPrinter &printer, Operation *, Value a,
     operands.push_back(aScales);
     types.push_back(aScalesType);
   }
-  operands.append({b, bScales});
-  types.append({bType, bScalesType});
+  operands.push_back(b);
+  types.push_back(bType);
+  if (bScales) {
+    operands.push_back(bScales);
+    types.push_back(bScalesType);
+  }
   printer << operands << " : " << types;
 }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// `%a, %a_scales, %b, %b_scales : types`, or without the scales of a.
+// `%a, %a_scales, %b, %b_scales : types`, or without the scales of a, or
+// without any.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,8 +18,9 @@ mlir::ParseResult parseScaledOperands(
     mlir::OpAsmParser &parser, mlir::OpAsmParser::UnresolvedOperand &a,
     std::optional<mlir::OpAsmParser::UnresolvedOperand> &aScales,
     mlir::OpAsmParser::UnresolvedOperand &b,
-    mlir::OpAsmParser::UnresolvedOperand &bScales, mlir::Type &aType,
-    mlir::Type &aScalesType, mlir::Type &bType, mlir::Type &bScalesType);
+    std::optional<mlir::OpAsmParser::UnresolvedOperand> &bScales,
+    mlir::Type &aType, mlir::Type &aScalesType, mlir::Type &bType,
+    mlir::Type &bScalesType);
 
 void printScaledOperands(mlir::OpAsmPrinter &printer, mlir::Operation *op,
                          mlir::Value a, mlir::Value aScales, mlir::Value b,

@@ -60,12 +60,12 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
   } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
     if (matmul.getAScales() && is(matmul.getAScalesMutable()[0]))
       return {matmul.getA(), matmul.getBlockSize()};
-    if (is(matmul.getBScalesMutable()))
+    if (matmul.getBScales() && is(matmul.getBScalesMutable()[0]))
       return {matmul.getB(), matmul.getBlockSize()};
   } else if (auto grouped = dyn_cast<GroupedMatmulOp>(op)) {
     if (grouped.getAScales() && is(grouped.getAScalesMutable()[0]))
       return {grouped.getA(), grouped.getBlockSize()};
-    if (is(grouped.getBScalesMutable()))
+    if (grouped.getBScales() && is(grouped.getBScalesMutable()[0]))
       return {grouped.getB(), grouped.getBlockSize()};
     if (grouped.getResultScales() && is(grouped.getOutsMutable()[1]))
       return {grouped.getResultTensor(),

@@ -157,8 +157,8 @@ LoopNest mx::tiling::getLoopNest(MatmulOp op) {
   for (OpOperand &scales : op.getAScalesMutable())
     nest.addScales(scales, withBatch(batch, {m, k}), op.getBlockSize());
   nest.addWeights(op.getBMutable(), withBatch(batch, {n, k}));
-  nest.addScales(op.getBScalesMutable(), withBatch(batch, {n, k}),
-                 op.getBlockSize());
+  for (OpOperand &scales : op.getBScalesMutable())
+    nest.addScales(scales, withBatch(batch, {n, k}), op.getBlockSize());
   nest.add(op.getOutsMutable()[0], withBatch(batch, {m, n}));
   addReduction(nest, op, k);
   return nest;
@@ -193,7 +193,8 @@ LoopNest mx::tiling::getLoopNest(GroupedMatmulOp op) {
     sa[sa.size() - 2] = DimMap::kWhole;
   for (OpOperand &scales : op.getAScalesMutable())
     nest.addScales(scales, sa, op.getBlockSize());
-  nest.addScales(op.getBScalesMutable(), b, op.getBlockSize());
+  for (OpOperand &scales : op.getBScalesMutable())
+    nest.addScales(scales, b, op.getBlockSize());
   if (op.getResultScales()) {
     SmallVector<int64_t> sc = c;
     sc[sc.size() - 2] = DimMap::kWhole;

@@ -129,8 +129,9 @@ ScheduleAttr ScheduleAttr::get(MLIRContext *context,
                                const ScheduleFields &fields) {
   return get(context, fields.tile, fields.ctaPair, fields.stages,
              fields.accumulators, fields.overlap, fields.scaleStages,
-             fields.operandStages, fields.swapAb, fields.splitK,
-             fields.clusterSplit, fields.ctasPerSm, fields.tileLoop,
+             fields.operandStages, fields.swapAb, fields.f16Window,
+             fields.workspace, fields.splitK, fields.clusterSplit,
+             fields.ctasPerSm, fields.tileLoop,
              RasterAttr::get(context, fields.rasterOrder, fields.rasterGroup),
              fields.epilogue, fields.staging, fields.registers, fields.l2A,
              fields.l2B, fields.pdl);
@@ -146,6 +147,8 @@ ScheduleFields ScheduleAttr::getFields() const {
   fields.scaleStages = getScaleStages();
   fields.operandStages = getOperandStages();
   fields.swapAb = getSwapAb();
+  fields.f16Window = getF16Window();
+  fields.workspace = getWorkspace();
   fields.splitK = getSplitK();
   fields.clusterSplit = getClusterSplit();
   fields.ctasPerSm = getCtasPerSm();
@@ -176,6 +179,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
   bool *flag = llvm::StringSwitch<bool *>(name)
                    .Case("cta_pair", &fields.ctaPair)
                    .Case("swap_ab", &fields.swapAb)
+                   .Case("f16_window", &fields.f16Window)
                    .Case("cluster_split", &fields.clusterSplit)
                    .Case("pdl", &fields.pdl)
                    .Default(nullptr);
@@ -220,6 +224,8 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                    parseIntegers(parser, fields.registers));
   if (name == "tile_loop")
     return failure(parser.parseEqual() || parseEnum(parser, fields.tileLoop));
+  if (name == "workspace")
+    return failure(parser.parseEqual() || parseEnum(parser, fields.workspace));
   if (name == "epilogue")
     return failure(parser.parseEqual() || parseEnum(parser, fields.epilogue));
   if (name == "raster")
@@ -231,8 +237,9 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                    parseEnum(parser, fields.l2B) || parser.parseRSquare());
   return parser.emitError(
              loc, "expected tile, cta_pair, stages, accumulators, "
-                  "overlap, scale_stages, operand_stages, swap_ab, split_k, "
-                  "cluster_split, ctas, tile_loop, raster, epilogue, staging, "
+                  "overlap, scale_stages, operand_stages, swap_ab, f16_window, "
+                  "workspace, split_k, cluster_split, ctas, tile_loop, raster, "
+                  "epilogue, staging, "
                   "registers, l2 or pdl, found '")
          << name << "'";
 }
@@ -267,8 +274,9 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   return ScheduleAttr::getChecked(
       emitError, context, fields.tile, fields.ctaPair, fields.stages,
       fields.accumulators, fields.overlap, fields.scaleStages,
-      fields.operandStages, fields.swapAb, fields.splitK, fields.clusterSplit,
-      fields.ctasPerSm, fields.tileLoop, raster, fields.epilogue, fields.staging, fields.registers, fields.l2A,
+      fields.operandStages, fields.swapAb, fields.f16Window, fields.workspace,
+      fields.splitK, fields.clusterSplit, fields.ctasPerSm, fields.tileLoop,
+      raster, fields.epilogue, fields.staging, fields.registers, fields.l2A,
       fields.l2B, fields.pdl);
 }
 
@@ -295,6 +303,10 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   printUnless("operand_stages", getOperandStages(), defaults.operandStages);
   if (getSwapAb())
     printer << ", swap_ab";
+  if (getF16Window())
+    printer << ", f16_window";
+  if (getWorkspace() != defaults.workspace)
+    printer << ", workspace = " << stringifyWorkspace(getWorkspace());
   printUnless("split_k", getSplitK(), defaults.splitK);
   if (getClusterSplit())
     printer << ", cluster_split";

@@ -49,6 +49,19 @@ static int64_t getAlignment(BufferType buffer) {
                            target::kTmaSmemAlignment);
 }
 
+bool mx::mxgpu::hasBarriersBehind(RingType type) {
+  return type.getProducer() == AsyncKind::Tma &&
+         type.getConsumer() == AsyncKind::Wgmma;
+}
+
+/// Barriers are at multiples of 8 bytes, and two for each stage.
+int64_t mx::mxgpu::getBarrierShift(int64_t stride) {
+  unsigned zeros = llvm::countr_zero(static_cast<uint64_t>(stride));
+  bool isPower = stride >> zeros == 1;
+  return zeros -
+         llvm::Log2_64(isPower ? kBarrierBytes : target::kMBarrierBytes);
+}
+
 /// Slots one after the other, each with all its fields and barriers: what a
 /// stage needs lies at constant distances from its start.
 RingPlace MemoryLayout::placeSlots(const RingRequest &ring) {
@@ -62,7 +75,8 @@ RingPlace MemoryLayout::placeSlots(const RingRequest &ring) {
         smem.take({"", ring.name, name, 1, buffer.getSizeInBytes()},
                   place.offsets.empty() ? alignment : getAlignment(buffer)));
   // Who starts the stores from them knows when they are empty.
-  if (!ring.type.isStaging())
+  bool isBehind = hasBarriersBehind(ring.type);
+  if (!ring.type.isStaging() && !isBehind)
     place.barriers = smem.take({kBarriersOf, ring.name, "", 1, kBarrierBytes},
                                target::kMBarrierBytes);
   int64_t stride =
@@ -71,6 +85,11 @@ RingPlace MemoryLayout::placeSlots(const RingRequest &ring) {
     smem.take({"", ring.name, "", others, stride, 0, 0, /*isRest=*/true},
               alignment);
   place.stride = stride;
+  if (isBehind)
+    place.barriers =
+        smem.take({kBarriersOf, ring.name, "", ring.type.getStages(),
+                   stride >> getBarrierShift(stride)},
+                  target::kMBarrierBytes);
   return place;
 }
 

@@ -90,3 +90,10 @@ LogicalResult DequantizeFragmentOp::verify() {
            << layout.getNumValues() << " in " << input;
   return success();
 }
+
+LogicalResult LoadWindowOp::verify() {
+  // load_window C1
+  if (MemRefType type = getTable().getType(); type.getDimSize(1) != 4)
+    return emitOpError("expected a table of 4 numbers a row, found ") << type;
+  return success();
+}

@@ -53,11 +53,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    ArrayRef<int64_t> tile, bool, int64_t stages,
                                    int64_t accumulators, int64_t overlap,
                                    int64_t scaleStages, int64_t operandStages,
-                                   bool, int64_t splitK, bool clusterSplit,
-                                   int64_t ctasPerSm, TileLoop, RasterAttr,
-                                   Epilogue epilogue, int64_t staging,
-                                   ArrayRef<int64_t> registers, CacheHint,
-                                   CacheHint, bool) {
+                                   bool, bool, Workspace, int64_t splitK,
+                                   bool clusterSplit, int64_t ctasPerSm,
+                                   TileLoop, RasterAttr, Epilogue epilogue,
+                                   int64_t staging, ArrayRef<int64_t> registers,
+                                   CacheHint, CacheHint, bool) {
   if (failed(verifyTile(emitError, tile)))
     return failure();
   // schedule C3

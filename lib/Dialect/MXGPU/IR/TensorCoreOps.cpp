@@ -107,9 +107,9 @@ LogicalResult TmaLoadOp::verify() {
   if (getBox() && expected % found)
     return emitOpError("expected a box of which a number fills ")
            << expected << " bytes, found " << found;
-  // After mxgpu-lower-rings the barrier says so.
-  auto barrier = dyn_cast<BarrierType>(getStage().getType());
-  bool ofPair = barrier ? barrier.getScope() == Scope::Pair : isInPair(*this);
+  // After mxgpu-lower-rings the kernel may be gone, and a barrier may be that
+  // of either CTA.
+  bool ofPair = isa<BarrierType>(getStage().getType()) || isInPair(*this);
   // tma_load C9
   if (getMulticast() &&
       (!ofPair || !getBox() || (ring && !getBox().getDefiningOp<CtaRankOp>()) ||

@@ -34,12 +34,27 @@ SmallVector<Operation *> mxgpu::getLoops(Operation *op) {
 namespace {
 
 /// Whether `a` and `b`, seen from loops at equal depths, are the same value:
-/// one value outside the roles, or the same argument of corresponding loops.
+/// one value outside the roles, the same argument of corresponding loops, or
+/// computed from such ones in the same way.
 bool isSameValue(Value a, Value b, ArrayRef<Operation *> loopsA,
                  ArrayRef<Operation *> loopsB) {
   if (a == b)
     return true;
   auto argA = dyn_cast<BlockArgument>(a), argB = dyn_cast<BlockArgument>(b);
+  if (!argA && !argB) {
+    Operation *opA = a.getDefiningOp(), *opB = b.getDefiningOp();
+    return opA->getName() == opB->getName() &&
+           opA->getAttrDictionary() == opB->getAttrDictionary() &&
+           opA->getNumOperands() == opB->getNumOperands() &&
+           cast<OpResult>(a).getResultNumber() ==
+               cast<OpResult>(b).getResultNumber() &&
+           isUniform(a) && isUniform(b) &&
+           llvm::all_of(llvm::zip(opA->getOperands(), opB->getOperands()),
+                        [&](auto pair) {
+                          return isSameValue(std::get<0>(pair),
+                                             std::get<1>(pair), loopsA, loopsB);
+                        });
+  }
   if (!argA || !argB || argA.getArgNumber() != argB.getArgNumber())
     return false;
   for (auto [loopA, loopB] : llvm::zip(loopsA, loopsB))

@@ -24,7 +24,9 @@ bool mx::mxgpu::isUniform(Value value) {
     return isa<KernelOp, ForEachWorkTileOp, ForEachKOp>(parent);
   }
   Operation *op = value.getDefiningOp();
-  if (isa<ThreadIdOp>(op) || op->getNumRegions() || !isMemoryEffectFree(op))
+  // Nothing writes the table while the kernel runs.
+  bool isKnown = isMemoryEffectFree(op) || isa<LoadWindowOp>(op);
+  if (isa<ThreadIdOp>(op) || op->getNumRegions() || !isKnown)
     return false;
   return llvm::all_of(op->getOperands(), isUniform);
 }

@@ -1621,9 +1621,9 @@ func.func @matmul_c9_weights(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>,
 }
 
 // -----
-func.func @matmul_operands(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %o0: tensor<64x48xf32>) {
-  // expected-error @below {{expected a, its scales unless it is bf16 or f16, b and its scales, found 2 operands}}
-  %r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xf8E4M3FN>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+func.func @matmul_operands(%a: tensor<64x64xbf16>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{expected a, its scales unless it is bf16 or f16, b, and its scales unless it is bf16, found 1 operands}}
+  %r = mx.matmul ins(%a : tensor<64x64xbf16>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
   return
 }
 
@@ -1644,7 +1644,7 @@ func.func @grouped_matmul_c20(%a: tensor<300x64xf8E4M3FN>, %b: tensor<4x48x64xf8
 
 // -----
 func.func @grouped_matmul_c20_reduction(%a: tensor<64x896xbf16>, %b: tensor<48x896xf8E4M3FN>, %sb: tensor<48x28xf8E8M0FNU>, %o0: tensor<4x64x48xf32>, %g: tensor<4xi32>) {
-  // expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with a of bf16 or f16, found reduction: quantize both operands}}
+  // expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with a of bf16 or f16, found reduction: quantize both operands, or neither}}
   %r = mx.grouped_matmul ragged = reduction ins(%a, %b, %sb : tensor<64x896xbf16>, tensor<48x896xf8E4M3FN>, tensor<48x28xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
   return
 }
@@ -1770,4 +1770,51 @@ func.func @combine_c6(%z: tensor<300x48xbf16, #mx.ragged<groups = 4, align = 128
 func.func @yield_parent(%x: f32) {
   // expected-error @below {{'mx.yield' op expects parent op to be one of 'mx.matmul, mx.grouped_matmul, mx.quantize'}}
   mx.yield %x : f32
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c16(%a: tensor<64x64xbf16>, %b: tensor<48x64xf8E4M3FN>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected b of bf16 without b_scales, found 'f8E4M3FN': give the scales of its blocks}}
+  %r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xf8E4M3FN>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c16_scales(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected no b_scales with b of 'bf16', which is multiplied as it is, found them}}
+  %r = mx.matmul ins(%a, %b, %sb : tensor<64x64xbf16>, tensor<48x64xbf16>, tensor<48x2xf8E8M0FNU>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @matmul_c16_left(%a: tensor<64x64xf16>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected a of bf16 with b of bf16, found 'f16': quantize b, or give both as bf16}}
+  %r = mx.matmul ins(%a, %b : tensor<64x64xf16>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+func.func @matmul_c16_block(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected no block_size without scales, found 16}}
+  %r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) block_size = 16 -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @matmul_c15_numbers(%a: tensor<64x64xbf16>, %b: tensor<1x1x4x2xbf16>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected b that is not packed without b_scales, found 'tensor<1x1x4x2xbf16>': rows of bf16 are multiplied as they are}}
+  %r = mx.matmul ins(%a, %b : tensor<64x64xbf16>, tensor<1x1x4x2xbf16>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{b is defined here}}
+func.func @grouped_matmul_c22(%a: tensor<300x64xbf16>, %b: tensor<4x48x64xbf16>, %sb: tensor<4x48x2xf8E8M0FNU>, %g: tensor<4xi32>, %o0: tensor<300x48xf32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected no b_scales with b of 'bf16', which is multiplied as it is, found them}}
+  %r = mx.grouped_matmul ragged = rows ins(%a, %b, %sb : tensor<300x64xbf16>, tensor<4x48x64xbf16>, tensor<4x48x2xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o0 : tensor<300x48xf32>) -> tensor<300x48xf32>
+  return
 }

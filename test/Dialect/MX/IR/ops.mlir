@@ -195,6 +195,19 @@ func.func @matmul_weights(%x: tensor<?x512xbf16>, %h: tensor<?x512xf16>, %w: ten
   return %y, %z : tensor<?x128xbf16>, tensor<?x128xbf16>
 }
 
+// Nor have values that were dequantized before, of any reduction.
+// CHECK-LABEL: func @matmul_numbers
+// CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x500xbf16>, tensor<128x500xbf16>) outs({{.*}} : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+// CHECK:         mx.grouped_matmul ragged = reduction ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<64x896xbf16>, tensor<48x896xbf16>) offsets(%{{[^ ,)]+}} : tensor<4xi32>)
+func.func @matmul_numbers(%x: tensor<?x500xbf16>, %v: tensor<128x500xbf16>, %init: tensor<?x128xbf16>,
+                          %a: tensor<64x896xbf16>, %b: tensor<48x896xbf16>, %o: tensor<4xi32>,
+                          %sums: tensor<4x64x48xf32>) -> (tensor<?x128xbf16>, tensor<4x64x48xf32>) {
+  %y = mx.matmul ins(%x, %v : tensor<?x500xbf16>, tensor<128x500xbf16>) outs(%init : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+  %z = mx.grouped_matmul ragged = reduction ins(%a, %b : tensor<64x896xbf16>, tensor<48x896xbf16>) offsets(%o : tensor<4xi32>)
+      outs(%sums : tensor<4x64x48xf32>) -> tensor<4x64x48xf32>
+  return %y, %z : tensor<?x128xbf16>, tensor<4x64x48xf32>
+}
+
 // CHECK-LABEL: func @grouped_matmul_weights
 // CHECK:         mx.grouped_matmul ragged = rows masked ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<4x?x64xbf16>, tensor<4x48x64xf6E2M3FN>, tensor<4x48x2xf8E8M0FNU>)
 func.func @grouped_matmul_weights(%x: tensor<4x?x64xbf16>, %w: tensor<4x48x64xf6E2M3FN>, %sw: tensor<4x48x2xf8E8M0FNU>,

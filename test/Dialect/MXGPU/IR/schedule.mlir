@@ -36,6 +36,14 @@ func.func @curve(%a: !a, %s: !s, %y: !y) -> !y {
   return %0 : !y
 }
 
+// CHECK-LABEL: func @workspace
+func.func @workspace(%a: !a, %s: !s, %y: !y) -> !y {
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], accumulators = 1, workspace = ab, raster = linear, epilogue = direct>
+  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = ab>} -> !y
+  return %0 : !y
+}
+
 // CHECK-LABEL: func @swapped
 func.func @swapped(%a: tensor<256x256xbf16>, %b: !a, %s: !s, %y: !y) -> !y {
   // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], accumulators = 1, swap_ab, split_k = 2, raster = linear, epilogue = direct>

@@ -289,7 +289,7 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer
 
 // -----
 
-// expected-error @below {{expected tile, cta_pair, stages, accumulators, overlap, scale_stages, operand_stages, swap_ab, split_k, cluster_split, ctas, tile_loop, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
+// expected-error @below {{expected tile, cta_pair, stages, accumulators, overlap, scale_stages, operand_stages, swap_ab, f16_window, workspace, split_k, cluster_split, ctas, tile_loop, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stage = 4>
 
 // -----

@@ -34,6 +34,9 @@ def MX_ElementTensorOrMemRef
 def MX_FloatElementTensorOrMemRef
     : MX_ShapedOf<[F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN, F4E2M1FN],
         "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements">;
+def MX_RightOperandTensorOrMemRef
+    : MX_ShapedOf<[F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN, F4E2M1FN, BF16],
+        "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements, or bf16">;
 def MX_LeftOperandTensorOrMemRef
     : MX_ShapedOf<[F8E4M3FN, F8E5M2, F6E3M2FN, F6E2M3FN, F4E2M1FN, BF16, F16],
         "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN or f4E2M1FN elements, or bf16 or "

@@ -25,6 +25,9 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     with quantized weights B. These may be packed by `mx.pack_weights`, in the
     type's encoding or materialized; results are the same.
 
+    Without scales of either both are bf16: values that a quantizer wrote, or
+    that were dequantized before. There is no `block_size` then.
+
     Example:
 
     ```mlir
@@ -42,11 +45,14 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     %y = mx.matmul ins(%x, %w, %sw : tensor<?x512xbf16>,
           tensor<128x512xf4E2M1FN>, tensor<128x16xf8E8M0FNU>)
         outs(%out : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+
+    %z = mx.matmul ins(%x, %v : tensor<?x512xbf16>, tensor<128x512xbf16>)
+        outs(%out : tensor<?x128xbf16>) -> tensor<?x128xbf16>
     ```
   }];
   let arguments = (ins
     MX_LeftOperandTensorOrMemRef:$a, Optional<MX_ScaleTensorOrMemRef>:$a_scales,
-    MX_FloatElementTensorOrMemRef:$b, MX_ScaleTensorOrMemRef:$b_scales,
+    MX_RightOperandTensorOrMemRef:$b, Optional<MX_ScaleTensorOrMemRef>:$b_scales,
     Optional<F32>:$alpha,
     Variadic<MX_FloatTensorOrMemRef>:$outs,
     DefaultValuedAttr<I64Attr, "32">:$block_size,
@@ -101,6 +107,10 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
     Scales, `alpha`, `accumulate` and `epilogue` are those of `mx.matmul`. The
     row and column that a region gets are a row of A and a column of the group's
     matrix (`rows`), or those within `outs[g]` (`reduction`).
+
+    Without scales of either operand, the columns of a segment of K that its
+    group does not have are zeros in both: nothing else says that they are not
+    to be multiplied.
 
     With `masked` each group has a fixed capacity, as in a decoder: A is
     `G x M x K`, `outs` is `G x M x N`, scales are those of a batch of G
@@ -157,7 +167,7 @@ def MX_GroupedMatmulOp : MX_StructuredOp<"grouped_matmul", [AttrSizedOperandSegm
   }];
   let arguments = (ins
     MX_LeftOperandTensorOrMemRef:$a, Optional<MX_ScaleTensorOrMemRef>:$a_scales,
-    MX_FloatElementTensorOrMemRef:$b, MX_ScaleTensorOrMemRef:$b_scales,
+    MX_RightOperandTensorOrMemRef:$b, Optional<MX_ScaleTensorOrMemRef>:$b_scales,
     MX_Offsets:$offsets,
     Optional<F32>:$alpha,
     Optional<MX_Offsets>:$scatter,

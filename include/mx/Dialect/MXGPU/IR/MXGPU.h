@@ -63,6 +63,8 @@ struct ScheduleFields {
   int64_t scaleStages = 1;
   int64_t operandStages = 2;
   bool swapAb = false;
+  bool f16Window = false;
+  Workspace workspace = Workspace::None;
   int64_t splitK = 1;
   bool clusterSplit = false;
   int64_t ctasPerSm = 1;

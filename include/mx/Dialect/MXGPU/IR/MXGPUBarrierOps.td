@@ -250,8 +250,14 @@ def MXGPU_ArriveOp : MXGPU_BarrierOp<"arrive"> {
 
 def MXGPU_ArriveBothOp : MXGPU_BarrierOp<"arrive_both"> {
   let summary = "arrive at the corresponding barriers of both CTAs of a pair";
-  let arguments = (ins MXGPU_LocalBarrier:$barrier);
-  let assemblyFormat = "$barrier attr-dict";
+  let description = [{
+    With `of_async` only for copies and matrix instructions, which waits for
+    them have ordered: what threads themselves read and wrote is then ordered
+    for this CTA alone. (Order for a cluster is a fence of the whole GPU in
+    machine code.)
+  }];
+  let arguments = (ins MXGPU_LocalBarrier:$barrier, UnitAttr:$of_async);
+  let assemblyFormat = "$barrier (`of_async` $of_async^)? attr-dict";
 }
 
 def MXGPU_CommitOp : MXGPU_BarrierOp<"commit"> {

@@ -59,6 +59,13 @@ def MXGPU_Epilogue : MXGPU_I32Enum<"Epilogue", "how results reach memory", [
       I32EnumAttrCase<"Direct", 0, "direct">,
       I32EnumAttrCase<"TmaStore", 1, "tma_store">]>;
 
+def MXGPU_Workspace : MXGPU_I32Enum<"Workspace",
+    "operands that a kernel of its own dequantizes to device memory", [
+      I32EnumAttrCase<"None", 0, "none">,
+      I32EnumAttrCase<"A", 1, "a">,
+      I32EnumAttrCase<"B", 2, "b">,
+      I32EnumAttrCase<"AB", 3, "ab">]>;
+
 def MXGPU_ReduceKind : MXGPU_I32Enum<"ReduceKind",
     "how two values are combined", [
       I32EnumAttrCase<"Add", 0, "add">,

@@ -65,4 +65,47 @@ def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
   let hasVerifier = 1;
 }
 
+def MXGPU_WarpMaxOp : MXGPU_Op<"warp_max"> {
+  let summary = "the largest of a number that each lane of a warp has";
+  let description = [{
+    Of unsigned numbers; all lanes take part, and all get it (PTX ISA,
+    redux.sync).
+
+    Example:
+
+    ```mlir
+    %m = mxgpu.warp_max %x
+    ```
+  }];
+  let arguments = (ins I32:$value);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$value attr-dict";
+}
+
+def MXGPU_LoadWindowOp : MXGPU_Op<"load_window"> {
+  let summary = "whether scales of a tile lie within a window, and where";
+  let description = [{
+    Row `tile` of the table, or its last one, says which scales (f8E8M0FNU) a
+    tile of 128 rows has, but for blocks whose elements are all zero: for each
+    of four parts of its blocks, the largest byte times 2^16, plus 255 less the
+    smallest one, or plus 0 if there is none. `reference` is what
+    `mxgpu.dequantize_fragment` takes: the largest byte less 7. The tile `fits`
+    if its bytes span 12 at most and the reference lies from 87 to 162: then
+    operands but 0 are normal numbers of f16, and no sum of their products
+    leaves the range of f32, nor its normal numbers, whether operands are
+    relative to the reference or not. So both give the same bits.
+
+    Example:
+
+    ```mlir
+    %reference, %fits = mxgpu.load_window %table[%tile] : memref<64x4xi32>
+    ```
+  }];
+  let arguments = (ins Arg<MemRefRankOf<[I32], [2]>, "", [MemRead]>:$table,
+                       Index:$tile);
+  let results = (outs I32:$reference, I1:$fits);
+  let assemblyFormat = "$table `` `[` $tile `]` attr-dict `:` type($table)";
+  let hasVerifier = 1;
+}
+
 #endif // MX_DIALECT_MXGPU_IR_MXGPUOPERANDOPS_TD

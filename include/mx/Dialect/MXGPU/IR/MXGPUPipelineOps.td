@@ -19,7 +19,9 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
     tensor memory. `barriers` gives the bytes where the full barrier of the first
     stage lies, followed by its empty barrier, and `stride` the bytes of shared
     memory from one stage to the next. A stage in shared memory holds its fields
-    and its barriers, so that one address is all that a role has to keep of it.
+    and its barriers, so that one address is all that a role has to keep of it;
+    where `wgmma` reads what copies wrote, barriers lie behind all stages, so
+    close that a shift of the distance of stages gives that of barriers.
     A stage of a warp (`scope = warp`) has no barriers.
 
     Example:

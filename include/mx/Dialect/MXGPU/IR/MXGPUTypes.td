@@ -115,7 +115,8 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
 
     `scope` says who shares a stage. The stages of a CTA `pair` are at the same
     address in both CTAs: both fill them, and the leader's tensor core empties
-    both. With `warp`, each warp has its own stages, which no other warp
+    both; or with `wgmma` each CTA empties its own, which loads of both fill.
+    With `warp`, each warp has its own stages, which no other warp
     accesses.
 
     Two stages in tensor memory can share `overlap` columns: the last ones of
@@ -153,6 +154,12 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     }
     /// Whether the stages are those of a CTA pair.
     bool isPair() const { return getScope() == Scope::Pair; }
+    /// Whether each CTA of the pair has stages of its own, of which loads of
+    /// the other fill a part: it hears of its own as full, and both must hear
+    /// of all as empty. Else the leader hears of both as full.
+    bool isFilledByBoth() const {
+      return isPair() && getConsumer() == AsyncKind::Wgmma;
+    }
     /// Bytes that the copies which fill a stage count at its barrier.
     int64_t getTransactionBytes() const;
   }];

@@ -71,6 +71,14 @@ struct RingPlace {
   std::optional<int64_t> barriers, stride;
 };
 
+/// Whether the barriers of a ring lie behind its stages, not in them: stages
+/// that wgmma reads where copies put them are large and of whole swizzles, of
+/// which one more for each stage's barriers would be a stage less.
+bool hasBarriersBehind(RingType type);
+/// Bytes between the barriers of such stages: what lies so many bits below the
+/// stages' own stride, so that a shift gives it.
+int64_t getBarrierShift(int64_t stride);
+
 /// The memories of a CTA.
 struct MemoryLayout {
   /// Rings lie in their order, then the barriers of those in tensor memory, and

@@ -30,6 +30,8 @@ enum class Arg {
   ResultMap,    ///< The result's tensor map, for bulk stores.
   MatrixRows,   ///< Of masked groups: rows of each matrix.
   ScatterRows,  ///< The row of the result that each row is added to.
+  AWindow,      ///< Tables of the scales of A's tiles, and of B's.
+  BWindow,      //
   ResultScales, ///< Scales of a quantized result.
 };
 

@@ -63,6 +63,9 @@ struct ProductKernel {
   KernelArguments arguments;
   /// Number of this CTA in its pair; null where there are none.
   mlir::Value rank;
+  /// Tables of where the scales of A and B lie (mxgpu.load_window), on the
+  /// host; null for a kernel that computes all tiles, whatever their scales.
+  mlir::Value aWindow, bWindow;
 };
 
 /// A part of the builder. It has short names for what is read most.

@@ -45,9 +45,8 @@ Value DequantizedMainLoop::dequantizeBlock(LoadedTile tile, int64_t block) {
         body, tile.scales, ArrayRef<int64_t>{block * rows, 0},
         ArrayRef<int64_t>{rows, scales.getDimSize(1)}, ArrayRef<int64_t>{1, 1});
   }
-  return RelabelFragmentOp::create(
-      body, FragmentType::get(body.getBF16Type(), ofBlock.getAOperand()),
-      dequantize(tile, ofBlock.getAOrder()));
+  return relabel(dequantize(tile, ofBlock.getAOrder(), window.a),
+                 ofBlock.getAOperand());
 }
 
 Value DequantizedMainLoop::start(MmaAttrInterface mma, Value a, Value b,
@@ -131,16 +130,5 @@ Value DequantizedMainLoop::multiplyRegisters(ForEachWorkTileOp unit) {
 
 /// An A that wgmma reads may have its rows in another order than in memory.
 void DequantizedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
-  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
-                     schedule.getTileK());
-  SmallVector<int64_t> firstRows = layouts.getFirstRows();
-  for (auto [number, first] : llvm::enumerate(firstRows))
-    TmaLoadOp::create(body, boxes.map,
-                      ValueRange{first ? body.add(row, first) : row,
-                                 boxes.getColumn(body, k, 0)},
-                      stage.getBuffer("a"), stage.getStage(),
-                      firstRows.size() > 1
-                          ? body.index(static_cast<int64_t>(number))
-                          : Value(),
-                      /*multicast=*/false, schedule.getL2A());
+  loadBoxesOfA(stage, row, k, layouts.getFirstRows());
 }

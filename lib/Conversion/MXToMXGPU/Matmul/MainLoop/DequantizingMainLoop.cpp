@@ -11,6 +11,7 @@
 #include "WeightFragments.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mx;
@@ -50,9 +51,60 @@ void DequantizingMainLoop::createRings() {
   operands = body.ring(product.buffers.operands, "operands");
 }
 
+void DequantizingMainLoop::enterUnit(ForEachWorkTileOp unit, bool multiplies) {
+  window = {};
+  Value aTable = arguments.get(Arg::AWindow);
+  if (!aTable)
+    return;
+  OperandOrigin origin = work.getOperands(unit);
+  auto ofB = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
+                                  origin.columnTile);
+  Value fits = ofB.getFits();
+  int64_t tiles = schedule.getTileM() / kScaleTileRows;
+  for (int64_t i = 0; i < tiles; ++i)
+    fits = arith::AndIOp::create(
+        body, fits,
+        LoadWindowOp::create(body, aTable, body.add(origin.rowTile, i))
+            .getFits());
+  window.isOwn = fits;
+  if (!schedule.getF16Window()) { // what does not fit
+    Value always = arith::ConstantOp::create(body, body.getBoolAttr(true));
+    window.isOwn = arith::XOrIOp::create(body, fits, always);
+    return;
+  }
+  window.b = ofB.getReference();
+  if (!multiplies)
+    return;
+  // A warpgroup has all rows of a tile of scales, or half of them.
+  Value tile = origin.rowTile;
+  if (tiles > 1)
+    tile = arith::AddIOp::create(
+        body, tile, body.div(ThreadIdOp::create(body), target::kWarpGroupSize));
+  window.a = LoadWindowOp::create(body, aTable, tile).getReference();
+}
+
+/// Both references are powers of two times 2^127.
+Value DequantizingMainLoop::scaleSums(Value sums) {
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));
+  };
+  constexpr int64_t kBias = 127, kMantissaBits = 23;
+  Value exponent = arith::AddIOp::create(body, window.a, window.b);
+  exponent = arith::AddIOp::create(body, exponent, number(-kBias));
+  Value bits = arith::ShLIOp::create(body, exponent, number(kMantissaBits));
+  Value factor = arith::BitcastOp::create(body, body.getF32Type(), bits);
+  SmallVector<Value> rows;
+  for (Value row : ToRowsOp::create(body, sums).getRows())
+    rows.push_back(arith::MulFOp::create(
+        body, row, vector::BroadcastOp::create(body, row.getType(), factor)));
+  return FromRowsOp::create(body, sums.getType(), rows);
+}
+
 ForEachKOp DequantizingMainLoop::forEachTile(ForEachWorkTileOp unit,
                                              ValueRange initial) {
   auto [start, end] = work.getReduction(unit);
+  if (window.isOwn)
+    end = arith::SelectOp::create(body, window.isOwn, end, start);
   return body.forEachK(start, end, schedule.getTileK(), initial);
 }
 
@@ -85,12 +137,20 @@ LoadedTile DequantizingMainLoop::loadTile(ConsumerWaitOp stage,
 }
 
 Value DequantizingMainLoop::dequantize(LoadedTile tile,
-                                       FragmentLayoutAttr layout) {
+                                       FragmentLayoutAttr layout,
+                                       Value reference) {
   if (!layout)
     layout = cast<FragmentType>(tile.elements.getType()).getLayout();
-  return DequantizeFragmentOp::create(
-      body, FragmentType::get(body.getBF16Type(), layout), tile.elements,
-      tile.scales, /*reference=*/Value(), product.problem.product.blockSize);
+  Type number = reference ? Type(body.getF16Type()) : Type(body.getBF16Type());
+  return DequantizeFragmentOp::create(body, FragmentType::get(number, layout),
+                                      tile.elements, tile.scales, reference,
+                                      product.problem.product.blockSize);
+}
+
+Value DequantizingMainLoop::relabel(Value fragment, FragmentLayoutAttr layout) {
+  Type element = cast<FragmentType>(fragment.getType()).getElementType();
+  return RelabelFragmentOp::create(body, FragmentType::get(element, layout),
+                                   fragment);
 }
 
 /// The part of a tile of B that this thread has, if it writes other rows than
@@ -120,9 +180,8 @@ Value DequantizingMainLoop::getFirstRowOfScales(ForEachWorkTileOp unit) {
 /// What follows is for the CTA that has the sum of all parts of a cluster, and
 /// the others wait for it.
 void DequantizingMainLoop::enterFirstOfParts() {
-  Value isFirst =
-      arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
-                            CtaRankOp::create(body), body.index(0));
+  Value isFirst = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                                        CtaRankOp::create(body), body.index(0));
   auto ifOp = scf::IfOp::create(body, isFirst, /*withElse=*/false);
   EndPartsOp::create(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
@@ -136,15 +195,20 @@ void DequantizingMainLoop::buildMultiply(
              /*kind=*/0);
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(unit);
+  enterUnit(unit, /*multiplies=*/true);
   Value multiplied = multiply(unit);
   if (schedule.getParts() > 1) {
     multiplied = AddPartsOp::create(body, multiplied, ThreadIdOp::create(body),
                                     IntegerAttr());
     enterFirstOfParts();
   }
-  Value sums = RelabelFragmentOp::create(
-      body, FragmentType::get(body.getF32Type(), product.buffers.sums),
-      multiplied);
+  Value sums = relabel(multiplied, product.buffers.sums);
+  if (window.isOwn) {
+    auto own = scf::IfOp::create(body, window.isOwn, /*withElse=*/false);
+    body.setInsertionPointToStart(own.thenBlock());
+  }
+  if (window.a)
+    sums = scaleSums(sums);
   RegisterSums registers(body, product, sums, empty);
   epilogue.store(unit, registers);
 }
@@ -159,24 +223,41 @@ void DequantizingMainLoop::buildDequantize(int64_t warps,
   bool isPacked = product.problem.isPackedB;
   Value thread = isMoved ? getPartOfMovedB(body, isPacked) : Value();
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
+  enterUnit(unit, /*multiplies=*/false);
   Value row = getFirstRowOfScales(unit);
   ForEachKOp step = forEachTile(unit);
   auto stage = ConsumerWaitOp::create(body, bInputs);
   Value operand = dequantize(loadTile(stage, "b", "sfb", product.problem.b,
-                                      read, row, step, thread, isPacked));
+                                      read, row, step, thread, isPacked),
+                             /*layout=*/{}, window.b);
   if (isMoved)
-    operand = RelabelFragmentOp::create(
-        body, FragmentType::get(body.getBF16Type(), written), operand);
+    operand = relabel(operand, written);
   auto filled = ProducerAcquireOp::create(body, operands);
   StoreSharedOp::create(body, operand, filled.getBuffer("b"), ValueRange(),
                         thread);
   ProducerCommitOp::create(body, filled.getStage(), Value());
 }
 
+void DequantizingMainLoop::loadBoxesOfA(ProducerAcquireOp stage, Value row,
+                                        Value k, ArrayRef<int64_t> firstRows) {
+  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+                     schedule.getTileK());
+  for (auto [number, first] : llvm::enumerate(firstRows))
+    TmaLoadOp::create(body, boxes.map,
+                      ValueRange{first ? body.add(row, first) : row,
+                                 boxes.getColumn(body, k, 0)},
+                      stage.getBuffer("a"), stage.getStage(),
+                      firstRows.size() > 1
+                          ? body.index(static_cast<int64_t>(number))
+                          : Value(),
+                      /*multicast=*/false, schedule.getL2A());
+}
+
 void DequantizingMainLoop::buildLoad(int64_t kind) {
   OpBuilder::InsertionGuard guard(body);
   createRole("load", 1, /*elected=*/true, kind);
   ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
+  enterUnit(unit, /*multiplies=*/false);
   OperandOrigin origin = work.getOperands(unit);
   b.begin(unit, origin);
   ForEachKOp step = forEachTile(unit);

@@ -21,6 +21,12 @@ struct LoadedTile {
   mlir::Value elements, scales;
 };
 
+/// What a kernel that computes some units only knows of one: whether it is its
+/// own, and in f16 what its operands are relative to. Null where all are.
+struct UnitWindow {
+  mlir::Value isOwn, a, b;
+};
+
 class DequantizingMainLoop : public MainLoop {
 public:
   void checkSizes() override {}
@@ -51,6 +57,9 @@ protected:
   void buildLoad(int64_t kind);
   /// Where rows of a unit's tile of B begin among those of its tiles of scales.
   mlir::Value getFirstRowOfScales(ForEachWorkTileOp unit);
+  /// What this role knows of a unit from here on; `multiplies` says that its
+  /// threads have rows of A.
+  void enterUnit(ForEachWorkTileOp unit, bool multiplies);
   /// Tiles of the reduction of a unit; the insertion point moves into the loop.
   ForEachKOp forEachTile(ForEachWorkTileOp unit, mlir::ValueRange initial = {});
   /// Reads a tile of an operand of `element`, and gives the stage back. `row`
@@ -60,15 +69,28 @@ protected:
                       FragmentLayoutAttr layout, mlir::Value row,
                       ForEachKOp step, mlir::Value thread = {},
                       bool isPacked = false);
-  /// The tile as bf16, with registers in the order of `layout` if there is one.
-  mlir::Value dequantize(LoadedTile tile, FragmentLayoutAttr layout = {});
+  /// The tile as bf16, or as f16 relative to `reference`, with registers in the
+  /// order of `layout` if there is one.
+  mlir::Value dequantize(LoadedTile tile, FragmentLayoutAttr layout = {},
+                         mlir::Value reference = {});
+  /// The same registers under another layout.
+  mlir::Value relabel(mlir::Value fragment, FragmentLayoutAttr layout);
 
-  mlir::Value inputs, bInputs, operands;
-
-private:
-  void enterFirstOfParts();
+  /// The tensor map of an operand, by boxes of `rows` rows.
   mlir::Value encodeElements(mlir::Value operand, RingType ring,
                              llvm::StringRef field, int64_t rows);
+  /// Loads a tile of A that the tensor core reads, in boxes that begin at such
+  /// rows of it.
+  void loadBoxesOfA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
+                    llvm::ArrayRef<int64_t> firstRows);
+
+  mlir::Value inputs, bInputs, operands;
+  UnitWindow window;
+
+private:
+  /// The sums of operands that are relative to references.
+  mlir::Value scaleSums(mlir::Value sums);
+  void enterFirstOfParts();
 };
 
 } // namespace mx::mxgpu

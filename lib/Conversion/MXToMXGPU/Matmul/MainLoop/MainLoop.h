@@ -10,6 +10,7 @@
 //   DequantizedMainLoop  wgmma of operands that threads dequantize to bf16,
 //                        sums in registers
 //   SwappedMainLoop      the same of B times A^T, for few rows of A
+//   NumbersMainLoop      wgmma of operands of bf16 without scales
 //   ConvertedMainLoop    tcgen05.mma of bf16 and of weights that threads
 //                        dequantize, sums in tensor memory
 //

@@ -48,6 +48,11 @@ protected:
     return schedule.getCtaPair() &&
            product.problem.product.getWay().takesScales;
   }
+  /// Whether each CTA of a pair multiplies by all rows of a tile, of which each
+  /// loads half for both.
+  bool sharesElements() const {
+    return schedule.getCtaPair() && product.buffers.inputs.isFilledByBoth();
+  }
   /// Loads the rows of a box from `row` and `k` on to their place among those
   /// of a stage.
   void loadRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
@@ -99,6 +104,10 @@ private:
 /// The boxes of an operand's tensor map that make up the field of a stage.
 struct OperandBoxes {
   OperandBoxes(mlir::Value map, const target::OperandForm &form, int64_t tileK);
+  /// Where in the map rows from `row` on begin, and panel `panel` of a tile.
+  llvm::SmallVector<mlir::Value> getCoordinates(KernelBuilder &body,
+                                                mlir::Value row, mlir::Value k,
+                                                int64_t panel) const;
   /// The column of the map where panel `panel` of a tile begins, which begins
   /// at element `k` of the reduction.
   mlir::Value getColumn(KernelBuilder &body, mlir::Value k,
@@ -112,10 +121,12 @@ private:
 };
 
 /// Loads the panels of an operand into the field of a stage, a box each. Of
-/// `parts` boxes that a panel has there, it is number `part`.
+/// `parts` boxes that a panel has there, it is number `part`, or of two that
+/// the CTAs of a pair load for both this one's, `rank`.
 void loadPanels(KernelBuilder &body, const OperandBoxes &boxes, mlir::Value row,
                 mlir::Value k, ProducerAcquireOp stage, llvm::StringRef field,
-                CacheHint cache, int64_t part = 0, int64_t parts = 1);
+                CacheHint cache, int64_t part = 0, int64_t parts = 1,
+                mlir::Value rank = {});
 
 } // namespace mx::mxgpu
 

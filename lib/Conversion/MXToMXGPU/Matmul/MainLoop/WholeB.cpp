@@ -19,7 +19,8 @@ void OperandB::loadRows(ProducerAcquireOp stage, Value row, Value k,
   OperandBoxes boxes(arguments.get(Arg::BMap), *product.problem.product.b,
                      schedule.getTileK());
   loadPanels(body, boxes, row, k, stage, "b", schedule.getL2B(), place,
-             product.getBRows() / getBoxRows());
+             product.getBRows() / getBoxRows(),
+             sharesElements() ? kernel.rank : Value());
 }
 
 SmallVector<int64_t> OperandB::getScaleShape() const {
@@ -41,16 +42,35 @@ Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
   return panel ? body.add(column, panel * columns) : column;
 }
 
+/// Rows that lie in another order have dimensions of their own, of which the
+/// first counts the largest part of a tile that has them all.
+SmallVector<Value> OperandBoxes::getCoordinates(KernelBuilder &body, Value row,
+                                                Value k, int64_t panel) const {
+  ArrayRef<int64_t> box = cast<TensorMapType>(map.getType()).getBox();
+  int64_t inner = 1;
+  for (int64_t size : box.drop_front().drop_back())
+    inner *= size;
+  SmallVector<Value> coordinates = {inner > 1 ? body.div(row, inner) : row};
+  for (size_t i = 2; i < box.size(); ++i)
+    coordinates.push_back(body.index(0));
+  coordinates.push_back(getColumn(body, k, panel));
+  return coordinates;
+}
+
 void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
                            Value row, Value k, ProducerAcquireOp stage,
                            StringRef field, CacheHint cache, int64_t part,
-                           int64_t parts) {
-  for (int64_t panel = 0; panel < boxes.panels; ++panel)
-    TmaLoadOp::create(
-        body, boxes.map, ValueRange{row, boxes.getColumn(body, k, panel)},
-        stage.getBuffer(field), stage.getStage(),
-        boxes.panels * parts > 1 ? body.index(panel * parts + part) : Value(),
-        /*multicast=*/false, cache);
+                           int64_t parts, Value rank) {
+  assert((!rank || boxes.panels * parts == 1) && "a box for each CTA");
+  for (int64_t panel = 0; panel < boxes.panels; ++panel) {
+    Value box = rank;
+    if (boxes.panels * parts > 1)
+      box = body.index(panel * parts + part);
+    TmaLoadOp::create(body, boxes.map,
+                      boxes.getCoordinates(body, row, k, panel),
+                      stage.getBuffer(field), stage.getStage(), box,
+                      /*multicast=*/rank != nullptr, cache);
+  }
 }
 
 /// Of a pair, each CTA loads half of the scales of B for both.

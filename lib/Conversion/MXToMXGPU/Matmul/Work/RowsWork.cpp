@@ -16,14 +16,16 @@ using namespace mx::mxgpu;
 
 void RowsWork::viewMatrices() {
   matrices.b = stackRows(host, op.getB());
-  matrices.bScales = stackRows(host, op.getBScales());
+  if (op.getBScales())
+    matrices.bScales = stackRows(host, op.getBScales());
 }
 
 void RowsWork::checkGroups() {
   Value groups = host.dim(op.getGroupOffsets(), 0);
   host.requireSize(host.dim(op.getB(), 0), groups, "dimension 0 of b");
-  host.requireSize(host.dim(op.getBScales(), 0), groups,
-                   "dimension 0 of b_scales");
+  if (op.getBScales())
+    host.requireSize(host.dim(op.getBScales(), 0), groups,
+                     "dimension 0 of b_scales");
   host.requireAtMost(host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
 }
 

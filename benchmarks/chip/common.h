@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the programs of this folder share. Each prints lines of
+//   name<tab>value<tab>unit
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <cuda_runtime.h>
+#include <string>
+#include <vector>
+
+#define CHECK(call)                                                            \
+  do {                                                                         \
+    cudaError_t error = (call);                                                \
+    if (error != cudaSuccess) {                                                \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__,                       \
+              cudaGetErrorString(error));                                      \
+      exit(1);                                                                 \
+    }                                                                          \
+  } while (0)
+
+inline void emit(const std::string &name, double value, const char *unit) {
+  printf("%s\t%.4g\t%s\n", name.c_str(), value, unit);
+  fflush(stdout);
+}
+
+inline int countSMs() {
+  int count;
+  CHECK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
+  return count;
+}
+
+/// Cycles of CTAs, which thread 0 of each writes.
+struct Cycles {
+  long long *device;
+  int count;
+  explicit Cycles(int count) : count(count) {
+    CHECK(cudaMalloc(&device, count * sizeof(long long)));
+  }
+  ~Cycles() { cudaFree(device); }
+  std::vector<long long> read() {
+    CHECK(cudaGetLastError());
+    std::vector<long long> host(count);
+    CHECK(cudaMemcpy(host.data(), device, count * sizeof(long long),
+                     cudaMemcpyDeviceToHost));
+    std::sort(host.begin(), host.end());
+    return host;
+  }
+  double median() { return double(read()[count / 2]); }
+  double most() { return double(read().back()); }
+};
+
+__device__ inline uint32_t smemAddress(const void *p) {
+  return uint32_t(__cvta_generic_to_shared(p));
+}
+__device__ inline void initBarrier(uint32_t bar, uint32_t count) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(bar), "r"(count)
+               : "memory");
+}
+__device__ inline void arrive(uint32_t bar) {
+  asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(bar) : "memory");
+}
+__device__ inline void expectBytes(uint32_t bar, uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(bar),
+               "r"(bytes)
+               : "memory");
+}
+__device__ inline void waitBarrier(uint32_t bar, uint32_t parity) {
+  asm volatile("{\n.reg .pred p;\nagain:\n"
+               "mbarrier.try_wait.parity.shared.b64 p, [%0], %1;\n"
+               "@!p bra again;\n}" ::"r"(bar),
+               "r"(parity)
+               : "memory");
+}
+__device__ inline void fenceInit() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}

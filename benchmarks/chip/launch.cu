@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels one after another in a CUDA graph: microseconds from one to the next, with
+// and without programmatic dependent launch, by CTAs, threads and shared memory.
+
+#include "common.h"
+
+__global__ void nothing() {}
+/// Lets the next kernel begin at once, and waits for the one before.
+__global__ void overlapping() {
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+static double measure(void (*kernel)(), int ctas, int threads, int bytes, bool programmatic) {
+  const int count = 200;
+  CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  cudaStream_t stream;
+  CHECK(cudaStreamCreate(&stream));
+  cudaLaunchAttribute attribute;
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(ctas);
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = bytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = programmatic;
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  for (int i = 0; i < count; ++i)
+    CHECK(cudaLaunchKernelEx(&config, kernel));
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  cudaEvent_t begin, end;
+  CHECK(cudaEventCreate(&begin));
+  CHECK(cudaEventCreate(&end));
+  float best = 1e9;
+  for (int i = 0; i < 10; ++i) {
+    CHECK(cudaEventRecord(begin, stream));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaEventRecord(end, stream));
+    CHECK(cudaEventSynchronize(end));
+    float milliseconds;
+    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+    best = std::min(best, milliseconds);
+  }
+  return best * 1e3 / count;
+}
+
+int main() {
+  int sms = countSMs();
+  struct Shape {
+    const char *name;
+    int ctas, threads, bytes;
+  } shapes[] = {{"1 CTA of 32 threads", 1, 32, 0},
+                {"a CTA of 384 threads for each SM", sms, 384, 0},
+                {"the same with 200 KiB of shared memory", sms, 384, 200 << 10},
+                {"8 CTAs of 128 threads for each SM", sms * 8, 128, 0}};
+  for (const Shape &s : shapes) {
+    emit(s.name, measure(nothing, s.ctas, s.threads, s.bytes, false), "us");
+    emit(std::string(s.name) + ", programmatic", measure(overlapping, s.ctas, s.threads, s.bytes, true),
+         "us");
+  }
+}

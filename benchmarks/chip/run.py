@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures what the parts of a GPU of sm_90a can do, one program for each topic.
+
+usage: run.py [--results=FILE.json] [--page=FILE.md] [--only=NAME,...]
+       run.py FILE.json [--page=FILE.md]       (tables of earlier results)
+
+Needs nvcc and the GPU. Writes the JSON, and the tables between the markers of
+the page, or prints them."""
+
+import argparse
+import concurrent.futures
+import datetime
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOPICS = {"wgmma": "wgmma", "instructions": "Instructions of threads",
+          "shared": "Shared memory", "tma": "Loads by the copy engine", "memory": "L2 and HBM",
+          "barriers": "Barriers", "launch": "Launches in a CUDA graph"}
+BEGIN, END = "<!-- results: begin -->\n", "<!-- results: end -->\n"
+WGMMA = """template <> struct Wgmma<{n}, {f16}> {{
+  static __device__ void from{what}(float (&d)[{count}], {a_type}, uint64_t b) {{
+    asm volatile("wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{type}.{type} {{{d}}}, {a}, %{b}, 1, 1, 1{last};"
+                 : {outs} : {ins}, "l"(b));
+  }}
+"""
+
+
+def wgmma_header():
+    """A function for each shape, whose sums are so many operands."""
+    text = "template <int N, bool F16> struct Wgmma;\n"
+    for n in (8, 16, 32, 64, 128, 192, 256):
+        for f16 in (False, True):
+            count = n // 2
+            common = dict(n=n, f16="true" if f16 else "false", type="f16" if f16 else "bf16",
+                          count=count, d=", ".join(f"%{i}" for i in range(count)),
+                          outs=", ".join(f'"+f"(d[{i}])' for i in range(count)))
+            shared = WGMMA.format(what="Shared", a_type="uint64_t a", a=f"%{count}", b=count + 1,
+                                  ins='"l"(a)', last=", 0, 0", **common)
+            registers = WGMMA.format(
+                what="Registers", a_type="const uint32_t *a", b=count + 4, last=", 0",
+                a="{{" + ", ".join(f"%{count + i}" for i in range(4)) + "}}",
+                ins=", ".join(f'"r"(a[{i}])' for i in range(4)), **common)
+            text += shared + registers.partition("\n")[2] + "};\n"
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+def build(topic, directory):
+    subprocess.run(["nvcc", "-O3", "-std=c++17", "-gencode=arch=compute_90a,code=sm_90a",
+                    f"-I{directory}", "-o", directory / topic, HERE / f"{topic}.cu"], check=True)
+
+
+def measure(topic, directory):
+    """[(name, value, unit)]"""
+    done = subprocess.run([directory / topic], stdout=subprocess.PIPE, text=True, timeout=60)
+    if done.returncode:
+        print(f"{topic}: exit status {done.returncode}", file=sys.stderr)
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    return [(name, float(value), unit) for name, value, unit in lines]
+
+
+def describe():
+    done = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                          capture_output=True, text=True)
+    gpu, driver = done.stdout.strip().split("\n")[0].split(", ")
+    date = datetime.datetime.now(datetime.timezone.utc).isoformat(" ", "minutes")
+    return dict(gpu=gpu, driver=driver, date=date)
+
+
+def table(data):
+    about = data["about"]
+    text = f"{about['date']} UTC, {about['gpu']}, driver {about['driver']}.\n"
+    for topic, title in TOPICS.items():
+        rows = data["results"].get(topic, [])
+        if rows:
+            text += f"\n| {title} | | |\n|---|---|---|\n"
+        for name, value, unit in rows:
+            text += f"| {name} | {value:.4g} | {unit} |\n"
+    return text
+
+
+def write_page(page, text):
+    head, rest = page.read_text().split(BEGIN)
+    page.write_text(head + BEGIN + text + END + rest.split(END)[1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("earlier", nargs="?", type=pathlib.Path)
+    parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--page", type=pathlib.Path)
+    parser.add_argument("--only", default=",".join(TOPICS))
+    options = parser.parse_args()
+    if options.earlier:
+        data = json.loads(options.earlier.read_text())
+    else:
+        topics = options.only.split(",")
+        directory = pathlib.Path(tempfile.mkdtemp())
+        (directory / "wgmma.inc").write_text(wgmma_header())
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            list(pool.map(lambda topic: build(topic, directory), topics))
+        data = dict(about=describe(), results={t: measure(t, directory) for t in topics})
+        shutil.rmtree(directory)
+    if options.results:
+        options.results.write_text(json.dumps(data, indent=1) + "\n")
+    if options.page:
+        write_page(options.page, table(data))
+    else:
+        print(table(data), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+//===- WindowKernel.cpp - Where the scales of tiles lie -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A CTA looks at the scales of 128 rows, a warp at every fourth tile of them, a
+// lane at 16 scales of each: those of 4 blocks of each of 4 rows. Blocks of
+// zeros have the smallest scale, which says nothing: their elements are read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WindowedProduct.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Warps of a CTA, which the columns of the table belong to; tiles that a lane
+/// loads before it looks at the first.
+static constexpr int64_t kWarps = 4, kLoads = 4;
+static constexpr int64_t kBlock = 32, kBlocksOfTile = 4, kRowsOfLane = 4;
+static constexpr int64_t kScalesOfLane = kBlocksOfTile * kRowsOfLane;
+
+namespace {
+
+class WindowKernel {
+public:
+  WindowKernel(KernelOp kernel, KernelBuilder &body)
+      : body(body), elements(kernel.getBody().getArgument(0)),
+        scales(kernel.getBody().getArgument(1)),
+        table(kernel.getBody().getArgument(2)),
+        bytes(VectorType::get({kScalesOfLane}, body.getI8Type())) {}
+
+  void build();
+
+private:
+  /// What a lane has seen: the largest scales, the smallest ones less 1, so
+  /// that 0 counts as 255, and the largest of these.
+  using Seen = SmallVector<Value>;
+
+  Value number(int64_t value) {
+    return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));
+  }
+  Value splat(int64_t value) {
+    return arith::ConstantOp::create(
+        body,
+        DenseElementsAttr::get(
+            bytes,
+            body.getI8IntegerAttr(static_cast<int8_t>(value)).getValue()));
+  }
+  Value reduce(vector::CombiningKind kind, Value numbers) {
+    return arith::ExtUIOp::create(
+        body, body.getI32Type(),
+        vector::ReductionOp::create(body, kind, numbers));
+  }
+  Value isBelow(Value a, Value b) {
+    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, a, b);
+  }
+  Value loadScales(Value kTile);
+  Seen look(Seen seen, Value loaded);
+  Seen lookAtAll();
+  Value isZero(Value row, Value column);
+  Value findNumbers(Value kTile);
+
+  KernelBuilder &body;
+  Value elements, scales, table;
+  VectorType bytes;
+  Value tile, warp, lane, kTiles;
+};
+
+} // namespace
+
+Value WindowKernel::loadScales(Value kTile) {
+  auto type = VectorType::get(
+      {kScalesOfLane}, cast<MemRefType>(scales.getType()).getElementType());
+  Value first = body.mul(lane, body.index(kScalesOfLane));
+  return arith::BitcastOp::create(
+      body, bytes,
+      vector::LoadOp::create(body, type, scales,
+                             ValueRange{tile, kTile, first}));
+}
+
+WindowKernel::Seen WindowKernel::look(Seen seen, Value loaded) {
+  Value less = arith::SubIOp::create(body, loaded, splat(1));
+  return {arith::MaxUIOp::create(body, seen[0], loaded),
+          arith::MinUIOp::create(body, seen[1], less),
+          arith::MaxUIOp::create(body, seen[2], less)};
+}
+
+WindowKernel::Seen WindowKernel::lookAtAll() {
+  OpBuilder::InsertionGuard guard(body);
+  Value last = body.add(kTiles, -1);
+  Seen seen = {splat(0), splat(255), splat(0)};
+  Value step = body.index(kWarps * kLoads);
+  auto loop = scf::ForOp::create(body, warp, kTiles, step, seen);
+  body.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> loaded;
+  for (int64_t i = 0; i < kLoads; ++i)
+    loaded.push_back(loadScales(arith::MinUIOp::create(
+        body, body.add(loop.getInductionVar(), i * kWarps), last)));
+  seen.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  for (Value each : loaded)
+    seen = look(seen, each);
+  scf::YieldOp::create(body, seen);
+  return Seen(loop.getResults());
+}
+
+/// Whether 16 elements are zeros, of either sign. What lies outside is.
+Value WindowKernel::isZero(Value row, Value column) {
+  auto type = cast<MemRefType>(elements.getType()).getElementType();
+  Value codes = LoadBlockOp::create(
+      body, VectorType::get({kScalesOfLane}, type), elements, row, column);
+  Value magnitudes = arith::AndIOp::create(
+      body, arith::BitcastOp::create(body, bytes, codes), splat(0x7F));
+  return arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                               reduce(vector::CombiningKind::OR, magnitudes),
+                               number(0));
+}
+
+/// 255 if a block of scale 0 has elements that are not, in a lane's scales of a
+/// tile; else 0.
+Value WindowKernel::findNumbers(Value kTile) {
+  OpBuilder::InsertionGuard guard(body);
+  auto loop = scf::ForOp::create(body, body.index(0), body.index(kScalesOfLane),
+                                 body.index(1), ValueRange{number(0)});
+  body.setInsertionPointToStart(loop.getBody());
+  Value i = loop.getInductionVar();
+  Value place = body.add(body.mul(lane, body.index(kScalesOfLane)), i);
+  Value scale =
+      memref::LoadOp::create(body, scales, ValueRange{tile, kTile, place});
+  Value code = arith::BitcastOp::create(body, body.getI8Type(), scale);
+  Value isLeast = arith::CmpIOp::create(
+      body, arith::CmpIPredicate::eq, code,
+      arith::ConstantOp::create(body, body.getI8IntegerAttr(0)));
+  auto ifLeast =
+      scf::IfOp::create(body, TypeRange{body.getI32Type()}, isLeast, true);
+  {
+    OpBuilder::InsertionGuard inIf(body);
+    body.setInsertionPointToStart(ifLeast.thenBlock());
+    Value row = body.add(
+        body.mul(tile, body.index(kScaleTileRows)),
+        body.add(body.mul(body.div(i, kBlocksOfTile), body.index(32)), lane));
+    Value block =
+        body.add(body.mul(kTile, body.index(kBlocksOfTile)),
+                 arith::RemUIOp::create(body, i, body.index(kBlocksOfTile)));
+    Value column = body.mul(block, body.index(kBlock));
+    Value zero =
+        arith::AndIOp::create(body, isZero(row, column),
+                              isZero(row, body.add(column, kScalesOfLane)));
+    scf::YieldOp::create(
+        body, arith::SelectOp::create(body, zero, number(0), number(255))
+                  .getResult());
+    body.setInsertionPointToStart(ifLeast.elseBlock());
+    scf::YieldOp::create(body, number(0));
+  }
+  scf::YieldOp::create(body,
+                       arith::MaxUIOp::create(body, loop.getRegionIterArgs()[0],
+                                              ifLeast.getResult(0))
+                           .getResult());
+  return loop.getResult(0);
+}
+
+void WindowKernel::build() {
+  Value tiles = body.dim(table, 0);
+  Value work = TileSchedulerOp::create(
+      body, tiles, body.index(1), /*reduction=*/body.index(0),
+      ArrayRef<int64_t>{1, 1},
+      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  body.role("window", kWarps, /*elected=*/false);
+  std::tie(warp, lane) = body.warpAndLane();
+  ForEachWorkTileOp unit = body.forEachWorkTile(work);
+  tile = unit.getRow();
+  kTiles = body.dim(scales, 1);
+  Seen seen = lookAtAll();
+  Value most = reduce(vector::CombiningKind::MAXUI, seen[0]);
+  Value least = reduce(vector::CombiningKind::MINUI, seen[1]);
+  Value hasZero = arith::CmpIOp::create(
+      body, arith::CmpIPredicate::eq,
+      reduce(vector::CombiningKind::MAXUI, seen[2]), number(255));
+  // 255 less the smallest scale but 0: 0 if there is none.
+  Value rest = arith::SubIOp::create(body, number(254), least);
+  rest = arith::MaxSIOp::create(body, rest, number(0));
+  auto ifZero =
+      scf::IfOp::create(body, TypeRange{body.getI32Type()}, hasZero, true);
+  {
+    OpBuilder::InsertionGuard guard(body);
+    body.setInsertionPointToStart(ifZero.thenBlock());
+    auto loop = scf::ForOp::create(body, warp, kTiles, body.index(kWarps),
+                                   ValueRange{rest});
+    {
+      OpBuilder::InsertionGuard inLoop(body);
+      body.setInsertionPointToStart(loop.getBody());
+      Value found = findNumbers(loop.getInductionVar());
+      scf::YieldOp::create(
+          body, arith::MaxUIOp::create(body, loop.getRegionIterArgs()[0], found)
+                    .getResult());
+    }
+    scf::YieldOp::create(body, loop.getResult(0));
+    body.setInsertionPointToStart(ifZero.elseBlock());
+    scf::YieldOp::create(body, rest);
+  }
+  most = WarpMaxOp::create(body, most);
+  rest = WarpMaxOp::create(body, ifZero.getResult(0));
+  Value both = arith::OrIOp::create(
+      body, arith::ShLIOp::create(body, most, number(16)), rest);
+  auto first =
+      scf::IfOp::create(body, isBelow(lane, body.index(1)), /*withElse=*/false);
+  body.setInsertionPointToStart(first.thenBlock());
+  memref::StoreOp::create(body, both, table, ValueRange{tile, warp});
+}
+
+Value mx::mxgpu::findWindows(KernelBuilder &host, gpu::GPUModuleOp module,
+                             Value elements, Value scales) {
+  scales = memref::CollapseShapeOp::create(
+      host, scales, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3, 4}});
+  auto type = cast<MemRefType>(scales.getType());
+  Value tiles = host.dim(scales, 0);
+  SmallVector<Value> sizes;
+  if (type.isDynamicDim(0))
+    sizes.push_back(tiles);
+  Value table = memref::AllocOp::create(
+      host, MemRefType::get({type.getDimSize(0), kWarps}, host.getI32Type()),
+      sizes);
+  SmallVector<Value> arguments = {elements, scales, table};
+  KernelOp kernel =
+      host.kernel(module, "window", ValueRange(arguments).getTypes());
+  KernelBuilder body(host.getLoc(), host.getContext());
+  body.setInsertionPointToStart(&kernel.getBody().front());
+  WindowKernel(kernel, body).build();
+  host.launch(kernel, tiles, arguments);
+  return table;
+}

@@ -1,0 +1,59 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-select-schedule=chip=sm_90a --mx-dequantize-operands=chip=sm_90a --convert-mx-to-mxgpu=chip=sm_90a
+
+// Operands that cannot be dequantized before their product.
+
+!a = tensor<256x256xbf16>
+!b = tensor<256x256xf8E4M3FN>
+!s = tensor<2x2x32x4x4xf8E8M0FNU>
+!y = tensor<256x256xf32>
+func.func @numbers(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
+  // expected-error @below {{expected a with scales for workspace = a, found it without: it is multiplied as it is}}
+  %0 = mx.matmul ins(%a, %b, %s : !a, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = a>} -> !y
+  return %0 : !y
+}
+
+// -----
+
+!a = tensor<256x256xbf16>
+!b = tensor<256x256xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!s = tensor<2x2x32x4x4xf8E8M0FNU>
+!y = tensor<256x256xf32>
+func.func @packed(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
+  // expected-error @below {{expected b that is not packed with workspace = b, found tensor<256x256xf4E2M1FN, #mx.weight_layout<fragment_64x64>>}}
+  %0 = mx.matmul ins(%a, %b, %s : !a, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = b>} -> !y
+  return %0 : !y
+}
+
+// -----
+
+!b = tensor<256x256xf8E4M3FN>
+!s = tensor<2x2x32x4x4xf8E8M0FNU>
+!y = tensor<256x256xf32>
+func.func @elements(%b: !b, %s: !s, %y: !y) -> !y {
+  // expected-error @below {{expected workspace = b to leave operands that sm_90a multiplies, found a of elements and b of bf16}}
+  %0 = mx.matmul ins(%b, %s, %b, %s : !b, !s, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = b>} -> !y
+  return %0 : !y
+}
+
+// -----
+
+!b = memref<256x256xf8E4M3FN>
+!s = memref<2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf32>
+func.func @memrefs(%b: !b, %s: !s, %y: !y) {
+  // expected-error @below {{expected tensors with workspace = a, found memrefs: run mx-dequantize-operands before bufferization}}
+  mx.matmul ins(%b, %s, %b, %s : !b, !s, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, workspace = a>}
+  return
+}
+
+// -----
+
+!a = tensor<128x384xf8E4M3FN>
+!s = tensor<1x3x32x4x4xf8E8M0FNU>
+!y = tensor<2x128x128xf32>
+func.func @reduction(%a: !a, %s: !s, %o: tensor<2xi32>, %y: !y) -> !y {
+  // expected-error @below {{expected workspace = ab with ragged = reduction, of which both operands have scales or neither, found workspace = a}}
+  %0 = mx.grouped_matmul ragged = reduction ins(%a, %s, %a, %s : !a, !s, !a, !s) offsets(%o : tensor<2xi32>)
+      outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = a>} -> !y
+  return %0 : !y
+}

@@ -1,0 +1,61 @@
+// RUN: mx-opt %s -split-input-file --mx-materialize-layouts --mx-dequantize-operands=chip=sm_90a | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mx-to-mxgpu=chip=sm_90a -o /dev/null
+
+// The rest of the schedule is that of the product that remains.
+
+!a = tensor<?x512xf8E4M3FN>
+!as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!b = tensor<256x512xf4E2M1FN>
+!bs = tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<?x256xf32>
+
+// CHECK-LABEL: func @dense(
+// CHECK-SAME:    %[[A:.*]]: tensor<?x512xf8E4M3FN>, %[[AS:.*]]: tensor<?x4x32x4x4xf8E8M0FNU>
+// CHECK:         %[[ROWS:.*]] = tensor.dim %[[A]], %c0
+// CHECK:         %[[EMPTY:.*]] = tensor.empty(%[[ROWS]]) : tensor<?x512xbf16>
+// CHECK:         %[[X:.*]] = mx.dequantize ins(%[[A]], %[[AS]] : {{.*}}) outs(%[[EMPTY]] : tensor<?x512xbf16>) -> tensor<?x512xbf16>
+// CHECK:         mx.matmul ins(%[[X]], %{{.*}}, %{{.*}} : tensor<?x512xbf16>, tensor<256x512xf4E2M1FN>, tensor<2x4x32x4x4xf8E8M0FNU>)
+// CHECK-SAME:      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], accumulators = 1, raster = linear, epilogue = direct>}
+func.func @dense(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], workspace = a>} -> !y
+  return %0 : !y
+}
+
+// -----
+
+// Rows of groups have scales in tiles of their own; other blocks stay as they
+// are.
+
+!a = tensor<300x64xf4E2M1FN>
+!as = tensor<300x4xf8E4M3FN, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>
+!b = tensor<4x48x64xf4E2M1FN>
+!bs = tensor<4x48x4xf8E4M3FN, #mx.scale_layout<sf_128x4>>
+!y = tensor<300x48xf32>
+
+// CHECK-LABEL: func @rows(
+// CHECK:         %[[X:.*]] = mx.dequantize ragged = rows ins(%{{.*}}, %{{.*}} : tensor<300x64xf4E2M1FN>, tensor<6x1x32x4x4xf8E4M3FN>) offsets(%{{.*}} : tensor<4xi32>) outs(%{{.*}} : tensor<300x64xbf16>) block_size = 16 -> tensor<300x64xbf16>
+// CHECK:         mx.grouped_matmul ragged = rows ins(%[[X]], %{{.*}}, %{{.*}} : {{.*}}) offsets{{.*}} block_size = 16 {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], accumulators = 1, swap_ab,
+func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y) -> !y {
+  %0 = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : tensor<4xi32>)
+      outs(%y : !y) block_size = 16 {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], swap_ab, workspace = a>} -> !y
+  return %0 : !y
+}
+
+// -----
+
+// Those of groups with a matrix each are a batch.
+
+!a = tensor<4x100x64xf8E5M2>
+!as = tensor<4x100x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!b = tensor<4x48x64xf8E4M3FN>
+!bs = tensor<4x48x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<4x100x48xf32>
+
+// CHECK-LABEL: func @masked(
+// CHECK:         mx.dequantize ins(%{{.*}}, %{{.*}} : tensor<4x100x64xf8E5M2>, tensor<4x1x1x32x4x4xf8E8M0FNU>) outs(%{{.*}} : tensor<4x100x64xbf16>)
+func.func @masked(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y) -> !y {
+  %0 = mx.grouped_matmul ragged = rows masked ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : tensor<4xi32>)
+      outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = a>} -> !y
+  return %0 : !y
+}

@@ -1,0 +1,91 @@
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
+
+// Schedules that products of bf16 by bf16 do not have.
+
+!x = memref<512x512xbf16>
+!y = memref<512x512xbf16>
+func.func @main(%x: !x, %y: !y) {
+  // expected-error @below {{expected a tile of 64, 128 or 256 rows, found 192}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [192, 128, 64], stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<512x512xbf16>
+!y = memref<512x512xbf16>
+func.func @main(%x: !x, %y: !y) {
+  // expected-error @below {{expected a tile of 64, 128 or 256 columns, found 192}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 192, 64], stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<512x512xbf16>
+!y = memref<512x512xbf16>
+func.func @main(%x: !x, %y: !y) {
+  // expected-error @below {{expected a tile of 64, 128 or 256 rows in each CTA of a pair, found 32}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], cta_pair, stages = 4>}
+  return
+}
+
+// -----
+
+!x = memref<512x512xbf16>
+!y = memref<512x512xbf16>
+func.func @main(%x: !x, %y: !y) {
+  // expected-error @below {{expected a tile of at most 32768 elements, the sums that registers hold, found 256 x 256}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], stages = 2>}
+  return
+}
+
+// -----
+
+!x = memref<512x512xbf16>
+!y = memref<512x512xbf16>
+func.func @main(%x: !x, %y: !y) {
+  // expected-error @below {{expected a tile of 64 reduction elements, found 128}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>}
+  return
+}
+
+// -----
+
+!x = memref<512x512xbf16>
+!y = memref<512x512xbf16>
+func.func @main(%x: !x, %y: !y) {
+  // expected-error @below {{expected no swap_ab where b is bf16: it is not dequantized; leave it out}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, swap_ab>}
+  return
+}
+
+// -----
+
+!x = memref<512x512xbf16>
+!y = memref<512x512xbf16>
+func.func @main(%x: !x, %y: !y) {
+  // expected-error @below {{expected no operand_stages where b is bf16, which is multiplied where it is loaded, found 3}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, operand_stages = 3>}
+  return
+}
+
+// -----
+
+!x = memref<512x512xbf16>
+!y = memref<512x512xbf16>
+func.func @main(%x: !x, %y: !y) {
+  // expected-error @below {{expected no tile_loop = clc on sm_90a, whose sums are in registers: leave it out}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, tile_loop = clc>}
+  return
+}
+
+// -----
+
+!x = memref<512x512xbf16>
+!y = memref<512x512xbf16>
+func.func @main(%x: !x, %y: !y) {
+  // expected-error @below {{expected at least 168 registers where a tile of 128 x 128 is multiplied and 24 where tiles are loaded, in 2 and 1 warpgroups that have at most 504 together, found registers = [240, 40]}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, registers = [240, 40]>}
+  return
+}

@@ -1,0 +1,68 @@
+// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
+
+// Products of bf16 by bf16: one ring, and two roles.
+
+// CHECK-DAG: ![[$IN:tma_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<256x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
+
+// CHECK-LABEL: mxgpu.kernel @dense_matmul(
+// CHECK:         mxgpu.role @multiply warps(8)
+// CHECK:             %[[SUMS:.*]] = mxgpu.for_each_k
+// CHECK-NEXT:          %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait %in : ![[$IN]]
+// CHECK-NEXT:          %[[STARTED:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 256, k = 16, warpgroups = 2> %[[A]], %[[B]] into
+// CHECK-NEXT:          mxgpu.mma_wait %[[STARTED]] pending(1)
+// CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]] deferred
+// CHECK:             mxgpu.mma_wait %[[SUMS]] pending(0)
+// CHECK-NEXT:        mxgpu.consumer_tail %in
+// CHECK:         mxgpu.role @load warps(1) elected
+// CHECK:               mxgpu.tma_load %{{.*}}[%row, %k]
+// CHECK-NEXT:          mxgpu.tma_load %{{.*}}[%column, %k]
+// CHECK-NEXT:          mxgpu.producer_commit
+// CHECK-NOT:     mxgpu.role
+!x = memref<256x512xbf16>
+!w = memref<512x512xbf16>
+!y = memref<256x512xbf16>
+#schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 4, epilogue = direct>
+func.func @dense(%x: !x, %w: !w, %y: !y) {
+  mx.matmul ins(%x, %w : !x, !w) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
+// Each CTA of a pair loads its rows of A, and half of B for both.
+
+// CHECK-DAG: ![[$IN:tma_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<256x64xbf16, sw128>), producer = tma, consumer = wgmma(256), scope = pair>
+// CHECK-DAG: ![[$MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xbf16, sw128>
+
+// CHECK-LABEL: mxgpu.kernel @pair_matmul(
+// CHECK-SAME:    cluster(2)
+// CHECK:         %[[RANK:.*]] = mxgpu.cta_rank
+// CHECK:         mxgpu.role @load
+// CHECK:             %[[ROW:.*]] = arith.addi %row
+// CHECK:             %[[COLUMN:.*]] = arith.addi %column
+// CHECK:               mxgpu.tma_load %{{.*}}[%[[ROW]], %k] into %{{[^ ]*}} for
+// CHECK-NEXT:          mxgpu.tma_load %{{.*}}[%[[COLUMN]], %k] into %{{.*}} box(%[[RANK]]) for %{{.*}} multicast
+!x = memref<512x512xbf16>
+!w = memref<512x512xbf16>
+!y = memref<512x512xbf16>
+#schedule = #mxgpu.schedule<tile = [256, 256, 64], cta_pair, stages = 4, epilogue = direct>
+func.func @pair(%x: !x, %w: !w, %y: !y) {
+  mx.matmul ins(%x, %w : !x, !w) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}
+
+// -----
+
+// With one stage there is none for another step.
+
+// CHECK-LABEL: mxgpu.kernel @one_matmul(
+// CHECK:         mxgpu.mma_wait %{{.*}} pending(0)
+// CHECK-NEXT:    mxgpu.consumer_release %{{[^ ]*}} : 
+!x = memref<256x512xbf16>
+!w = memref<512x512xbf16>
+!y = memref<256x512xbf16>
+#schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 1, epilogue = direct>
+func.func @one(%x: !x, %w: !w, %y: !y) {
+  mx.matmul ins(%x, %w : !x, !w) outs(%y : !y) {mxgpu.schedule = #schedule}
+  return
+}

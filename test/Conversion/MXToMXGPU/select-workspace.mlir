@@ -1,0 +1,53 @@
+// RUN: mx-opt %s -split-input-file --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
+
+// Where it pays the operands are dequantized before: both of large products,
+// the few rows of groups, whose weights are then dequantized in registers.
+
+!a = tensor<8192x8192xf8E4M3FN>
+!s = tensor<8192x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<8192x8192xbf16>
+
+// CHECK-LABEL: mx.matmul in @large: 8192 x 8192 x 8192, bf16 x bf16
+// CHECK-NEXT:  schedule: {{.*}}workspace = ab
+// CHECK:       a and b are dequantized to memory before: {{[0-9]+}} modelled cycles, from here on of bf16
+// CHECK:       before {{ *}}total
+// CHECK:       1 {{.*}} w-ab
+func.func @large(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%y : !y) -> !y
+  return %0 : !y
+}
+
+// -----
+
+!a = tensor<1024x7168xf8E4M3FN>
+!as = tensor<1024x224xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 32>>
+!b = tensor<32x2048x7168xf8E4M3FN>
+!bs = tensor<32x2048x224xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<1024x2048xbf16>
+
+// CHECK-LABEL: mx.grouped_matmul in @few: 1024 x 2048 x 7168, bf16 x e4m3
+// CHECK-NEXT:  schedule: {{.*}}swap_ab, workspace = a
+// CHECK:       a is dequantized to memory before:
+func.func @few(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<32xi32>, %y: !y) -> !y {
+  %0 = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : tensor<32xi32>)
+      outs(%y : !y) -> !y
+  return %0 : !y
+}
+
+// -----
+
+// Unknown rows may be few.
+
+!a = tensor<?x8192xf8E4M3FN>
+!as = tensor<?x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!b = tensor<8192x8192xf8E4M3FN>
+!bs = tensor<8192x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<?x8192xbf16>
+
+// CHECK-LABEL: mx.matmul in @unknown: ? x 8192 x 8192, e4m3 x e4m3
+// CHECK-NOT:   workspace
+// CHECK-NOT:   w-a
+func.func @unknown(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y) -> !y
+  return %0 : !y
+}

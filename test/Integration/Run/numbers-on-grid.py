@@ -1,0 +1,135 @@
+"""Numbers on the grid of a format: mx.dequantize of what mx.quantize wrote, as one
+kernel, equals both kernels in every bit, and the CPU path.
+
+RUN: %python %s mx-run %t sm_90a
+RUN: %python %s mx-run %t sm_100a
+REQUIRES: compiler, numpy
+
+Every element type, rounding of scales and type of numbers; random bits, NaN and
+infinities among them; rows and columns that do not fill tiles; NVFP4 with both
+factors, stochastic rounding, a gather, prologues and values side by side. Where
+elements are returned too nothing is one kernel, which is what it is compared with.
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+mx_run, directory, chip = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+rng = np.random.default_rng(11)
+MX = ["f8E4M3FN", "f8E5M2", "f6E3M2FN", "f6E2M3FN", "f4E2M1FN", "i8"]
+DTYPES = {"bf16": np.uint16, "f16": np.uint16, "f32": np.uint32}
+
+
+def numbers(type_, shape):
+    """Bits of numbers of many magnitudes, and some of anything."""
+    if type_ == "f32":
+        x = rng.normal(size=shape) * np.exp2(rng.integers(-30, 30, shape))
+        bits = x.astype(np.float32).view(np.uint32)
+    elif type_ == "f16":
+        bits = (rng.normal(size=shape) * 8).astype(np.float16).view(np.uint16)
+    else:
+        x = rng.normal(size=shape) * np.exp2(rng.integers(-30, 30, shape))
+        bits = (x.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    anything = rng.random(shape) < 0.01
+    bits[anything] = rng.integers(0, 1 << 16, anything.sum()) << (16 if type_ == "f32" else 0)
+    return bits.view({"f16": np.float16, "f32": np.float32}.get(type_, np.uint16))
+
+
+def text(case, returns_elements):
+    rows, columns, block = case["rows"], case["columns"], case.get("block", 32)
+    x, element, out = case["x"], case["element"], case["out"]
+    scale = "f8E8M0FNU" if block == 32 else "f8E4M3FN"
+    wide = columns * (2 if "concat" in case else 1)
+    layout = ", #mx.scale_layout<sf_128x4>" if case.get("tiled") else ""
+    types = (f"!x = tensor<{case.get('source', rows)}x{columns}x{x}>\n!e = tensor<{rows}x{wide}x{element}>\n"
+             f"!s = tensor<{rows}x{wide // block}x{scale}{layout}>\n!y = tensor<{rows}x{wide}x{out}>\n")
+    arguments, ins, before, decode = "%x: !x", "%x : !x", "", ""
+    if block == 16:
+        arguments += ", %encode: f32, %decode: f32"
+        before, decode = "global_scale(%encode) ", "global_scale(%decode) "
+    if "seed" in case:
+        arguments += ", %seed: i64"
+        before += "seed(%seed) "
+    if "source" in case:
+        arguments += f", %rows: tensor<{rows}xi32>"
+        before += f"gather(%rows : tensor<{rows}xi32>) "
+    after = f"block_size = {block} " + ("concat " if "concat" in case else "")
+    after += f"scale_rounding = {case.get('rounding', 'ceil')}" if block == 32 else ""
+    region = ""
+    if "concat" in case or "prologue" in case:
+        arguments += ", %z: !x"
+        ins = "%x, %z : !x, !x"
+        region = f"""prologue {{
+    ^bb0(%a: {x}, %b: {x}, %row: index, %col: index):
+      %p = arith.mulf %a, %b : {x}
+      mx.yield {'%p, %b' if 'concat' in case else '%p'} : {x}{', ' + x if 'concat' in case else ''}
+    }}"""
+    more = ", !e, !s" if returns_elements else ""
+    values = "%y, %q#0, %q#1" if returns_elements else "%y"
+    return f"""{types}
+func.func @main({arguments}) -> (!y{more}) {{
+  %e = tensor.empty() : !e
+  %s = tensor.empty() : !s
+  %q:2 = mx.quantize ins({ins}) {before}outs(%e, %s : !e, !s) {after} -> !e, !s {region}
+  %i = tensor.empty() : !y
+  %y = mx.dequantize ins(%q#0, %q#1 : !e, !s) {decode}outs(%i : !y) block_size = {block} -> !y
+  return {values} : !y{more}
+}}
+"""
+
+
+def run(case, arrays, returns_elements):
+    path = os.path.join(directory, f"{chip}-{'three' if returns_elements else 'one'}")
+    with open(path + ".mlir", "w") as file:
+        file.write(text(case, returns_elements))
+    command = [mx_run, path + ".mlir", "--device=sim", f"--chip={chip}"]
+    if not returns_elements:
+        command.append("--check=cpu")
+    for i, array in enumerate(arrays):
+        np.save(f"{path}-{i}.npy", array)
+        command.append(f"--arg={path}-{i}.npy")
+    names = [f"{path}-y{i}.npy" for i in range(3 if returns_elements else 1)]
+    done = subprocess.run(command + [f"--result={name}" for name in names],
+                          capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{case}: exit status {done.returncode}\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+    return np.load(names[0])
+
+
+def cases():
+    for i, element in enumerate(MX):
+        for j, out in enumerate(DTYPES):
+            yield dict(rows=300, columns=288, element=element, out=out, tiled=(i + j) % 2,
+                       x=list(DTYPES)[(i + j) % 3], rounding=["ceil", "floor", "even"][(i + 2 * j) % 3])
+    for out in ("bf16", "f32"):
+        yield dict(rows=130, columns=48, element="f4E2M1FN", out=out, x="bf16", block=16, tiled=out == "f32")
+    yield dict(rows=129, columns=160, element="f4E2M1FN", out="bf16", x="bf16", seed=True)
+    yield dict(rows=77, source=50, columns=64, element="f8E4M3FN", out="bf16", x="bf16")
+    yield dict(rows=131, columns=96, element="f8E4M3FN", out="bf16", x="bf16", prologue=True)
+    yield dict(rows=131, columns=128, element="f8E5M2", out="bf16", x="bf16", concat=True)
+
+
+failures = count = 0
+for case in cases():
+    arrays = [numbers(case["x"], (case.get("source", case["rows"]), case["columns"]))]
+    if case.get("block") == 16:
+        arrays += [np.float32(1.7), np.float32(1 / 1.7)]
+    if "seed" in case:
+        arrays.append(np.int64(0x123456789))
+    if "source" in case:
+        arrays.append(rng.integers(-1, case["source"], case["rows"]).astype(np.int32))
+    if "prologue" in case or "concat" in case:
+        arrays.append(numbers(case["x"], (case["rows"], case["columns"])))
+    one, three = run(case, arrays, False), run(case, arrays, True)
+    bits = f"u{one.itemsize}"
+    wrong = int((one.view(bits) != three.view(bits)).sum())
+    if wrong:
+        print(f"{case}: {wrong} of {one.size} numbers differ")
+    failures += wrong != 0
+    count += 1
+print(f"{count} cases, {failures} failures")
+sys.exit(failures != 0 or count < 24)
