@@ -23,7 +23,8 @@ public:
       : DequantizingMainLoop(kernel, work, b),
         swapped(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
                 kernel.product.schedule.getTileK(),
-                kernel.product.problem.numB) {}
+                kernel.product.problem.numB),
+        ofBlock(swapped.getBlock()) {}
 
   void createRings() override;
   void buildRoles(EpiloguePolicy &epilogue) override;
@@ -34,11 +35,10 @@ private:
   void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
 
   mlir::Value multiply(ForEachWorkTileOp unit);
-  /// A tile of B as wgmma takes it, in registers. `row` is where its rows begin
-  /// among those of its tiles of scales.
-  mlir::Value getTileOfB(mlir::Value row, ForEachKOp step);
+  /// A block of a tile of B as wgmma takes it, in registers.
+  mlir::Value dequantizeBlock(LoadedTile tile, int64_t block);
 
-  SwappedLayouts swapped;
+  SwappedLayouts swapped, ofBlock;
 };
 
 } // namespace mx::mxgpu
