@@ -39,11 +39,10 @@ struct TileSizes {
 } // namespace
 
 /// By the number of the dimension.
-static constexpr TileSizes kTileSizes[] = {
-    {kRows, "16, 32, 48, 64 or 128 rows"},
-    {kColumns, "64, 128 or 256 columns"},
-    {kDepths, "64 or 128 reduction "
-              "elements"}};
+static constexpr TileSizes kTileSizes[] = {{kRows, "16, 32, 48, 64 or 128 rows"},
+                                           {kColumns, "64, 128 or 256 columns"},
+                                           {kDepths, "64 or 128 reduction "
+                                                     "elements"}};
 
 static std::optional<ScheduleError>
 checkSwappedTile(const ScheduleFields &fields) {
@@ -74,8 +73,8 @@ static bool canReadB(const MatmulProblem &problem) {
           .getLoad());
 }
 
-/// Where an SM has several CTAs, ptxas divides its registers: a thread needs
-/// some for its sums, an operand, and the rest.
+/// Where an SM has several CTAs, ptxas divides its registers: a thread needs some
+/// for its sums, an operand, and the rest.
 static std::optional<ScheduleError>
 checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                      const target::TargetInfo &target) {
@@ -83,7 +82,7 @@ checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   // Besides one that loads, and one that looks for groups.
   int64_t others = problem.ragged == RaggedKind::None ? 1 : 2;
   int64_t warps =
-      getSwappedWarpgroups(problem, fields) * target::kWarpGroupWarps + others;
+      getSwappedWarpgroups(fields) * target::kWarpGroupWarps + others;
   int64_t found = llvm::alignDown(
       target.registersPerSm / (fields.ctasPerSm * warps * target::kWarpSize),
       kStep);
@@ -155,7 +154,7 @@ static SmallVector<int64_t> getSwappedRegisters(const MatmulProblem &problem,
                                                 const ScheduleFields &fields) {
   if (fields.ctasPerSm > 1)
     return {};
-  if (getSwappedWarpgroups(problem, fields) >= kManyWarpgroups)
+  if (getSwappedWarpgroups(fields) >= kManyWarpgroups)
     return {104, 40};
   return {200, 40};
 }
@@ -170,7 +169,7 @@ checkSwappedRegisters(const MatmulProblem &problem,
         "expected no registers with ctas, which says how many a thread has",
         {}};
   ArrayRef<int64_t> found = fields.registers;
-  int64_t groups = getSwappedWarpgroups(problem, fields);
+  int64_t groups = getSwappedWarpgroups(fields);
   int64_t all = getRegistersOfGroups(groups + 1, target);
   if (found.size() == 2 && found[0] >= least[0] && found[1] >= least[1] &&
       groups * found[0] + found[1] <= all)
