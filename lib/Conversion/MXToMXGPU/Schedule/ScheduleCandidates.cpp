@@ -24,11 +24,11 @@ static auto getRank(const Candidate &candidate) {
   int64_t terms = cost.mma + cost.port + cost.fill + cost.ring + cost.steps +
                   cost.epilogue + cost.exposed + cost.units + cost.waves +
                   cost.period + cost.ends + cost.sum;
-  return std::make_tuple(cost.total, cost.hbm, cost.l2, terms, fields.splitK,
-                         fields.clusterSplit, fields.ctaPair, fields.tileLoop, fields.rasterOrder,
-                         fields.rasterGroup, fields.epilogue, fields.tile[1],
-                         fields.tile[2], fields.accumulators, fields.overlap,
-                         fields.scaleStages, fields.workspace);
+  return std::make_tuple(
+      cost.total, cost.hbm, cost.l2, terms, fields.splitK, fields.clusterSplit,
+      fields.ctaPair, fields.tileLoop, fields.rasterOrder, fields.rasterGroup,
+      fields.epilogue, fields.tile[1], fields.tile[2], fields.accumulators,
+      fields.overlap, fields.scaleStages, fields.workspace);
 }
 
 /// What differs by less than a part in this many is the same to the model.
@@ -91,9 +91,9 @@ getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
 
 /// Parts of the reduction, where tiles alone leave workers idle, and whether
 /// CTAs of a cluster have them: of two, as clusters of more leave SMs idle.
-static SmallVector<std::pair<int64_t, bool>> getSplitChoices(const MatmulProblem &problem,
-                                            const ScheduleFields &fields,
-                                            const target::TargetInfo &target) {
+static SmallVector<std::pair<int64_t, bool>>
+getSplitChoices(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) {
   SmallVector<std::pair<int64_t, bool>> choices = {{1, false}};
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.n) ||
       ShapedType::isDynamic(problem.k))

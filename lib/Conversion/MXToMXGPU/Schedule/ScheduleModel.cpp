@@ -52,8 +52,8 @@ static constexpr int64_t kDequantizeCycles = 14, kDequantizeCyclesOfA = 11;
 /// for two elements, single bytes' loads among them, and for a step besides.
 static constexpr int64_t kInstructionsOfPair = 7, kInstructionsOfStep = 55;
 
-/// Of a cluster, on an H200: until it has met, and bytes a cycle of what one CTA
-/// reads in the shared memory of another.
+/// Of a cluster, on an H200: until it has met, and bytes a cycle of what one
+/// CTA reads in the shared memory of another.
 static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24;
 
 /// Cycles of a thread that dequantizes B and multiplies, for an element and for

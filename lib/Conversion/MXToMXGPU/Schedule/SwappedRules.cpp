@@ -39,10 +39,11 @@ struct TileSizes {
 } // namespace
 
 /// By the number of the dimension.
-static constexpr TileSizes kTileSizes[] = {{kRows, "16, 32, 48, 64 or 128 rows"},
-                                           {kColumns, "64, 128 or 256 columns"},
-                                           {kDepths, "64 or 128 reduction "
-                                                     "elements"}};
+static constexpr TileSizes kTileSizes[] = {
+    {kRows, "16, 32, 48, 64 or 128 rows"},
+    {kColumns, "64, 128 or 256 columns"},
+    {kDepths, "64 or 128 reduction "
+              "elements"}};
 
 static std::optional<ScheduleError>
 checkSwappedTile(const ScheduleFields &fields) {
@@ -73,8 +74,8 @@ static bool canReadB(const MatmulProblem &problem) {
           .getLoad());
 }
 
-/// Where an SM has several CTAs, ptxas divides its registers: a thread needs some
-/// for its sums, an operand, and the rest.
+/// Where an SM has several CTAs, ptxas divides its registers: a thread needs
+/// some for its sums, an operand, and the rest.
 static std::optional<ScheduleError>
 checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                      const target::TargetInfo &target) {
