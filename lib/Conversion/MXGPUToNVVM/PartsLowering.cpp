@@ -95,8 +95,8 @@ struct AddPartsLowering final : OpConversionPattern<AddPartsOp> {
       builder.setInsertionPointToStart(ifOp.elseBlock());
       scf::YieldOp::create(builder, own);
       builder.setInsertionPointToStart(ifOp.thenBlock());
-      scf::YieldOp::create(
-          builder, joinWords(builder, words.add(part, *parts), type));
+      scf::YieldOp::create(builder,
+                           joinWords(builder, words.add(part, *parts), type));
     }
     rewriter.replaceOp(op, ifOp.getResult(0));
     return success();
@@ -131,5 +131,6 @@ struct EndPartsLowering final : OpConversionPattern<EndPartsOp> {
 
 void mx::mxgpu::populatePartsPatterns(RewritePatternSet &patterns,
                                       const TypeConverter &converter) {
-  patterns.add<AddPartsLowering, EndPartsLowering>(converter, patterns.getContext());
+  patterns.add<AddPartsLowering, EndPartsLowering>(converter,
+                                                   patterns.getContext());
 }

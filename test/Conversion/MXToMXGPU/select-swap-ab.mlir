@@ -19,7 +19,7 @@ func.func @decode(%x: memref<3x4096xbf16>, %w: !w, %ws: !ws, %y: memref<3x4096xb
 }
 
 // CHECK-LABEL: mx.matmul in @most:
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [64, 256, 64], {{.*}} swap_ab,
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [64, 256, 128], {{.*}} swap_ab,
 func.func @most(%x: memref<64x4096xbf16>, %w: !w, %ws: !ws, %y: memref<64x4096xbf16>) {
   mx.matmul ins(%x, %w, %ws : memref<64x4096xbf16>, !w, !ws) outs(%y : memref<64x4096xbf16>)
   return
@@ -29,8 +29,8 @@ func.func @most(%x: memref<64x4096xbf16>, %w: !w, %ws: !ws, %y: memref<64x4096xb
 // CHECK-NOT:   swap
 // CHECK-LABEL: mx.matmul in @unknown:
 // CHECK-NOT:   swap
-func.func @many(%x: memref<65x4096xbf16>, %w: !w, %ws: !ws, %y: memref<65x4096xbf16>) {
-  mx.matmul ins(%x, %w, %ws : memref<65x4096xbf16>, !w, !ws) outs(%y : memref<65x4096xbf16>)
+func.func @many(%x: memref<257x4096xbf16>, %w: !w, %ws: !ws, %y: memref<257x4096xbf16>) {
+  mx.matmul ins(%x, %w, %ws : memref<257x4096xbf16>, !w, !ws) outs(%y : memref<257x4096xbf16>)
   return
 }
 func.func @unknown(%x: memref<?x4096xbf16>, %w: !w, %ws: !ws, %y: memref<?x4096xbf16>) {
@@ -38,9 +38,9 @@ func.func @unknown(%x: memref<?x4096xbf16>, %w: !w, %ws: !ws, %y: memref<?x4096x
   return
 }
 
-// Of groups, rows are those of one.
+// Of groups, rows are those of one, half as many again in some.
 // CHECK-LABEL: mx.grouped_matmul in @experts:
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [16, 256, 128], stages = 10, accumulators = 1, swap_ab, raster = linear,
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [32, 256, 128], stages = 8, accumulators = 1, swap_ab, raster = linear,
 func.func @experts(%x: memref<128x4096xbf16>, %w: memref<8x4096x4096xf4E2M1FN>, %ws: memref<8x32x32x32x4x4xf8E8M0FNU>,
                    %o: memref<8xi32>, %y: memref<128x2048xbf16>) {
   mx.grouped_matmul ragged = rows ins(%x, %w, %ws : memref<128x4096xbf16>, memref<8x4096x4096xf4E2M1FN>,

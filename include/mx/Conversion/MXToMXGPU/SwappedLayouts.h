@@ -24,10 +24,8 @@
 
 namespace mx::mxgpu {
 
-/// Warpgroups that multiply a tile: one for each 64 columns, or for two blocks
-/// of 64 where tiles are high and wide.
-int64_t getSwappedWarpgroups(const MatmulProblem &problem,
-                             const ScheduleFields &fields);
+/// Warpgroups that multiply a tile: one for each 64 columns.
+int64_t getSwappedWarpgroups(const ScheduleFields &fields);
 /// The instruction of a tile.
 WgmmaAttr getSwappedMma(const MatmulProblem &problem,
                         const ScheduleFields &fields);
@@ -37,12 +35,6 @@ public:
   /// Of a B in `parts`, one or two.
   SwappedLayouts(WgmmaAttr mma, int64_t tileK, int64_t parts)
       : mma(mma), tileK(tileK), parts(parts) {}
-
-  /// Blocks of 64 rows that each warpgroup multiplies, and the layouts of a
-  /// tile that has one block of each.
-  int64_t getBlocks() const { return mma.getBlocks(); }
-  SwappedLayouts getBlock() const;
-  WgmmaAttr getMma() const { return mma; }
 
   /// A tile of B as threads read it, and as wgmma takes it.
   FragmentLayoutAttr getLoad() const;
@@ -57,9 +49,6 @@ private:
 
   /// Which of a thread's two rows of B.
   int64_t getStepOfTwo() const { return parts > 1 ? mma.getM() / parts : 1; }
-
-  /// Rows of a part of B in a block of all warpgroups.
-  int64_t getBlockRows() const { return mma.getM() / getBlocks() / parts; }
 
   WgmmaAttr mma;
   int64_t tileK, parts;

@@ -123,6 +123,7 @@ public:
   /// All legal schedules with a tile.
   void addTile(ScheduleFields fields);
 
+  bool isEmpty() const { return candidates.empty(); }
   std::vector<Candidate> take() { return std::move(candidates); }
 
 private:
@@ -169,9 +170,11 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
                          const target::TargetInfo &target) {
   Candidates all(problem, target);
   auto add = [&](ScheduleFields fields) { all.addTile(fields); };
-  getRules(problem).forEachTile(problem, add);
   if (const ProductRules *swapped = getRules(problem).swapped)
     swapped->forEachTile(problem, add);
+  // For few rows others lose on an H200, by more than the model says.
+  if (all.isEmpty())
+    getRules(problem).forEachTile(problem, add);
   std::vector<Candidate> candidates = all.take();
   sortCandidates(candidates);
   return candidates;

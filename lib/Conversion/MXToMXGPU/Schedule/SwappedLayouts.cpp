@@ -16,22 +16,14 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// From so many rows and columns on a warpgroup has two blocks of B: while the
-/// products of one are under way, it dequantizes the other.
-static constexpr int64_t kRowsOfTwo = 48, kColumnsOfTwo = 256;
-
-int64_t mx::mxgpu::getSwappedWarpgroups(const MatmulProblem &problem,
-                                        const ScheduleFields &fields) {
-  bool hasTwo = fields.tile[0] >= kRowsOfTwo &&
-                fields.tile[1] >= kColumnsOfTwo && problem.numB == 1;
-  return fields.tile[1] / target::kWgmmaM / (hasTwo ? 2 : 1);
+int64_t mx::mxgpu::getSwappedWarpgroups(const ScheduleFields &fields) {
+  return fields.tile[1] / target::kWgmmaM;
 }
 
 WgmmaAttr mx::mxgpu::getSwappedMma(const MatmulProblem &problem,
                                    const ScheduleFields &fields) {
   return WgmmaAttr::get(problem.a.getContext(), fields.tile[1], fields.tile[0],
-                        problem.product.getK(),
-                        getSwappedWarpgroups(problem, fields));
+                        problem.product.getK(), getSwappedWarpgroups(fields));
 }
 
 FragmentLayoutAttr SwappedLayouts::get(ArrayRef<FragmentDigit> threads,
@@ -39,19 +31,11 @@ FragmentLayoutAttr SwappedLayouts::get(ArrayRef<FragmentDigit> threads,
   return makeLayout(mma.getContext(), threads, values);
 }
 
-SwappedLayouts SwappedLayouts::getBlock() const {
-  auto ofBlock =
-      WgmmaAttr::get(mma.getContext(), target::kWgmmaM * mma.getWarpgroups(),
-                     mma.getN(), mma.getK(), mma.getWarpgroups());
-  return {ofBlock, tileK, parts};
-}
-
-/// Blocks of all warpgroups come one after the other.
 FragmentLayoutAttr SwappedLayouts::getLoad() const {
   return get({columns(4, 2), rows(8, 2 / parts), rows(4, 16 / parts),
               rows(mma.getWarpgroups(), target::kWgmmaM / parts)},
              {columns(2, 1), rows(2, getStepOfTwo()), columns(2, 8),
-              columns(tileK / 16, 16), rows(getBlocks(), getBlockRows())});
+              columns(tileK / 16, 16)});
 }
 
 FragmentLayoutAttr SwappedLayouts::getOperand() const {
@@ -68,6 +52,5 @@ FragmentLayoutAttr SwappedLayouts::getSums() const {
 FragmentLayoutAttr SwappedLayouts::getResult() const {
   return get({rows(4, 2), columns(8, 2 / parts), columns(4, 16 / parts),
               columns(mma.getWarpgroups(), target::kWgmmaM / parts)},
-             {rows(2, 1), columns(2, getStepOfTwo()),
-              columns(getBlocks(), getBlockRows()), rows(mma.getN() / 8, 8)});
+             {rows(2, 1), columns(2, getStepOfTwo()), rows(mma.getN() / 8, 8)});
 }

@@ -83,7 +83,7 @@ checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   // Besides one that loads, and one that looks for groups.
   int64_t others = problem.ragged == RaggedKind::None ? 1 : 2;
   int64_t warps =
-      getSwappedWarpgroups(problem, fields) * target::kWarpGroupWarps + others;
+      getSwappedWarpgroups(fields) * target::kWarpGroupWarps + others;
   int64_t found = llvm::alignDown(
       target.registersPerSm / (fields.ctasPerSm * warps * target::kWarpSize),
       kStep);
@@ -155,7 +155,7 @@ static SmallVector<int64_t> getSwappedRegisters(const MatmulProblem &problem,
                                                 const ScheduleFields &fields) {
   if (fields.ctasPerSm > 1)
     return {};
-  if (getSwappedWarpgroups(problem, fields) >= kManyWarpgroups)
+  if (getSwappedWarpgroups(fields) >= kManyWarpgroups)
     return {104, 40};
   return {200, 40};
 }
@@ -170,7 +170,7 @@ checkSwappedRegisters(const MatmulProblem &problem,
         "expected no registers with ctas, which says how many a thread has",
         {}};
   ArrayRef<int64_t> found = fields.registers;
-  int64_t groups = getSwappedWarpgroups(problem, fields);
+  int64_t groups = getSwappedWarpgroups(fields);
   int64_t all = getRegistersOfGroups(groups + 1, target);
   if (found.size() == 2 && found[0] >= least[0] && found[1] >= least[1] &&
       groups * found[0] + found[1] <= all)

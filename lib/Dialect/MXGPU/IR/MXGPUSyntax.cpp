@@ -227,8 +227,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(),
       {getSymNameAttrName(), getFunctionTypeAttrName(), getScheduleAttrName(),
-       getQuantizeScheduleAttrName(), getClusterAttrName(),
-       getPartsAttrName(), getMinCtasAttrName(), getRegistersAttrName(), getSmemBytesAttrName(),
+       getQuantizeScheduleAttrName(), getClusterAttrName(), getPartsAttrName(),
+       getMinCtasAttrName(), getRegistersAttrName(), getSmemBytesAttrName(),
        getTmemColumnsAttrName(), getTmemSlotAttrName(), getTmemWarpAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);

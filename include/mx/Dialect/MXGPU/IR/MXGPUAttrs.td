@@ -73,7 +73,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     | the same, A of bf16 | 128, or 256 for a CTA pair | 64 (not for a pair), 128 or 256 | 64 | `overlap`, `scale_stages`, `swap_ab` |
     | sm_90a | 64, 128 or 256 | 64, 128 or 256, with 256 rows at most 128 | 64 | `cta_pair`, `accumulators`, `overlap`, `scale_stages`, `tile_loop = clc` |
     | sm_90a, A and B of bf16 | 64, 128 or 256, twice as many for a CTA pair | 64, 128 or 256, with 256 rows of a CTA at most 128 | 64 | `accumulators`, `overlap`, `scale_stages`, `operand_stages`, `swap_ab`, `tile_loop = clc` |
-    | sm_90a, `swap_ab` | 16, 32, 64 or 128 | 64, 128 or 256, with 128 rows at most 128 | 64 or 128 | these, `operand_stages` other than 2, `epilogue = tma_store` |
+    | sm_90a, `swap_ab` | 16, 32, 48, 64 or 128 | 64, 128 or 256, with 128 rows at most 128 | 64 or 128 | these, `operand_stages` other than 2, `epilogue = tma_store` |
 
     Example: `#mxgpu.schedule<tile = [256, 256, 128], cta_pair, stages = 5,
     accumulators = 2, overlap = 64, raster = group_m(8), epilogue =

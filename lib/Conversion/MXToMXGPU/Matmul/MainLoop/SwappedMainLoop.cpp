@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "SwappedMainLoop.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mx;
@@ -24,67 +23,35 @@ void SwappedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildLoad(/*kind=*/1);
 }
 
-Value SwappedMainLoop::dequantizeBlock(LoadedTile tile, int64_t block) {
-  if (int64_t blocks = swapped.getBlocks(); blocks > 1) {
-    auto type = FragmentType::get(product.problem.b, ofBlock.getLoad());
-    tile.elements = ExtractRowsOp::create(body, type, tile.elements, block);
-    auto scales = cast<VectorType>(tile.scales.getType());
-    int64_t rows = scales.getDimSize(0) / blocks;
-    tile.scales = vector::ExtractStridedSliceOp::create(
-        body, tile.scales, ArrayRef<int64_t>{block * rows, 0},
-        ArrayRef<int64_t>{rows, scales.getDimSize(1)}, ArrayRef<int64_t>{1, 1});
-  }
+Value SwappedMainLoop::getTileOfB(Value row, ForEachKOp step) {
+  auto stage = ConsumerWaitOp::create(body, bInputs);
+  Value tile = dequantize(
+      loadTile(stage, "b", "sfb", product.problem.b, swapped.getLoad(), row,
+               step, /*thread=*/Value(), product.problem.isPackedB));
   return RelabelFragmentOp::create(
-      body, FragmentType::get(body.getBF16Type(), ofBlock.getOperand()),
-      dequantize(tile));
+      body, FragmentType::get(body.getBF16Type(), swapped.getOperand()), tile);
 }
 
-/// With several blocks, the products of one are under way while the next is
-/// dequantized; those of the last one, in the next step.
 Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
-  int64_t blocks = swapped.getBlocks();
-  auto type = FragmentType::get(body.getF32Type(), ofBlock.getSums());
-  bool isPipelined = blocks > 1 && schedule.getStages() > 1;
+  OpBuilder::InsertionGuard guard(body);
+  auto sums = FragmentType::get(body.getF32Type(), swapped.getSums());
+  Value zero = ZeroFragmentOp::create(body, sums);
   Value row = getFirstRowOfScales(unit);
-  SmallVector<Value> sums(blocks, ZeroFragmentOp::create(body, type));
-  ForEachKOp step;
-  {
-    OpBuilder::InsertionGuard guard(body);
-    step = forEachTile(unit, sums);
-    llvm::copy(step.getRegionIterArgs(), sums.begin());
-    LoadedTile tile =
-        loadTile(ConsumerWaitOp::create(body, bInputs), "b", "sfb",
-                 product.problem.b, swapped.getLoad(), row, step,
-                 /*thread=*/Value(), product.problem.isPackedB);
-    ConsumerWaitOp stage;
-    for (int64_t block = 0; block < blocks; ++block) {
-      Value operand = dequantizeBlock(tile, block);
-      if (!block)
-        stage = ConsumerWaitOp::create(body, inputs);
-      sums[block] =
-          MmaOp::create(body, type, ofBlock.getMma(), operand,
-                        stage.getBuffer("a"), /*a_scales=*/Value(),
-                        /*b_scales=*/Value(), sums[block], /*a_row=*/Value(),
-                        /*b_offset=*/Value(), /*accumulate=*/Value(),
-                        /*extent=*/Value(), /*first_warp=*/IntegerAttr())
-              .getSums();
-      Value &last = sums[(block + blocks - isPipelined) % blocks];
-      last = MmaWaitOp::create(body, last, isPipelined);
-      if (isPipelined ? block == 0 : block == blocks - 1)
-        ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
-    }
-    step.getYield().getValuesMutable().assign(sums);
-  }
-  llvm::copy(step.getResults(), sums.begin());
-  if (isPipelined) {
-    for (Value &sum : sums)
-      sum = MmaWaitOp::create(body, sum, /*pending=*/0);
-    ConsumerTailOp::create(body, inputs);
-  }
-  if (blocks == 1)
-    return sums.front();
-  return ConcatRowsOp::create(
-      body, FragmentType::get(body.getF32Type(), swapped.getSums()), sums);
+  ForEachKOp step = forEachTile(unit, zero);
+  Value tile = getTileOfB(row, step);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  Value started =
+      MmaOp::create(body, sums, product.buffers.mma, tile, stage.getBuffer("a"),
+                    /*a_scales=*/Value(),
+                    /*b_scales=*/Value(), step.getRegionIterArgs()[0],
+                    /*a_row=*/Value(), /*b_offset=*/Value(),
+                    /*accumulate=*/Value(), /*extent=*/Value(),
+                    /*first_warp=*/IntegerAttr())
+          .getSums();
+  Value next = MmaWaitOp::create(body, started, /*pending=*/0);
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(next);
+  return step.getResult(0);
 }
 
 void SwappedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {

@@ -23,8 +23,7 @@ public:
       : DequantizingMainLoop(kernel, work, b),
         swapped(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
                 kernel.product.schedule.getTileK(),
-                kernel.product.problem.numB),
-        ofBlock(swapped.getBlock()) {}
+                kernel.product.problem.numB) {}
 
   void createRings() override;
   void buildRoles(EpiloguePolicy &epilogue) override;
@@ -35,10 +34,11 @@ private:
   void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
 
   mlir::Value multiply(ForEachWorkTileOp unit);
-  /// A block of a tile of B as wgmma takes it, in registers.
-  mlir::Value dequantizeBlock(LoadedTile tile, int64_t block);
+  /// A tile of B as wgmma takes it, in registers. `row` is where its rows begin
+  /// among those of its tiles of scales.
+  mlir::Value getTileOfB(mlir::Value row, ForEachKOp step);
 
-  SwappedLayouts swapped, ofBlock;
+  SwappedLayouts swapped;
 };
 
 } // namespace mx::mxgpu
