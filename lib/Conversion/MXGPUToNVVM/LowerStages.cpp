@@ -28,6 +28,13 @@ bool isOfTensorCore(RingType type) {
          type.getConsumer() == AsyncKind::Mma;
 }
 
+/// Whether asynchronous copies fill the stages, or answers that arrive like
+/// copies.
+bool isWrittenByCopies(RingType type) {
+  return llvm::is_contained({AsyncKind::Tma, AsyncKind::Clc},
+                            type.getProducer());
+}
+
 /// Whether threads themselves read the stage that `take` gives, not only matrix
 /// instructions, which read in the way in which copies write.
 bool isReadByThreads(RingType type, Operation *take) {
@@ -35,6 +42,24 @@ bool isReadByThreads(RingType type, Operation *take) {
          llvm::any_of(take->getUsers(), [](Operation *user) {
            return !isa<ConsumerReleaseOp, MmaOp>(user);
          });
+}
+
+/// Whether `give` stands behind all that is computed from what threads read in
+/// the stage, up to matrix instructions and stores. Registers then have it, and
+/// nobody reads the stage any more.
+bool isUsedBefore(Operation *take, Operation *give) {
+  SmallVector<Operation *> uses;
+  for (Operation *user : take->getUsers())
+    if (!isa<ConsumerReleaseOp, MmaOp>(user))
+      uses.push_back(user);
+  for (size_t i = 0; i < uses.size(); ++i) {
+    Operation *use = give->getBlock()->findAncestorOpInBlock(*uses[i]);
+    if (!use || !use->isBeforeInBlock(give))
+      return false;
+    if (!isa<MmaOp, StoreSharedOp>(uses[i]))
+      llvm::append_range(uses, uses[i]->getUsers());
+  }
+  return true;
 }
 
 void onLeader(NVVMBuilder &builder, llvm::function_ref<void()> body) {
@@ -171,9 +196,12 @@ private:
         gives.push_back(user);
       else if (auto load = dyn_cast<TmaLoadOp>(user))
         load.getStageMutable().assign(filled);
-    isRead = isReadByThreads(type, take);
-    for (Operation *give : gives)
+    for (Operation *give : gives) {
+      isRead =
+          isReadByThreads(type, take) &&
+          (type.getProducer() == AsyncKind::Clc || !isUsedBefore(take, give));
       lowerGive(give, at);
+    }
     replaceTake(take, at[0], buffers);
     return next;
   }
@@ -309,8 +337,9 @@ private:
       ask();
   }
 
-  /// What threads have read the copy engine may write next without a proxy
-  /// fence; what a request's answer overwrites needs one.
+  /// What threads read is written next by copies, of another proxy: an arrival
+  /// does not make them wait for reads that are under way. On an H200 a few
+  /// reads in a billion came too late without the fence.
   void lowerRelease(Value stage) {
     Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
     // The tensor core tells both CTAs of a pair; threads tell the leader.
@@ -320,7 +349,7 @@ private:
     }
     if (isOfTensorCore(type))
       builder.fenceBeforeSync();
-    else if (type.getProducer() == AsyncKind::Clc && isRead)
+    else if (isWrittenByCopies(type) && isRead)
       builder.fenceAsyncShared();
     if (type.isFilledByBoth())
       return arriveAtBoth(empty);
@@ -379,7 +408,7 @@ private:
   /// The views of the last acquired stage, and the barrier of its copies.
   SmallVector<Value> buffers;
   Value filled;
-  /// Whether threads themselves read it.
+  /// Whether reads by threads may be under way where it goes back.
   bool isRead = false;
 };
 

@@ -275,7 +275,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // -----
 
 // Two roles empty the stages: one lane of each of 1 + 4 warps arrives. What they have
-// read the copy engine writes next: that needs the barrier, but no fence.
+// read the copy engine writes next, so a fence comes before.
 
 // CHECK-LABEL: mxgpu.kernel @two_readers(
 // CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(5)
@@ -283,12 +283,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // Threads empty the stages: the role does not wait for them.
 // CHECK-NOT:       scf.for
 // CHECK:         mxgpu.role @rows
-// CHECK-NOT:       nvvm.fence
+// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
 // CHECK-NEXT:        mxgpu.arrive
 // CHECK:         mxgpu.role @columns
-// CHECK-NOT:       nvvm.fence
+// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
 // CHECK-NEXT:        mxgpu.arrive
@@ -329,12 +329,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
 // CHECK-NEXT:        mxgpu.arrive
-// Nor where threads read it, too.
+// Threads that read it, too, keep the fence.
 // CHECK-LABEL: mxgpu.kernel @wgmma_and_threads(
 // CHECK:         mxgpu.role @multiply
 // CHECK:           mxgpu.load_shared
 // CHECK:           mxgpu.mma_wait
-// CHECK-NOT:       nvvm.fence
+// CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK:           nvvm.bar.warp.sync
 // Threads that fill it make each what it wrote visible; nothing is needed where the
 // instructions are done.

@@ -108,6 +108,9 @@ Value DequantizedMainLoop::multiplyRegisters(ForEachWorkTileOp unit) {
         tile = ConsumerWaitOp::create(body, operands);
       sums[block] =
           start(ofBlock.getMma(), operand, tile.getBuffer("b"), sums[block]);
+      // Threads have used what they read of A.
+      if (block == blocks - 1)
+        ConsumerReleaseOp::create(body, a.stage);
       // The one before is finished, the last of a step in the next step.
       Value &last = sums[(block + blocks - isPipelined) % blocks];
       last = MmaWaitOp::create(body, last, isPipelined);

@@ -131,9 +131,7 @@ LoadedTile DequantizingMainLoop::loadTile(ConsumerWaitOp stage,
   Value factors = LoadFragmentScalesOp::create(
       body, ofRows, stage.getBuffer(scales), row, body.div(inTile, blockSize),
       extent, thread, blockSize, type);
-  // The stage's owner may fill it again.
-  ConsumerReleaseOp::create(body, stage.getStage());
-  return {loaded, factors};
+  return {loaded, factors, stage.getStage()};
 }
 
 Value DequantizingMainLoop::dequantize(LoadedTile tile,
@@ -227,15 +225,17 @@ void DequantizingMainLoop::buildDequantize(int64_t warps,
   Value row = getFirstRowOfScales(unit);
   ForEachKOp step = forEachTile(unit);
   auto stage = ConsumerWaitOp::create(body, bInputs);
-  Value operand = dequantize(loadTile(stage, "b", "sfb", product.problem.b,
-                                      read, row, step, thread, isPacked),
-                             /*layout=*/{}, window.b);
+  LoadedTile tile = loadTile(stage, "b", "sfb", product.problem.b, read, row,
+                             step, thread, isPacked);
+  Value operand = dequantize(tile, /*layout=*/{}, window.b);
   if (isMoved)
     operand = relabel(operand, written);
   auto filled = ProducerAcquireOp::create(body, operands);
   StoreSharedOp::create(body, operand, filled.getBuffer("b"), ValueRange(),
                         thread);
   ProducerCommitOp::create(body, filled.getStage(), Value());
+  // By now they have used what they read.
+  ConsumerReleaseOp::create(body, tile.stage);
 }
 
 void DequantizingMainLoop::loadBoxesOfA(ProducerAcquireOp stage, Value row,

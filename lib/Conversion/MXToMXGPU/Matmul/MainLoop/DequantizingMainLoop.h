@@ -16,9 +16,10 @@
 
 namespace mx::mxgpu {
 
-/// A tile as memory has it, and the scales of its rows and blocks.
+/// A tile as memory has it, the scales of its rows and blocks, and the stage
+/// that they were read from, which goes back when they have been used.
 struct LoadedTile {
-  mlir::Value elements, scales;
+  mlir::Value elements, scales, stage;
 };
 
 /// What a kernel that computes some units only knows of one: whether it is its
@@ -62,8 +63,8 @@ protected:
   void enterUnit(ForEachWorkTileOp unit, bool multiplies);
   /// Tiles of the reduction of a unit; the insertion point moves into the loop.
   ForEachKOp forEachTile(ForEachWorkTileOp unit, mlir::ValueRange initial = {});
-  /// Reads a tile of an operand of `element`, and gives the stage back. `row`
-  /// is where its rows begin among those of its tiles of scales.
+  /// Reads a tile of an operand of `element`. `row` is where its rows begin
+  /// among those of its tiles of scales.
   LoadedTile loadTile(ConsumerWaitOp stage, llvm::StringRef elements,
                       llvm::StringRef scales, mlir::Type element,
                       FragmentLayoutAttr layout, mlir::Value row,

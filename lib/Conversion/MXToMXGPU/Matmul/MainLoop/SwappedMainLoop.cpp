@@ -23,13 +23,10 @@ void SwappedMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildLoad(/*kind=*/1);
 }
 
-Value SwappedMainLoop::getTileOfB(Value row, ForEachKOp step) {
-  auto stage = ConsumerWaitOp::create(body, bInputs);
-  Value tile = dequantize(
-      loadTile(stage, "b", "sfb", product.problem.b, swapped.getLoad(), row,
-               step, /*thread=*/Value(), product.problem.isPackedB));
-  return RelabelFragmentOp::create(
-      body, FragmentType::get(body.getBF16Type(), swapped.getOperand()), tile);
+LoadedTile SwappedMainLoop::loadTileOfB(Value row, ForEachKOp step) {
+  return loadTile(ConsumerWaitOp::create(body, bInputs), "b", "sfb",
+                  product.problem.b, swapped.getLoad(), row, step,
+                  /*thread=*/Value(), product.problem.isPackedB);
 }
 
 Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
@@ -38,7 +35,8 @@ Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
   Value zero = ZeroFragmentOp::create(body, sums);
   Value row = getFirstRowOfScales(unit);
   ForEachKOp step = forEachTile(unit, zero);
-  Value tile = getTileOfB(row, step);
+  LoadedTile loaded = loadTileOfB(row, step);
+  Value tile = relabel(dequantize(loaded), swapped.getOperand());
   auto stage = ConsumerWaitOp::create(body, inputs);
   Value started =
       MmaOp::create(body, sums, product.buffers.mma, tile, stage.getBuffer("a"),
@@ -48,6 +46,7 @@ Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
                     /*accumulate=*/Value(), /*extent=*/Value(),
                     /*first_warp=*/IntegerAttr())
           .getSums();
+  ConsumerReleaseOp::create(body, loaded.stage);
   Value next = MmaWaitOp::create(body, started, /*pending=*/0);
   ConsumerReleaseOp::create(body, stage.getStage());
   step.getYield().getValuesMutable().assign(next);

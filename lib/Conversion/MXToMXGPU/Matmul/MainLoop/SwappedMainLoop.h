@@ -34,9 +34,9 @@ private:
   void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
 
   mlir::Value multiply(ForEachWorkTileOp unit);
-  /// A tile of B as wgmma takes it, in registers. `row` is where its rows begin
-  /// among those of its tiles of scales.
-  mlir::Value getTileOfB(mlir::Value row, ForEachKOp step);
+  /// A tile of B as memory has it. `row` is where its rows begin among those of
+  /// its tiles of scales.
+  LoadedTile loadTileOfB(mlir::Value row, ForEachKOp step);
 
   SwappedLayouts swapped;
 };
