@@ -151,7 +151,7 @@ class Layer:
         return self.name
 
     def text(self, way="mx"):
-        """The example has H = 384, I = 256 and 8 experts."""
+        """The example has H = 384, I = 256, 8 experts, and any number of tokens."""
         sizes = {"384": self.hidden, "256": self.inner, "512": 2 * self.inner}
         blocks = {"12": self.hidden // 32, "8": self.inner // 32, "16": 2 * self.inner // 32}
         text = LAYER.read_text()
@@ -161,7 +161,24 @@ class Layer:
         text = re.sub(r"x(12|8|16)xf8E8M0FNU", lambda m: f"x{blocks[m[1]]}xf8E8M0FNU", text)
         text = re.sub(r"(?<=[<x])(384|256|512)(?=x)", lambda m: str(sizes[m[1]]), text)
         text = re.sub(r"(\[0, |\[%p, )256\]", rf"\g<1>{self.inner}]", text)
-        return text.replace("constant 1143 ", f"constant {127 * self.experts + 127} ")
+        text = text.replace("constant 1143 ", f"constant {127 * self.experts + 127} ")
+        return self._with_static_shapes(text)
+
+    def _with_static_shapes(self, text):
+        """All schedules of mx-select-schedule are for sizes that it knows."""
+        rows = self.tokens * self.top
+        capacity = -(-(rows + 127 * self.experts) // 128) * 128
+        # Sums of rows, before those of tokens.
+        text = re.sub(r"(%(?:z0|dx0) = .*|%(?:z0|dx0) : .*|ins\(%(?:z|dxp) : )!sums",
+                      lambda m: m[0].replace("!sums", "!row_sums"), text)
+        text = text.replace("!sums = ", f"!row_sums = tensor<{rows}x{self.hidden}xf32>\n!sums = ")
+        for name in ("tokens", "sums"):
+            text = text.replace(f"!{name} = tensor<?x", f"!{name} = tensor<{self.tokens}x")
+        text = text.replace("tensor<?x", f"tensor<{rows}x")
+        text = text.replace("x?xf8E4M3FN", f"x{capacity}xf8E4M3FN")
+        text = text.replace("x?xf8E8M0FNU", f"x{capacity // 32}xf8E8M0FNU")
+        text = re.sub(r"tensor\.empty\(%\w+\)", "tensor.empty()", text)
+        return text.replace("[%p, ", f"[{rows}, ")
 
 
 FP4 = dict(a="f4E2M1FN", b="f4E2M1FN")

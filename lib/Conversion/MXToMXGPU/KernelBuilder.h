@@ -143,6 +143,9 @@ bool isByTiles(QuantizeOp op);
 QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op,
                                             llvm::StringRef chip);
 QuantizeScheduleAttr selectDequantizeSchedule(DequantizeOp op);
+/// That of a quantizer along rows, as which the kernel may be built although
+/// groups divide the rows.
+QuantizeScheduleAttr selectRowSchedule(QuantizeOp op, llvm::StringRef chip);
 
 /// Fails unless whole passes of a schedule's threads over rows in pieces of
 /// blocks cover its tile.

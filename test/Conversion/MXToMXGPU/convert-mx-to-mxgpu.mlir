@@ -382,6 +382,21 @@ func.func @numbers(%x: memref<256x64xbf16>) -> memref<256x64xbf16> {
 
 // -----
 
+// Without scales to write, groups of rows are rows.
+
+// CHECK-LABEL: func.func @numbers_of_groups(
+// CHECK:         mxgpu.launch @kernels::@numbers_of_groups_quantize_dequantize
+// CHECK-NOT:     mxgpu.launch
+func.func @numbers_of_groups(%x: memref<256x64xbf16>, %o: memref<2xi32>, %y: memref<256x64xbf16>) {
+  %q = memref.alloc() : memref<256x64xf8E4M3FN>
+  %s = memref.alloc() : memref<4x1x32x4x4xf8E8M0FNU>
+  mx.quantize ragged = rows ins(%x : memref<256x64xbf16>) offsets(%o : memref<2xi32>) outs(%q, %s : memref<256x64xf8E4M3FN>, memref<4x1x32x4x4xf8E8M0FNU>)
+  mx.dequantize ragged = rows ins(%q, %s : memref<256x64xf8E4M3FN>, memref<4x1x32x4x4xf8E8M0FNU>) offsets(%o : memref<2xi32>) outs(%y : memref<256x64xbf16>)
+  return
+}
+
+// -----
+
 // Unless something else reads it, or its input may have changed.
 
 // CHECK-LABEL: func.func @read(

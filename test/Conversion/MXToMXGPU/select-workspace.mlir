@@ -36,6 +36,23 @@ func.func @few(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<32xi32>, %y: !y) -
 
 // -----
 
+// Weights of many rows of activations.
+
+!a = tensor<4096x7168xbf16>
+!b = tensor<4096x7168xf4E2M1FN>
+!bs = tensor<4096x224xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<4096x4096xbf16>
+
+// CHECK-LABEL: mx.matmul in @weights: 4096 x 4096 x 7168, bf16 x bf16
+// CHECK-NEXT:  schedule: {{.*}}workspace = b
+// CHECK:       b is dequantized to memory before:
+func.func @weights(%a: !a, %b: !b, %bs: !bs, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %b, %bs : !a, !b, !bs) outs(%y : !y) -> !y
+  return %0 : !y
+}
+
+// -----
+
 // Unknown rows may be few.
 
 !a = tensor<?x8192xf8E4M3FN>

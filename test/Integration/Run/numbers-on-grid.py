@@ -7,7 +7,7 @@ REQUIRES: compiler, numpy
 
 Every element type, rounding of scales and type of numbers; random bits, NaN and
 infinities among them; rows and columns that do not fill tiles; NVFP4 with both
-factors, stochastic rounding, a gather, prologues and values side by side. Where
+factors, stochastic rounding, a gather, groups of rows, prologues and values side by side. Where
 elements are returned too nothing is one kernel, which is what it is compared with.
 """
 
@@ -57,6 +57,11 @@ def text(case, returns_elements):
     if "source" in case:
         arguments += f", %rows: tensor<{rows}xi32>"
         before += f"gather(%rows : tensor<{rows}xi32>) "
+    ragged, groups = "", ""
+    if "groups" in case:
+        arguments += f", %o: tensor<{case['groups']}xi32>"
+        ragged, groups = "ragged = rows ", f"offsets(%o : tensor<{case['groups']}xi32>) "
+        types = types.replace("sf_128x4>", f"sf_128x4, ragged = rows, groups = {case['groups']}>")
     after = f"block_size = {block} " + ("concat " if "concat" in case else "")
     after += f"scale_rounding = {case.get('rounding', 'ceil')}" if block == 32 else ""
     region = ""
@@ -74,9 +79,9 @@ def text(case, returns_elements):
 func.func @main({arguments}) -> (!y{more}) {{
   %e = tensor.empty() : !e
   %s = tensor.empty() : !s
-  %q:2 = mx.quantize ins({ins}) {before}outs(%e, %s : !e, !s) {after} -> !e, !s {region}
+  %q:2 = mx.quantize {ragged}ins({ins}) {before}{groups}outs(%e, %s : !e, !s) {after} -> !e, !s {region}
   %i = tensor.empty() : !y
-  %y = mx.dequantize ins(%q#0, %q#1 : !e, !s) {decode}outs(%i : !y) block_size = {block} -> !y
+  %y = mx.dequantize {ragged}ins(%q#0, %q#1 : !e, !s) {decode}{groups}outs(%i : !y) block_size = {block} -> !y
   return {values} : !y{more}
 }}
 """
@@ -109,6 +114,8 @@ def cases():
         yield dict(rows=130, columns=48, element="f4E2M1FN", out=out, x="bf16", block=16, tiled=out == "f32")
     yield dict(rows=129, columns=160, element="f4E2M1FN", out="bf16", x="bf16", seed=True)
     yield dict(rows=77, source=50, columns=64, element="f8E4M3FN", out="bf16", x="bf16")
+    yield dict(rows=300, columns=96, element="f8E4M3FN", out="bf16", x="bf16", groups=5, tiled=True)
+    yield dict(rows=200, columns=64, element="f4E2M1FN", out="bf16", x="bf16", groups=3, tiled=True, source=90)
     yield dict(rows=131, columns=96, element="f8E4M3FN", out="bf16", x="bf16", prologue=True)
     yield dict(rows=131, columns=128, element="f8E5M2", out="bf16", x="bf16", concat=True)
 
@@ -122,6 +129,10 @@ for case in cases():
         arrays.append(np.int64(0x123456789))
     if "source" in case:
         arrays.append(rng.integers(-1, case["source"], case["rows"]).astype(np.int32))
+    if "groups" in case:  # all rows are in a group
+        ends = np.sort(rng.integers(0, case["rows"], case["groups"]))
+        ends[-1] = case["rows"]
+        arrays.append(ends.astype(np.int32))
     if "prologue" in case or "concat" in case:
         arrays.append(numbers(case["x"], (case["rows"], case["columns"])))
     one, three = run(case, arrays, False), run(case, arrays, True)

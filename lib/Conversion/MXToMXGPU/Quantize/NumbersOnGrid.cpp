@@ -50,14 +50,25 @@ static bool canWait(Operation *op, Operation *later) {
   return true;
 }
 
+/// Whether each row is quantized by itself: groups of rows matter for where
+/// their scales lie, and for which rows are among the largest magnitude.
+static bool isByRows(QuantizeOp op) {
+  return op.getAxes() == ArrayRef<int64_t>{1} && !op.getSquare() &&
+         op.getInput().getType().getRank() == 2 &&
+         (!op.getOffsets() || (op.getRaggedOrNone() == RaggedKind::Rows &&
+                               op.getAmaxOuts().empty()));
+}
+
 DequantizeOp mx::mxgpu::findNumbers(QuantizeOp op) {
-  if (isByTiles(op) || op.getNumDestinations() != 1)
+  if (!isByRows(op) || op.getNumDestinations() != 1)
     return {};
   Value elements = op.getElements(0), scales = op.getScales(0);
   DequantizeOp reader = getOnlyReader(op, elements);
   if (!reader || reader != getOnlyReader(op, scales) ||
       reader.getInput() != elements || reader.getScales() != scales ||
-      reader.getOffsets() || reader.getBlockSize() != op.getBlockSize() ||
+      reader.getOffsets() != op.getOffsets() ||
+      reader.getRaggedOrNone() != op.getRaggedOrNone() ||
+      reader.getBlockSize() != op.getBlockSize() ||
       !cast<MemRefType>(reader.getOuts()[0].getType()).getLayout().isIdentity())
     return {};
   return canWait(op, reader) ? reader : DequantizeOp();

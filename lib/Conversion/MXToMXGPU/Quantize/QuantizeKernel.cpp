@@ -216,20 +216,24 @@ mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
   if (failed(verifyQuantizeSchedule(op, schedule)))
     return failure();
   // What it writes is known where it is dequantized.
-  if (DequantizeOp numbers = findNumbers(op)) {
+  DequantizeOp numbers = findNumbers(op);
+  if (numbers) {
     op->moveBefore(numbers);
     done.insert(numbers);
+    // Without scales to write, groups of rows are rows.
+    if (isByTiles(op))
+      schedule = selectRowSchedule(op, target.chip);
   }
   KernelBuilder host(op.getLoc(), op);
   checkQuantizeSizes(host, op, schedule);
-  if (DequantizeOp numbers = findNumbers(op))
+  if (numbers)
     for (int64_t dim : {0, 1})
       host.requireSize(host.dim(numbers.getOuts()[0], dim),
                        host.dim(op.getElements(0), dim),
                        "dimension " + Twine(dim) + " of outs");
   for (Value magnitude : op.getAmaxOuts())
     clearMemory(host, magnitude);
-  if (isByTiles(op))
+  if (isByTiles(op) && !numbers)
     return buildQuantizeTileKernel(op, schedule, module);
   QuantizeRowsBuilder(op, schedule, module).build();
   return success();

@@ -168,8 +168,22 @@ void mx::mxgpu::forEachDequantizedLoop(
   add(fields);
 }
 
+/// Also in f16, with more tiles of B ahead: those who multiply are faster.
+static void forEachNumberType(ScheduleFields fields, bool,
+                              llvm::function_ref<void(ScheduleFields)> add) {
+  add(fields);
+  fields.f16Window = true;
+  fields.operandStages = 4;
+  fields.staging = 1;
+  add(fields);
+}
+
 const ProductRules mx::mxgpu::kDequantizedRules = {
-    target::ProductWay::Dequantized, getDequantizedBuffers,
-    checkDequantizedSchedule,        checkDequantizedRegisters,
-    getDequantizedRegisters,         forEachDequantizedTile,
-    forEachDequantizedLoop,          &kSwappedRules};
+    target::ProductWay::Dequantized,
+    getDequantizedBuffers,
+    checkDequantizedSchedule,
+    checkDequantizedRegisters,
+    getDequantizedRegisters,
+    forEachDequantizedTile,
+    forEachNumberType,
+    &kSwappedRules};

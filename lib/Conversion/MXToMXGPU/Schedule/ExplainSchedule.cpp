@@ -35,6 +35,8 @@ static std::string getShortForm(const ScheduleFields &fields) {
     text += (" w-" + stringifyWorkspace(fields.workspace)).str();
   if (fields.swapAb)
     text += " swap";
+  if (fields.f16Window)
+    text += " f16";
   if (fields.splitK > 1)
     text += llvm::formatv(" k/{0}{1}", fields.splitK,
                           fields.clusterSplit ? "c" : "");
@@ -80,7 +82,7 @@ static constexpr Term kTerms[] = {
     {"HBM", "bytes of memory in cycles of the chip", &ModelledCost::hbm},
     {"ends", "set-up, first load and last epilogue", &ModelledCost::ends},
     {"sum", "adding up the splits of the reduction", &ModelledCost::sum},
-    {"before", "dequantizing operands to memory", &ModelledCost::dequantize},
+    {"before", "kernels before the product", &ModelledCost::dequantize},
     {"total", "all together", &ModelledCost::total},
 };
 
@@ -150,8 +152,8 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
   int64_t ends = loser.ends - winner.ends, sum = loser.sum - winner.sum;
   if (int64_t before = loser.dequantize - winner.dequantize;
       before > std::max({loop, ends, sum})) {
-    os << "dequantizing operands to memory before: " << loser.dequantize
-       << " against " << winner.dequantize << '\n';
+    os << "kernels that run before: " << loser.dequantize << " against "
+       << winner.dequantize << '\n';
     return;
   }
   if (ends > loop && ends >= sum) {

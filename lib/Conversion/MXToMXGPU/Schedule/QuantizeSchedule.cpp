@@ -217,14 +217,8 @@ bool mx::mxgpu::isByTiles(QuantizeOp op) {
          op.getSquare() || getBatchRank(op);
 }
 
-QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,
-                                                       StringRef chip) {
-  if (isByTiles(op)) {
-    QuantizeScheduleAttr schedule = op.getPrologueBlock() || op.getGather()
-                                        ? selectProducedTileSchedule(op, chip)
-                                        : selectTileSchedule(op, chip);
-    return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);
-  }
+QuantizeScheduleAttr mx::mxgpu::selectRowSchedule(QuantizeOp op,
+                                                  StringRef chip) {
   if (!op.getPrologue().empty())
     return selectForPrologue(op);
   Input input = getInput(getElementTypeOrSelf(op.getInput().getType()));
@@ -235,6 +229,16 @@ QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,
                      return choice.input == input && choice.output == output;
                    });
   return adaptToSeed(op, schedule, schedule.getThreads());
+}
+
+QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,
+                                                       StringRef chip) {
+  if (!isByTiles(op))
+    return selectRowSchedule(op, chip);
+  QuantizeScheduleAttr schedule = op.getPrologueBlock() || op.getGather()
+                                      ? selectProducedTileSchedule(op, chip)
+                                      : selectTileSchedule(op, chip);
+  return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);
 }
 
 /// Writes the most: 16 bytes of a half or 32 of an f32 for each thread.
