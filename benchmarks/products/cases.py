@@ -39,6 +39,17 @@ func.func @main({arguments}) -> !out {{
   return %y : !out
 }}
 """
+# Packed weights take activations of 16 bits: those of MXFP8 are dequantized before.
+DEQUANTIZED = """!x = tensor<{a_shape}xbf16{a_layout}>
+func.func @main({arguments}) -> !out {{
+  %numbers = tensor.empty() : !x
+  %x = mx.dequantize{ragged} ins(%a, %as : !a, !as){offsets} outs(%numbers : !x) -> !x
+  %init = tensor.empty() : !out
+  %y = {op} ins(%x, %b, %bs : !x, !b, !bs){offsets} outs(%init : !out)
+      {block}{schedule} -> !out
+  return %y : !out
+}}
+"""
 PACK = """
 func.func @pack(%w: !w) -> !b {
   %init = tensor.empty() : !b
@@ -121,7 +132,10 @@ class Case:
         if self.groups:
             op = f"mx.grouped_matmul ragged = {'reduction' if self.gradient else 'rows'}"
         text = PROGRAM + (PACK.replace("{", "{{").replace("}", "}}") if self.packed else "")
+        if self.packed and self.a != "bf16":
+            text = text.replace(PROGRAM[PROGRAM.index("func.func"):], DEQUANTIZED)
         return text.format(
+            ragged=" ragged = rows" if self.groups else "",
             packed_layout=", #mx.weight_layout<fragment_64x64>" if self.packed else "", a=self.a,
             b=self.b, s=self.scale, groups=self.groups, op=op, schedule=schedule,
             arguments=", ".join(f"%{name}: !{name}" for name in names + offsets),

@@ -52,12 +52,17 @@ bool isUsedBefore(Operation *take, Operation *give) {
   for (Operation *user : take->getUsers())
     if (!isa<ConsumerReleaseOp, MmaOp>(user))
       uses.push_back(user);
+  if (uses.empty())
+    return false;
   for (size_t i = 0; i < uses.size(); ++i) {
     Operation *use = give->getBlock()->findAncestorOpInBlock(*uses[i]);
     if (!use || !use->isBeforeInBlock(give))
       return false;
-    if (!isa<MmaOp, StoreSharedOp>(uses[i]))
-      llvm::append_range(uses, uses[i]->getUsers());
+    if (isa<MmaOp, StoreSharedOp>(uses[i]))
+      continue;
+    if (uses[i]->use_empty())
+      return false;
+    llvm::append_range(uses, uses[i]->getUsers());
   }
   return true;
 }

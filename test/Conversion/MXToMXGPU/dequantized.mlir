@@ -39,11 +39,11 @@
 // CHECK-NEXT:          %[[WITHIN:.*]] = arith.remui %k, %c128
 // CHECK-NEXT:          %[[BLOCK:.*]] = arith.divui %[[WITHIN]], %c32
 // CHECK-NEXT:          %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfa at[%c0, %[[BLOCK]]] block(32)
-// CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]]
 // CHECK-NEXT:          %[[WIDE:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]] block(32) : {{.*}} -> ![[$WIDE_A]]
 // CHECK-NEXT:          %[[A:.*]] = mxgpu.relabel_fragment %[[WIDE]] : ![[$WIDE_A]] -> ![[$OPERAND_A]]
 // CHECK-NEXT:          %[[TILE:.*]], %b = mxgpu.consumer_wait %operands : ![[$OPERANDS]]
 // CHECK-NEXT:          %[[STARTED:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %[[A]], %b into %[[OLD]]
+// CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]]
 // CHECK-NEXT:          %[[SUM:.*]] = mxgpu.mma_wait %[[STARTED]] pending(0)
 // CHECK-NEXT:          mxgpu.consumer_release %[[TILE]]
 // CHECK-NEXT:          mxgpu.yield %[[SUM]]
@@ -59,12 +59,12 @@
 // CHECK-NEXT:          %[[STAGE:.*]], %b, %sfb = mxgpu.consumer_wait %in_b : ![[$IN_B]]
 // CHECK-NEXT:          %[[CODES:.*]] = mxgpu.load_fragment %b at[%c0, %c0] thread(%[[MOVED]])
 // CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfb at[%c0, %{{.*}}] thread(%[[MOVED]]) block(32)
-// CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]]
 // CHECK-NEXT:          %[[WIDE:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]] block(32) : {{.*}} -> ![[$WIDE_B]]
 // CHECK-NEXT:          %[[B:.*]] = mxgpu.relabel_fragment %[[WIDE]] : ![[$WIDE_B]] -> ![[$OPERAND_B]]
 // CHECK-NEXT:          %[[FILLED:.*]], %[[TO:.*]] = mxgpu.producer_acquire %operands : ![[$OPERANDS]]
 // CHECK-NEXT:          mxgpu.store_shared %[[B]], %[[TO]] thread(%[[MOVED]])
 // CHECK-NEXT:          mxgpu.producer_commit %[[FILLED]]
+// CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]]
 
 // CHECK:         mxgpu.role @load warps(1) elected registers(40) {
 // CHECK:             mxgpu.for_each_k
@@ -96,7 +96,6 @@ func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 // CHECK:           %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[SUM0:[^ ]+]] = %[[ZERO:[^ ]+]] : {{[^,]*}}, %[[SUM1:[^ ]+]] = %[[ZERO]] : {{.*}}) {
 // CHECK:               %[[CODES:.*]] = mxgpu.load_fragment %a
 // CHECK:               %[[SCALES:.*]] = mxgpu.load_fragment_scales %sfa
-// CHECK-NEXT:          mxgpu.consumer_release %in_stage :
 // CHECK-NEXT:          %[[CODES0:.*]] = mxgpu.extract_rows %[[CODES]][0]
 // CHECK-NEXT:          %[[SCALES0:.*]] = vector.extract_strided_slice %[[SCALES]] {offsets = [0, 0], sizes = [2, 1], strides = [1, 1]}
 // CHECK-NEXT:          %[[WIDE0:.*]] = mxgpu.dequantize_fragment %[[CODES0]] by %[[SCALES0]]
@@ -107,6 +106,7 @@ func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 // CHECK-NEXT:          mxgpu.consumer_release %[[TILE]] deferred
 // CHECK-NEXT:          %[[CODES1:.*]] = mxgpu.extract_rows %[[CODES]][1]
 // CHECK:               %[[STARTED1:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %{{.*}}, %b into %[[DONE1]]
+// CHECK-NEXT:          mxgpu.consumer_release %in_stage :
 // CHECK-NEXT:          %[[DONE0:.*]] = mxgpu.mma_wait %[[STARTED0]] pending(1)
 // CHECK-NEXT:          mxgpu.yield %[[DONE0]], %[[STARTED1]]
 // CHECK:             %[[FINISHED0:.*]] = mxgpu.mma_wait %[[ALL]]#0 pending(0)

@@ -24,11 +24,11 @@
 // CHECK:             %[[B_STAGE:.*]], %[[B:.*]], %[[SFB:.*]] = mxgpu.consumer_wait %in_b : ![[$IN_B]]
 // CHECK-NEXT:        %[[CODES:.*]] = mxgpu.load_fragment %[[B]] {{.*}} -> ![[$TILE]]
 // CHECK:             %[[SCALES:.*]] = mxgpu.load_fragment_scales %[[SFB]]
-// CHECK-NEXT:        mxgpu.consumer_release %[[B_STAGE]]
 // CHECK-NEXT:        %[[NUMBERS:.*]] = mxgpu.dequantize_fragment %[[CODES]] by %[[SCALES]]
 // CHECK-NEXT:        %[[W:.*]] = mxgpu.relabel_fragment %[[NUMBERS]] : {{.*}} -> ![[$WEIGHTS]]
 // CHECK-NEXT:        %[[STAGE:.*]], %[[X:.*]] = mxgpu.consumer_wait %in : ![[$IN]]
 // CHECK-NEXT:        %[[STARTED:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 16, k = 16, warpgroups = 2> %[[W]], %[[X]] into %[[SUM]]
+// CHECK-NEXT:        mxgpu.consumer_release %[[B_STAGE]]
 // CHECK-NEXT:        %[[NEXT:.*]] = mxgpu.mma_wait %[[STARTED]] pending(0)
 // CHECK-NEXT:        mxgpu.consumer_release %[[STAGE]]
 // CHECK-NEXT:        mxgpu.yield %[[NEXT]]
