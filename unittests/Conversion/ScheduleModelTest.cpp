@@ -132,7 +132,8 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
   EXPECT_TRUE(succeeded(ScheduleAttr::verify(
       emitError, fields.tile, fields.ctaPair, fields.stages,
       fields.accumulators, fields.overlap, fields.scaleStages,
-      fields.operandStages, fields.swapAb, fields.splitK, fields.tileLoop,
+      fields.operandStages, fields.swapAb, fields.f16Window, fields.workspace,
+      fields.splitK, fields.clusterSplit, fields.ctasPerSm, fields.tileLoop,
       RasterAttr::get(&context, fields.rasterOrder, fields.rasterGroup),
       fields.epilogue, fields.staging, fields.registers, fields.l2A, fields.l2B,
       fields.pdl)));
