@@ -22,16 +22,16 @@
 // CHECK-NEXT: drop-empty 1: rejected, 'mxgpu.load_accumulator' op expected `empty`, because the stage may be published empty, found none
 // CHECK-NEXT: drop-empty 2: rejected, 'mxgpu.producer_commit' op expected `empty` to say when no mma has run, found none
 // CHECK-NEXT: double-release 0: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
-// CHECK-NEXT: double-release 1: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
-// CHECK-NEXT: double-release 2: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
+// CHECK-NEXT: double-release 1: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
+// CHECK-NEXT: double-release 2: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 3: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 4: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 5: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 6: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 7: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: read-after-release 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.load_fragment' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.store_shared' op expected to use the stage before it is given back
+// CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.store_shared' op expected to use the stage before it is given back
+// CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.load_fragment' op expected to use the stage before it is given back
 // CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.tma_load' op expected to use the stage before it is given back
 // CHECK-NEXT: read-after-release 4: rejected, 'mxgpu.tma_load' op expected to use the stage before it is given back
 // CHECK-NEXT: read-after-release 5: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
