@@ -52,7 +52,7 @@ require(done.returncode and "expected the lines <!-- results: begin -->" in done
 
 names = [case.name for case in cases.CASES]
 require(len(set(names)) == len(names), "cases with one name")
-require({r["name"] for r in data["rows"]} <= set(names), "results without a case")
+require({r["name"] for r in data["rows"]} == set(names), "cases without results, or results without a case")
 require(not any(r["wrong"] for r in data["rows"]), "results that are wrong")
 
 # Targets name cases, and see the figures that they are for.
