@@ -11,6 +11,7 @@
 
 #include "CarryValues.h"
 #include "LowerRings.h"
+#include "StageUses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -20,52 +21,6 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace {
-
-/// Whether the tensor core fills or empties the stages: its accesses have an
-/// order of their own (PTX ISA, tcgen05.fence).
-bool isOfTensorCore(RingType type) {
-  return type.getProducer() == AsyncKind::Mma ||
-         type.getConsumer() == AsyncKind::Mma;
-}
-
-/// Whether asynchronous copies fill the stages, or answers that arrive like
-/// copies.
-bool isWrittenByCopies(RingType type) {
-  return llvm::is_contained({AsyncKind::Tma, AsyncKind::Clc},
-                            type.getProducer());
-}
-
-/// Whether threads themselves read the stage that `take` gives, not only matrix
-/// instructions, which read in the way in which copies write.
-bool isReadByThreads(RingType type, Operation *take) {
-  return type.getConsumer() != AsyncKind::Wgmma ||
-         llvm::any_of(take->getUsers(), [](Operation *user) {
-           return !isa<ConsumerReleaseOp, MmaOp>(user);
-         });
-}
-
-/// Whether `give` stands behind all that is computed from what threads read in
-/// the stage, up to matrix instructions and stores. Registers then have it, and
-/// nobody reads the stage any more.
-bool isUsedBefore(Operation *take, Operation *give) {
-  SmallVector<Operation *> uses;
-  for (Operation *user : take->getUsers())
-    if (!isa<ConsumerReleaseOp, MmaOp>(user))
-      uses.push_back(user);
-  if (uses.empty())
-    return false;
-  for (size_t i = 0; i < uses.size(); ++i) {
-    Operation *use = give->getBlock()->findAncestorOpInBlock(*uses[i]);
-    if (!use || !use->isBeforeInBlock(give))
-      return false;
-    if (isa<MmaOp, StoreSharedOp>(uses[i]))
-      continue;
-    if (uses[i]->use_empty())
-      return false;
-    llvm::append_range(uses, uses[i]->getUsers());
-  }
-  return true;
-}
 
 void onLeader(NVVMBuilder &builder, llvm::function_ref<void()> body) {
   auto ifOp =

@@ -40,6 +40,10 @@ using RingSides = llvm::MapVector<mlir::Operation *, Sides>;
 /// The loops around `op` inside its role, outermost first.
 llvm::SmallVector<mlir::Operation *> getLoops(mlir::Operation *op);
 
+/// Whether two loop nests run the same number of iterations.
+bool isSameNest(llvm::ArrayRef<mlir::Operation *> loopsA,
+                llvm::ArrayRef<mlir::Operation *> loopsB);
+
 /// Whether a value is the same in all threads of a role, as far as one can tell
 /// from how it was computed.
 bool isUniform(mlir::Value value);
