@@ -298,8 +298,8 @@ private:
   }
 
   /// What threads read is written next by copies, of another proxy: an arrival
-  /// does not make them wait for reads that are under way. On an H200 a few
-  /// reads in a billion came too late without the fence.
+  /// does not make them wait for reads that are under way. On an H200 some
+  /// reads came too late without the fence.
   void lowerRelease(Value stage) {
     Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
     // The tensor core tells both CTAs of a pair; threads tell the leader.

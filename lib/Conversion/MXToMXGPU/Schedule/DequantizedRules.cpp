@@ -88,6 +88,25 @@ int64_t mx::mxgpu::getRegistersOfGroups(int64_t groups,
                                   target::kSetMaxNRegStep);
 }
 
+std::optional<ScheduleError>
+mx::mxgpu::checkTwoRoles(const ScheduleFields &fields, int64_t groups,
+                         ArrayRef<int64_t> least,
+                         const target::TargetInfo &target) {
+  ArrayRef<int64_t> found = fields.registers;
+  int64_t all = getRegistersOfGroups(groups + 1, target);
+  if (found.size() == 2 && found[0] >= least[0] && found[1] >= least[1] &&
+      groups * found[0] + found[1] <= all)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected at least {0} registers where a tile of {1} x {2} "
+                    "is multiplied and {3} where tiles are loaded, in {4} and "
+                    "1 warpgroups that have at most {5} together, found "
+                    "registers = [{6:$[, ]}]",
+                    least[0], fields.tile[0], fields.tile[1], least[1], groups,
+                    all, llvm::make_range(found.begin(), found.end())),
+      {}};
+}
+
 /// Those that suit the tile are the fewest: with fewer, ptxas 13.0 spills, or
 /// has no instruction.
 static std::optional<ScheduleError>

@@ -20,6 +20,12 @@ std::optional<ScheduleError> checkAbsent(const ScheduleFields &fields,
 
 /// Registers of a thread of each of so many warpgroups together.
 int64_t getRegistersOfGroups(int64_t groups, const target::TargetInfo &target);
+/// Checks the registers of a kernel where `groups` warpgroups multiply and one
+/// loads, both at least so many.
+std::optional<ScheduleError> checkTwoRoles(const ScheduleFields &fields,
+                                           int64_t groups,
+                                           llvm::ArrayRef<int64_t> least,
+                                           const target::TargetInfo &target);
 
 /// Sums in registers have no second place.
 void forEachDequantizedLoop(ScheduleFields fields, bool isPersistent,

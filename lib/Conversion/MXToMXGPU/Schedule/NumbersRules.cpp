@@ -116,21 +116,9 @@ checkNumbersRegisters(const MatmulProblem &problem,
                       const target::TargetInfo &target) {
   // With fewer than 168, ptxas 13.0 spills what the epilogue has of 128 sums.
   constexpr int64_t kLeast[] = {168, 24};
-  ArrayRef<int64_t> found = fields.registers;
-  int64_t groups =
-      getWgmmaWarpgroups(fields.tile[0] / getCtasOfNumbers(fields));
-  int64_t all = getRegistersOfGroups(groups + 1, target);
-  if (found.size() == 2 && found[0] >= kLeast[0] && found[1] >= kLeast[1] &&
-      groups * found[0] + found[1] <= all)
-    return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected at least {0} registers where a tile of {1} x {2} "
-                    "is multiplied and {3} where tiles are loaded, in {4} and "
-                    "1 warpgroups that have at most {5} together, found "
-                    "registers = [{6:$[, ]}]",
-                    kLeast[0], fields.tile[0], fields.tile[1], kLeast[1],
-                    groups, all, llvm::make_range(found.begin(), found.end())),
-      {}};
+  return checkTwoRoles(
+      fields, getWgmmaWarpgroups(fields.tile[0] / getCtasOfNumbers(fields)),
+      kLeast, target);
 }
 
 //===----------------------------------------------------------------------===//

@@ -169,20 +169,7 @@ checkSwappedRegisters(const MatmulProblem &problem,
     return ScheduleError{
         "expected no registers with ctas, which says how many a thread has",
         {}};
-  ArrayRef<int64_t> found = fields.registers;
-  int64_t groups = getSwappedWarpgroups(fields);
-  int64_t all = getRegistersOfGroups(groups + 1, target);
-  if (found.size() == 2 && found[0] >= least[0] && found[1] >= least[1] &&
-      groups * found[0] + found[1] <= all)
-    return std::nullopt;
-  return ScheduleError{
-      llvm::formatv("expected at least {0} registers where a tile of {1} x {2} "
-                    "is multiplied and {3} where tiles are loaded, in {4} and "
-                    "1 warpgroups that have at most {5} together, found "
-                    "registers = [{6:$[, ]}]",
-                    least[0], fields.tile[0], fields.tile[1], least[1], groups,
-                    all, llvm::make_range(found.begin(), found.end())),
-      {}};
+  return checkTwoRoles(fields, getSwappedWarpgroups(fields), least, target);
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,16 +49,6 @@ Value DequantizedMainLoop::dequantizeBlock(LoadedTile tile, int64_t block) {
                  ofBlock.getAOperand());
 }
 
-Value DequantizedMainLoop::start(MmaAttrInterface mma, Value a, Value b,
-                                 Value sums) {
-  return MmaOp::create(body, sums.getType(), mma, a, b,
-                       /*a_scales=*/Value(), /*b_scales=*/Value(), sums,
-                       /*a_row=*/Value(), /*b_offset=*/Value(),
-                       /*accumulate=*/Value(), /*extent=*/Value(),
-                       /*first_warp=*/IntegerAttr())
-      .getSums();
-}
-
 static int64_t getStages(Value ring) {
   return cast<RingType>(ring.getType()).getStages();
 }
@@ -120,11 +110,11 @@ Value DequantizedMainLoop::multiplyRegisters(ForEachWorkTileOp unit) {
     step.getYield().getValuesMutable().assign(sums);
   }
   llvm::copy(step.getResults(), sums.begin());
-  if (isPipelined)
+  if (isPipelined) {
     for (Value &sum : sums)
       sum = MmaWaitOp::create(body, sum, /*pending=*/0);
-  if (isPipelined)
     ConsumerTailOp::create(body, operands);
+  }
   if (blocks == 1)
     return sums.front();
   return ConcatRowsOp::create(

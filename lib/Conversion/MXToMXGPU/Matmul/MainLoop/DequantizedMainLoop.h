@@ -40,9 +40,6 @@ private:
   /// Those of one whose A the threads dequantize, a block of each warpgroup's
   /// rows at a time: while wgmma multiplies one, the next is dequantized.
   mlir::Value multiplyRegisters(ForEachWorkTileOp unit);
-  /// Starts the product of a tile.
-  mlir::Value start(MmaAttrInterface mma, mlir::Value a, mlir::Value b,
-                    mlir::Value sums);
   LoadedTile loadTileOfA(ForEachWorkTileOp unit, ForEachKOp step);
   /// Block `block` of each warpgroup's rows, as wgmma takes it in registers.
   mlir::Value dequantizeBlock(LoadedTile tile, int64_t block);

@@ -145,6 +145,16 @@ Value DequantizingMainLoop::dequantize(LoadedTile tile,
                                       product.problem.product.blockSize);
 }
 
+Value DequantizingMainLoop::start(MmaAttrInterface mma, Value a, Value b,
+                                  Value sums) {
+  return MmaOp::create(body, sums.getType(), mma, a, b,
+                       /*a_scales=*/Value(), /*b_scales=*/Value(), sums,
+                       /*a_row=*/Value(), /*b_offset=*/Value(),
+                       /*accumulate=*/Value(), /*extent=*/Value(),
+                       /*first_warp=*/IntegerAttr())
+      .getSums();
+}
+
 Value DequantizingMainLoop::relabel(Value fragment, FragmentLayoutAttr layout) {
   Type element = cast<FragmentType>(fragment.getType()).getElementType();
   return RelabelFragmentOp::create(body, FragmentType::get(element, layout),

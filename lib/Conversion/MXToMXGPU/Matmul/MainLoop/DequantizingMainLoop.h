@@ -74,6 +74,9 @@ protected:
   /// order of `layout` if there is one.
   mlir::Value dequantize(LoadedTile tile, FragmentLayoutAttr layout = {},
                          mlir::Value reference = {});
+  /// Starts the product of a tile, by instructions that add to `sums`.
+  mlir::Value start(MmaAttrInterface mma, mlir::Value a, mlir::Value b,
+                    mlir::Value sums);
   /// The same registers under another layout.
   mlir::Value relabel(mlir::Value fragment, FragmentLayoutAttr layout);
 

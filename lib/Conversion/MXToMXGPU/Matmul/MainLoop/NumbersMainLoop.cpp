@@ -75,14 +75,8 @@ Value NumbersMainLoop::multiply(ForEachWorkTileOp unit) {
     Value zero = ZeroFragmentOp::create(body, sums);
     step = forEachTile(unit, zero);
     auto stage = ConsumerWaitOp::create(body, inputs);
-    Value started =
-        MmaOp::create(body, sums, product.buffers.mma, stage.getBuffer("a"),
-                      stage.getBuffer("b"), /*a_scales=*/Value(),
-                      /*b_scales=*/Value(), step.getRegionIterArgs()[0],
-                      /*a_row=*/Value(), /*b_offset=*/Value(),
-                      /*accumulate=*/Value(), /*extent=*/Value(),
-                      /*first_warp=*/IntegerAttr())
-            .getSums();
+    Value started = start(product.buffers.mma, stage.getBuffer("a"),
+                          stage.getBuffer("b"), step.getRegionIterArgs()[0]);
     Value next = MmaWaitOp::create(body, started, isPipelined);
     ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
     step.getYield().getValuesMutable().assign(next);

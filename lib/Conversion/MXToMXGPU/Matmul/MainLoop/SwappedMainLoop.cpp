@@ -38,14 +38,8 @@ Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
   LoadedTile loaded = loadTileOfB(row, step);
   Value tile = relabel(dequantize(loaded), swapped.getOperand());
   auto stage = ConsumerWaitOp::create(body, inputs);
-  Value started =
-      MmaOp::create(body, sums, product.buffers.mma, tile, stage.getBuffer("a"),
-                    /*a_scales=*/Value(),
-                    /*b_scales=*/Value(), step.getRegionIterArgs()[0],
-                    /*a_row=*/Value(), /*b_offset=*/Value(),
-                    /*accumulate=*/Value(), /*extent=*/Value(),
-                    /*first_warp=*/IntegerAttr())
-          .getSums();
+  Value started = start(product.buffers.mma, tile, stage.getBuffer("a"),
+                        step.getRegionIterArgs()[0]);
   ConsumerReleaseOp::create(body, loaded.stage);
   Value next = MmaWaitOp::create(body, started, /*pending=*/0);
   ConsumerReleaseOp::create(body, stage.getStage());
