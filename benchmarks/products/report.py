@@ -108,15 +108,24 @@ def other_table(results):
 
 def few_rows_table(results):
     text = header("elements", "M × N × K", "wrong", "mx, µs", "spread, %", "peer, µs", "spread, %",
-                  "peer / mx")
+                  "peer / mx", "sustained: mx, µs", "peer, µs", "peer / mx")
     for result in results:
         ours, peer, _ = split(result)
         for way, entry in ours:
             text += row(title(result, way), shape(result), result["wrong"],
                         *(cell for e in (entry, peer)
                           for cell in (f"{e['graph_us']:.1f}", percent(e, "graph"))),
-                        f"{peer['graph_us'] / entry['graph_us']:.2f}")
+                        f"{peer['graph_us'] / entry['graph_us']:.2f}",
+                        *sustained_cells(entry, peer))
     return text
+
+
+def sustained_cells(entry, peer):
+    """Of few rows, where older results have none."""
+    if "sustained_us" not in entry:
+        return ["–"] * 3
+    return [f"{e['sustained_us']:.1f}" for e in (entry, peer)] + [
+        f"{peer['sustained_us'] / entry['sustained_us']:.2f}"]
 
 
 def layer_table(results):

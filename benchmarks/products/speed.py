@@ -11,7 +11,8 @@ process, five rounds, on sets of operands that together are larger than the L2.
 Burst: one launch after a pause of 12 ms and two launches, the median of 12.
 Sustained: back to back for S seconds, the median of the second half, with the
 clock of the SMs in that half. With few rows instead: a CUDA graph of launches
-that go through more than 1 GB of weights. Cases that FILE.json has and this run
+that go through more than 1 GB of weights, for S / 4 seconds after a pause of 50 ms;
+and sustained. Cases that FILE.json has and this run
 does not stay in it. report.py makes tables. Needs PyTorch."""
 
 import argparse
@@ -82,7 +83,7 @@ def show(row):
     print(f"{row['name']}: {row['wrong']} wrong {row.get('decibels', '')}")
     for name, entry in row["contestants"].items():
         text = f"  {name:40}"
-        for key in ("burst", "sustained", "graph"):
+        for key in ("burst", "graph", "sustained"):
             if f"{key}_us" in entry:
                 text += f" {key} {entry[f'{key}_us']:9.2f} us"
             if f"{key}_tflops" in entry:

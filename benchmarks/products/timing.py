@@ -10,6 +10,7 @@ import time
 import torch
 
 ROUNDS = 5
+PAUSE = 0.05
 
 
 def query(fields):
@@ -89,18 +90,21 @@ def capture(contestant):
     return graph
 
 
-def replay(graph, launches, seconds):
-    """Median time of a launch, and the clock in MHz."""
+def replay(graph, launches, seconds, steady):
+    """Median time of a launch, and the clock in MHz; if `steady`, in the second
+    half of `seconds`."""
     times, start, mhz = [], time.monotonic(), None
-    while mhz is None or time.monotonic() - start < seconds:
+    while not times or time.monotonic() - start < seconds:
         begin, end = events()
         begin.record()
         graph.replay()
         end.record()
-        if time.monotonic() - start > seconds / 2:
+        late = time.monotonic() - start > seconds / 2
+        if late:
             mhz = mhz or clock()
         end.synchronize()
-        times.append(seconds_between(begin, end) / launches)
+        if late or not steady:
+            times.append(seconds_between(begin, end) / launches)
     return statistics.median(times), mhz
 
 
@@ -111,15 +115,22 @@ def summary(rounds, key):
             f"{key}_spread_us": round(max(times) - min(times), 2), "sm_mhz": rounds[-1][1]}
 
 
-def measure_graphs(contestants, seconds):
-    """By name: rounds in turn."""
+def measure_graphs(contestants, seconds, sustained=True):
+    """By name: rounds in turn, each a quarter of `seconds` after a pause, without
+    which a contestant has the clock that the one before left; then, sustained,
+    rounds of which the second half counts."""
     graphs = [capture(contestant) for contestant in contestants]
-    rounds = [[] for _ in contestants]
-    for _ in range(ROUNDS):
-        for graph, contestant, of_it in zip(graphs, contestants, rounds):
-            of_it.append(replay(graph, contestant.count, seconds / 4))
-    return {contestant.name: summary(of_it, "graph")
-            for contestant, of_it in zip(contestants, rounds)}
+    found = {contestant.name: {} for contestant in contestants}
+    kinds = [("graph", seconds / 4, PAUSE), ("sustained", seconds, 0)]
+    for key, length, pause in kinds if sustained else kinds[:1]:
+        rounds = [[] for _ in contestants]
+        for _ in range(ROUNDS):
+            for graph, contestant, of_it in zip(graphs, contestants, rounds):
+                time.sleep(pause)
+                of_it.append(replay(graph, contestant.count, length, steady=not pause))
+        for contestant, of_it in zip(contestants, rounds):
+            found[contestant.name].update(summary(of_it, key))
+    return found
 
 
 def measure_launches(contestants, seconds, only_burst=()):

@@ -30,8 +30,16 @@ MORE = {
     "mxfp8": ["tile = [256, 128, 64], raster = group_m(8), epilogue = tma_store",
               "tile = [128, 256, 64], raster = group_m(8), epilogue = tma_store",
               "tile = [128, 128, 64], raster = group_m(8), epilogue = tma_store"],
-    "bf16xmxfp4-packed": ["tile = [16, 128, 128], swap_ab",
-                          "tile = [64, 128, 128], swap_ab"],
+    "bf16xmxfp4-packed": ["tile = [64, 128, 128], swap_ab, split_k = 4",
+                          "tile = [64, 256, 128], cta_pair, swap_ab, split_k = 4",
+                          "tile = [128, 128, 128], swap_ab, split_k = 2",
+                          "tile = [128, 128, 128], swap_ab, split_k = 2, cluster_split, pdl",
+                          "tile = [128, 128, 128], cta_pair, swap_ab, pdl",
+                          "tile = [128, 256, 128], cta_pair, swap_ab, split_k = 2"],
+    "grouped-mxfp8-packed": ["tile = [48, 256, 128], swap_ab, pdl",
+                             "tile = [48, 512, 128], cta_pair, swap_ab, pdl"],
+    "grouped-bf16xmxfp4-packed": ["tile = [48, 256, 128], swap_ab, pdl",
+                                  "tile = [48, 512, 128], cta_pair, swap_ab, pdl"],
 }
 WORDS = [(r"s(\d+)", "stages = {}"), (r"swap", "swap_ab"), (r"k/(\d+)", "split_k = {}"),
          (r"k/(\d+)c", "split_k = {}, cluster_split"),
@@ -106,8 +114,9 @@ def measure(out, results, only, seconds):
         problem = problems.make(case)
         ours = [contestants.MxProgram(way, case, out, problem) for way, _ in case.ways]
         right = [c for c in ours if not problem.wrong(c)]
-        run = timing.measure_graphs if case.few_rows else timing.measure_launches
-        found = run(right + problem.peers()[:1], seconds)
+        everyone = right + problem.peers()[:1]
+        found = (timing.measure_graphs(everyone, seconds, sustained=False) if case.few_rows
+                 else timing.measure_launches(everyone, seconds))
         data["cases"][case.name] = dict(found=found, wrong=[c.name for c in ours if c not in right])
         results.write_text(json.dumps(data, indent=1) + "\n")
         print(table(dict(data, cases={case.name: data["cases"][case.name]})), flush=True)

@@ -15,6 +15,22 @@
 using namespace mlir;
 using namespace mx::mxgpu;
 
+/// The registers that hold such elements and no others, in that order; none if
+/// elements of a register part.
+static SmallVector<int64_t> getRegistersOf(ArrayRef<int64_t> numbers,
+                                           int64_t inWord) {
+  SmallVector<int64_t> words;
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    int64_t place = static_cast<int64_t>(i) % inWord;
+    if (number % inWord != place ||
+        (place && number / inWord != words.back()))
+      return {};
+    if (!place)
+      words.push_back(number / inWord);
+  }
+  return words;
+}
+
 /// Elements of a fragment's registers by their numbers; all of them in order
 /// are the registers.
 static Value pick(NVVMBuilder &builder, Value registers, FragmentType type,
@@ -25,6 +41,10 @@ static Value pick(NVVMBuilder &builder, Value registers, FragmentType type,
   if (type.getLayout().getNumValues() == static_cast<int64_t>(numbers.size()) &&
       llvm::all_of(llvm::enumerate(numbers), isOwn))
     return registers;
+  if (SmallVector<int64_t> words =
+          getRegistersOf(numbers, type.getElementsOfWord());
+      !words.empty())
+    return vector::ShuffleOp::create(builder, registers, registers, words);
   Type element = type.getElementType();
   Value spread = spreadElements(builder, registers, element);
   return packElements(

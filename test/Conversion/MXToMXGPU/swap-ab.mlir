@@ -80,3 +80,33 @@ func.func @parts(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
     }
   return
 }
+
+// -----
+
+// Of many rows a step's reduction has two parts: one is multiplied while the next
+// is dequantized. The stage of A that a step reads goes back in the next step.
+// CHECK-LABEL: mxgpu.kernel @high_matmul(
+// CHECK:         mxgpu.for_each_k
+// CHECK:           %[[CODES:.*]] = mxgpu.load_fragment
+// CHECK:           mxgpu.extract_columns %[[CODES]] at(%c0)
+// CHECK:           vector.extract_strided_slice %{{.*}} {offsets = [0, 0], sizes = [2, 2]
+// CHECK:           mxgpu.dequantize_fragment
+// CHECK:           %[[STAGE:.*]], %[[X:.*]] = mxgpu.consumer_wait %in :
+// CHECK:           %[[FIRST:.*]] = mxgpu.mma {{.*}}, %[[X]] column(0) into
+// CHECK-NEXT:      mxgpu.mma_wait %[[FIRST]] pending(1)
+// CHECK-NEXT:      mxgpu.consumer_release %[[STAGE]] deferred
+// CHECK:           mxgpu.extract_columns %[[CODES]] at(%c64)
+// CHECK:           %[[SECOND:.*]] = mxgpu.mma {{.*}}, %[[X]] column(64) into
+// CHECK-NEXT:      mxgpu.consumer_release
+// CHECK-NEXT:      mxgpu.mma_wait %[[SECOND]] pending(1)
+// CHECK:         mxgpu.mma_wait {{.*}} pending(0)
+// CHECK-NEXT:    mxgpu.consumer_tail %in
+!x = memref<256x512xbf16>
+!w = memref<128x512xf4E2M1FN>
+!ws = memref<1x4x32x4x4xf8E8M0FNU>
+!y = memref<256x128xbf16>
+func.func @high(%x: !x, %w: !w, %ws: !ws, %y: !y) {
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, swap_ab>}
+  return
+}

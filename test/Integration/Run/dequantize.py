@@ -7,7 +7,8 @@ REQUIRES: compiler, numpy
 Every code with every scale, of every element type, to every result type, in both
 layouts; NVFP4 with factors whose products fall on, beside and near the middle
 of two results, or overflow, or are subnormal. Rows and columns that do not fill
-tiles; garbage in the slack of layouts that are read.
+tiles; garbage in the slack of layouts that are read. Groups of rows, small and
+large, with ends that fill no tile.
 """
 
 import os
@@ -162,7 +163,30 @@ def add_relayout(program, rows, blocks, type_):
                    f"mx.relayout ins({tiles} : {tt}) {{out}}")
 
 
+def add_groups(program, sizes, columns):
+    """Rows of groups, of which small ones have wide tiles."""
+    ends = np.cumsum(sizes).astype(np.int32)
+    rows = int(ends[-1])
+    elements = rng.integers(0, 256, (rows, columns)).astype(np.uint8)
+    scales = rng.integers(0, 256, (rows, columns // 32)).astype(np.uint8)
+    te = f"tensor<{rows}x{columns}xf8E4M3FN>"
+    ts = (f"tensor<{rows}x{columns // 32}xf8E8M0FNU, #mx.scale_layout<sf_128x4, "
+          f"ragged = rows, groups = {len(sizes)}>>")
+    to = f"tensor<{len(sizes)}xi32>"
+    q, s = program.argument(te, elements), program.argument(ts, ref.tile_rows(scales, ends))
+    offsets = program.argument(to, ends)
+    exact = ref.real(elements, scales, "f8E4M3FN")
+    for out in RESULTS:
+        program.result(f"groups {sizes} {columns} {out}", f"tensor<{rows}x{columns}x{out}>",
+                       ref.round_to(exact, out).astype(BITS[out]),
+                       f"mx.dequantize ragged = rows ins({q}, {s} : {te}, {ts}) "
+                       f"offsets({offsets} : {to}) {{out}}")
+
+
 programs = {}
+programs["groups"] = Program()
+for sizes, columns in [([3, 0, 45, 31, 64, 1], 1120), ([128, 7, 33], 96), ([200, 150, 300], 544)]:
+    add_groups(programs["groups"], sizes, columns)
 for element in ref.ELEMENTS:
     programs[element] = Program()
     add_dequantize(programs[element], element)

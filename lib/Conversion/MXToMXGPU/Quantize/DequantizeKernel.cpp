@@ -25,6 +25,10 @@ using namespace mx::mxgpu;
 // One tensor
 //===----------------------------------------------------------------------===//
 
+/// Pieces of a thread that are loaded before the first is used, where rows of a
+/// tile may be missing.
+static constexpr int64_t kPieces = 4;
+
 namespace {
 
 /// What a kernel dequantizes, on the host and in the kernel.
@@ -66,6 +70,8 @@ private:
   Value roundUpRows(int64_t unit);
   Value getScaleRow(ForEachWorkTileOp tile);
   TileRows getTileRows(ForEachWorkTileOp tile, Value row);
+  /// The pieces of such rows of it, `step` apart, that a thread has.
+  void buildPieces(const TileRows &first, ArrayRef<int64_t> rows, Value column);
 
   DequantizeOp op;
   QuantizeScheduleAttr schedule;
@@ -187,23 +193,19 @@ DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   return {elements, scaleRow, body.add(first, rows)};
 }
 
-void DequantizedTensor::buildTile(TileThreads threads, ForEachWorkTileOp tile,
-                                  Value row) {
+void DequantizedTensor::buildPieces(const TileRows &first,
+                                    ArrayRef<int64_t> rows, Value column) {
   int64_t vector = schedule.getVector();
   auto inputType =
       VectorType::get(vector, getElementTypeOrSelf(op.getInput().getType()));
   Type scaleType = getElementTypeOrSelf(scales.getType());
   auto outType = VectorType::get(vector, getElementTypeOrSelf(out.getType()));
-  TileRows first = getTileRows(tile, row);
-  first.elements = body.add(first.elements, threads.row);
-  first.scales = body.add(first.scales, threads.row);
-  Value column = body.add(tile.getColumn(), threads.column);
   Value block = body.div(column, op.getBlockSize());
   struct Piece {
     Value row, codes, scale;
   };
   SmallVector<Piece> pieces;
-  for (int64_t i = 0; i < getTileRows(); i += threads.step) {
+  for (int64_t i : rows) {
     Value row = body.add(first.elements, i);
     // What is behind the end is as if behind all rows, where nothing is.
     if (first.end)
@@ -222,6 +224,32 @@ void DequantizedTensor::buildTile(TileThreads threads, ForEachWorkTileOp tile,
                                               piece.scale, decode);
     StoreBlockOp::create(body, numbers, out, piece.row, column);
   }
+}
+
+void DequantizedTensor::buildTile(TileThreads threads, ForEachWorkTileOp tile,
+                                  Value row) {
+  TileRows first = getTileRows(tile, row);
+  Value begin = first.elements;
+  first.elements = body.add(first.elements, threads.row);
+  first.scales = body.add(first.scales, threads.row);
+  Value column = body.add(tile.getColumn(), threads.column);
+  SmallVector<int64_t> rows;
+  for (int64_t i = 0; i < getTileRows(); i += threads.step)
+    rows.push_back(i);
+  int64_t passes = static_cast<int64_t>(rows.size()) / kPieces;
+  if (!offsets || passes <= 1)
+    return buildPieces(first, rows, column);
+  // A group may have few rows of its tile.
+  OpBuilder::InsertionGuard guard(body);
+  Value present = arith::SubIOp::create(body, first.end, begin);
+  auto loop = scf::ForOp::create(
+      body, body.index(0),
+      arith::MinUIOp::create(body, present, body.index(getTileRows())),
+      body.index(kPieces * threads.step));
+  body.setInsertionPointToStart(loop.getBody());
+  first.elements = body.add(first.elements, loop.getInductionVar());
+  first.scales = body.add(first.scales, loop.getInductionVar());
+  buildPieces(first, ArrayRef(rows).take_front(kPieces), column);
 }
 
 //===----------------------------------------------------------------------===//
@@ -280,6 +308,8 @@ static void buildKernel(ArrayRef<DequantizeOp> ops,
   kernel.setMinCtas(schedule.getCtas());
   Block &entry = kernel.getBody().front();
   body.setInsertionPointToStart(&entry);
+  // It may be launched while kernels before it end.
+  WaitDependenciesOp::create(body);
   Block::args_iterator next = entry.args_begin();
   for (DequantizedTensor &tensor : tensors)
     tensor.takeArguments(next);

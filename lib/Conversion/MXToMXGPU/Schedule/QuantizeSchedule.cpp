@@ -241,9 +241,23 @@ QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,
   return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);
 }
 
-/// Writes the most: 16 bytes of a half or 32 of an f32 for each thread.
+/// Rows of a group, on average, that are few of the tile that each has.
+static bool hasSmallGroups(DequantizeOp op) {
+  if (!op.getOffsets())
+    return false;
+  constexpr int64_t kFewRows = kScaleTileRows / 2;
+  int64_t rows = op.getInput().getType().getDimSize(0);
+  int64_t groups =
+      cast<ShapedType>(op.getOffsets().getType()).getDimSize(0);
+  return !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(groups) &&
+         rows <= kFewRows * groups;
+}
+
+/// Writes the most: 16 bytes of a half or 32 of an f32 for each thread. Small
+/// groups have wide tiles: each CTA looks for its group first.
 QuantizeScheduleAttr mx::mxgpu::selectDequantizeSchedule(DequantizeOp op) {
-  return QuantizeScheduleAttr::get(op.getContext(), {128, 128},
+  int64_t columns = hasSmallGroups(op) ? 512 : 128;
+  return QuantizeScheduleAttr::get(op.getContext(), {128, columns},
                                    /*threads=*/512, /*vector=*/8, /*stages=*/1,
                                    /*ctas=*/2);
 }

@@ -283,6 +283,24 @@ static LogicalResult verifyRings(MmaOp op) {
   return success();
 }
 
+/// An A in registers may be multiplied with part of B.
+static LogicalResult verifyPartOfB(MmaOp op) {
+  std::optional<int64_t> column = op.getColumn();
+  if (!column)
+    return success();
+  // mma C13
+  if (op.getABuffer())
+    return op.emitOpError("expected no column of b, as a is in shared memory "
+                          "and has the whole reduction");
+  int64_t step = op.getKind().getMmaShape().k;
+  int64_t last = getOperandReduction(op.getBBuffer()) - op.getReduction();
+  // mma C14
+  if (*column < 0 || *column > last || *column % step)
+    return op.emitOpError("expected a column of b from 0 to ")
+           << last << " in steps of " << step << ", found " << *column;
+  return success();
+}
+
 LogicalResult MmaOp::verify() {
   BufferType a = getABuffer(), b = getBBuffer();
   auto d = dyn_cast<BufferType>(getD().getType());
@@ -317,13 +335,15 @@ LogicalResult MmaOp::verify() {
              << ", found " << buffer;
   }
   // mma C6
-  if (getReduction() != getOperandReduction(b))
+  if (!getColumn() && getReduction() != getOperandReduction(b))
     return emitOpError("expected a and b with the same reduction, found ")
            << getReduction() << " and " << getOperandReduction(b);
   // mma C7
   if (int64_t k = getKind().getMmaShape().k; getReduction() % k)
     return emitOpError("expected a reduction of a multiple of ")
            << k << " elements, found " << getReduction();
+  if (failed(verifyPartOfB(*this)))
+    return failure();
   for (BufferType buffer : {a, b})
     if (buffer && failed(verifyOperandRows(*this, buffer)))
       return failure();

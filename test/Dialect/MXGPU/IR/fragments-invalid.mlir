@@ -1209,6 +1209,94 @@ gpu.module @kernels {
 
 // -----
 
+// Part of the reduction is for an A in registers,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // mma C13
+      // expected-error @below {{'mxgpu.mma' op expected no column of b, as a is in shared memory and has the whole reduction}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b column(0) into %zero : !a, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// where it fits behind the column,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // mma C14
+      // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 80}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(80) into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// not before the first,
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // mma C14
+      // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found -16}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(-16) into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
+// and at an instruction's step.
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index, %yes: i1) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %held = mxgpu.zero_fragment : !held
+      %stage, %a, %b = mxgpu.consumer_wait %in : !in
+      // mma C14
+      // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 8}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(8) into %zero : !held, !b, !sums -> !sums
+    }
+  }
+}
+
+// -----
+
 // Several warpgroups: all of the role,
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>

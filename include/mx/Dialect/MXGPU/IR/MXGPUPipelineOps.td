@@ -248,7 +248,8 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     are not, whatever they hold. Without `accumulate` true the old accumulator is
     not read. `row` is where the rows of A begin that are multiplied, a multiple
     of the instruction's. `first_warp` is that of its role, from which warpgroups
-    that divide the rows count; mxgpu-lower-kernels sets it.
+    that divide the rows count; mxgpu-lower-kernels sets it. An A in registers
+    may have part of the reduction only: `column` is where that begins in B.
 
     `b_offset` is the row of `b_scales` that belongs to the first row of B: 0,
     the default, or 64.
@@ -263,6 +264,8 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
         : !a, !b, !sums -> !sums
     %more = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %sums
         : !a_fragment, !b, !sums -> !sums
+    %last = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %half, %b column(64) into %sums
+        : !half_of_a, !b, !sums -> !sums
     ```
   }];
   let arguments = (ins
@@ -272,10 +275,10 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     AnyTypeOf<[MXGPU_BufferType, MXGPU_FragmentType]>:$d,
     Optional<Index>:$a_row, Optional<Index>:$b_offset,
     Optional<I1>:$accumulate, Optional<Index>:$extent,
-    OptionalAttr<I64Attr>:$first_warp);
+    OptionalAttr<I64Attr>:$first_warp, OptionalAttr<I64Attr>:$column);
   let results = (outs Optional<MXGPU_FragmentType>:$sums);
   let assemblyFormat = [{
-    $kind $a (`row` `(` $a_row^ `)`)? `,` $b
+    $kind $a (`row` `(` $a_row^ `)`)? `,` $b (`column` `(` $column^ `)`)?
     (`scales` `(` $a_scales^ `,` $b_scales `:` qualified(type($a_scales)) `,`
                   qualified(type($b_scales)) `)`)?
     (`b_offset` `(` $b_offset^ `)`)? `into` $d

@@ -80,7 +80,7 @@ void BlockScaledMainLoop::buildMma() {
                 stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
                 accumulator.getBuffer("d"), /*a_row=*/Value(), bOffset,
                 accumulate, areTilesWhole() ? Value() : Value(step.getExtent()),
-                /*first_warp=*/IntegerAttr());
+                /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr());
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);
   ProducerCommitOp::create(body, accumulator.getStage(), empty);

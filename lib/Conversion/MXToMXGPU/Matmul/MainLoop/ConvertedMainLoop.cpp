@@ -56,7 +56,7 @@ void ConvertedMainLoop::buildMma() {
                 /*a_scales=*/Value(), /*b_scales=*/Value(),
                 accumulator.getBuffer("d"), /*a_row=*/Value(),
                 /*b_offset=*/Value(), isAdded(step), /*extent=*/Value(),
-                /*first_warp=*/IntegerAttr());
+                /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr());
   ConsumerReleaseOp::create(body, tile.getStage());
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);

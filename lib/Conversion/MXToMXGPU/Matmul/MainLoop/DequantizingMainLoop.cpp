@@ -146,12 +146,12 @@ Value DequantizingMainLoop::dequantize(LoadedTile tile,
 }
 
 Value DequantizingMainLoop::start(MmaAttrInterface mma, Value a, Value b,
-                                  Value sums) {
+                                  Value sums, IntegerAttr column) {
   return MmaOp::create(body, sums.getType(), mma, a, b,
                        /*a_scales=*/Value(), /*b_scales=*/Value(), sums,
                        /*a_row=*/Value(), /*b_offset=*/Value(),
                        /*accumulate=*/Value(), /*extent=*/Value(),
-                       /*first_warp=*/IntegerAttr())
+                       /*first_warp=*/IntegerAttr(), column)
       .getSums();
 }
 

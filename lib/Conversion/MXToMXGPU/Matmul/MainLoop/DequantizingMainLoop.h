@@ -74,9 +74,10 @@ protected:
   /// order of `layout` if there is one.
   mlir::Value dequantize(LoadedTile tile, FragmentLayoutAttr layout = {},
                          mlir::Value reference = {});
-  /// Starts the product of a tile, by instructions that add to `sums`.
+  /// Starts the product of a tile, by instructions that add to `sums`. An A in
+  /// registers may be a part of it that begins at `column` of B.
   mlir::Value start(MmaAttrInterface mma, mlir::Value a, mlir::Value b,
-                    mlir::Value sums);
+                    mlir::Value sums, mlir::IntegerAttr column = {});
   /// The same registers under another layout.
   mlir::Value relabel(mlir::Value fragment, FragmentLayoutAttr layout);
 

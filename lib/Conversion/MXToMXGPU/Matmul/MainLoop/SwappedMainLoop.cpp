@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SwappedMainLoop.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mx;
@@ -29,22 +30,59 @@ LoadedTile SwappedMainLoop::loadTileOfB(Value row, ForEachKOp step) {
                   /*thread=*/Value(), product.problem.isPackedB);
 }
 
+Value SwappedMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
+  if (getParts() == 1)
+    return relabel(dequantize(tile), swapped.getOperand());
+  auto type = FragmentType::get(product.problem.b, ofPart.getLoad());
+  tile.elements = ExtractColumnsOp::create(
+      body, type, tile.elements, body.index(part * type.getColumns()));
+  auto scales = cast<VectorType>(tile.scales.getType());
+  int64_t rows = scales.getDimSize(0), blocks = scales.getDimSize(1) / getParts();
+  tile.scales = vector::ExtractStridedSliceOp::create(
+      body, tile.scales, ArrayRef<int64_t>{0, part * blocks},
+      ArrayRef<int64_t>{rows, blocks}, ArrayRef<int64_t>{1, 1});
+  return relabel(dequantize(tile), ofPart.getOperand());
+}
+
+/// An instruction reads its registers until it is finished: the next but one
+/// may have them again, in the next step if there is a stage for that.
 Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
-  OpBuilder::InsertionGuard guard(body);
+  int64_t parts = getParts();
+  bool isPipelined =
+      parts > 1 && cast<RingType>(inputs.getType()).getStages() > 1;
   auto sums = FragmentType::get(body.getF32Type(), swapped.getSums());
-  Value zero = ZeroFragmentOp::create(body, sums);
   Value row = getFirstRowOfScales(unit);
-  ForEachKOp step = forEachTile(unit, zero);
-  LoadedTile loaded = loadTileOfB(row, step);
-  Value tile = relabel(dequantize(loaded), swapped.getOperand());
-  auto stage = ConsumerWaitOp::create(body, inputs);
-  Value started = start(product.buffers.mma, tile, stage.getBuffer("a"),
-                        step.getRegionIterArgs()[0]);
-  ConsumerReleaseOp::create(body, loaded.stage);
-  Value next = MmaWaitOp::create(body, started, /*pending=*/0);
-  ConsumerReleaseOp::create(body, stage.getStage());
-  step.getYield().getValuesMutable().assign(next);
-  return step.getResult(0);
+  ForEachKOp step;
+  {
+    OpBuilder::InsertionGuard guard(body);
+    step = forEachTile(unit, ValueRange(ZeroFragmentOp::create(body, sums)));
+    LoadedTile loaded = loadTileOfB(row, step);
+    ConsumerWaitOp stage;
+    Value sum = step.getRegionIterArgs()[0];
+    for (int64_t part = 0; part < parts; ++part) {
+      bool isLast = part == parts - 1;
+      Value operand = dequantizePart(loaded, part);
+      if (!part)
+        stage = ConsumerWaitOp::create(body, inputs);
+      IntegerAttr column;
+      if (parts > 1)
+        column =
+            body.getI64IntegerAttr(part * schedule.getTileK() / parts);
+      sum = start(product.buffers.mma, operand, stage.getBuffer("a"), sum,
+                  column);
+      if (isLast)
+        ConsumerReleaseOp::create(body, loaded.stage);
+      sum = MmaWaitOp::create(body, sum, /*pending=*/isPipelined || !isLast);
+      if (isPipelined ? !part : isLast)
+        ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
+    }
+    step.getYield().getValuesMutable().assign(sum);
+  }
+  if (!isPipelined)
+    return step.getResult(0);
+  Value finished = MmaWaitOp::create(body, step.getResult(0), /*pending=*/0);
+  ConsumerTailOp::create(body, inputs);
+  return finished;
 }
 
 void SwappedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {

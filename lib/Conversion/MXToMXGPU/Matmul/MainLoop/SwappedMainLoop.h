@@ -23,12 +23,23 @@ public:
       : DequantizingMainLoop(kernel, work, b),
         swapped(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
                 kernel.product.schedule.getTileK(),
-                kernel.product.problem.numB) {}
+                kernel.product.problem.numB),
+        ofPart(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
+               kernel.product.schedule.getTileK() / getParts(),
+               kernel.product.problem.numB) {}
 
   void createRings() override;
   void buildRoles(EpiloguePolicy &epilogue) override;
 
 private:
+  /// Of a tile's reduction, an operand each. With few rows products are short,
+  /// and what parts cost is more: on an H200 4 % of the time with up to 48 rows,
+  /// while they save 6 % with 128.
+  int64_t getParts() const {
+    constexpr int64_t kManyRows = 128;
+    return schedule.getTileM() >= kManyRows ? 2 : 1;
+  }
+
   /// The copy engine loads rows of A as they are.
   int64_t getRowsOfBox() const override { return schedule.getTileM(); }
   void loadA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k) override;
@@ -37,8 +48,10 @@ private:
   /// A tile of B as memory has it. `row` is where its rows begin among those of
   /// its tiles of scales.
   LoadedTile loadTileOfB(mlir::Value row, ForEachKOp step);
+  /// A part of it, as the instruction takes it.
+  mlir::Value dequantizePart(LoadedTile tile, int64_t part);
 
-  SwappedLayouts swapped;
+  SwappedLayouts swapped, ofPart;
 };
 
 } // namespace mx::mxgpu

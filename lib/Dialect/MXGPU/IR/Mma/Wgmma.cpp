@@ -296,6 +296,7 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
   builder.fenceWarpgroup();
   int64_t sums = countSums(getM(), getN(), getWarpgroups());
   int64_t parts = getColumnParts(op, getN()), columns = getN() / parts;
+  int64_t first = op.getColumn().value_or(0) / getK();
   SmallVector<WgmmaBlock> blocks;
   for (int64_t number = 0; number < getBlocks(); ++number) {
     SmallVector<int64_t> registers = getRegistersOf(number, getBlocks(), sums);
@@ -306,7 +307,8 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
       block.sums = llvm::to_vector(all.slice(part * count, count));
       for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
         block.steps.push_back(
-            {a.at(builder, number, step), b.at(builder, step, part * columns)});
+            {a.at(builder, number, step),
+             b.at(builder, first + step, part * columns)});
     }
   }
   Value results = builder.mmaWarpgroup(
