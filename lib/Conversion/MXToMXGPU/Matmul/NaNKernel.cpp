@@ -3,10 +3,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A CTA has a tile of 128 rows of either operand, a warp 32 rows of it. Elements
-// are read only where they matter: where a unit may have the tile that is
-// computed in bf16 relative to references. A tile with NaN gets the scale 255,
-// which is NaN too, and so fits nothing. It gets it in another table than the
-// one that was read, which therefore says the same to all.
+// are read only if there are units for bf16 relative to references, those with
+// a tile that fits this and not f16, and then of all tiles that such units may
+// have. A tile with NaN gets the scale 255, which is NaN too, and so fits
+// nothing. It gets it in another table than the one that was read, which
+// therefore says the same to all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,10 +59,10 @@ private:
   Value fits(Value table, Value tile, bool bf16) {
     return LoadWindowOp::create(body, table, tile, bf16).getFits();
   }
-  Value matters(Value tile, Value table, Value others);
+  Value someNeedBF16(Value table);
   Value load(Value elements, Value row, Value column);
   Value findNaN(Value elements, Value tile);
-  void lookAt(const Operand &operand, Value others, Value tile);
+  void lookAt(const Operand &operand, Value isNeeded, Value tile);
 
   KernelBuilder &body;
   VectorType words;
@@ -70,30 +71,21 @@ private:
 
 } // namespace
 
-/// Whether there is a tile of the other operand with which this one fits bf16,
-/// and not f16: as a number other than 0, the same in all lanes.
-Value NaNKernel::matters(Value tile, Value table, Value others) {
+/// Whether a lane sees a tile that fits bf16 and not f16.
+Value NaNKernel::someNeedBF16(Value table) {
   OpBuilder::InsertionGuard guard(body);
-  Value fitsBF16 = fits(table, tile, true), fitsF16 = fits(table, tile, false);
   Value none = arith::ConstantOp::create(body, body.getBoolAttr(false));
-  Value all = arith::ConstantOp::create(body, body.getBoolAttr(true));
-  auto loop = scf::ForOp::create(body, lane, body.dim(others, 0),
+  Value always = arith::ConstantOp::create(body, body.getBoolAttr(true));
+  auto loop = scf::ForOp::create(body, lane, body.dim(table, 0),
                                  body.index(kLanes), none);
-  {
-    OpBuilder::InsertionGuard inLoop(body);
-    body.setInsertionPointToStart(loop.getBody());
-    Value other = loop.getInductionVar();
-    Value both =
-        arith::AndIOp::create(body, fitsF16, fits(others, other, false));
-    Value found = arith::AndIOp::create(
-        body, fits(others, other, true), arith::XOrIOp::create(body, both, all));
-    scf::YieldOp::create(
-        body, arith::OrIOp::create(body, loop.getRegionIterArgs()[0], found)
-                  .getResult());
-  }
-  Value found = arith::AndIOp::create(body, loop.getResult(0), fitsBF16);
-  return WarpMaxOp::create(
-      body, arith::ExtUIOp::create(body, body.getI32Type(), found));
+  body.setInsertionPointToStart(loop.getBody());
+  Value tile = loop.getInductionVar();
+  Value notF16 = arith::XOrIOp::create(body, fits(table, tile, false), always);
+  Value found = arith::AndIOp::create(body, fits(table, tile, true), notF16);
+  scf::YieldOp::create(
+      body, arith::OrIOp::create(body, loop.getRegionIterArgs()[0], found)
+                .getResult());
+  return loop.getResult(0);
 }
 
 /// Elements of a row, of the last one if there is none of this number.
@@ -144,10 +136,9 @@ Value NaNKernel::findNaN(Value elements, Value tile) {
   return WarpMaxOp::create(body, found);
 }
 
-void NaNKernel::lookAt(const Operand &operand, Value others, Value tile) {
-  Value isRead = arith::CmpIOp::create(body, arith::CmpIPredicate::ne,
-                                       matters(tile, operand.table, others),
-                                       number(0));
+void NaNKernel::lookAt(const Operand &operand, Value isNeeded, Value tile) {
+  Value isRead =
+      arith::AndIOp::create(body, isNeeded, fits(operand.table, tile, true));
   auto read =
       scf::IfOp::create(body, TypeRange{body.getI32Type()}, isRead, true);
   {
@@ -178,13 +169,19 @@ void NaNKernel::build(const Operand &a, const Operand &b) {
       RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
   body.role("look", kWarps, /*elected=*/false);
   std::tie(warp, lane) = body.warpAndLane();
+  Value some = arith::OrIOp::create(body, someNeedBF16(a.table),
+                                    someNeedBF16(b.table));
+  some = WarpMaxOp::create(
+      body, arith::ExtUIOp::create(body, body.getI32Type(), some));
+  Value isNeeded =
+      arith::CmpIOp::create(body, arith::CmpIPredicate::ne, some, number(0));
   ForEachWorkTileOp unit = body.forEachWorkTile(work);
   Value tile = unit.getRow();
   auto which = scf::IfOp::create(body, isBelow(tile, ofA), /*withElse=*/true);
   body.setInsertionPointToStart(which.thenBlock());
-  lookAt(a, b.table, tile);
+  lookAt(a, isNeeded, tile);
   body.setInsertionPointToStart(which.elseBlock());
-  lookAt(b, a.table, arith::SubIOp::create(body, tile, ofA));
+  lookAt(b, isNeeded, arith::SubIOp::create(body, tile, ofA));
 }
 
 /// A table of as many tiles.

@@ -6,8 +6,8 @@
 // Elements of f8E4M3FN times their scales are exact in f16, and normal numbers,
 // if scales span 12 powers of two, and conversions to f16 take half the
 // instructions of those to bf16. So a kernel for each operand finds where the
-// scales of each tile lie (mxgpu.load_window), and one which tiles have NaN, of
-// those that meet others that do not fit. Then a kernel computes the units
+// scales of each tile lie (mxgpu.load_window), and one which tiles have NaN, if
+// any does not fit. Then a kernel computes the units
 // whose tiles fit f16, relative to their largest scales, one those that fit
 // bf16 in the same way and have no NaN, and one the others, in bf16. The host
 // decides nothing.
