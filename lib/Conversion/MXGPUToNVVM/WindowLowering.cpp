@@ -33,6 +33,9 @@ static constexpr int64_t kBelowInF16 = 5, kBelowInBF16 = 54;
 /// In f16 a tile whose reference is less does not fit; in bf16 it takes this.
 static constexpr int64_t kLeastInF16 = 87, kLeastInBF16 = 127;
 
+/// Bytes of a row of a table, which is read at once.
+static constexpr int64_t kRowBytes = 16;
+
 namespace {
 
 struct WarpMaxLowering final : OpConversionPattern<WarpMaxOp> {
@@ -54,14 +57,20 @@ struct LoadWindowLowering final : OpConversionPattern<LoadWindowOp> {
   matchAndRewrite(LoadWindowOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value table = op.getTable();
+    auto table = op.getTable();
     Value zero = builder.index(0), one = builder.index(1);
     Value last = arith::SubIOp::create(
         builder, memref::DimOp::create(builder, table, zero), one);
     Value tile = arith::MinUIOp::create(builder, adaptor.getTile(), last);
     auto type = VectorType::get({4}, builder.getI32Type());
-    Value parts =
-        vector::LoadOp::create(builder, type, table, ValueRange{tile, zero});
+    bool isBytes = table.getType().getElementType().isInteger(8);
+    auto loaded =
+        isBytes ? VectorType::get({kRowBytes}, builder.getI8Type()) : type;
+    Value parts = vector::LoadOp::create(
+        builder, loaded, table, ValueRange{tile, zero}, /*nontemporal=*/false,
+        llvm::MaybeAlign(kRowBytes));
+    if (isBytes)
+      parts = vector::BitCastOp::create(builder, type, parts);
     auto largest = [&](Value numbers) -> Value {
       return vector::ReductionOp::create(builder, vector::CombiningKind::MAXUI,
                                          numbers);

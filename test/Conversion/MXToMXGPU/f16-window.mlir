@@ -1,17 +1,24 @@
 // RUN: mx-opt %s --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// Where the scales of both operands' tiles lie is found first. One kernel then
-// computes the units whose tiles fit, the other one the rest.
+// Where the scales of both operands' tiles lie is found first, and which tiles have
+// NaN. One kernel then computes the units whose tiles fit f16, one those whose tiles fit
+// bf16 relative to references, and one the rest.
 
 // CHECK-LABEL: func.func @main(
 // CHECK:         %[[A:.*]] = memref.alloc() : memref<2x4xi32>
 // CHECK:         mxgpu.launch @kernels::@main_window grid(%c2) args(%{{.*}}, %{{.*}}, %[[A]]
 // CHECK:         %[[B:.*]] = memref.alloc() : memref<2x4xi32>
 // CHECK:         mxgpu.launch @kernels::@main_window_0 grid(%c2) args(%{{.*}}, %{{.*}}, %[[B]]
-// CHECK:         mxgpu.launch @kernels::@main_matmul grid({{.*}}) args({{.*}}%[[A]], %[[B]] :
-// CHECK:         mxgpu.launch @kernels::@main_matmul_0 grid({{.*}}) args({{.*}}%[[A]], %[[B]] :
-// CHECK:         memref.dealloc %[[A]]
-// CHECK:         memref.dealloc %[[B]]
+// CHECK:         %[[A_FINITE:.*]] = memref.alloc() : memref<2x4xi32>
+// CHECK:         %[[B_FINITE:.*]] = memref.alloc() : memref<2x4xi32>
+// CHECK:         mxgpu.launch @kernels::@main_nan grid(%c4) args(%{{.*}}, %[[A]], %[[A_FINITE]], %{{.*}}, %[[B]], %[[B_FINITE]] :
+// CHECK:         mxgpu.launch @kernels::@main_matmul grid({{.*}}) args({{.*}}%[[A_FINITE]], %[[B_FINITE]] :
+// CHECK:         mxgpu.launch @kernels::@main_matmul_0 grid({{.*}}) args({{.*}}%[[A_FINITE]], %[[B_FINITE]] :
+// CHECK:         mxgpu.launch @kernels::@main_matmul_1 grid({{.*}}) args({{.*}}%[[A_FINITE]], %[[B_FINITE]] :
+// CHECK-DAG:     memref.dealloc %[[A]]
+// CHECK-DAG:     memref.dealloc %[[B]]
+// CHECK-DAG:     memref.dealloc %[[A_FINITE]]
+// CHECK-DAG:     memref.dealloc %[[B_FINITE]]
 
 // A warp looks at every fourth tile of 4 blocks, and at elements where a scale is 0.
 // CHECK:       mxgpu.kernel @main_window(
@@ -24,6 +31,34 @@
 // CHECK:           mxgpu.warp_max
 // CHECK:           mxgpu.warp_max
 // CHECK:           memref.store
+
+// If a tile of either operand fits bf16 and not f16, a warp reads its rows of each tile that
+// fits bf16, 16 at once, and gives the tile the scale 255 if an element is NaN.
+// CHECK:       mxgpu.kernel @main_nan({{.*}}: memref<256x128xf8E4M3FN>, %[[A:.*]]: memref<2x4xi32>, %[[A_FINITE:.*]]: memref<2x4xi32>, {{.*}}: memref<256x128xf8E4M3FN>, %[[B:.*]]: memref<2x4xi32>, %[[B_FINITE:.*]]: memref<2x4xi32>)
+// CHECK:         mxgpu.role @look warps(4)
+// CHECK:           %[[SOME_A:.*]] = scf.for
+// CHECK:             mxgpu.load_window %[[A]]
+// CHECK:             mxgpu.load_window %[[A]][%{{.*}}] bf16
+// CHECK:           %[[SOME_B:.*]] = scf.for
+// CHECK:             mxgpu.load_window %[[B]]
+// CHECK:             mxgpu.load_window %[[B]][%{{.*}}] bf16
+// CHECK:           %[[SOME:.*]] = arith.ori %[[SOME_A]], %[[SOME_B]]
+// CHECK:           %[[ANY:.*]] = mxgpu.warp_max
+// CHECK:           %[[NEEDED:.*]] = arith.cmpi ne, %[[ANY]], %c0_i32
+// CHECK:           mxgpu.for_each_work_tile (%{{.*}}, %[[ROW:.*]], %{{.*}}, %{{.*}}, %{{.*}})
+// CHECK:             %[[IS_A:.*]] = arith.cmpi ult, %[[ROW]], %c2
+// CHECK:             scf.if %[[IS_A]] {
+// CHECK:               %{{.*}}, %[[FITS:.*]] = mxgpu.load_window %[[A]][%[[ROW]]] bf16
+// CHECK:               %[[READ:.*]] = arith.andi %[[NEEDED]], %[[FITS]]
+// CHECK:               %[[FOUND:.*]] = scf.if %[[READ]] -> (i32) {
+// CHECK-COUNT-16:        mxgpu.load_block {{.*}} in_bounds
+// CHECK:                 mxgpu.warp_max
+// CHECK:               %[[MARK:.*]] = arith.shli %[[FOUND]], %c16_i32
+// CHECK:               %[[KNOWN:.*]] = memref.load %[[A]]
+// CHECK:               %[[BOTH:.*]] = arith.ori %[[KNOWN]], %[[MARK]]
+// CHECK:               memref.store %[[BOTH]], %[[A_FINITE]]
+// CHECK:             } else {
+// CHECK:               memref.store %{{.*}}, %[[B_FINITE]]
 
 // CHECK:       mxgpu.kernel @main_matmul({{.*}}%[[A:arg[0-9]+]]: memref<2x4xi32>, %[[B:arg[0-9]+]]: memref<2x4xi32>) schedule({{.*}}f16_window
 // CHECK:         mxgpu.role @multiply
@@ -45,8 +80,33 @@
 // CHECK:         mxgpu.role @dequantize
 // CHECK:             mxgpu.dequantize_fragment {{.*}} reference(
 
-// CHECK:       mxgpu.kernel @main_matmul_0({{.*}} schedule(<tile = [256, 128, 64], stages = 2, accumulators = 1, raster
+// What fits bf16 and not f16. No look for NaN is needed.
+// CHECK:       mxgpu.kernel @main_matmul_0({{.*}}%[[A:arg[0-9]+]]: memref<2x4xi32>, %[[B:arg[0-9]+]]: memref<2x4xi32>) schedule(<tile = [256, 128, 64], stages = 2, accumulators = 1, raster
 // CHECK:         mxgpu.role @multiply
+// CHECK:           %[[REFERENCE_B:.*]], %[[FITS_B:.*]] = mxgpu.load_window %[[B]][%{{.*}}] bf16
+// CHECK:           %{{.*}}, %[[FITS_0:.*]] = mxgpu.load_window %[[A]][%{{.*}}] bf16
+// CHECK:           %[[FIT:.*]] = arith.andi %[[FITS_B]], %[[FITS_0]]
+// CHECK:           %{{.*}}, %[[FITS_1:.*]] = mxgpu.load_window %[[A]][%{{.*}}] bf16
+// CHECK:           %[[IN_BF16:.*]] = arith.andi %[[FIT]], %[[FITS_1]]
+// CHECK:           mxgpu.load_window %[[B]][%{{.*}}] : memref
+// CHECK:           mxgpu.load_window %[[A]][%{{.*}}] : memref
+// CHECK:           mxgpu.load_window %[[A]][%{{.*}}] : memref
+// CHECK:           %[[IN_F16:.*]] = arith.andi
+// CHECK:           %[[NOT_F16:.*]] = arith.xori %[[IN_F16]], %true
+// CHECK:           %[[OWN:.*]] = arith.andi %[[IN_BF16]], %[[NOT_F16]]
+// CHECK:           %[[REFERENCE_A:.*]], %{{.*}} = mxgpu.load_window %[[A]][%{{.*}}] bf16
+// CHECK:           %[[END:.*]] = arith.select %[[OWN]], %end, %start
+// CHECK:           mxgpu.for_each_k {{.*}} to %[[END]] step 64
+// CHECK:             mxgpu.dequantize_fragment {{.*}} reference(%[[REFERENCE_A]]) finite
+// CHECK:           scf.if %[[OWN]] {
+// CHECK:             arith.addi %[[REFERENCE_A]], %[[REFERENCE_B]]
+// CHECK:             mxgpu.store_fragment
+// CHECK:         mxgpu.role @dequantize
+// CHECK:             mxgpu.dequantize_fragment {{.*}} reference(%{{.*}}) finite
+
+// CHECK:       mxgpu.kernel @main_matmul_1({{.*}} schedule(<tile = [256, 128, 64], stages = 2, accumulators = 1, raster
+// CHECK:         mxgpu.role @multiply
+// CHECK:           mxgpu.load_window {{.*}} bf16
 // CHECK:           %[[OTHER:.*]] = arith.xori %{{.*}}, %true
 // CHECK:           arith.select %{{.*}}, %start, %end
 // CHECK-NOT:     reference(

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A CTA has a tile of 128 rows of either operand, a warp 32 rows of it. Elements
+// A CTA has a tile of 128 rows of either operand, a warp 8 rows of it. Elements
 // are read only if there are units for bf16 relative to references, those with
 // a tile that fits this and not f16, and then of all tiles that such units may
-// have. A tile with NaN gets the scale 255, which is NaN too, and so fits
-// nothing. It gets it in another table than the one that was read, which
-// therefore says the same to all.
+// have. Each warp copies a byte of the tile's row of the table, or writes 255 if
+// its rows have NaN: with any of them the tile fits nothing. The copy is another
+// table, so that the first one says the same to all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +22,20 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static constexpr int64_t kWarps = 4, kLanes = 32;
+static constexpr int64_t kWarps = 16, kLanes = 32;
 static constexpr int64_t kRowsOfWarp = kScaleTileRows / kWarps;
-/// Rows that a lane reads of, kLoadBytes elements each, before it looks at the
-/// first.
-static constexpr int64_t kRowsAtOnce = 16;
-static constexpr int64_t kWords = kLoadBytes / 4;
+/// Loads of a lane before it looks at the first, and the elements that a warp's
+/// lanes load once, and so often.
+static constexpr int64_t kLoads = 8;
+static constexpr int64_t kOnce = kLanes * kLoadBytes, kPiece = kLoads * kOnce;
+static constexpr int64_t kBytes = 4, kWords = kLoadBytes / kBytes;
 
 namespace {
 
-/// An operand's elements, what is known of its tiles, and what will be.
+/// An operand, its rows as one line if there are no gaps between them, what is
+/// known of its tiles, and what will be.
 struct Operand {
-  Value elements, table, result;
+  Value elements, line, table, result;
 };
 
 class NaNKernel {
@@ -60,8 +62,10 @@ private:
     return LoadWindowOp::create(body, table, tile, bf16).getFits();
   }
   Value someNeedBF16(Value table);
-  Value load(Value elements, Value row, Value column);
-  Value findNaN(Value elements, Value tile);
+  Value look(Value seen, Value elements, Value row, ArrayRef<Value> columns);
+  Value lookAtLine(Value seen, Value elements, Value row, Value begin,
+                   Value end);
+  Value findNaN(const Operand &operand, Value tile);
   void lookAt(const Operand &operand, Value isNeeded, Value tile);
 
   KernelBuilder &body;
@@ -88,47 +92,76 @@ Value NaNKernel::someNeedBF16(Value table) {
   return loop.getResult(0);
 }
 
-/// Elements of a row, of the last one if there is none of this number.
-Value NaNKernel::load(Value elements, Value row, Value column) {
-  Value last = body.add(body.dim(elements, 0), -1);
-  auto type = cast<MemRefType>(elements.getType()).getElementType();
-  Value codes = LoadBlockOp::create(
-      body, VectorType::get({kLoadBytes}, type), elements,
-      arith::MinUIOp::create(body, row, last), column, /*in_bounds=*/true);
+/// The codes below their signs and one more, of NaN alone 0x80, together with
+/// what was seen before.
+Value NaNKernel::look(Value seen, Value elements, Value row,
+                      ArrayRef<Value> columns) {
+  auto type = VectorType::get(
+      {kLoadBytes}, cast<MemRefType>(elements.getType()).getElementType());
   auto bytes = VectorType::get({kLoadBytes}, body.getI8Type());
-  return vector::BitCastOp::create(
-      body, words, arith::BitcastOp::create(body, bytes, codes));
-}
-
-/// 255 if a warp's rows of a tile have an element that is NaN, else 0.
-Value NaNKernel::findNaN(Value elements, Value tile) {
-  OpBuilder::InsertionGuard guard(body);
-  Value first = body.add(body.mul(tile, body.index(kScaleTileRows)),
-                         body.mul(warp, body.index(kRowsOfWarp)));
-  auto rows = scf::ForOp::create(body, body.index(0), body.index(kRowsOfWarp),
-                                 body.index(kRowsAtOnce), splat(0));
-  body.setInsertionPointToStart(rows.getBody());
-  Value row = body.add(first, rows.getInductionVar());
-  auto columns = scf::ForOp::create(
-      body, body.mul(lane, body.index(kLoadBytes)), body.dim(elements, 1),
-      body.index(kLanes * kLoadBytes), rows.getRegionIterArgs()[0]);
-  scf::YieldOp::create(body, columns.getResult(0));
-  body.setInsertionPointToStart(columns.getBody());
   SmallVector<Value> loaded;
-  for (int64_t i = 0; i < kRowsAtOnce; ++i)
-    loaded.push_back(
-        load(elements, body.add(row, i), columns.getInductionVar()));
-  // NaN is 0x7F below the sign: one more sets the highest bit of the byte.
-  Value seen = columns.getRegionIterArgs()[0];
-  for (Value each : loaded) {
-    Value code = arith::AndIOp::create(body, each, splat(0x7F7F7F7F));
+  for (Value column : columns)
+    loaded.push_back(LoadBlockOp::create(body, type, elements, row, column,
+                                         /*in_bounds=*/true));
+  for (Value codes : loaded) {
+    Value word = vector::BitCastOp::create(
+        body, words, arith::BitcastOp::create(body, bytes, codes));
+    Value code = arith::AndIOp::create(body, word, splat(0x7F7F7F7F));
     Value next = arith::AddIOp::create(body, code, splat(0x01010101));
     seen = arith::OrIOp::create(body, seen, next);
   }
-  scf::YieldOp::create(body, seen);
-  body.setInsertionPointAfter(rows);
+  return seen;
+}
+
+/// A warp looks at elements of a row, at pieces of them and at what remains.
+Value NaNKernel::lookAtLine(Value seen, Value elements, Value row, Value begin,
+                            Value end) {
+  OpBuilder::InsertionGuard guard(body);
+  Value own = body.mul(lane, body.index(kLoadBytes));
+  Value pieces = body.div(arith::SubIOp::create(body, end, begin), kPiece);
+  Value rest = body.add(begin, body.mul(pieces, body.index(kPiece)));
+  auto loop =
+      scf::ForOp::create(body, begin, rest, body.index(kPiece), seen);
+  body.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> columns;
+  Value first = body.add(loop.getInductionVar(), own);
+  for (int64_t i = 0; i < kLoads; ++i)
+    columns.push_back(body.add(first, i * kOnce));
+  scf::YieldOp::create(
+      body, look(loop.getRegionIterArgs()[0], elements, row, columns));
+  body.setInsertionPointAfter(loop);
+  loop = scf::ForOp::create(body, body.add(rest, own), end, body.index(kOnce),
+                            loop.getResult(0));
+  body.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(body, look(loop.getRegionIterArgs()[0], elements, row,
+                                  loop.getInductionVar()));
+  return loop.getResult(0);
+}
+
+/// 255 if a warp's rows of a tile have an element that is NaN, else 0.
+Value NaNKernel::findNaN(const Operand &operand, Value tile) {
+  Value elements = operand.elements, none = splat(0);
+  Value first = body.add(body.mul(tile, body.index(kScaleTileRows)),
+                         body.mul(warp, body.index(kRowsOfWarp)));
+  Value rows = body.dim(elements, 0), columns = body.dim(elements, 1);
+  Value begin = arith::MinUIOp::create(body, first, rows);
+  Value end =
+      arith::MinUIOp::create(body, body.add(first, kRowsOfWarp), rows);
+  Value seen;
+  if (operand.line) {
+    seen = lookAtLine(none, operand.line, body.index(0),
+                      body.mul(begin, columns), body.mul(end, columns));
+  } else {
+    OpBuilder::InsertionGuard guard(body);
+    auto loop = scf::ForOp::create(body, begin, end, body.index(1), none);
+    body.setInsertionPointToStart(loop.getBody());
+    scf::YieldOp::create(
+        body, lookAtLine(loop.getRegionIterArgs()[0], elements,
+                         loop.getInductionVar(), body.index(0), columns));
+    seen = loop.getResult(0);
+  }
   Value all = vector::ReductionOp::create(body, vector::CombiningKind::OR,
-                                          rows.getResult(0));
+                                          seen);
   Value bits = arith::AndIOp::create(body, all, number(int32_t(0x80808080)));
   Value any =
       arith::CmpIOp::create(body, arith::CmpIPredicate::ne, bits, number(0));
@@ -144,7 +177,7 @@ void NaNKernel::lookAt(const Operand &operand, Value isNeeded, Value tile) {
   {
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(read.thenBlock());
-    scf::YieldOp::create(body, findNaN(operand.elements, tile));
+    scf::YieldOp::create(body, findNaN(operand, tile));
     body.setInsertionPointToStart(read.elseBlock());
     scf::YieldOp::create(body, number(0));
   }
@@ -152,12 +185,17 @@ void NaNKernel::lookAt(const Operand &operand, Value isNeeded, Value tile) {
       scf::IfOp::create(body, isBelow(lane, body.index(1)), /*withElse=*/false);
   OpBuilder::InsertionGuard guard(body);
   body.setInsertionPointToStart(first.thenBlock());
-  // The largest scale is in the upper half.
-  Value found = arith::ShLIOp::create(body, read.getResult(0), number(16));
-  Value known =
-      memref::LoadOp::create(body, operand.table, ValueRange{tile, warp});
-  memref::StoreOp::create(body, arith::OrIOp::create(body, known, found),
-                          operand.result, ValueRange{tile, warp});
+  Value known = memref::LoadOp::create(
+      body, operand.table, ValueRange{tile, body.div(warp, kBytes)});
+  Value place = arith::IndexCastOp::create(
+      body, body.getI32Type(),
+      arith::RemUIOp::create(body, warp, body.index(kBytes)));
+  Value own = arith::ShRUIOp::create(
+      body, known, arith::MulIOp::create(body, place, number(8)));
+  Value byte = arith::TruncIOp::create(
+      body, body.getI8Type(),
+      arith::OrIOp::create(body, own, read.getResult(0)));
+  memref::StoreOp::create(body, byte, operand.result, ValueRange{tile, warp});
 }
 
 void NaNKernel::build(const Operand &a, const Operand &b) {
@@ -184,13 +222,15 @@ void NaNKernel::build(const Operand &a, const Operand &b) {
   lookAt(b, isNeeded, arith::SubIOp::create(body, tile, ofA));
 }
 
-/// A table of as many tiles.
+/// A table of as many tiles, of bytes.
 static Value allocateLike(KernelBuilder &host, Value table) {
   auto type = cast<MemRefType>(table.getType());
   SmallVector<Value> sizes;
   if (type.isDynamicDim(0))
     sizes.push_back(host.dim(table, 0));
-  return memref::AllocOp::create(host, type, sizes);
+  return memref::AllocOp::create(
+      host, MemRefType::get({type.getDimSize(0), kWarps}, host.getI8Type()),
+      sizes);
 }
 
 std::pair<Value, Value> mx::mxgpu::excludeNaN(KernelBuilder &host,
@@ -199,17 +239,25 @@ std::pair<Value, Value> mx::mxgpu::excludeNaN(KernelBuilder &host,
                                               Value bTable) {
   Value aResult = allocateLike(host, aTable);
   Value bResult = allocateLike(host, bTable);
-  SmallVector<Value> arguments = {a, aTable, aResult, b, bTable, bResult};
+  SmallVector<Value> arguments;
+  SmallVector<bool> haveLines;
+  for (auto [elements, table, result] :
+       {std::tuple(a, aTable, aResult), std::tuple(b, bTable, bResult)}) {
+    auto type = cast<MemRefType>(elements.getType());
+    haveLines.push_back(type.getLayout().isIdentity());
+    Value line = haveLines.back() ? toRow(host, elements) : elements;
+    arguments.append({elements, line, table, result});
+  }
   KernelOp kernel =
       host.kernel(module, "nan", ValueRange(arguments).getTypes());
   KernelBuilder body(host.getLoc(), host.getContext());
   Block &entry = kernel.getBody().front();
   body.setInsertionPointToStart(&entry);
   auto operand = [&](unsigned i) -> Operand {
-    return {entry.getArgument(i), entry.getArgument(i + 1),
-            entry.getArgument(i + 2)};
+    auto get = [&](unsigned k) { return entry.getArgument(4 * i + k); };
+    return {get(0), haveLines[i] ? Value(get(1)) : Value(), get(2), get(3)};
   };
-  NaNKernel(body).build(operand(0), operand(3));
+  NaNKernel(body).build(operand(0), operand(1));
   Value tiles = host.add(host.dim(aTable, 0), host.dim(bTable, 0));
   host.launch(kernel, tiles, arguments);
   return {aResult, bResult};

@@ -98,7 +98,8 @@ LogicalResult DequantizeFragmentOp::verify() {
 
 LogicalResult LoadWindowOp::verify() {
   // load_window C1
-  if (MemRefType type = getTable().getType(); type.getDimSize(1) != 4)
-    return emitOpError("expected a table of 4 numbers a row, found ") << type;
+  MemRefType type = getTable().getType();
+  if (type.getDimSize(1) * type.getElementTypeBitWidth() != 128)
+    return emitOpError("expected a table of 16 bytes a row, found ") << type;
   return success();
 }

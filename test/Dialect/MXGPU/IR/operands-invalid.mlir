@@ -169,7 +169,7 @@ func.func @finite_f16(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
 
 func.func @window(%table: memref<4x3xi32>, %i: index) {
   // load_window C1
-  // expected-error @below {{'mxgpu.load_window' op expected a table of 4 numbers a row, found 'memref<4x3xi32>'}}
+  // expected-error @below {{'mxgpu.load_window' op expected a table of 16 bytes a row, found 'memref<4x3xi32>'}}
   %r, %f = mxgpu.load_window %table[%i] : memref<4x3xi32>
   return
 }

@@ -11,7 +11,7 @@
 
 // CHECK-LABEL: gpu.module @kernels
 gpu.module @kernels {
-  mxgpu.kernel @kernel(%t: memref<8x4xi32>) {
+  mxgpu.kernel @kernel(%t: memref<8x4xi32>, %bytes: memref<8x16xi8>) {
     mxgpu.role @hold warps(4) {
       %q0 = mxgpu.zero_fragment : !mxgpu.fragment<64x64xf8E4M3FN, #operand>
       %s0 = arith.constant dense<1.0> : vector<2x2xf8E8M0FNU>
@@ -44,8 +44,8 @@ gpu.module @kernels {
       %x6 = mxgpu.dequantize_fragment %q0 by %s0 block(32) reference(%r) finite : !mxgpu.fragment<64x64xf8E4M3FN, #operand>, vector<2x2xf8E8M0FNU> -> !mxgpu.fragment<64x64xbf16, #operand>
       // CHECK: mxgpu.load_window %{{.*}}[%{{.*}}] : memref<8x4xi32>
       %w:2 = mxgpu.load_window %t[%i] : memref<8x4xi32>
-      // CHECK: mxgpu.load_window %{{.*}}[%{{.*}}] bf16 : memref<8x4xi32>
-      %v:2 = mxgpu.load_window %t[%i] bf16 : memref<8x4xi32>
+      // CHECK: mxgpu.load_window %{{.*}}[%{{.*}}] bf16 : memref<8x16xi8>
+      %v:2 = mxgpu.load_window %bytes[%i] bf16 : memref<8x16xi8>
     }
   }
 }

@@ -97,7 +97,8 @@ def MXGPU_LoadWindowOp : MXGPU_Op<"load_window"> {
     Row `tile` of the table, or its last one, says which scales (f8E8M0FNU) a
     tile of 128 rows has, but for blocks whose elements are all zero: for each
     of four parts of its blocks, the largest byte times 2^16, plus 255 less the
-    smallest one, or plus 0 if there is none. `reference` is what
+    smallest one, or plus 0 if there is none. The numbers may be given as bytes,
+    the lowest first. A row is 16 bytes at a multiple of 16. `reference` is what
     `mxgpu.dequantize_fragment` takes: the largest byte less 7. The tile `fits`
     if its bytes span 12 at most and the reference lies from 87 to 162: then
     operands but 0 are normal numbers of f16, and no sum of their products
@@ -116,7 +117,7 @@ def MXGPU_LoadWindowOp : MXGPU_Op<"load_window"> {
     %other, %wide = mxgpu.load_window %table[%tile] bf16 : memref<64x4xi32>
     ```
   }];
-  let arguments = (ins Arg<MemRefRankOf<[I32], [2]>, "", [MemRead]>:$table,
+  let arguments = (ins Arg<MemRefRankOf<[I32, I8], [2]>, "", [MemRead]>:$table,
                        Index:$tile, UnitAttr:$bf16);
   let results = (outs I32:$reference, I1:$fits);
   let assemblyFormat = [{
