@@ -1,4 +1,4 @@
-// RUN: mx-opt %s --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
+// RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
 // Where the scales of both operands' tiles lie is found first, and which tiles have
 // NaN. One kernel then computes the units whose tiles fit f16, one those whose tiles fit
@@ -9,9 +9,9 @@
 // CHECK:         mxgpu.launch @kernels::@main_window grid(%c2) args(%{{.*}}, %{{.*}}, %[[A]]
 // CHECK:         %[[B:.*]] = memref.alloc() : memref<2x4xi32>
 // CHECK:         mxgpu.launch @kernels::@main_window_0 grid(%c2) args(%{{.*}}, %{{.*}}, %[[B]]
-// CHECK:         %[[A_FINITE:.*]] = memref.alloc() : memref<2x4xi32>
-// CHECK:         %[[B_FINITE:.*]] = memref.alloc() : memref<2x4xi32>
-// CHECK:         mxgpu.launch @kernels::@main_nan grid(%c4) args(%{{.*}}, %[[A]], %[[A_FINITE]], %{{.*}}, %[[B]], %[[B_FINITE]] :
+// CHECK:         %[[A_FINITE:.*]] = memref.alloc() : memref<2x16xi8>
+// CHECK:         %[[B_FINITE:.*]] = memref.alloc() : memref<2x16xi8>
+// CHECK:         mxgpu.launch @kernels::@main_nan grid(%c4) args(%{{.*}}, %{{.*}}, %[[A]], %[[A_FINITE]], %{{.*}}, %{{.*}}, %[[B]], %[[B_FINITE]] :
 // CHECK:         mxgpu.launch @kernels::@main_matmul grid({{.*}}) args({{.*}}%[[A_FINITE]], %[[B_FINITE]] :
 // CHECK:         mxgpu.launch @kernels::@main_matmul_0 grid({{.*}}) args({{.*}}%[[A_FINITE]], %[[B_FINITE]] :
 // CHECK:         mxgpu.launch @kernels::@main_matmul_1 grid({{.*}}) args({{.*}}%[[A_FINITE]], %[[B_FINITE]] :
@@ -33,9 +33,11 @@
 // CHECK:           memref.store
 
 // If a tile of either operand fits bf16 and not f16, a warp reads its rows of each tile that
-// fits bf16, 16 at once, and gives the tile the scale 255 if an element is NaN.
-// CHECK:       mxgpu.kernel @main_nan({{.*}}: memref<256x128xf8E4M3FN>, %[[A:.*]]: memref<2x4xi32>, %[[A_FINITE:.*]]: memref<2x4xi32>, {{.*}}: memref<256x128xf8E4M3FN>, %[[B:.*]]: memref<2x4xi32>, %[[B_FINITE:.*]]: memref<2x4xi32>)
-// CHECK:         mxgpu.role @look warps(4)
+// fits bf16, as one line if there are no gaps, and writes 255 if an element is NaN, else its
+// byte of what was known.
+// CHECK:       mxgpu.kernel @main_nan({{.*}}: memref<256x128xf8E4M3FN>, %[[LINE:.*]]: memref<1x32768xf8E4M3FN>, %[[A:.*]]: memref<2x4xi32>, %[[A_FINITE:.*]]: memref<2x16xi8>, {{.*}}: memref<1x32768xf8E4M3FN>, %[[B:.*]]: memref<2x4xi32>, %[[B_FINITE:.*]]: memref<2x16xi8>)
+// CHECK:         mxgpu.role @look warps(16)
+// CHECK:           %[[WARP:.*]] = arith.divui %{{.*}}, %c32
 // CHECK:           %[[SOME_A:.*]] = scf.for
 // CHECK:             mxgpu.load_window %[[A]]
 // CHECK:             mxgpu.load_window %[[A]][%{{.*}}] bf16
@@ -51,16 +53,20 @@
 // CHECK:               %{{.*}}, %[[FITS:.*]] = mxgpu.load_window %[[A]][%[[ROW]]] bf16
 // CHECK:               %[[READ:.*]] = arith.andi %[[NEEDED]], %[[FITS]]
 // CHECK:               %[[FOUND:.*]] = scf.if %[[READ]] -> (i32) {
-// CHECK-COUNT-16:        mxgpu.load_block {{.*}} in_bounds
+// CHECK:                 scf.for {{.*}} step %c4096
+// CHECK-COUNT-8:           mxgpu.load_block %[[LINE]]{{.*}} in_bounds
+// CHECK:                 scf.for {{.*}} step %c512
+// CHECK:                   mxgpu.load_block %[[LINE]]{{.*}} in_bounds
 // CHECK:                 mxgpu.warp_max
-// CHECK:               %[[MARK:.*]] = arith.shli %[[FOUND]], %c16_i32
 // CHECK:               %[[KNOWN:.*]] = memref.load %[[A]]
-// CHECK:               %[[BOTH:.*]] = arith.ori %[[KNOWN]], %[[MARK]]
-// CHECK:               memref.store %[[BOTH]], %[[A_FINITE]]
+// CHECK:               %[[OWN:.*]] = arith.shrui %[[KNOWN]]
+// CHECK:               %[[BOTH:.*]] = arith.ori %[[OWN]], %[[FOUND]]
+// CHECK:               %[[BYTE:.*]] = arith.trunci %[[BOTH]] : i32 to i8
+// CHECK:               memref.store %[[BYTE]], %[[A_FINITE]][%[[ROW]], %[[WARP]]]
 // CHECK:             } else {
 // CHECK:               memref.store %{{.*}}, %[[B_FINITE]]
 
-// CHECK:       mxgpu.kernel @main_matmul({{.*}}%[[A:arg[0-9]+]]: memref<2x4xi32>, %[[B:arg[0-9]+]]: memref<2x4xi32>) schedule({{.*}}f16_window
+// CHECK:       mxgpu.kernel @main_matmul({{.*}}%[[A:arg[0-9]+]]: memref<2x16xi8>, %[[B:arg[0-9]+]]: memref<2x16xi8>) schedule({{.*}}f16_window
 // CHECK:         mxgpu.role @multiply
 // CHECK:           %[[REFERENCE_B:.*]], %[[FITS_B:.*]] = mxgpu.load_window %[[B]]
 // CHECK:           %{{.*}}, %[[FITS_0:.*]] = mxgpu.load_window %[[A]]
@@ -81,7 +87,7 @@
 // CHECK:             mxgpu.dequantize_fragment {{.*}} reference(
 
 // What fits bf16 and not f16. No look for NaN is needed.
-// CHECK:       mxgpu.kernel @main_matmul_0({{.*}}%[[A:arg[0-9]+]]: memref<2x4xi32>, %[[B:arg[0-9]+]]: memref<2x4xi32>) schedule(<tile = [256, 128, 64], stages = 2, accumulators = 1, raster
+// CHECK:       mxgpu.kernel @main_matmul_0({{.*}}%[[A:arg[0-9]+]]: memref<2x16xi8>, %[[B:arg[0-9]+]]: memref<2x16xi8>) schedule(<tile = [256, 128, 64], stages = 2, accumulators = 1, raster
 // CHECK:         mxgpu.role @multiply
 // CHECK:           %[[REFERENCE_B:.*]], %[[FITS_B:.*]] = mxgpu.load_window %[[B]][%{{.*}}] bf16
 // CHECK:           %{{.*}}, %[[FITS_0:.*]] = mxgpu.load_window %[[A]][%{{.*}}] bf16
@@ -115,6 +121,24 @@
 !y = memref<256x256xbf16>
 func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, f16_window>}
+  return
+}
+
+// -----
+
+// Rows with gaps are read one by one, of sizes that are not known.
+// CHECK-LABEL: func.func @strided(
+// CHECK:       mxgpu.kernel @strided_nan(%[[A:[a-z0-9]+]]: memref<?x?xf8E4M3FN, strided<[?, 1], offset: ?>>
+// CHECK:         scf.for {{.*}} step %c1
+// CHECK:           scf.for {{.*}} step %c4096
+// CHECK-COUNT-8:     mxgpu.load_block %[[A]]
+!a = memref<?x?xf8E4M3FN, strided<[?, 1], offset: ?>>
+!b = memref<?x?xf8E4M3FN>
+!s = memref<?x?x32x4x4xf8E8M0FNU>
+!y = memref<?x?xbf16>
+func.func @strided(%a: !a, %as: !s, %b: !b, %bs: !s, %y: !y) {
+  mx.matmul ins(%a, %as, %b, %bs : !a, !s, !b, !s) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, f16_window>}
   return
 }

@@ -149,8 +149,9 @@ Value NaNKernel::findNaN(const Operand &operand, Value tile) {
       arith::MinUIOp::create(body, body.add(first, kRowsOfWarp), rows);
   Value seen;
   if (operand.line) {
-    seen = lookAtLine(none, operand.line, body.index(0),
-                      body.mul(begin, columns), body.mul(end, columns));
+    begin = body.mul(begin, columns);
+    end = body.mul(end, columns);
+    seen = lookAtLine(none, operand.line, body.index(0), begin, end);
   } else {
     OpBuilder::InsertionGuard guard(body);
     auto loop = scf::ForOp::create(body, begin, end, body.index(1), none);
@@ -207,8 +208,8 @@ void NaNKernel::build(const Operand &a, const Operand &b) {
       RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
   body.role("look", kWarps, /*elected=*/false);
   std::tie(warp, lane) = body.warpAndLane();
-  Value some = arith::OrIOp::create(body, someNeedBF16(a.table),
-                                    someNeedBF16(b.table));
+  Value some = someNeedBF16(a.table), ofB = someNeedBF16(b.table);
+  some = arith::OrIOp::create(body, some, ofB);
   some = WarpMaxOp::create(
       body, arith::ExtUIOp::create(body, body.getI32Type(), some));
   Value isNeeded =
