@@ -89,8 +89,8 @@ struct LoadWindowLowering final : OpConversionPattern<LoadWindowOp> {
     Value reference = builder.add(most, builder.i32(-kAbove));
     Value fits = compare(arith::CmpIPredicate::sle, most, kMost);
     if (op.getBf16())
-      reference = arith::MaxSIOp::create(builder, reference,
-                                         builder.i32(kLeastInBF16));
+      reference =
+          arith::MaxSIOp::create(builder, reference, builder.i32(kLeastInBF16));
     else
       fits = arith::AndIOp::create(
           builder, fits,

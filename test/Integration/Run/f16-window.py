@@ -193,7 +193,7 @@ def main():
               f"{'within' if right else 'BEYOND'} the bound, {counts} units by class")
         failures += not (same and right)
     print(f"{len(cases)} products, {failures} failures")
-    return failures or units.min() == 0
+    return failures + int(units.min() == 0)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@
 // A CTA has a tile of 128 rows of either operand, a warp 8 rows of it. Elements
 // are read only if there are units for bf16 relative to references, those with
 // a tile that fits this and not f16, and then of all tiles that such units may
-// have. Each warp copies a byte of the tile's row of the table, or writes 255 if
-// its rows have NaN: with any of them the tile fits nothing. The copy is another
-// table, so that the first one says the same to all.
+// have. Each warp copies a byte of the tile's row of the table, or writes 255
+// if its rows have NaN: with any of them the tile fits nothing. The copy is
+// another table, so that the first one says the same to all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,9 +51,8 @@ private:
   }
   Value splat(uint32_t value) {
     return arith::ConstantOp::create(
-        body,
-        DenseElementsAttr::get(
-            words, body.getI32IntegerAttr(int32_t(value)).getValue()));
+        body, DenseElementsAttr::get(
+                  words, body.getI32IntegerAttr(int32_t(value)).getValue()));
   }
   Value isBelow(Value a, Value b) {
     return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, a, b);
@@ -120,8 +119,7 @@ Value NaNKernel::lookAtLine(Value seen, Value elements, Value row, Value begin,
   Value own = body.mul(lane, body.index(kLoadBytes));
   Value pieces = body.div(arith::SubIOp::create(body, end, begin), kPiece);
   Value rest = body.add(begin, body.mul(pieces, body.index(kPiece)));
-  auto loop =
-      scf::ForOp::create(body, begin, rest, body.index(kPiece), seen);
+  auto loop = scf::ForOp::create(body, begin, rest, body.index(kPiece), seen);
   body.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> columns;
   Value first = body.add(loop.getInductionVar(), own);
@@ -145,8 +143,7 @@ Value NaNKernel::findNaN(const Operand &operand, Value tile) {
                          body.mul(warp, body.index(kRowsOfWarp)));
   Value rows = body.dim(elements, 0), columns = body.dim(elements, 1);
   Value begin = arith::MinUIOp::create(body, first, rows);
-  Value end =
-      arith::MinUIOp::create(body, body.add(first, kRowsOfWarp), rows);
+  Value end = arith::MinUIOp::create(body, body.add(first, kRowsOfWarp), rows);
   Value seen;
   if (operand.line) {
     begin = body.mul(begin, columns);
@@ -156,13 +153,13 @@ Value NaNKernel::findNaN(const Operand &operand, Value tile) {
     OpBuilder::InsertionGuard guard(body);
     auto loop = scf::ForOp::create(body, begin, end, body.index(1), none);
     body.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(
-        body, lookAtLine(loop.getRegionIterArgs()[0], elements,
-                         loop.getInductionVar(), body.index(0), columns));
+    scf::YieldOp::create(body, lookAtLine(loop.getRegionIterArgs()[0], elements,
+                                          loop.getInductionVar(), body.index(0),
+                                          columns));
     seen = loop.getResult(0);
   }
-  Value all = vector::ReductionOp::create(body, vector::CombiningKind::OR,
-                                          seen);
+  Value all =
+      vector::ReductionOp::create(body, vector::CombiningKind::OR, seen);
   Value bits = arith::AndIOp::create(body, all, number(int32_t(0x80808080)));
   Value any =
       arith::CmpIOp::create(body, arith::CmpIPredicate::ne, bits, number(0));

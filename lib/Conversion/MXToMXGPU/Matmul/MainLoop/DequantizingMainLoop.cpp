@@ -156,10 +156,9 @@ Value DequantizingMainLoop::dequantize(LoadedTile tile,
   bool isFinite = reference && kernel.units == UnitClass::RelativeBF16;
   Type number = reference && !isFinite ? Type(body.getF16Type())
                                        : Type(body.getBF16Type());
-  return DequantizeFragmentOp::create(body, FragmentType::get(number, layout),
-                                      tile.elements, tile.scales, reference,
-                                      isFinite,
-                                      product.problem.product.blockSize);
+  return DequantizeFragmentOp::create(
+      body, FragmentType::get(number, layout), tile.elements, tile.scales,
+      reference, isFinite, product.problem.product.blockSize);
 }
 
 Value DequantizingMainLoop::start(MmaAttrInterface mma, Value a, Value b,
