@@ -10,7 +10,8 @@
 // so large that the multiplier is no bf16, and codes of NaN and infinity, which
 // would be finite as fields of bf16. Formats without such codes multiply twice
 // then, first with 2^(127 - bias), which is exact, then with the scale as bf16.
-// So do those with E4M3 scales, always. Other formats compute in f32.
+// So do those with E4M3 scales, always. Other formats compute in f32. Where the
+// operation says that there are none of either, nothing looks for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,6 +74,8 @@ public:
   Values build();
   /// Words of two f16, by scales relative to `reference`.
   Values buildInF16(Value reference);
+  /// Words of two bf16, by scales relative to `reference`, none of them rare.
+  Values buildFinite(Value reference);
 
 private:
   // Short forms.
@@ -87,14 +90,14 @@ private:
 
   // Scales.
   Values forScales(function_ref<Value(Value word, int64_t byte)> get);
-  Value getMultiplier(Value word, int64_t byte);
+  Value getMultiplier(Value word, int64_t byte, Value offset);
   Value getScaleInF32(Value word, int64_t byte);
   Value getScale(Value word, int64_t byte);
   Value joinScales(ArrayRef<Value> scales, const ScalePair &pair);
 
   // The ways.
   Value isRare();
-  Values multiplyOnce(Values placed);
+  Values multiplyOnce(Values placed, Value offset);
   Values multiplyTwice(Values placed);
   Values multiplyInF32();
   Values choose(function_ref<Values()> rare, function_ref<Values()> usual);
@@ -180,11 +183,10 @@ FragmentProducts::forScales(function_ref<Value(Value word, int64_t byte)> get) {
   return scales;
 }
 
-/// 2^(byte - 127) times 2^(127 - bias).
-Value FragmentProducts::getMultiplier(Value word, int64_t byte) {
+/// A power of two with a byte and `offset`, in both halves, as its field.
+Value FragmentProducts::getMultiplier(Value word, int64_t byte, Value offset) {
   Value field = builder.permute(word, builder.i32(0), 0x4040 | byte * 0x101);
-  return builder.add(shiftLeft(field, kMantissaBits),
-                     inBothHalves((kBias - format.bias) << kMantissaBits));
+  return builder.add(shiftLeft(field, kMantissaBits), offset);
 }
 
 Value FragmentProducts::getScaleInF32(Value word, int64_t byte) {
@@ -238,9 +240,10 @@ Value FragmentProducts::isRare() {
                                mask(found, 0x80808080), builder.i32(0));
 }
 
-Values FragmentProducts::multiplyOnce(Values placed) {
-  Values multipliers = forScales(
-      [&](Value word, int64_t byte) { return getMultiplier(word, byte); });
+Values FragmentProducts::multiplyOnce(Values placed, Value offset) {
+  Values multipliers = forScales([&](Value word, int64_t byte) {
+    return getMultiplier(word, byte, offset);
+  });
   for (auto [number, pair] : llvm::zip(placed, pairs))
     number = multiply(number, joinScales(multipliers, pair));
   return placed;
@@ -286,12 +289,21 @@ Values FragmentProducts::build() {
   Values placed = place();
   if (nvfp4)
     return multiplyTwice(placed);
+  // 2^(byte - 127) times 2^(127 - bias).
+  Value offset = inBothHalves((kBias - format.bias) << kMantissaBits);
   if (!format.hasNaN)
     return choose([&] { return multiplyTwice(placed); },
-                  [&] { return multiplyOnce(placed); });
+                  [&] { return multiplyOnce(placed, offset); });
   // Before the branch, whose condition takes a while.
-  Values products = multiplyOnce(placed);
+  Values products = multiplyOnce(placed, offset);
   return choose([&] { return multiplyInF32(); }, [&] { return products; });
+}
+
+Values FragmentProducts::buildFinite(Value reference) {
+  Value zero = builder.i32(2 * kBias - int64_t(format.bias));
+  Value field = arith::SubIOp::create(builder, zero, reference);
+  Value offset = builder.mul(field, inBothHalves(1 << kMantissaBits));
+  return multiplyOnce(place(), offset);
 }
 
 /// The chip's conversion knows NaN, and the multiplication is exact.
@@ -371,10 +383,14 @@ struct DequantizeFragmentLowering final
     Values words = splitWords(builder, adaptor.getInput());
     Values scaleWords = getScaleWords(builder, adaptor.getScales());
     FragmentProducts products(op, builder, words, scaleWords);
-    Value reference = adaptor.getReference();
-    Values ordered =
-        reorder(reference ? products.buildInF16(reference) : products.build(),
-                op.getInput().getType().getLayout(), op.getType().getLayout());
+    Values built;
+    if (Value reference = adaptor.getReference())
+      built = op.getFinite() ? products.buildFinite(reference)
+                             : products.buildInF16(reference);
+    else
+      built = products.build();
+    Values ordered = reorder(built, op.getInput().getType().getLayout(),
+                             op.getType().getLayout());
     auto type = getTypeConverter()->convertType<VectorType>(op.getType());
     rewriter.replaceOp(op, joinWords(builder, ordered, type));
     return success();

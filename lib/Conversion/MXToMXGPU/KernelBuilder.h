@@ -135,6 +135,9 @@ void clearMemory(KernelBuilder &host, mlir::Value memref);
 /// The bytes that mx-store-as-bytes makes of elements of 4 and 6 bits.
 mlir::Value toBytes(KernelBuilder &host, mlir::Value elements);
 
+/// A matrix of one row that shows the same bytes, of a memref without gaps.
+mlir::Value toRow(KernelBuilder &host, mlir::Value memref);
+
 /// Whether a quantizer's tiles go through shared memory, or else rows through
 /// registers only.
 bool isByTiles(QuantizeOp op);

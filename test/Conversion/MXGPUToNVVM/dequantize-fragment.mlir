@@ -67,6 +67,35 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
+  // No element is NaN, and no scale too large: nothing looks for them. The multiplier's
+  // exponent is the byte and 247 less the reference.
+  // CHECK-LABEL: llvm.func @finite(
+  // CHECK-DAG:     %[[BIAS:.*]] = arith.constant 247 : i32
+  // CHECK-DAG:     %[[TWICE:.*]] = arith.constant 8388736 : i32
+  // CHECK:         %[[WORD:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
+  // CHECK:         %[[SCALE:.*]] = vector.extract %{{.*}}[0] : i32 from vector<1xi32>
+  // CHECK:         %[[LESS:.*]] = arith.subi %[[BIAS]], %{{.*}} : i32
+  // CHECK:         %[[OFFSET:.*]] = arith.muli %[[LESS]], %[[TWICE]] : i32
+  // CHECK:         nvvm.prmt <default> %{{.*}}, %[[WORD]], %[[WORD]]
+  // CHECK-NEXT:    arith.shli
+  // CHECK-NEXT:    arith.andi
+  // CHECK-NEXT:    nvvm.prmt <default> %{{.*}}, %[[WORD]], %[[WORD]]
+  // CHECK-NEXT:    arith.shli
+  // CHECK-NEXT:    arith.andi
+  // CHECK-NEXT:    %[[BYTES:.*]] = nvvm.prmt <default> %{{.*}}, %[[SCALE]], %c0_i32
+  // CHECK-NEXT:    %[[EXPONENT:.*]] = arith.shli %[[BYTES]], %c7_i32
+  // CHECK-NEXT:    arith.addi %[[EXPONENT]], %[[OFFSET]]
+  // CHECK-COUNT-2: llvm.fmul %{{.*}} : vector<2xbf16>
+  // CHECK-NOT:     scf.if
+  // CHECK:         llvm.return
+  mxgpu.kernel @finite() {
+    mxgpu.role @hold warps(4) {
+      %q:3 = "q"() : () -> (!e4m3, vector<1x1xf8E8M0FNU>, i32)
+      %x = mxgpu.dequantize_fragment %q#0 by %q#1 block(32) reference(%q#2) finite : !e4m3, vector<1x1xf8E8M0FNU> -> !four
+      "use"(%x) : (!four) -> ()
+    }
+  }
+
   // Infinity and NaN: exponents of 31.
   // CHECK-LABEL: llvm.func @e5m2(
   // CHECK-DAG:     %[[NAN:.*]] = arith.constant 67372036 : i32

@@ -7,8 +7,9 @@ REQUIRES: compiler, numpy
 Kernels written by hand: a thread reads its rows and scales, and writes its rows
 of the result. For each format every code with every scale: codes of NaN and
 infinity apart from all others, all scales of a thread the same, so that each way
-that the kernel has is taken with every pair that it is for. Then all codes and
-scales mixed, in layouts in which neighbours in a register belong to other rows
+that the kernel has is taken with every pair that it is for. The same relative to
+references, without NaN, with all scales that give exact products. Then all codes
+and scales mixed, in layouts in which neighbours in a register belong to other rows
 and blocks, or the scales do not fill a word. Compared with numpy in float64;
 any NaN equals any other. --device takes another device than the simulator,
 --chip one chip of the two, and with --programs the kernels are those that
@@ -75,10 +76,11 @@ class Case:
     layout: str
     scale: str = "f8E8M0FNU"
     block: int = 32
+    reference: int = 0  # with `finite`, if there is one
 
     @property
     def name(self):
-        return f"{self.element}_{self.scale}_{self.layout}_{self.block}"
+        return f"{self.element}_{self.scale}_{self.layout}_{self.block}_{self.reference}"
 
     @property
     def rows(self):
@@ -116,7 +118,9 @@ class Case:
             f"%scales = vector.shape_cast %some : vector<{rows * blocks}x{self.scale}>"
             f" to vector<{rows}x{blocks}x{self.scale}>",
             f"%f = mxgpu.from_rows {names} : {types(vector)} -> {fragment}",
-            f"%x = mxgpu.dequantize_fragment %f by %scales block({self.block}) : {fragment},"
+            f"%r = arith.constant {self.reference} : i32",
+            f"%x = mxgpu.dequantize_fragment %f by %scales block({self.block})"
+            f"{' reference(%r) finite' if self.reference else ''} : {fragment},"
             f" vector<{rows}x{blocks}x{self.scale}> -> {result}",
             f"%y:{rows} = mxgpu.to_rows %x : {result} -> {types(wide)}"]
         body += [f"mxgpu.store_block %y#{i}, %x_out[%row{i}, %c0] : {wide}, memref<?x?xbf16>" for i in range(rows)]
@@ -166,13 +170,18 @@ class Case:
         if not finite.all():
             groups.append(whole(codes[~finite]))
         groups = np.concatenate(groups)
-        scales = np.repeat(codes, len(groups))[:, None]
-        return np.tile(groups, (256, 1)), np.repeat(scales, self.rows * (self.blocks.max() + 1), 1)
+        each = codes
+        if self.reference:
+            each, groups = codes[self.reference - 124:self.reference + 8], groups[:-1]
+        scales = np.repeat(each, len(groups))[:, None]
+        return np.tile(groups, (len(each), 1)), np.repeat(scales, self.rows * (self.blocks.max() + 1), 1)
 
     def mixed(self, threads):
         """Any codes and scales, half of the threads without rare ones."""
         codes = rng.integers(0, 256, (threads, self.rows * len(self.columns)), np.uint8)
         scales = rng.integers(0, 256, (threads, self.rows * (self.blocks.max() + 1)), np.uint8)
+        if self.reference:
+            return codes & 0xBB, scales % 132 + (self.reference - 124)
         half = threads // 2
         codes[:half] &= 0xBB  # neither NaN nor infinity
         scales[:half] &= 0x7F
@@ -193,6 +202,8 @@ class Case:
         factor = ref.decode_scale(each, self.scale == "f8E4M3FN")
         with np.errstate(invalid="ignore"):
             exact = ref.decode(inner, self.element) * factor
+        if self.reference:
+            exact = exact * 2.0 ** (127 - self.reference)
         expected = ref.round_to(exact, "bf16").view(np.uint16)
         result = result.view(np.uint16)
         bad = np.where(np.isnan(exact), (result & 0x7FFF) <= 0x7F80, result != expected)
@@ -206,6 +217,7 @@ class Case:
 FORMATS = [("f8E4M3FN", "f8E8M0FNU", 32), ("f8E5M2", "f8E8M0FNU", 32), ("f6E2M3FN", "f8E8M0FNU", 32),
            ("f6E3M2FN", "f8E8M0FNU", 32), ("f4E2M1FN", "f8E8M0FNU", 32), ("f4E2M1FN", "f8E4M3FN", 16)]
 CASES = [Case(element, layout, scale, block) for layout in LAYOUTS for element, scale, block in FORMATS]
+CASES += [Case("f8E4M3FN", layout, reference=reference) for layout in LAYOUTS for reference in (127, 140, 162)]
 CASES += [Case("f8E4M3FN", "odd", block=16), Case("f8E5M2", "wgmma", block=64)]
 
 

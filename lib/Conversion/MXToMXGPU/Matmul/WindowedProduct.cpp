@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// See the header. WindowKernel.cpp is the kernel that looks at scales.
+// See the header. WindowKernel.cpp is the kernel that looks at scales, and
+// NaNKernel.cpp the one that looks at elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +16,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Builds the kernel of the units whose scales lie within the window, or of
-/// those whose do not.
+/// Builds the kernel of the units of a class.
 static void buildSome(const Product &product, gpu::GPUModuleOp module,
-                      Value aWindow, Value bWindow) {
+                      UnitClass units, Value aWindow, Value bWindow) {
   ProductKernel kernel(product, module);
+  kernel.units = units;
   kernel.aWindow = aWindow;
   kernel.bWindow = bWindow;
   Policies policies(kernel);
@@ -35,11 +36,15 @@ void mx::mxgpu::buildWindowed(const Product &product, gpu::GPUModuleOp module) {
   const Matrices &matrices = kernel.matrices;
   Value a = findWindows(host, module, matrices.a, matrices.aScales);
   Value b = findWindows(host, module, matrices.b, matrices.bScales);
-  buildSome(product, module, a, b);
+  auto [aFinite, bFinite] =
+      excludeNaN(host, module, matrices.a, matrices.b, a, b);
+  buildSome(product, module, UnitClass::F16, aFinite, bFinite);
   ScheduleFields fields = product.schedule.getFields();
   fields.f16Window = false;
   auto rest = ScheduleAttr::get(host.getContext(), fields);
-  buildSome(Product(product.op, rest, product.target), module, a, b);
-  for (Value table : {a, b})
+  Product inBF16(product.op, rest, product.target);
+  for (UnitClass units : {UnitClass::RelativeBF16, UnitClass::BF16})
+    buildSome(inBF16, module, units, aFinite, bFinite);
+  for (Value table : {a, b, aFinite, bFinite})
     memref::DeallocOp::create(host, table);
 }

@@ -5,10 +5,12 @@
 //
 // Elements of f8E4M3FN times their scales are exact in f16, and normal numbers,
 // if scales span 12 powers of two, and conversions to f16 take half the
-// instructions of those to bf16. So one kernel finds where the scales of each
-// tile lie (mxgpu.load_window), a second one computes the units whose tiles
-// fit, in f16 relative to their largest scales, and a third one the others, in
-// bf16. The host decides nothing.
+// instructions of those to bf16. So a kernel for each operand finds where the
+// scales of each tile lie (mxgpu.load_window), and one which tiles have NaN, if
+// any does not fit. Then a kernel computes the units
+// whose tiles fit f16, relative to their largest scales, one those that fit
+// bf16 in the same way and have no NaN, and one the others, in bf16. The host
+// decides nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +25,13 @@ namespace mx::mxgpu {
 /// returns the table: device memory for the caller to free.
 mlir::Value findWindows(KernelBuilder &host, mlir::gpu::GPUModuleOp module,
                         mlir::Value elements, mlir::Value scales);
+
+/// Launches a kernel that finds tiles with NaN among those of A and B that may
+/// be computed in bf16 relative to references, and returns tables in which they
+/// fit nothing: device memory for the caller to free.
+std::pair<mlir::Value, mlir::Value>
+excludeNaN(KernelBuilder &host, mlir::gpu::GPUModuleOp module, mlir::Value a,
+           mlir::Value b, mlir::Value aTable, mlir::Value bTable);
 
 /// Builds all kernels of a product with `f16_window`, and their launches.
 void buildWindowed(const Product &product, mlir::gpu::GPUModuleOp module);

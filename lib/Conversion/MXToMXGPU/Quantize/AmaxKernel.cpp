@@ -20,8 +20,7 @@ using namespace mx::mxgpu;
 static constexpr int64_t kThreads = 256;
 static constexpr int64_t kAmaxLoads = 8;
 
-/// A matrix of one row that shows the same bytes.
-static Value toRow(KernelBuilder &host, Value memref) {
+Value mx::mxgpu::toRow(KernelBuilder &host, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   if (type.getRank() > 1) {
     auto all = llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank()));

@@ -119,11 +119,11 @@ static int64_t getStepCycles(const MatmulProblem &problem,
   return cycles;
 }
 
-/// Of the kernels that look at scales, and of the product whose units are all
-/// computed: that of other scales.
+/// Of the two kernels that look at scales, of the one that would look for NaN,
+/// and of the two products whose units are all computed: those of other scales.
 static int64_t getWindowCycles(const Grid &grid, const MatmulProblem &problem,
                                const target::Rates &rates) {
-  constexpr int64_t kLaunches = 3;
+  constexpr int64_t kLaunches = 5;
   int64_t scales =
       ceilDiv((grid.m + grid.n) * grid.k, problem.product.blockSize);
   return kLaunches * rates.nextKernel + ceilDiv(scales, rates.hbmBytesPerClk);

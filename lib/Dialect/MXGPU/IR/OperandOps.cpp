@@ -61,8 +61,13 @@ LogicalResult DequantizeFragmentOp::verify() {
     return emitOpError("expected f8E4M3FN scaled by f8E8M0FNU with a "
                        "reference, found ")
            << input.getElementType() << " and " << scales.getElementType();
-  Type number = getReference() ? Type(Float16Type::get(getContext()))
-                               : Type(BFloat16Type::get(getContext()));
+  // dequantize_fragment C8
+  if (getFinite() && !getReference())
+    return emitOpError("expected a reference with finite, found none: add one, "
+                       "or leave finite out");
+  bool isF16 = getReference() && !getFinite();
+  Type number = isF16 ? Type(Float16Type::get(getContext()))
+                      : Type(BFloat16Type::get(getContext()));
   auto expected = FragmentType::get(number, layout);
   // dequantize_fragment C3
   if (result != expected && (result.getElementType() != number ||
@@ -93,7 +98,8 @@ LogicalResult DequantizeFragmentOp::verify() {
 
 LogicalResult LoadWindowOp::verify() {
   // load_window C1
-  if (MemRefType type = getTable().getType(); type.getDimSize(1) != 4)
-    return emitOpError("expected a table of 4 numbers a row, found ") << type;
+  MemRefType type = getTable().getType();
+  if (type.getDimSize(1) * type.getElementTypeBitWidth() != 128)
+    return emitOpError("expected a table of 16 bytes a row, found ") << type;
   return success();
 }

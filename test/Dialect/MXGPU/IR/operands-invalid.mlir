@@ -145,9 +145,31 @@ func.func @reference(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
 
 // -----
 
+!x = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
+!y = !mxgpu.fragment<32x32xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
+func.func @finite(%x: !x, %s: vector<1x1xf8E8M0FNU>) {
+  // dequantize_fragment C8
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a reference with finite, found none: add one, or leave finite out}}
+  %y = mxgpu.dequantize_fragment %x by %s block(32) finite : !x, vector<1x1xf8E8M0FNU> -> !y
+  return
+}
+
+// -----
+
+!x = !mxgpu.fragment<32x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
+!y = !mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
+func.func @finite_f16(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
+  // dequantize_fragment C3
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected a result of '!mxgpu.fragment<32x32xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>', or with its registers in another order, found '!mxgpu.fragment<32x32xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>'}}
+  %y = mxgpu.dequantize_fragment %x by %s block(32) reference(%r) finite : !x, vector<1x1xf8E8M0FNU> -> !y
+  return
+}
+
+// -----
+
 func.func @window(%table: memref<4x3xi32>, %i: index) {
   // load_window C1
-  // expected-error @below {{'mxgpu.load_window' op expected a table of 4 numbers a row, found 'memref<4x3xi32>'}}
+  // expected-error @below {{'mxgpu.load_window' op expected a table of 16 bytes a row, found 'memref<4x3xi32>'}}
   %r, %f = mxgpu.load_window %table[%i] : memref<4x3xi32>
   return
 }

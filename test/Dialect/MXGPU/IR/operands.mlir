@@ -11,7 +11,7 @@
 
 // CHECK-LABEL: gpu.module @kernels
 gpu.module @kernels {
-  mxgpu.kernel @kernel() {
+  mxgpu.kernel @kernel(%t: memref<8x4xi32>, %bytes: memref<8x16xi8>) {
     mxgpu.role @hold warps(4) {
       %q0 = mxgpu.zero_fragment : !mxgpu.fragment<64x64xf8E4M3FN, #operand>
       %s0 = arith.constant dense<1.0> : vector<2x2xf8E8M0FNU>
@@ -36,6 +36,16 @@ gpu.module @kernels {
       %s4 = arith.constant dense<1.0> : vector<1x1xf8E8M0FNU>
       // CHECK: mxgpu.dequantize_fragment %{{.*}} by %{{.*}} block(16) : !fragment{{[0-9]*}}, vector<1x1xf8E8M0FNU> -> !fragment
       %x4 = mxgpu.dequantize_fragment %q4 by %s4 block(16) : !mxgpu.fragment<16x64xf6E3M2FN, #parts>, vector<1x1xf8E8M0FNU> -> !mxgpu.fragment<16x64xbf16, #parts>
+      %r = arith.constant 140 : i32
+      %i = arith.constant 3 : index
+      // CHECK: mxgpu.dequantize_fragment %{{.*}} by %{{.*}} block(32) reference(%{{.*}}) : !fragment{{[0-9]*}}, vector<2x2xf8E8M0FNU> -> !fragment
+      %x5 = mxgpu.dequantize_fragment %q0 by %s0 block(32) reference(%r) : !mxgpu.fragment<64x64xf8E4M3FN, #operand>, vector<2x2xf8E8M0FNU> -> !mxgpu.fragment<64x64xf16, #operand>
+      // CHECK: mxgpu.dequantize_fragment %{{.*}} by %{{.*}} block(32) reference(%{{.*}}) finite : !fragment{{[0-9]*}}, vector<2x2xf8E8M0FNU> -> !fragment
+      %x6 = mxgpu.dequantize_fragment %q0 by %s0 block(32) reference(%r) finite : !mxgpu.fragment<64x64xf8E4M3FN, #operand>, vector<2x2xf8E8M0FNU> -> !mxgpu.fragment<64x64xbf16, #operand>
+      // CHECK: mxgpu.load_window %{{.*}}[%{{.*}}] : memref<8x4xi32>
+      %w:2 = mxgpu.load_window %t[%i] : memref<8x4xi32>
+      // CHECK: mxgpu.load_window %{{.*}}[%{{.*}}] bf16 : memref<8x16xi8>
+      %v:2 = mxgpu.load_window %bytes[%i] bf16 : memref<8x16xi8>
     }
   }
 }

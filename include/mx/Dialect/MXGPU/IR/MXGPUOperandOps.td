@@ -42,6 +42,12 @@ def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
     reference + 7. Blocks with scales below it are zero, whatever their
     elements; scales above it are for the caller to keep out.
 
+    With `finite` no element is NaN, for which nobody looks, and the result is
+    bf16 again, by scales that count as 2^(s - reference). That is exact for
+    bytes from reference - 124 to reference + 7, and from reference - 117 on
+    results but 0 are normal numbers. Others are for the caller to keep out, but
+    of blocks of zeros, for which bytes from reference - 246 on will do.
+
     Examples: what a thread holds of 64 columns of two rows.
 
     ```mlir
@@ -51,15 +57,18 @@ def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
     %y = mxgpu.dequantize_fragment %q by %s block(32) reference(%r)
         : !mxgpu.fragment<64x64xf8E4M3FN, #a>, vector<2x2xf8E8M0FNU>
         -> !mxgpu.fragment<64x64xf16, #a>
+    %z = mxgpu.dequantize_fragment %q by %s block(32) reference(%r) finite
+        : !mxgpu.fragment<64x64xf8E4M3FN, #a>, vector<2x2xf8E8M0FNU>
+        -> !mxgpu.fragment<64x64xbf16, #a>
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$input,
                        AnyVectorOfNonZeroRank:$scales, Optional<I32>:$reference,
-                       I64Attr:$block);
+                       UnitAttr:$finite, I64Attr:$block);
   let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = [{
     $input `by` $scales `block` `(` $block `)`
-    (`reference` `(` $reference^ `)`)? attr-dict
+    (`reference` `(` $reference^ `)`)? (`finite` $finite^)? attr-dict
     `:` type($input) `,` type($scales) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -88,23 +97,32 @@ def MXGPU_LoadWindowOp : MXGPU_Op<"load_window"> {
     Row `tile` of the table, or its last one, says which scales (f8E8M0FNU) a
     tile of 128 rows has, but for blocks whose elements are all zero: for each
     of four parts of its blocks, the largest byte times 2^16, plus 255 less the
-    smallest one, or plus 0 if there is none. `reference` is what
+    smallest one, or plus 0 if there is none. The numbers may be given as bytes,
+    the lowest first. A row is 16 bytes at a multiple of 16. `reference` is what
     `mxgpu.dequantize_fragment` takes: the largest byte less 7. The tile `fits`
     if its bytes span 12 at most and the reference lies from 87 to 162: then
     operands but 0 are normal numbers of f16, and no sum of their products
     leaves the range of f32, nor its normal numbers, whether operands are
     relative to the reference or not. So both give the same bits.
 
+    With `bf16` the window is that of `mxgpu.dequantize_fragment` with `finite`,
+    and the reference 127 at least. The tile fits if its largest byte is 169 at
+    most, and its smallest one reference - 54 at least, which gives the same
+    bits for the same reasons. All tiles that fit otherwise do so too.
+
     Example:
 
     ```mlir
     %reference, %fits = mxgpu.load_window %table[%tile] : memref<64x4xi32>
+    %other, %wide = mxgpu.load_window %table[%tile] bf16 : memref<64x4xi32>
     ```
   }];
-  let arguments = (ins Arg<MemRefRankOf<[I32], [2]>, "", [MemRead]>:$table,
-                       Index:$tile);
+  let arguments = (ins Arg<MemRefRankOf<[I32, I8], [2]>, "", [MemRead]>:$table,
+                       Index:$tile, UnitAttr:$bf16);
   let results = (outs I32:$reference, I1:$fits);
-  let assemblyFormat = "$table `` `[` $tile `]` attr-dict `:` type($table)";
+  let assemblyFormat = [{
+    $table `` `[` $tile `]` (`bf16` $bf16^)? attr-dict `:` type($table)
+  }];
   let hasVerifier = 1;
 }
 

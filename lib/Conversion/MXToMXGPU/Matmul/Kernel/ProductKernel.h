@@ -50,6 +50,11 @@ struct Matrices {
   mlir::Value outScales;
 };
 
+/// Units by what their operands are dequantized to: f16 where the scales of all
+/// tiles fit it, bf16 relative to references where they fit that and nothing is
+/// NaN, or bf16.
+enum class UnitClass { F16, RelativeBF16, BF16 };
+
 struct ProductKernel {
   ProductKernel(const Product &product, mlir::gpu::GPUModuleOp module)
       : product(product), module(module),
@@ -66,6 +71,8 @@ struct ProductKernel {
   /// Tables of where the scales of A and B lie (mxgpu.load_window), on the
   /// host; null for a kernel that computes all tiles, whatever their scales.
   mlir::Value aWindow, bWindow;
+  /// The units that it computes if it has these.
+  UnitClass units = UnitClass::BF16;
 };
 
 /// A part of the builder. It has short names for what is read most.

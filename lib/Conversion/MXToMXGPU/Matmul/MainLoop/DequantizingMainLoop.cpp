@@ -51,36 +51,50 @@ void DequantizingMainLoop::createRings() {
   operands = body.ring(product.buffers.operands, "operands");
 }
 
+Value DequantizingMainLoop::fits(const OperandOrigin &origin, bool bf16) {
+  Value fits = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
+                                    origin.columnTile, bf16)
+                   .getFits();
+  for (int64_t i = 0; i < schedule.getTileM() / kScaleTileRows; ++i)
+    fits = arith::AndIOp::create(
+        body, fits,
+        LoadWindowOp::create(body, arguments.get(Arg::AWindow),
+                             body.add(origin.rowTile, i), bf16)
+            .getFits());
+  return fits;
+}
+
 void DequantizingMainLoop::enterUnit(ForEachWorkTileOp unit, bool multiplies) {
   window = {};
   Value aTable = arguments.get(Arg::AWindow);
   if (!aTable)
     return;
   OperandOrigin origin = work.getOperands(unit);
-  auto ofB = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
-                                  origin.columnTile);
-  Value fits = ofB.getFits();
-  int64_t tiles = schedule.getTileM() / kScaleTileRows;
-  for (int64_t i = 0; i < tiles; ++i)
-    fits = arith::AndIOp::create(
-        body, fits,
-        LoadWindowOp::create(body, aTable, body.add(origin.rowTile, i))
-            .getFits());
-  window.isOwn = fits;
-  if (!schedule.getF16Window()) { // what does not fit
+  auto isNot = [&](Value fits) -> Value {
     Value always = arith::ConstantOp::create(body, body.getBoolAttr(true));
-    window.isOwn = arith::XOrIOp::create(body, fits, always);
+    return arith::XOrIOp::create(body, fits, always);
+  };
+  // What fits f16 fits bf16 too.
+  bool bf16 = kernel.units != UnitClass::F16;
+  window.isOwn = fits(origin, bf16);
+  if (kernel.units == UnitClass::BF16) {
+    window.isOwn = isNot(window.isOwn);
     return;
   }
-  window.b = ofB.getReference();
+  if (bf16)
+    window.isOwn = arith::AndIOp::create(body, window.isOwn,
+                                         isNot(fits(origin, /*bf16=*/false)));
+  window.b = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
+                                  origin.columnTile, bf16)
+                 .getReference();
   if (!multiplies)
     return;
   // A warpgroup has all rows of a tile of scales, or half of them.
   Value tile = origin.rowTile;
-  if (tiles > 1)
+  if (schedule.getTileM() > kScaleTileRows)
     tile = arith::AddIOp::create(
         body, tile, body.div(ThreadIdOp::create(body), target::kWarpGroupSize));
-  window.a = LoadWindowOp::create(body, aTable, tile).getReference();
+  window.a = LoadWindowOp::create(body, aTable, tile, bf16).getReference();
 }
 
 /// Both references are powers of two times 2^127.
@@ -139,10 +153,12 @@ Value DequantizingMainLoop::dequantize(LoadedTile tile,
                                        Value reference) {
   if (!layout)
     layout = cast<FragmentType>(tile.elements.getType()).getLayout();
-  Type number = reference ? Type(body.getF16Type()) : Type(body.getBF16Type());
-  return DequantizeFragmentOp::create(body, FragmentType::get(number, layout),
-                                      tile.elements, tile.scales, reference,
-                                      product.problem.product.blockSize);
+  bool isFinite = reference && kernel.units == UnitClass::RelativeBF16;
+  Type number = reference && !isFinite ? Type(body.getF16Type())
+                                       : Type(body.getBF16Type());
+  return DequantizeFragmentOp::create(
+      body, FragmentType::get(number, layout), tile.elements, tile.scales,
+      reference, isFinite, product.problem.product.blockSize);
 }
 
 Value DequantizingMainLoop::start(MmaAttrInterface mma, Value a, Value b,

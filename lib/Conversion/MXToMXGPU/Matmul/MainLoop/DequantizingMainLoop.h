@@ -23,7 +23,7 @@ struct LoadedTile {
 };
 
 /// What a kernel that computes some units only knows of one: whether it is its
-/// own, and in f16 what its operands are relative to. Null where all are.
+/// own, and what its operands are relative to, if anything. Null where all are.
 struct UnitWindow {
   mlir::Value isOwn, a, b;
 };
@@ -70,8 +70,8 @@ protected:
                       FragmentLayoutAttr layout, mlir::Value row,
                       ForEachKOp step, mlir::Value thread = {},
                       bool isPacked = false);
-  /// The tile as bf16, or as f16 relative to `reference`, with registers in the
-  /// order of `layout` if there is one.
+  /// The tile as bf16, or as what the kernel's units have relative to
+  /// `reference`, with registers in the order of `layout` if there is one.
   mlir::Value dequantize(LoadedTile tile, FragmentLayoutAttr layout = {},
                          mlir::Value reference = {});
   /// Starts the product of a tile, by instructions that add to `sums`. An A in
@@ -93,6 +93,8 @@ protected:
   UnitWindow window;
 
 private:
+  /// Whether all tiles of a unit fit f16, or bf16 relative to references.
+  mlir::Value fits(const OperandOrigin &origin, bool bf16);
   /// The sums of operands that are relative to references.
   mlir::Value scaleSums(mlir::Value sums);
   void enterFirstOfParts();
