@@ -28,13 +28,42 @@ static void buildSome(const Product &product, gpu::GPUModuleOp module,
   buildProduct(kernel, policies);
 }
 
+/// A, and what groups make of it.
+static WindowedOperand getA(ProductKernel &kernel) {
+  MatmulOpInterface op = kernel.product.op;
+  WindowedOperand a;
+  a.elements = kernel.matrices.a;
+  a.scales = kernel.matrices.aScales;
+  a.offsets = op.getGroupOffsets();
+  a.dividesReduction = op.getRaggedOrNone() == RaggedKind::Reduction;
+  if (op.isMasked())
+    a.matrixRows = getSize(kernel.host, op.getA(), 1);
+  return a;
+}
+
+/// B: groups of rows have a matrix each.
+static WindowedOperand getB(ProductKernel &kernel) {
+  MatmulOpInterface op = kernel.product.op;
+  WindowedOperand b;
+  b.elements = kernel.matrices.b;
+  b.scales = kernel.matrices.bScales;
+  b.dividesReduction = op.getRaggedOrNone() == RaggedKind::Reduction;
+  if (b.dividesReduction)
+    b.offsets = op.getGroupOffsets();
+  else if (op.getGroupOffsets())
+    b.matrixRows = getSize(kernel.host, op.getB(), 1);
+  return b;
+}
+
 void mx::mxgpu::buildWindowed(const Product &product, gpu::GPUModuleOp module) {
   ProductKernel kernel(product, module);
-  checkSizes(kernel, Policies(kernel));
+  Policies policies(kernel);
+  policies.work->viewMatrices();
+  policies.epilogue->viewResult();
+  checkSizes(kernel, policies);
   KernelBuilder &host = kernel.host;
-  const Matrices &matrices = kernel.matrices;
-  Value a = findWindows(host, module, matrices.a, matrices.aScales);
-  Value b = findWindows(host, module, matrices.b, matrices.bScales);
+  Value a = findWindows(host, module, getA(kernel));
+  Value b = findWindows(host, module, getB(kernel));
   buildSome(product, module, a, b);
   ScheduleFields fields = product.schedule.getFields();
   fields.f16Window = false;

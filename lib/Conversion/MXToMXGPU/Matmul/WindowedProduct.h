@@ -16,13 +16,14 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WINDOWEDPRODUCT_H
 
 #include "Kernel/ProductKernel.h"
+#include "WindowTiles.h"
 
 namespace mx::mxgpu {
 
 /// Launches a kernel that finds where the scales of an operand's tiles lie, and
 /// returns the table: device memory for the caller to free.
 mlir::Value findWindows(KernelBuilder &host, mlir::gpu::GPUModuleOp module,
-                        mlir::Value elements, mlir::Value scales);
+                        WindowedOperand operand);
 
 /// Builds all kernels of a product with `f16_window`, and their launches.
 void buildWindowed(const Product &product, mlir::gpu::GPUModuleOp module);

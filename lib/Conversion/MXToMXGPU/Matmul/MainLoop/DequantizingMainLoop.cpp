@@ -56,15 +56,15 @@ void DequantizingMainLoop::enterUnit(ForEachWorkTileOp unit, bool multiplies) {
   Value aTable = arguments.get(Arg::AWindow);
   if (!aTable)
     return;
-  OperandOrigin origin = work.getOperands(unit);
   auto ofB = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
-                                  origin.columnTile);
+                                  work.getWindowOfB(unit));
   Value fits = ofB.getFits();
   int64_t tiles = schedule.getTileM() / kScaleTileRows;
   for (int64_t i = 0; i < tiles; ++i)
     fits = arith::AndIOp::create(
         body, fits,
-        LoadWindowOp::create(body, aTable, body.add(origin.rowTile, i))
+        LoadWindowOp::create(body, aTable,
+                             work.getWindowOfA(unit, body.index(i)))
             .getFits());
   window.isOwn = fits;
   if (!schedule.getF16Window()) { // what does not fit
@@ -76,11 +76,11 @@ void DequantizingMainLoop::enterUnit(ForEachWorkTileOp unit, bool multiplies) {
   if (!multiplies)
     return;
   // A warpgroup has all rows of a tile of scales, or half of them.
-  Value tile = origin.rowTile;
+  Value tile = body.index(0);
   if (tiles > 1)
-    tile = arith::AddIOp::create(
-        body, tile, body.div(ThreadIdOp::create(body), target::kWarpGroupSize));
-  window.a = LoadWindowOp::create(body, aTable, tile).getReference();
+    tile = body.div(ThreadIdOp::create(body), target::kWarpGroupSize);
+  window.a = LoadWindowOp::create(body, aTable, work.getWindowOfA(unit, tile))
+                 .getReference();
 }
 
 /// Both references are powers of two times 2^127.
