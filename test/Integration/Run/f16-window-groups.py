@@ -6,8 +6,8 @@ REQUIRES: compiler, numpy
 
 Groups of rows, masked ones and groups of a reduction, of any sizes, whose scales are
 of other kinds each. Compared bit for bit with the same schedule in bf16, and with
-numpy in float64. Padding has NaN: scales of rows that do not exist, rows and segments
-of no group.
+numpy in float64. Padding has NaN: scales of rows and blocks that do not exist, rows and
+segments of no group.
 """
 
 import importlib
@@ -63,11 +63,10 @@ def operand(rng, rows, k, kind):
     return codes[:, :k], scales
 
 
-def tile(scales, fill=NAN_SCALE):
-    """The layout of scales, with `fill` for rows that do not exist."""
-    missing = -scales.shape[-2] % 128
-    pad = [(0, 0)] * (scales.ndim - 2) + [(0, missing), (0, 0)]
-    return ref.tile(np.pad(scales, pad, constant_values=fill))
+def tile(scales):
+    """The layout of scales, with NaN for rows and blocks that do not exist."""
+    missing = [(0, -extent % multiple) for extent, multiple in zip(scales.shape, (128, 4))]
+    return ref.tile(np.pad(scales, missing, constant_values=NAN_SCALE))
 
 
 def real(codes, scales):

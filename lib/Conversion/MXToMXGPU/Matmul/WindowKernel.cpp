@@ -62,14 +62,19 @@ private:
     return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, a, b);
   }
   Value getRow(Value ofLane);
-  void findRows();
+  Value getMask(ArrayRef<Value> words);
+  Value getRowsPresent();
+  Value getBlocksPresent(Value kTile);
+  Value getPresent(Value kTile);
   Value loadScales(Value kTile);
-  Seen look(Seen seen, Value loaded);
+  Seen look(Seen seen, Value loaded, Value present);
+  Value getTileOfLoad(Value first, Value load);
+  Seen lookAtSome(Seen seen, Value first);
   Seen lookAtAll();
   Value hasZero(const Seen &seen);
   Value isZero(Value row, Value column);
   Value findNumbers(Value kTile);
-  Value findNumbersWhereZero(Value kTile);
+  Value findNumbersInSome(Value first);
 
   KernelBuilder &body;
   WindowTiles tiles;
@@ -77,9 +82,9 @@ private:
   VectorType bytes;
   WindowTile tile;
   Value warp, lane;
-  /// Ones in the bytes of a lane's rows that exist, zeros in the others, and
-  /// the other way round; null if all exist.
-  Value present, absent;
+  /// Ones in the bytes of a lane's rows that exist, zeros in the others; null
+  /// if all exist.
+  Value rowsPresent;
 };
 
 } // namespace
@@ -89,20 +94,49 @@ Value WindowKernel::getRow(Value ofLane) {
   return body.add(tile.row, body.add(body.mul(ofLane, body.index(32)), lane));
 }
 
-/// What is beyond the rows says nothing.
-void WindowKernel::findRows() {
-  present = absent = Value();
+/// The bytes of a lane's scales, by a word for each of its rows.
+Value WindowKernel::getMask(ArrayRef<Value> words) {
+  Value vector = vector::FromElementsOp::create(
+      body, VectorType::get({kRowsOfLane}, body.getI32Type()), words);
+  return vector::BitCastOp::create(body, bytes, vector);
+}
+
+Value WindowKernel::getRowsPresent() {
   if (!tile.rowEnd)
-    return;
+    return {};
   SmallVector<Value> words;
   for (int64_t i = 0; i < kRowsOfLane; ++i)
     words.push_back(arith::SelectOp::create(
         body, isBelow(getRow(body.index(i)), tile.rowEnd), number(-1),
         number(0)));
-  Value vector = vector::FromElementsOp::create(
-      body, VectorType::get({kRowsOfLane}, body.getI32Type()), words);
-  present = vector::BitCastOp::create(body, bytes, vector);
-  absent = arith::XOrIOp::create(body, present, splat(255));
+  return getMask(words);
+}
+
+/// The same of the blocks that a row has in a tile.
+Value WindowKernel::getBlocksPresent(Value kTile) {
+  if (!tile.columns)
+    return {};
+  Value before = body.mul(kTile, body.index(kBlocksOfTile));
+  Value left =
+      arith::SubIOp::create(body, body.div(tile.columns, kBlock), before);
+  Value bits = body.mul(
+      arith::MinUIOp::create(body, left, body.index(kBlocksOfTile - 1)),
+      body.index(8));
+  Value some = arith::ShLIOp::create(
+      body, number(1),
+      arith::IndexCastOp::create(body, body.getI32Type(), bits));
+  Value word = arith::SelectOp::create(
+      body, isBelow(left, body.index(kBlocksOfTile)),
+      arith::SubIOp::create(body, some, number(1)), number(-1));
+  return getMask(SmallVector<Value>(kRowsOfLane, word));
+}
+
+/// What is beyond the rows, or beyond the reduction, says nothing.
+Value WindowKernel::getPresent(Value kTile) {
+  Value blocks = getBlocksPresent(kTile);
+  if (!blocks || !rowsPresent)
+    return blocks ? blocks : rowsPresent;
+  return arith::AndIOp::create(body, rowsPresent, blocks);
 }
 
 Value WindowKernel::loadScales(Value kTile) {
@@ -115,11 +149,12 @@ Value WindowKernel::loadScales(Value kTile) {
                              ValueRange{tile.scales, kTile, first}));
 }
 
-WindowKernel::Seen WindowKernel::look(Seen seen, Value loaded) {
+WindowKernel::Seen WindowKernel::look(Seen seen, Value loaded, Value present) {
   Value less = arith::SubIOp::create(body, loaded, splat(1)), least = less;
   if (present) {
     loaded = arith::AndIOp::create(body, loaded, present);
-    least = arith::OrIOp::create(body, less, absent);
+    least = arith::OrIOp::create(
+        body, less, arith::XOrIOp::create(body, present, splat(255)));
     less = arith::AndIOp::create(body, less, present);
   }
   return {arith::MaxUIOp::create(body, seen[0], loaded),
@@ -133,22 +168,32 @@ Value WindowKernel::hasZero(const Seen &seen) {
                                number(255));
 }
 
+/// One of the tiles that a warp loads from `first` on, or the last one again.
+Value WindowKernel::getTileOfLoad(Value first, Value load) {
+  Value kTile = body.add(first, body.mul(load, body.index(kWarps)));
+  return arith::MinUIOp::create(body, kTile, body.add(tile.kTilesEnd, -1));
+}
+
+WindowKernel::Seen WindowKernel::lookAtSome(Seen seen, Value first) {
+  SmallVector<Value> kTiles, loaded;
+  for (int64_t i = 0; i < kLoads; ++i) {
+    kTiles.push_back(getTileOfLoad(first, body.index(i)));
+    loaded.push_back(loadScales(kTiles.back()));
+  }
+  for (auto [kTile, each] : llvm::zip(kTiles, loaded))
+    seen = look(seen, each, getPresent(kTile));
+  return seen;
+}
+
 WindowKernel::Seen WindowKernel::lookAtAll() {
   OpBuilder::InsertionGuard guard(body);
-  Value last = body.add(tile.kTilesEnd, -1);
   Seen seen = {splat(0), splat(255), splat(0)};
-  Value step = body.index(kWarps * kLoads);
-  auto loop = scf::ForOp::create(body, body.add(tile.kTile, warp),
-                                 tile.kTilesEnd, step, seen);
+  auto loop =
+      scf::ForOp::create(body, body.add(tile.kTile, warp), tile.kTilesEnd,
+                         body.index(kWarps * kLoads), seen);
   body.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> loaded;
-  for (int64_t i = 0; i < kLoads; ++i)
-    loaded.push_back(loadScales(arith::MinUIOp::create(
-        body, body.add(loop.getInductionVar(), i * kWarps), last)));
   seen.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-  for (Value each : loaded)
-    seen = look(seen, each);
-  scf::YieldOp::create(body, seen);
+  scf::YieldOp::create(body, lookAtSome(seen, loop.getInductionVar()));
   return Seen(loop.getResults());
 }
 
@@ -208,16 +253,24 @@ Value WindowKernel::findNumbers(Value kTile) {
   return loop.getResult(0);
 }
 
-/// The same, by scales alone where no lane has a scale 0 among them.
-Value WindowKernel::findNumbersWhereZero(Value kTile) {
-  Seen seen = look({splat(0), splat(255), splat(0)}, loadScales(kTile));
+/// The same of the tiles that a warp loads at once, by scales alone where a
+/// lane has no scale 0 among them.
+Value WindowKernel::findNumbersInSome(Value first) {
+  OpBuilder::InsertionGuard guard(body);
+  Seen seen = lookAtSome({splat(0), splat(255), splat(0)}, first);
   auto ifZero = scf::IfOp::create(body, TypeRange{body.getI32Type()},
                                   hasZero(seen), true);
-  OpBuilder::InsertionGuard guard(body);
-  body.setInsertionPointToStart(ifZero.thenBlock());
-  scf::YieldOp::create(body, findNumbers(kTile));
   body.setInsertionPointToStart(ifZero.elseBlock());
   scf::YieldOp::create(body, number(0));
+  body.setInsertionPointToStart(ifZero.thenBlock());
+  auto loop = scf::ForOp::create(body, body.index(0), body.index(kLoads),
+                                 body.index(1), ValueRange{number(0)});
+  scf::YieldOp::create(body, loop.getResult(0));
+  body.setInsertionPointToStart(loop.getBody());
+  Value found = findNumbers(getTileOfLoad(first, loop.getInductionVar()));
+  scf::YieldOp::create(
+      body, arith::MaxUIOp::create(body, loop.getRegionIterArgs()[0], found)
+                .getResult());
   return ifZero.getResult(0);
 }
 
@@ -227,7 +280,7 @@ void WindowKernel::build() {
   std::tie(warp, lane) = body.warpAndLane();
   ForEachWorkTileOp unit = body.forEachWorkTile(work);
   tile = tiles.getTile(body, unit);
-  findRows();
+  rowsPresent = getRowsPresent();
   Seen seen = lookAtAll();
   Value most = reduce(vector::CombiningKind::MAXUI, seen[0]);
   Value least = reduce(vector::CombiningKind::MINUI, seen[1]);
@@ -241,11 +294,11 @@ void WindowKernel::build() {
     body.setInsertionPointToStart(ifZero.thenBlock());
     auto loop =
         scf::ForOp::create(body, body.add(tile.kTile, warp), tile.kTilesEnd,
-                           body.index(kWarps), ValueRange{rest});
+                           body.index(kWarps * kLoads), ValueRange{rest});
     {
       OpBuilder::InsertionGuard inLoop(body);
       body.setInsertionPointToStart(loop.getBody());
-      Value found = findNumbersWhereZero(loop.getInductionVar());
+      Value found = findNumbersInSome(loop.getInductionVar());
       scf::YieldOp::create(
           body, arith::MaxUIOp::create(body, loop.getRegionIterArgs()[0], found)
                     .getResult());

@@ -15,6 +15,11 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// Elements of a row whose scales a tile has, in blocks of 32.
+static constexpr int64_t kColumnsOfScaleTile = 32 * kScaleTileBlocks;
+static_assert(kColumnsOfScaleTile == kRaggedReductionAlign,
+              "segments of a reduction have whole tiles of scales");
+
 //===----------------------------------------------------------------------===//
 // On the host
 //===----------------------------------------------------------------------===//
@@ -126,13 +131,16 @@ WindowTile WindowTiles::getTile(KernelBuilder &body,
   tile.kTile = body.index(0);
   tile.kTilesEnd = body.dim(operand.scales, 1);
   if (operand.dividesReduction) {
-    // Segments have whole tiles of scales. Wrong ends may lead outside.
-    constexpr int64_t kElements = kRaggedReductionAlign;
-    Value end = body.div(unit.getEnd(), kElements);
+    // Wrong ends may lead outside.
+    Value end = body.div(unit.getEnd(), kColumnsOfScaleTile);
     tile.entry = body.add(
         tile.scales, body.mul(unit.getGroup(), body.dim(operand.scales, 0)));
-    tile.kTile = body.div(unit.getStart(), kElements);
+    tile.kTile = body.div(unit.getStart(), kColumnsOfScaleTile);
     tile.kTilesEnd = arith::MinUIOp::create(body, end, tile.kTilesEnd);
+    return tile;
   }
+  int64_t columns = cast<MemRefType>(operand.elements.getType()).getDimSize(1);
+  if (ShapedType::isDynamic(columns) || columns % kColumnsOfScaleTile)
+    tile.columns = body.dim(operand.elements, 1);
   return tile;
 }

@@ -38,6 +38,7 @@ struct WindowTile {
   mlir::Value scales;           ///< tile of scales
   mlir::Value row, rowEnd;      ///< of the elements; null if all 128 exist
   mlir::Value kTile, kTilesEnd; ///< of the reduction, in tiles of scales
+  mlir::Value columns;          ///< of it; null if the tiles are whole
 };
 
 /// Of an operand whose scales are tiles, in the three dimensions tile of rows,
