@@ -19,10 +19,14 @@ LAYER = pathlib.Path(__file__).resolve().parents[2] / "examples" / "moe_layer.ml
 FEW_ROWS = 1024
 # By way: what the operation's schedule says. "mx" is what mx chooses; fused
 # products dequantize in the kernel, whatever it chooses: to f16 where scales
-# allow it, or always to bf16.
+# allow it, or always to bf16. With a workspace both operands are dequantized
+# before.
 CHOSEN = {"mx": ""}
 TILE = "tile = [256, 128, 64], operand_stages = 4, staging = 1, raster = group_m(8), epilogue = tma_store"
 FUSED = CHOSEN | {"mx, fused": f"{TILE}, f16_window", "mx, fused, bf16": TILE}
+
+WORKSPACE = "tile = [256, 256, 64], cta_pair, raster = group_m(8), epilogue = tma_store, workspace = ab"
+LARGE_GROUPS = CHOSEN | {"mx, fused": f"{TILE}, f16_window", "mx, workspace": WORKSPACE}
 
 PROGRAM = """
 !a = tensor<{a_shape}x{a}{a_layout}>
@@ -211,8 +215,10 @@ CASES = [
     Case("bf16xmxfp8-8192", 8192, 8192, 8192, a="bf16"),
     Case("bf16xmxfp4-8192", 8192, 8192, 8192, a="bf16", b="f4E2M1FN"),
     Case("bf16xmxfp4-4096x4096x7168", 4096, 4096, 7168, a="bf16", b="f4E2M1FN"),
-    Case("grouped-mxfp8-131072", 131072, 2048, 7168, groups=8, peers=("normal",)),
-    Case("gradient-mxfp8-131072", 131072, 2048, 7168, groups=8, gradient=True, peers=("normal",)),
+    Case("grouped-mxfp8-131072", 131072, 2048, 7168, groups=8, peers=("normal",),
+         ways=tuple(LARGE_GROUPS.items())),
+    Case("gradient-mxfp8-131072", 131072, 2048, 7168, groups=8, gradient=True, peers=("normal",),
+         ways=tuple(LARGE_GROUPS.items())),
     *(Case(f"grouped-mxfp8{'-packed' * packed}-1024", 1024, 2048, 7168, groups=32, packed=packed)
       for packed in (False, True)),
     *(Case(f"grouped-bf16xmxfp4{'-packed' * packed}-1024", 1024, 2048, 7168, a="bf16",

@@ -79,10 +79,24 @@ SmallVector<Value> mx::mxgpu::getUnit(NVVMBuilder &builder,
   return {slice, row, column, start, end};
 }
 
+/// Of groups of a reduction: all have the same tiles.
+static SingleWorkTile getWorkTileOfReduction(NVVMBuilder &builder,
+                                             TileSchedulerOp source) {
+  GroupWorkTile found = findFirstGroupWorkTile(builder, source);
+  SingleWorkTile unit;
+  for (Value word : found.arguments)
+    unit.arguments.push_back(toIndex(builder, word));
+  unit.exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
+                                      found.number, builder.i32(-1));
+  return unit;
+}
+
 SingleWorkTile mx::mxgpu::getSingleWorkTile(NVVMBuilder &builder,
                                             TileSchedulerOp source) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(source);
+  if (source.getOverReduction())
+    return getWorkTileOfReduction(builder, source);
   Problem problem = getProblem(builder, source);
   SmallVector<Value> arguments = getUnit(builder, problem, builder.ctaId());
   Value offsets = source.getOffsets();

@@ -365,6 +365,33 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
+// A CTA for each tile of each group of a reduction: its number alone says which.
+
+// CHECK-LABEL: mxgpu.kernel @segments(
+// CHECK:         %[[CTA:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK-NEXT:    %[[TILES:.*]] = arith.muli
+// CHECK-NEXT:    arith.divui %[[CTA]], %[[TILES]]
+// CHECK:         nvvm.shfl.sync bfly
+// CHECK:         %[[NUMBER:.*]] = arith.select %{{.*}}, %[[CTA]], %c-1_i32
+// CHECK:         %[[EXISTS:.*]] = arith.cmpi ne, %[[NUMBER]], %c-1_i32
+// CHECK-NOT:     scf.while
+// CHECK:         scf.if %[[EXISTS]] {
+// CHECK:           memref.store
+
+gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
+  mxgpu.kernel @segments(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
+    %scheduler = mxgpu.tile_scheduler single raster = linear tile [1, 1] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
+    mxgpu.role @look warps(4) {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+        %v = arith.index_cast %s : index to i64
+        memref.store %v, %out[%start, %end] : memref<?x?xi64>
+      }
+    }
+  }
+}
+
+// -----
+
 // The reduction. The last step may be shorter, and the first one is known. Coordinates
 // of bulk copies have 32 bits, so K has no more.
 

@@ -36,6 +36,45 @@ func.func @few(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<32xi32>, %y: !y) -
 
 // -----
 
+// The gradient of weights: where tiles' scales may lie within a window, to look at them
+// costs less than to dequantize both operands. Elements that have no such conversion are
+// dequantized. Each group has its part of the reduction, and all tiles.
+
+!a = tensor<2048x132096xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
+!as = tensor<2048x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
+!b = tensor<7168x132096xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
+!bs = tensor<7168x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
+!y = tensor<8x2048x7168xbf16>
+
+// CHECK-LABEL: mx.grouped_matmul in @gradient: 2048 x 7168 x 132096, e4m3 x e4m3
+// CHECK-NEXT:  schedule: {{.*}}f16_window
+// CHECK:       7168 work tiles in 55 waves
+// CHECK:       before {{ *}}total
+func.func @gradient(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<8xi32>, %y: !y) -> !y {
+  %0 = mx.grouped_matmul ragged = reduction ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : tensor<8xi32>)
+      outs(%y : !y) -> !y
+  return %0 : !y
+}
+
+// -----
+
+!a = tensor<2048x132096xf8E5M2, #mx.ragged<groups = 8, align = 128>>
+!as = tensor<2048x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
+!b = tensor<7168x132096xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
+!bs = tensor<7168x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
+!y = tensor<8x2048x7168xbf16>
+
+// CHECK-LABEL: mx.grouped_matmul in @other_elements: 2048 x 7168 x 132096, bf16 x bf16
+// CHECK-NEXT:  schedule: {{.*}}workspace = ab
+// CHECK:       1792 work tiles in 28 waves
+func.func @other_elements(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<8xi32>, %y: !y) -> !y {
+  %0 = mx.grouped_matmul ragged = reduction ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : tensor<8xi32>)
+      outs(%y : !y) -> !y
+  return %0 : !y
+}
+
+// -----
+
 // Weights of many rows of activations.
 
 !a = tensor<4096x7168xbf16>

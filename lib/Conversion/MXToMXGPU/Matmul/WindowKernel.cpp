@@ -29,10 +29,11 @@ namespace {
 
 class WindowKernel {
 public:
-  WindowKernel(KernelOp kernel, KernelBuilder &body)
-      : body(body), elements(kernel.getBody().getArgument(0)),
+  WindowKernel(KernelOp kernel, KernelBuilder &body, WindowTiles tiles)
+      : body(body), tiles(std::move(tiles)),
+        elements(kernel.getBody().getArgument(0)),
         scales(kernel.getBody().getArgument(1)),
-        table(kernel.getBody().getArgument(2)),
+        table(kernel.getBody().getArguments().back()),
         bytes(VectorType::get({kScalesOfLane}, body.getI8Type())) {}
 
   void build();
@@ -60,19 +61,83 @@ private:
   Value isBelow(Value a, Value b) {
     return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, a, b);
   }
+  Value getRow(Value ofLane);
+  Value getMask(ArrayRef<Value> words);
+  Value getRowsPresent();
+  Value getBlocksPresent(Value kTile);
+  Value getPresent(Value kTile);
   Value loadScales(Value kTile);
-  Seen look(Seen seen, Value loaded);
+  Seen look(Seen seen, Value loaded, Value present);
+  Value getTileOfLoad(Value first, Value load);
+  Seen lookAtSome(Seen seen, Value first);
   Seen lookAtAll();
+  Value hasZero(const Seen &seen);
   Value isZero(Value row, Value column);
   Value findNumbers(Value kTile);
+  Value findNumbersInSome(Value first);
 
   KernelBuilder &body;
+  WindowTiles tiles;
   Value elements, scales, table;
   VectorType bytes;
-  Value tile, warp, lane, kTiles;
+  WindowTile tile;
+  Value warp, lane;
+  /// Ones in the bytes of a lane's rows that exist, zeros in the others; null
+  /// if all exist.
+  Value rowsPresent;
 };
 
 } // namespace
+
+/// One of the rows of a lane.
+Value WindowKernel::getRow(Value ofLane) {
+  return body.add(tile.row, body.add(body.mul(ofLane, body.index(32)), lane));
+}
+
+/// The bytes of a lane's scales, by a word for each of its rows.
+Value WindowKernel::getMask(ArrayRef<Value> words) {
+  Value vector = vector::FromElementsOp::create(
+      body, VectorType::get({kRowsOfLane}, body.getI32Type()), words);
+  return vector::BitCastOp::create(body, bytes, vector);
+}
+
+Value WindowKernel::getRowsPresent() {
+  if (!tile.rowEnd)
+    return {};
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < kRowsOfLane; ++i)
+    words.push_back(arith::SelectOp::create(
+        body, isBelow(getRow(body.index(i)), tile.rowEnd), number(-1),
+        number(0)));
+  return getMask(words);
+}
+
+/// The same of the blocks that a row has in a tile.
+Value WindowKernel::getBlocksPresent(Value kTile) {
+  if (!tile.columns)
+    return {};
+  Value before = body.mul(kTile, body.index(kBlocksOfTile));
+  Value left =
+      arith::SubIOp::create(body, body.div(tile.columns, kBlock), before);
+  Value bits = body.mul(
+      arith::MinUIOp::create(body, left, body.index(kBlocksOfTile - 1)),
+      body.index(8));
+  Value some = arith::ShLIOp::create(
+      body, number(1),
+      arith::IndexCastOp::create(body, body.getI32Type(), bits));
+  Value word = arith::SelectOp::create(
+      body, isBelow(left, body.index(kBlocksOfTile)),
+      arith::SubIOp::create(body, some, number(1)), number(-1));
+  return getMask(SmallVector<Value>(kRowsOfLane, word));
+}
+
+/// What is beyond the rows, or beyond the reduction, says nothing.
+Value WindowKernel::getPresent(Value kTile) {
+  Value blocks = getBlocksPresent(kTile);
+  if (!blocks || !rowsPresent)
+    return blocks ? blocks : rowsPresent;
+  return arith::AndIOp::create(body, rowsPresent, blocks);
+}
 
 Value WindowKernel::loadScales(Value kTile) {
   auto type = VectorType::get(
@@ -81,31 +146,54 @@ Value WindowKernel::loadScales(Value kTile) {
   return arith::BitcastOp::create(
       body, bytes,
       vector::LoadOp::create(body, type, scales,
-                             ValueRange{tile, kTile, first}));
+                             ValueRange{tile.scales, kTile, first}));
 }
 
-WindowKernel::Seen WindowKernel::look(Seen seen, Value loaded) {
-  Value less = arith::SubIOp::create(body, loaded, splat(1));
+WindowKernel::Seen WindowKernel::look(Seen seen, Value loaded, Value present) {
+  Value less = arith::SubIOp::create(body, loaded, splat(1)), least = less;
+  if (present) {
+    loaded = arith::AndIOp::create(body, loaded, present);
+    least = arith::OrIOp::create(
+        body, less, arith::XOrIOp::create(body, present, splat(255)));
+    less = arith::AndIOp::create(body, less, present);
+  }
   return {arith::MaxUIOp::create(body, seen[0], loaded),
-          arith::MinUIOp::create(body, seen[1], less),
+          arith::MinUIOp::create(body, seen[1], least),
           arith::MaxUIOp::create(body, seen[2], less)};
+}
+
+Value WindowKernel::hasZero(const Seen &seen) {
+  return arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                               reduce(vector::CombiningKind::MAXUI, seen[2]),
+                               number(255));
+}
+
+/// One of the tiles that a warp loads from `first` on, or the last one again.
+Value WindowKernel::getTileOfLoad(Value first, Value load) {
+  Value kTile = body.add(first, body.mul(load, body.index(kWarps)));
+  return arith::MinUIOp::create(body, kTile, body.add(tile.kTilesEnd, -1));
+}
+
+WindowKernel::Seen WindowKernel::lookAtSome(Seen seen, Value first) {
+  SmallVector<Value> kTiles, loaded;
+  for (int64_t i = 0; i < kLoads; ++i) {
+    kTiles.push_back(getTileOfLoad(first, body.index(i)));
+    loaded.push_back(loadScales(kTiles.back()));
+  }
+  for (auto [kTile, each] : llvm::zip(kTiles, loaded))
+    seen = look(seen, each, getPresent(kTile));
+  return seen;
 }
 
 WindowKernel::Seen WindowKernel::lookAtAll() {
   OpBuilder::InsertionGuard guard(body);
-  Value last = body.add(kTiles, -1);
   Seen seen = {splat(0), splat(255), splat(0)};
-  Value step = body.index(kWarps * kLoads);
-  auto loop = scf::ForOp::create(body, warp, kTiles, step, seen);
+  auto loop =
+      scf::ForOp::create(body, body.add(tile.kTile, warp), tile.kTilesEnd,
+                         body.index(kWarps * kLoads), seen);
   body.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> loaded;
-  for (int64_t i = 0; i < kLoads; ++i)
-    loaded.push_back(loadScales(arith::MinUIOp::create(
-        body, body.add(loop.getInductionVar(), i * kWarps), last)));
   seen.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-  for (Value each : loaded)
-    seen = look(seen, each);
-  scf::YieldOp::create(body, seen);
+  scf::YieldOp::create(body, lookAtSome(seen, loop.getInductionVar()));
   return Seen(loop.getResults());
 }
 
@@ -130,8 +218,8 @@ Value WindowKernel::findNumbers(Value kTile) {
   body.setInsertionPointToStart(loop.getBody());
   Value i = loop.getInductionVar();
   Value place = body.add(body.mul(lane, body.index(kScalesOfLane)), i);
-  Value scale =
-      memref::LoadOp::create(body, scales, ValueRange{tile, kTile, place});
+  Value scale = memref::LoadOp::create(body, scales,
+                                       ValueRange{tile.scales, kTile, place});
   Value code = arith::BitcastOp::create(body, body.getI8Type(), scale);
   Value isLeast = arith::CmpIOp::create(
       body, arith::CmpIPredicate::eq, code,
@@ -141,9 +229,10 @@ Value WindowKernel::findNumbers(Value kTile) {
   {
     OpBuilder::InsertionGuard inIf(body);
     body.setInsertionPointToStart(ifLeast.thenBlock());
-    Value row = body.add(
-        body.mul(tile, body.index(kScaleTileRows)),
-        body.add(body.mul(body.div(i, kBlocksOfTile), body.index(32)), lane));
+    Value row = getRow(body.div(i, kBlocksOfTile));
+    if (tile.rowEnd) // as if behind all rows, where nothing is
+      row = arith::SelectOp::create(body, isBelow(row, tile.rowEnd), row,
+                                    body.dim(elements, 0));
     Value block =
         body.add(body.mul(kTile, body.index(kBlocksOfTile)),
                  arith::RemUIOp::create(body, i, body.index(kBlocksOfTile)));
@@ -164,37 +253,52 @@ Value WindowKernel::findNumbers(Value kTile) {
   return loop.getResult(0);
 }
 
+/// The same of the tiles that a warp loads at once, by scales alone where a
+/// lane has no scale 0 among them.
+Value WindowKernel::findNumbersInSome(Value first) {
+  OpBuilder::InsertionGuard guard(body);
+  Seen seen = lookAtSome({splat(0), splat(255), splat(0)}, first);
+  auto ifZero = scf::IfOp::create(body, TypeRange{body.getI32Type()},
+                                  hasZero(seen), true);
+  body.setInsertionPointToStart(ifZero.elseBlock());
+  scf::YieldOp::create(body, number(0));
+  body.setInsertionPointToStart(ifZero.thenBlock());
+  auto loop = scf::ForOp::create(body, body.index(0), body.index(kLoads),
+                                 body.index(1), ValueRange{number(0)});
+  scf::YieldOp::create(body, loop.getResult(0));
+  body.setInsertionPointToStart(loop.getBody());
+  Value found = findNumbers(getTileOfLoad(first, loop.getInductionVar()));
+  scf::YieldOp::create(
+      body, arith::MaxUIOp::create(body, loop.getRegionIterArgs()[0], found)
+                .getResult());
+  return ifZero.getResult(0);
+}
+
 void WindowKernel::build() {
-  Value tiles = body.dim(table, 0);
-  Value work = TileSchedulerOp::create(
-      body, tiles, body.index(1), /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{1, 1},
-      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  Value work = tiles.createScheduler(body);
   body.role("window", kWarps, /*elected=*/false);
   std::tie(warp, lane) = body.warpAndLane();
   ForEachWorkTileOp unit = body.forEachWorkTile(work);
-  tile = unit.getRow();
-  kTiles = body.dim(scales, 1);
+  tile = tiles.getTile(body, unit);
+  rowsPresent = getRowsPresent();
   Seen seen = lookAtAll();
   Value most = reduce(vector::CombiningKind::MAXUI, seen[0]);
   Value least = reduce(vector::CombiningKind::MINUI, seen[1]);
-  Value hasZero = arith::CmpIOp::create(
-      body, arith::CmpIPredicate::eq,
-      reduce(vector::CombiningKind::MAXUI, seen[2]), number(255));
   // 255 less the smallest scale but 0: 0 if there is none.
   Value rest = arith::SubIOp::create(body, number(254), least);
   rest = arith::MaxSIOp::create(body, rest, number(0));
-  auto ifZero =
-      scf::IfOp::create(body, TypeRange{body.getI32Type()}, hasZero, true);
+  auto ifZero = scf::IfOp::create(body, TypeRange{body.getI32Type()},
+                                  hasZero(seen), true);
   {
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(ifZero.thenBlock());
-    auto loop = scf::ForOp::create(body, warp, kTiles, body.index(kWarps),
-                                   ValueRange{rest});
+    auto loop =
+        scf::ForOp::create(body, body.add(tile.kTile, warp), tile.kTilesEnd,
+                           body.index(kWarps * kLoads), ValueRange{rest});
     {
       OpBuilder::InsertionGuard inLoop(body);
       body.setInsertionPointToStart(loop.getBody());
-      Value found = findNumbers(loop.getInductionVar());
+      Value found = findNumbersInSome(loop.getInductionVar());
       scf::YieldOp::create(
           body, arith::MaxUIOp::create(body, loop.getRegionIterArgs()[0], found)
                     .getResult());
@@ -210,27 +314,24 @@ void WindowKernel::build() {
   auto first =
       scf::IfOp::create(body, isBelow(lane, body.index(1)), /*withElse=*/false);
   body.setInsertionPointToStart(first.thenBlock());
-  memref::StoreOp::create(body, both, table, ValueRange{tile, warp});
+  memref::StoreOp::create(body, both, table, ValueRange{tile.entry, warp});
 }
 
 Value mx::mxgpu::findWindows(KernelBuilder &host, gpu::GPUModuleOp module,
-                             Value elements, Value scales) {
-  scales = memref::CollapseShapeOp::create(
-      host, scales, ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3, 4}});
-  auto type = cast<MemRefType>(scales.getType());
-  Value tiles = host.dim(scales, 0);
-  SmallVector<Value> sizes;
-  if (type.isDynamicDim(0))
-    sizes.push_back(tiles);
-  Value table = memref::AllocOp::create(
-      host, MemRefType::get({type.getDimSize(0), kWarps}, host.getI32Type()),
-      sizes);
-  SmallVector<Value> arguments = {elements, scales, table};
+                             WindowedOperand operand) {
+  operand.scales = memref::CollapseShapeOp::create(
+      host, operand.scales,
+      ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3, 4}});
+  WindowTiles tiles(operand);
+  Value table = tiles.allocateTable(host, kWarps);
+  SmallVector<Value> arguments = tiles.getArguments();
+  arguments.push_back(table);
   KernelOp kernel =
       host.kernel(module, "window", ValueRange(arguments).getTypes());
   KernelBuilder body(host.getLoc(), host.getContext());
   body.setInsertionPointToStart(&kernel.getBody().front());
-  WindowKernel(kernel, body).build();
-  host.launch(kernel, tiles, arguments);
+  tiles.enter(body, kernel.getBody().getArguments().drop_back());
+  WindowKernel(kernel, body, tiles).build();
+  host.launch(kernel, host.dim(table, 0), arguments);
   return table;
 }

@@ -29,22 +29,59 @@ static void buildSome(const Product &product, gpu::GPUModuleOp module,
   buildProduct(kernel, policies);
 }
 
+/// A, and what groups make of it.
+static WindowedOperand getA(ProductKernel &kernel) {
+  MatmulOpInterface op = kernel.product.op;
+  WindowedOperand a;
+  a.elements = kernel.matrices.a;
+  a.scales = kernel.matrices.aScales;
+  a.offsets = op.getGroupOffsets();
+  a.dividesReduction = op.getRaggedOrNone() == RaggedKind::Reduction;
+  if (op.isMasked())
+    a.matrixRows = getSize(kernel.host, op.getA(), 1);
+  return a;
+}
+
+/// B: groups of rows have a matrix each.
+static WindowedOperand getB(ProductKernel &kernel) {
+  MatmulOpInterface op = kernel.product.op;
+  WindowedOperand b;
+  b.elements = kernel.matrices.b;
+  b.scales = kernel.matrices.bScales;
+  b.dividesReduction = op.getRaggedOrNone() == RaggedKind::Reduction;
+  if (b.dividesReduction)
+    b.offsets = op.getGroupOffsets();
+  else if (op.getGroupOffsets())
+    b.matrixRows = getSize(kernel.host, op.getB(), 1);
+  return b;
+}
+
 void mx::mxgpu::buildWindowed(const Product &product, gpu::GPUModuleOp module) {
   ProductKernel kernel(product, module);
-  checkSizes(kernel, Policies(kernel));
+  Policies policies(kernel);
+  policies.work->viewMatrices();
+  policies.epilogue->viewResult();
+  checkSizes(kernel, policies);
   KernelBuilder &host = kernel.host;
-  const Matrices &matrices = kernel.matrices;
-  Value a = findWindows(host, module, matrices.a, matrices.aScales);
-  Value b = findWindows(host, module, matrices.b, matrices.bScales);
-  auto [aFinite, bFinite] =
-      excludeNaN(host, module, matrices.a, matrices.b, a, b);
-  buildSome(product, module, UnitClass::F16, aFinite, bFinite);
+  Value a = findWindows(host, module, getA(kernel));
+  Value b = findWindows(host, module, getB(kernel));
+  SmallVector<Value> tables = {a, b};
+  SmallVector<UnitClass> rest = {UnitClass::NotF16};
+  if (!product.op.getGroupOffsets()) {
+    auto [aFinite, bFinite] = excludeNaN(host, module, kernel.matrices.a,
+                                         kernel.matrices.b, a, b);
+    tables.append({aFinite, bFinite});
+    rest = {UnitClass::RelativeBF16, UnitClass::BF16};
+    a = aFinite;
+    b = bFinite;
+  }
+  buildSome(product, module, UnitClass::F16, a, b);
   ScheduleFields fields = product.schedule.getFields();
   fields.f16Window = false;
-  auto rest = ScheduleAttr::get(host.getContext(), fields);
-  Product inBF16(product.op, rest, product.target);
-  for (UnitClass units : {UnitClass::RelativeBF16, UnitClass::BF16})
-    buildSome(inBF16, module, units, aFinite, bFinite);
-  for (Value table : {a, b, aFinite, bFinite})
+  Product inBF16(product.op, ScheduleAttr::get(host.getContext(), fields),
+                 product.target);
+  for (UnitClass units : rest)
+    buildSome(inBF16, module, units, a, b);
+  for (Value table : tables)
     memref::DeallocOp::create(host, table);
 }

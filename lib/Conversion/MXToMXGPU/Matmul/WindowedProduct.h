@@ -18,13 +18,14 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WINDOWEDPRODUCT_H
 
 #include "Kernel/ProductKernel.h"
+#include "WindowTiles.h"
 
 namespace mx::mxgpu {
 
 /// Launches a kernel that finds where the scales of an operand's tiles lie, and
 /// returns the table: device memory for the caller to free.
 mlir::Value findWindows(KernelBuilder &host, mlir::gpu::GPUModuleOp module,
-                        mlir::Value elements, mlir::Value scales);
+                        WindowedOperand operand);
 
 /// Launches a kernel that finds tiles with NaN among those of A and B that may
 /// be computed in bf16 relative to references, and returns tables in which they

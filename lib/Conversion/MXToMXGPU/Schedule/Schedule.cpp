@@ -296,7 +296,6 @@ checkWindow(const MatmulProblem &problem, const ScheduleFields &fields,
       {isE4M3(problem.a) && isE4M3(problem.b) &&
            isa<Float8E8M0FNUType>(problem.scales),
        "operands of f8E4M3FN scaled by f8E8M0FNU"},
-      {problem.ragged == RaggedKind::None, "a product without groups"},
       {fields.tile[0] >= kScaleTileRows && fields.tile[1] <= kScaleTileRows,
        "a tile of 128 or 256 rows and 64 or 128 columns"},
       {problem.numB == 1, "one part of B"},

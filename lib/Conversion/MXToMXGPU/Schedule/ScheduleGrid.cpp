@@ -26,21 +26,23 @@ static int64_t getMatrixBytes(int64_t rows, int64_t k, target::MmaType type,
          (hasScales ? rows * ceilDiv(k, blockSize) : 0);
 }
 
-/// Groups of rows, each of which has whole tiles.
-static int64_t getGroups(const MatmulProblem &problem) {
-  if (problem.ragged != RaggedKind::Rows)
+/// Groups of such a kind, or 1.
+static int64_t getGroups(const MatmulProblem &problem, RaggedKind kind) {
+  if (problem.ragged != kind)
     return 1;
   return ShapedType::isDynamic(problem.groups)
              ? 1
              : std::max<int64_t>(problem.groups, 1);
 }
 
-/// Groups are modelled as of equal size; but where a tile may have as few rows
-/// as a group, half of them as half as large, and the others as half as large
-/// again: weights are read again for each tile of a group.
+/// Groups are modelled as of equal size, and have whole tiles; but where a tile
+/// may have as few rows as a group, half of them as half as large, and the
+/// others as half as large again: weights are read again for each tile of a
+/// group.
 static int64_t getRowTiles(const MatmulProblem &problem,
                            const ScheduleFields &fields, int64_t m) {
-  int64_t groups = getGroups(problem), rows = ceilDiv(m, groups);
+  int64_t groups = getGroups(problem, RaggedKind::Rows);
+  int64_t rows = ceilDiv(m, groups);
   if (!fields.swapAb || groups == 1)
     return groups * ceilDiv(rows, fields.tile[0]);
   int64_t few = ceilDiv(ceilDiv(rows, 2), fields.tile[0]);
@@ -54,12 +56,16 @@ Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
   Grid grid;
   grid.m = orAssumed(problem.m);
   grid.n = orAssumed(problem.n);
+  grid.products = getGroups(problem, RaggedKind::Reduction);
   grid.k = orAssumed(problem.k);
-  grid.rowTiles = getRowTiles(problem, fields, grid.m);
+  if (!ShapedType::isDynamic(problem.k))
+    grid.k = ceilDiv(grid.k, grid.products);
+  grid.rowTiles = grid.products * getRowTiles(problem, fields, grid.m);
   grid.columnTiles = ceilDiv(grid.n, fields.tile[1]);
   grid.workers = target.smCount / (fields.ctaPair ? 2 : 1);
-  grid.aBytes = getMatrixBytes(grid.m, grid.k, problem.product.a->type,
-                               problem.product.blockSize);
+  grid.aBytes =
+      grid.products * getMatrixBytes(grid.m, grid.k, problem.product.a->type,
+                                     problem.product.blockSize);
   grid.bBytes = getMatrixBytes(grid.n, grid.k, problem.product.b->type,
                                problem.product.blockSize);
   return grid;
@@ -74,7 +80,9 @@ static int64_t squareRoot(int64_t value) {
 
 int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
                                   const ScheduleFields &fields, int64_t cache) {
-  int64_t whole = grid.aBytes + grid.bBytes;
+  int64_t allOfB = grid.products * grid.bBytes;
+  int64_t rowTiles = grid.rowTiles / grid.products;
+  int64_t whole = grid.aBytes + allOfB;
   if (whole <= cache)
     return whole;
   int64_t tiles = grid.rowTiles * grid.columnTiles;
@@ -86,17 +94,17 @@ int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
     // A square of tiles is visited before what lies outside, for squares of
     // every size: the largest that L2 holds is loaded once.
     int64_t side = std::max(squareRoot(active), cache / (aRow + bColumn));
-    side = std::min({side, grid.rowTiles, grid.columnTiles});
+    side = std::min({side, rowTiles, grid.columnTiles});
     return std::max(whole, tiles * (aRow + bColumn) / side);
   }
   // Bands of rows of tiles. Row by row, a wave covers a band of as many rows as
   // it takes to keep everyone busy.
   int64_t rows = fields.rasterOrder == RasterOrder::GroupM ? fields.rasterGroup
                  : fields.rasterOrder == RasterOrder::Columns
-                     ? grid.rowTiles
+                     ? rowTiles
                      : std::max<int64_t>(1, active / grid.columnTiles);
-  rows = std::min(rows, grid.rowTiles);
-  int64_t bands = ceilDiv(grid.rowTiles, rows);
+  rows = std::min(rows, rowTiles);
+  int64_t bands = grid.products * ceilDiv(rowTiles, rows);
   int64_t columns =
       std::min(std::max<int64_t>(1, active / rows), grid.columnTiles);
   int64_t band = rows * aRow;
@@ -105,7 +113,7 @@ int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
   int64_t a = band + columns * bColumn <= cache
                   ? grid.aBytes
                   : grid.aBytes * ceilDiv(grid.columnTiles, columns);
-  int64_t b = band + grid.bBytes <= cache ? grid.bBytes : grid.bBytes * bands;
+  int64_t b = band + grid.bBytes <= cache ? allOfB : grid.bBytes * bands;
   return a + b;
 }
 

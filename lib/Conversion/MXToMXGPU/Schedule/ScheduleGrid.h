@@ -16,11 +16,15 @@ namespace mx::mxgpu {
 
 /// A problem whose sizes are known or assumed, in units of a schedule.
 struct Grid {
-  int64_t m, n, k;
+  /// Of a product, or of one of several: groups of a reduction have a segment
+  /// of it each, of `k` elements, and a result.
+  int64_t m, n, k, products;
+  /// Rows of tiles of all products.
   int64_t rowTiles, columnTiles;
   /// CTAs, or pairs of them, that work at a time.
   int64_t workers;
-  /// Bytes of all of A and of B with their scales, as they lie in memory.
+  /// Bytes of all of A, and of what one product has of B, with their scales, as
+  /// they lie in memory.
   int64_t aBytes, bBytes;
 };
 

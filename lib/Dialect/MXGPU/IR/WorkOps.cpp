@@ -46,11 +46,10 @@ void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
                             Value rows, Value columns, Value reduction,
                             ArrayRef<int64_t> tile, RasterAttr raster,
                             Value units, Value offsets, Value stride,
-                            bool overReduction) {
+                            bool overReduction, bool single) {
   build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
         columns, reduction, units, /*counter=*/Value(), offsets, stride,
-        overReduction,
-        /*single=*/false, builder.getDenseI64ArrayAttr(tile), raster,
+        overReduction, single, builder.getDenseI64ArrayAttr(tile), raster,
         /*splits=*/IntegerAttr(), /*split_step=*/IntegerAttr());
 }
 
@@ -81,9 +80,9 @@ static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
                             "found ")
              << type;
     // tile_scheduler C8
-    if (!isByGroups(op) && (!op.getSingle() || op.getOverReduction()))
+    if (!isByGroups(op) && !op.getSingle())
       return op.emitOpError("expected units of groups by a ring that they "
-                            "fill, or to be single with ragged rows");
+                            "fill, or to be single");
     // tile_scheduler C9
     if (op.getStride() && (!isByGroups(op) || op.getOverReduction()))
       return op.emitOpError("expected a stride of groups by a ring that they "

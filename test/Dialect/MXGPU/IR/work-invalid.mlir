@@ -195,7 +195,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
     // tile_scheduler C8
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected units of groups by a ring that they fill, or to be single with ragged rows}}
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected units of groups by a ring that they fill, or to be single}}
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
   }
 }
@@ -224,8 +224,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
     // tile_scheduler C8
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected units of groups by a ring that they fill, or to be single with ragged rows}}
-    %scheduler = mxgpu.tile_scheduler single raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected units of groups by a ring that they fill, or to be single}}
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
   }
 }
 

@@ -50,6 +50,8 @@ gpu.module @kernels {
     %masked = mxgpu.tile_scheduler groups(%groups : !groups) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) stride(%n) of(%n, %n, %n)
     // CHECK: mxgpu.tile_scheduler groups(%{{.*}} : !groups_ring) raster = hilbert tile [128, 128] ragged(%{{.*}} : memref<?xi64>) over_reduction of(
     %reduction = mxgpu.tile_scheduler groups(%groups : !groups) raster = hilbert tile [128, 128] ragged(%offsets : memref<?xi64>) over_reduction of(%n, %n, %n)
+    // CHECK: mxgpu.tile_scheduler single raster = linear tile [1, 1] ragged(%{{.*}} : memref<?xi64>) over_reduction of(
+    %segment = mxgpu.tile_scheduler single raster = linear tile [1, 1] ragged(%offsets : memref<?xi64>) over_reduction of(%n, %n, %n)
     mxgpu.role @none warps(1) {
     }
   }

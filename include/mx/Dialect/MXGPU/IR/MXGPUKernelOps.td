@@ -161,10 +161,10 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
     and `offsets` holds the number of rows of each group, of which at most
     `stride` count.
 
-    With `over_reduction` (`groups` only) groups divide the reduction, and each
-    has `rows` x `columns` outputs of its own. A work tile's start and end are
-    those of its group's segment of the reduction in the layout `#mx.ragged`, up
-    to the next multiple of 128.
+    With `over_reduction` (`groups` and `single`) groups divide the reduction,
+    and each has `rows` x `columns` outputs of its own. A work tile's start and
+    end are those of its group's segment of the reduction in the layout
+    `#mx.ragged`, up to the next multiple of 128.
 
     Work tiles of one group have consecutive numbers, with `groups` in the order
     of `raster`.
@@ -213,7 +213,8 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
                    "::mlir::Value":$reduction,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
                    "::mlir::Value":$units, "::mlir::Value":$offsets,
-                   "::mlir::Value":$stride, "bool":$overReduction)>
+                   "::mlir::Value":$stride, "bool":$overReduction,
+                   CArg<"bool", "false">:$single)>
   ];
   let assemblyFormat = [{
     custom<Scheduler>($single, $units, type($units), $counter, type($counter))

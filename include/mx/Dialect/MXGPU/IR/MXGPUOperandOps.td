@@ -95,10 +95,11 @@ def MXGPU_LoadWindowOp : MXGPU_Op<"load_window"> {
   let summary = "whether scales of a tile lie within a window, and where";
   let description = [{
     Row `tile` of the table, or its last one, says which scales (f8E8M0FNU) a
-    tile of 128 rows has, but for blocks whose elements are all zero: for each
-    of four parts of its blocks, the largest byte times 2^16, plus 255 less the
-    smallest one, or plus 0 if there is none. The numbers may be given as bytes,
-    the lowest first. A row is 16 bytes at a multiple of 16. `reference` is what
+    tile of 128 rows has, of all the reduction or of a group's segment, but for
+    blocks whose elements are all zero: for each of four parts of its blocks,
+    the largest byte times 2^16, plus 255 less the smallest one, or plus 0 if
+    there is none. The numbers may be given as bytes, the lowest first. A row is
+    16 bytes at a multiple of 16. `reference` is what
     `mxgpu.dequantize_fragment` takes: the largest byte less 7. The tile `fits`
     if its bytes span 12 at most and the reference lies from 87 to 162: then
     operands but 0 are normal numbers of f16, and no sum of their products

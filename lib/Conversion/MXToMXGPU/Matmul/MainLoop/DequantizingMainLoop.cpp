@@ -51,15 +51,15 @@ void DequantizingMainLoop::createRings() {
   operands = body.ring(product.buffers.operands, "operands");
 }
 
-Value DequantizingMainLoop::fits(const OperandOrigin &origin, bool bf16) {
+Value DequantizingMainLoop::fits(ForEachWorkTileOp unit, bool bf16) {
   Value fits = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
-                                    origin.columnTile, bf16)
+                                    work.getWindowOfB(unit), bf16)
                    .getFits();
   for (int64_t i = 0; i < schedule.getTileM() / kScaleTileRows; ++i)
     fits = arith::AndIOp::create(
         body, fits,
         LoadWindowOp::create(body, arguments.get(Arg::AWindow),
-                             body.add(origin.rowTile, i), bf16)
+                             work.getWindowOfA(unit, body.index(i)), bf16)
             .getFits());
   return fits;
 }
@@ -69,32 +69,33 @@ void DequantizingMainLoop::enterUnit(ForEachWorkTileOp unit, bool multiplies) {
   Value aTable = arguments.get(Arg::AWindow);
   if (!aTable)
     return;
-  OperandOrigin origin = work.getOperands(unit);
   auto isNot = [&](Value fits) -> Value {
     Value always = arith::ConstantOp::create(body, body.getBoolAttr(true));
     return arith::XOrIOp::create(body, fits, always);
   };
   // What fits f16 fits bf16 too.
-  bool bf16 = kernel.units != UnitClass::F16;
-  window.isOwn = fits(origin, bf16);
-  if (kernel.units == UnitClass::BF16) {
+  bool bf16 = kernel.units == UnitClass::RelativeBF16 ||
+              kernel.units == UnitClass::BF16;
+  window.isOwn = fits(unit, bf16);
+  if (kernel.units == UnitClass::BF16 || kernel.units == UnitClass::NotF16) {
     window.isOwn = isNot(window.isOwn);
     return;
   }
   if (bf16)
     window.isOwn = arith::AndIOp::create(body, window.isOwn,
-                                         isNot(fits(origin, /*bf16=*/false)));
+                                         isNot(fits(unit, /*bf16=*/false)));
   window.b = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
-                                  origin.columnTile, bf16)
+                                  work.getWindowOfB(unit), bf16)
                  .getReference();
   if (!multiplies)
     return;
   // A warpgroup has all rows of a tile of scales, or half of them.
-  Value tile = origin.rowTile;
+  Value tile = body.index(0);
   if (schedule.getTileM() > kScaleTileRows)
-    tile = arith::AddIOp::create(
-        body, tile, body.div(ThreadIdOp::create(body), target::kWarpGroupSize));
-  window.a = LoadWindowOp::create(body, aTable, tile, bf16).getReference();
+    tile = body.div(ThreadIdOp::create(body), target::kWarpGroupSize);
+  window.a =
+      LoadWindowOp::create(body, aTable, work.getWindowOfA(unit, tile), bf16)
+          .getReference();
 }
 
 /// Both references are powers of two times 2^127.

@@ -94,7 +94,7 @@ protected:
 
 private:
   /// Whether all tiles of a unit fit f16, or bf16 relative to references.
-  mlir::Value fits(const OperandOrigin &origin, bool bf16);
+  mlir::Value fits(ForEachWorkTileOp unit, bool bf16);
   /// The sums of operands that are relative to references.
   mlir::Value scaleSums(mlir::Value sums);
   void enterFirstOfParts();

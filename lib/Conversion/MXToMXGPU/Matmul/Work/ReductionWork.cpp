@@ -43,6 +43,20 @@ void ReductionWork::createScheduler(Value rows, Value columns, Value units) {
                               /*dividesReduction=*/true);
 }
 
+Value ReductionWork::getWindow(ForEachWorkTileOp unit, Value tile, Value rows) {
+  Value tiles = body.ceilDiv(rows, kScaleTileRows);
+  return body.add(body.mul(unit.getGroup(), tiles), clamp(tile, tiles));
+}
+
+Value ReductionWork::getWindowOfA(ForEachWorkTileOp unit, Value number) {
+  return getWindow(unit, DenseWork::getWindowOfA(unit, number),
+                   scheduler.getRows());
+}
+
+Value ReductionWork::getWindowOfB(ForEachWorkTileOp unit) {
+  return getWindow(unit, DenseWork::getWindowOfB(unit), scheduler.getColumns());
+}
+
 Value ReductionWork::getResultRow(ForEachWorkTileOp unit) {
   return body.add(getFirstRow(unit),
                   body.mul(unit.getGroup(), scheduler.getRows()));

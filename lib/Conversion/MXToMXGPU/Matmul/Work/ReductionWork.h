@@ -33,8 +33,13 @@ public:
   }
   StoreOrigin getStoreOrigin(ForEachWorkTileOp unit, mlir::Value inTile,
                              mlir::Value column) override;
+  mlir::Value getWindowOfA(ForEachWorkTileOp unit, mlir::Value number) override;
+  mlir::Value getWindowOfB(ForEachWorkTileOp unit) override;
 
 private:
+  /// Each group has as many windows as a matrix of so many rows has tiles.
+  mlir::Value getWindow(ForEachWorkTileOp unit, mlir::Value tile,
+                        mlir::Value rows);
   mlir::Value getUnitRowTiles() override;
   mlir::Value getResultRow(ForEachWorkTileOp unit) override;
 };

@@ -75,6 +75,13 @@ Value RowsWork::getRowTile(ForEachWorkTileOp unit) {
   return body.add(WorkPolicy::getRowTile(unit), unit.getGroup());
 }
 
+/// Those of the group: the next one may be another's, or nobody's.
+Value RowsWork::getWindowOfA(ForEachWorkTileOp unit, Value number) {
+  Value rows = arith::SubIOp::create(body, unit.getEnd(), getFirstRow(unit));
+  Value tiles = body.ceilDiv(rows, kScaleTileRows);
+  return WorkPolicy::getWindowOfA(unit, clamp(number, tiles));
+}
+
 std::pair<Value, Value> RowsWork::getReduction(ForEachWorkTileOp unit) {
   return {body.index(0), arguments.get(Arg::K)};
 }

@@ -36,6 +36,7 @@ public:
   }
   StoreOrigin getStoreOrigin(ForEachWorkTileOp unit, mlir::Value inTile,
                              mlir::Value column) override;
+  mlir::Value getWindowOfA(ForEachWorkTileOp unit, mlir::Value number) override;
 
 protected:
   mlir::Value getUnitRowTiles() override;

@@ -40,6 +40,15 @@ Value WorkPolicy::getRowTile(ForEachWorkTileOp unit) {
   return body.div(getFirstRow(unit), kScaleTileRows);
 }
 
+/// The table ends with the last tile.
+Value WorkPolicy::getWindowOfA(ForEachWorkTileOp unit, Value number) {
+  return body.add(getOperands(unit).rowTile, number);
+}
+
+Value WorkPolicy::getWindowOfB(ForEachWorkTileOp unit) {
+  return getOperands(unit).columnTile;
+}
+
 Value WorkPolicy::isEmpty(ForEachWorkTileOp unit) {
   auto [start, end] = getReduction(unit);
   return arith::CmpIOp::create(body, arith::CmpIPredicate::eq, start, end);

@@ -80,6 +80,11 @@ public:
   virtual OperandOrigin getOperands(ForEachWorkTileOp unit) = 0;
   /// The tile of scales where those rows begin.
   virtual mlir::Value getRowTile(ForEachWorkTileOp unit);
+  /// The rows of the tables of windows (mxgpu.load_window) that tell of tile
+  /// `number` of 128 rows of A that a unit has, or of its last one if it has no
+  /// more, and of its rows of B.
+  virtual mlir::Value getWindowOfA(ForEachWorkTileOp unit, mlir::Value number);
+  virtual mlir::Value getWindowOfB(ForEachWorkTileOp unit);
   /// The part of the reduction that a unit has.
   virtual std::pair<mlir::Value, mlir::Value>
   getReduction(ForEachWorkTileOp unit) {
