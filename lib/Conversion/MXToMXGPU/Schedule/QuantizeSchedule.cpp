@@ -67,11 +67,20 @@ static constexpr TileChoice kTiles[] = {
 #define TILE(chip, axes, numbers, least, schedule)                             \
   {#chip, Axes::axes, Numbers::numbers, least, schedule},
 #include "QuantizeSchedules.def"
+#define NUMBERS(chip, axes, numbers, schedule)                                 \
+  {#chip, Axes::axes, Numbers::numbers, /*least=*/0, schedule},
+#include "QuantizeSchedules.def"
 };
 
 static constexpr ProducedChoice kProducedTiles[] = {
 #define PRODUCED(chip, axes, numbers, bits, least, schedule)                   \
   {#chip, Axes::axes, Numbers::numbers, bits, least, schedule},
+#include "QuantizeSchedules.def"
+};
+
+static constexpr ProducedChoice kProducedGroups[] = {
+#define PRODUCED_GROUPS(chip, axes, numbers, bits, schedule)                   \
+  {#chip, Axes::axes, Numbers::numbers, bits, /*least=*/0, schedule},
 #include "QuantizeSchedules.def"
 };
 
@@ -186,15 +195,15 @@ selectProducedTileSchedule(QuantizeOp op, StringRef chip, HasRoom hasRoom) {
     numbers = std::max(numbers, getNumbers(op, axes, type));
     bits += type.getIntOrFloatBitWidth();
   }
-  return findSchedule(op.getContext(), ArrayRef(kProducedTiles), chip,
-                      [&](const ProducedChoice &choice) {
-                        auto schedule = getSchedule(op.getContext(), choice);
-                        return axes == choice.axes &&
-                               numbers <= choice.numbers &&
-                               bits <= choice.bits &&
-                               choice.least <= getSize(op) &&
-                               fillsTiles(op, schedule) && hasRoom(schedule);
-                      });
+  auto rows = op.getOffsets() ? ArrayRef<ProducedChoice>(kProducedGroups)
+                              : ArrayRef<ProducedChoice>(kProducedTiles);
+  return findSchedule(
+      op.getContext(), rows, chip, [&](const ProducedChoice &choice) {
+        auto schedule = getSchedule(op.getContext(), choice);
+        return axes == choice.axes && numbers <= choice.numbers &&
+               bits <= choice.bits && choice.least <= getSize(op) &&
+               fillsTiles(op, schedule) && hasRoom(schedule);
+      });
 }
 
 /// Random numbers are computed, not waited for, and need their registers.
