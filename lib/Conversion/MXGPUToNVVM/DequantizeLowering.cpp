@@ -13,6 +13,7 @@
 #include "Lowering.h"
 #include "QuantizeMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mx;
@@ -59,26 +60,62 @@ struct DequantizeBlockLowering final : OpConversionPattern<DequantizeBlockOp> {
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
     auto type = cast<VectorType>(op.getType());
+    Values codes = splitWords(builder, flatten(builder, adaptor.getInput()));
+    Values scales = splitScales(builder, adaptor.getScale());
+    Values words;
+    for (auto [row, scale] : llvm::enumerate(scales)) {
+      size_t count = codes.size() / scales.size();
+      llvm::append_range(
+          words, dequantize(builder, op, adaptor.getDecode(),
+                            ArrayRef(codes).slice(row * count, count), scale));
+    }
+    auto flat = VectorType::get(type.getNumElements(), type.getElementType());
+    Value result = joinWords(builder, words, flat);
+    if (flat != type)
+      result = vector::ShapeCastOp::create(builder, type, result);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+
+private:
+  static Value flatten(NVVMBuilder &builder, Value vector) {
+    auto type = cast<VectorType>(vector.getType());
+    if (type.getRank() == 1)
+      return vector;
+    auto flat = VectorType::get(type.getNumElements(), type.getElementType());
+    return vector::ShapeCastOp::create(builder, flat, vector);
+  }
+
+  /// Those of all rows.
+  static Values splitScales(NVVMBuilder &builder, Value scale) {
+    auto type = dyn_cast<VectorType>(scale.getType());
+    if (!type)
+      return {scale};
+    Values scales;
+    for (int64_t row = 0; row < type.getNumElements(); ++row)
+      scales.push_back(vector::ExtractOp::create(builder, scale, row));
+    return scales;
+  }
+
+  /// The words of a block's numbers.
+  static Values dequantize(NVVMBuilder &builder, DequantizeBlockOp op,
+                           Value decode, ArrayRef<Value> codes, Value scale) {
     DequantizeMath math(builder, getElementTypeOrSelf(op.getInput().getType()),
                         hasNarrowConversions(op));
-    Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
-                                          adaptor.getScale());
-    Value scale =
-        math.decodeScale(byte, isa<Float8E4M3FNType>(op.getScale().getType()));
-    Value decode = adaptor.getDecode();
-    Values numbers = math.decode(splitWords(builder, adaptor.getInput()));
+    Type type = getElementTypeOrSelf(op.getType());
+    bool nvfp4 = isa<Float8E4M3FNType>(scale.getType());
+    Value byte = arith::BitcastOp::create(builder, builder.getI8Type(), scale);
+    Value factor = math.decodeScale(byte, nvfp4);
+    Values numbers = math.decode(codes);
     for (Value &number : numbers) {
-      number = arith::MulFOp::create(builder, number, scale);
+      number = arith::MulFOp::create(builder, number, factor);
       if (decode)
         number =
-            type.getElementType().isF32()
+            type.isF32()
                 ? arith::MulFOp::create(builder, number, decode).getResult()
                 : multiplyToOdd(builder, number, decode);
     }
-    rewriter.replaceOp(
-        op, joinWords(builder, pack(builder, numbers, type.getElementType()),
-                      type));
-    return success();
+    return pack(builder, numbers, type);
   }
 };
 } // namespace

@@ -174,7 +174,8 @@ private:
     constexpr int64_t kChunkBits = 16 * 8;
     int64_t chunk =
         kChunkBits / buffer.getElementType().getIntOrFloatBitWidth();
-    int64_t inRow = buffer.getShape()[1] / chunk;
+    int64_t panels = buffer.getShape().size() == 3 ? buffer.getShape()[0] : 1;
+    int64_t inRow = panels * buffer.getShape().back() / chunk;
     int64_t threads = role.getWarps() * mx::target::kWarpSize;
     Value thread = builder.toI32(ThreadIdOp::create(builder));
     Value chunks = builder.mul(builder.toI32(op.getRows()), builder.i32(inRow));

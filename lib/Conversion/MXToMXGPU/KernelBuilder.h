@@ -108,12 +108,6 @@ llvm::LogicalResult convertFill(mlir::linalg::FillOp op);
 llvm::LogicalResult convertReduction(mlir::linalg::LinalgOp op,
                                      mlir::gpu::GPUModuleOp module);
 
-/// The same for a quantizer that writes along axis 0 or has ragged rows, after
-/// the checks that all have in common.
-llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
-                                            QuantizeScheduleAttr schedule,
-                                            mlir::gpu::GPUModuleOp module);
-
 /// Whether the rows of a matrix of this type, elements of whole bytes, are
 /// contiguous, though they may lie apart.
 bool mayHaveStride(mlir::MemRefType type);

@@ -16,6 +16,7 @@
 #include "NumbersOnGrid.h"
 #include "QuantizeChecks.h"
 #include "QuantizeInputLoader.h"
+#include "QuantizeTile.h"
 #include "TileThreads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -32,16 +33,22 @@ namespace {
 class QuantizeRowsBuilder {
 public:
   QuantizeRowsBuilder(QuantizeOp op, QuantizeScheduleAttr schedule,
-                      gpu::GPUModuleOp module)
+                      const NumbersOnGrid &numbers, gpu::GPUModuleOp module)
       : op(op), schedule(schedule), host(op.getLoc(), op),
         body(op.getLoc(), op.getContext()), module(module),
         pieces(op, body, schedule.getVector(), schedule.getTile(),
                /*padded=*/false),
-        numbersOp(findNumbers(op)) {}
+        numbers(numbers), destinations(op.getNumDestinations()) {}
 
   void build();
 
 private:
+  /// In the kernel: numbers and NVFP4's factor, or elements and scales, which
+  /// then stay in registers.
+  struct Destination {
+    Value elements, scales, numbers, decode;
+  };
+
   SmallVector<Value> getArguments();
   void takeArguments();
   void buildBody();
@@ -57,28 +64,24 @@ private:
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
   QuantizeInputLoader pieces;
-  /// What dequantizes the result, or null: then elements and scales stay in
-  /// registers.
-  DequantizeOp numbersOp;
+  const NumbersOnGrid &numbers;
   KernelOp kernel;
   /// In the kernel.
-  SmallVector<Value> elements, scales, magnitudes;
-  Value encode, decode, numbers, seed, columns, blocks;
+  SmallVector<Destination> destinations;
+  SmallVector<Value> magnitudes;
+  Value encode, seed, columns, blocks;
 };
 
 } // namespace
 
 SmallVector<Value> QuantizeRowsBuilder::getArguments() {
   SmallVector<Value> arguments = pieces.getArguments(host);
-  if (numbersOp) {
-    arguments.push_back(numbersOp.getOuts()[0]);
-    if (Value factor = numbersOp.getGlobalScale())
-      arguments.push_back(factor);
-  } else {
-    for (unsigned i = 0; i < op.getNumDestinations(); ++i)
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i)
+    if (numbers[i])
+      numbers.addArguments(i, arguments);
+    else
       llvm::append_values(arguments, toBytes(host, op.getElements(i)),
                           op.getScales(i));
-  }
   if (Value scale = op.getGlobalScale()) {
     requirePositive(host, scale);
     arguments.push_back(scale);
@@ -92,15 +95,12 @@ SmallVector<Value> QuantizeRowsBuilder::getArguments() {
 void QuantizeRowsBuilder::takeArguments() {
   Block::args_iterator next = kernel.getBody().args_begin();
   pieces.takeArguments(next);
-  if (numbersOp) {
-    numbers = *next++;
-    if (numbersOp.getGlobalScale())
-      decode = *next++;
-  } else {
-    for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
-      elements.push_back(*next++);
-      scales.push_back(*next++);
-    }
+  for (auto [i, dest] : llvm::enumerate(destinations)) {
+    (numbers[i] ? dest.numbers : dest.elements) = *next++;
+    if (!numbers[i])
+      dest.scales = *next++;
+    else if (numbers[i].getGlobalScale())
+      dest.decode = *next++;
   }
   if (op.getGlobalScale())
     encode = *next++;
@@ -124,6 +124,7 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
   int64_t block = op.getBlockSize(), lanes = block / schedule.getVector();
   for (auto [number, value] : llvm::enumerate(values)) {
     unsigned i = op.getConcat() ? 0 : number;
+    const Destination &dest = destinations[i];
     Value column = getColumn(piece, number), first;
     if (seed)
       first = body.add(body.mul(piece.row, columns), column);
@@ -132,16 +133,16 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     auto quantized = QuantizeBlockOp::create(
         body, TypeRange{getVector(element), scale}, value, encode, seed, first,
         op.getScaleRounding(), lanes);
-    if (numbersOp) {
+    if (dest.numbers) {
       Value dequantized = DequantizeBlockOp::create(
-          body, getVector(getElementTypeOrSelf(numbers.getType())),
-          quantized.getElements(), quantized.getScale(), decode);
-      StoreBlockOp::create(body, dequantized, numbers, piece.row, column);
+          body, getVector(getElementTypeOrSelf(dest.numbers.getType())),
+          quantized.getElements(), quantized.getScale(), dest.decode);
+      StoreBlockOp::create(body, dequantized, dest.numbers, piece.row, column);
       continue;
     }
-    StoreBlockOp::create(body, quantized.getElements(), elements[i], piece.row,
-                         column);
-    StoreScalesOp::create(body, quantized.getScale(), scales[i], piece.row,
+    StoreBlockOp::create(body, quantized.getElements(), dest.elements,
+                         piece.row, column);
+    StoreScalesOp::create(body, quantized.getScale(), dest.scales, piece.row,
                           body.div(column, block), pieces.getRows(), blocks,
                           lanes);
   }
@@ -187,7 +188,7 @@ void QuantizeRowsBuilder::buildBody() {
 
 void QuantizeRowsBuilder::build() {
   SmallVector<Value> arguments = getArguments();
-  kernel = host.kernel(module, numbersOp ? "quantize_dequantize" : "quantize",
+  kernel = host.kernel(module, getKernelName(numbers),
                        ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   kernel.setMinCtas(schedule.getCtas());
@@ -199,8 +200,19 @@ void QuantizeRowsBuilder::build() {
       host.ceilDiv(host.dim(op.getInput(), 1), schedule.getTile()[1]);
   host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
   op.erase();
-  if (numbersOp)
-    numbersOp.erase();
+}
+
+/// As which kernel, and by which schedule, it is built.
+static QuantizeScheduleAttr chooseSchedule(QuantizeOp op,
+                                           NumbersOnGrid &numbers,
+                                           const target::TargetInfo &target) {
+  auto schedule =
+      op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
+  if (!schedule)
+    schedule = selectQuantizeSchedule(op, target.chip);
+  if (isBuiltByRows(op, numbers)) // Without scales groups of rows are rows.
+    return isByTiles(op) ? selectRowSchedule(op, target.chip) : schedule;
+  return selectNumbersSchedule(op, schedule, numbers, target);
 }
 
 LogicalResult
@@ -209,32 +221,20 @@ mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
                            llvm::SmallPtrSetImpl<Operation *> &done) {
   if (failed(verifyQuantizeSupport(op)))
     return failure();
-  auto schedule =
-      op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
-  if (!schedule)
-    schedule = selectQuantizeSchedule(op, target.chip);
+  NumbersOnGrid numbers = NumbersOnGrid::find(op);
+  QuantizeScheduleAttr schedule = chooseSchedule(op, numbers, target);
   if (failed(verifyQuantizeSchedule(op, schedule)))
     return failure();
-  // What it writes is known where it is dequantized.
-  DequantizeOp numbers = findNumbers(op);
-  if (numbers) {
-    op->moveBefore(numbers);
-    done.insert(numbers);
-    // Without scales to write, groups of rows are rows.
-    if (isByTiles(op))
-      schedule = selectRowSchedule(op, target.chip);
-  }
+  numbers.moveTogether(op, done);
   KernelBuilder host(op.getLoc(), op);
   checkQuantizeSizes(host, op, schedule);
-  if (numbers)
-    for (int64_t dim : {0, 1})
-      host.requireSize(host.dim(numbers.getOuts()[0], dim),
-                       host.dim(op.getElements(0), dim),
-                       "dimension " + Twine(dim) + " of outs");
+  numbers.checkSizes(host, op);
   for (Value magnitude : op.getAmaxOuts())
     clearMemory(host, magnitude);
-  if (isByTiles(op) && !numbers)
-    return buildQuantizeTileKernel(op, schedule, module);
-  QuantizeRowsBuilder(op, schedule, module).build();
+  if (isBuiltByRows(op, numbers))
+    QuantizeRowsBuilder(op, schedule, numbers, module).build();
+  else if (failed(buildQuantizeTileKernel(op, schedule, numbers, module)))
+    return failure();
+  numbers.erase();
   return success();
 }

@@ -11,6 +11,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
 
+#include "NumbersOnGrid.h"
 #include "QuantizeInputLoader.h"
 
 namespace mx::mxgpu {
@@ -18,8 +19,10 @@ namespace mx::mxgpu {
 class QuantizeTileBuilder {
 public:
   QuantizeTileBuilder(QuantizeOp op, QuantizeScheduleAttr schedule,
+                      const NumbersOnGrid &numbersOnGrid,
                       mlir::gpu::GPUModuleOp module)
-      : op(op), schedule(schedule), module(module), host(op.getLoc(), op),
+      : op(op), schedule(schedule), numbersOnGrid(numbersOnGrid),
+        module(module), host(op.getLoc(), op),
         body(op.getLoc(), op.getContext()), types(getQuantizedTypes(op)),
         pieces(op, body, kPieceColumns, schedule.getTile(), /*padded=*/true) {}
 
@@ -31,13 +34,14 @@ private:
   /// the inputs begin at multiples of 16 bytes.
   static constexpr int64_t kPieceColumns = 8;
 
-  /// The elements and scales of one value and axis.
+  /// The elements and scales of one value and axis, or its numbers.
   struct Destination {
     int64_t axis;
-    unsigned value;
+    unsigned index, value;
     std::string name;   // of its buffers
     std::string source; // the buffer that holds the value
     mlir::Type sourceType, elementType, scaleType;
+    mlir::Type numberType; // of what is written in place of both, or null
     /// What is stored at a time has so many rows, in panels side by side, which
     /// are copied so many rows at a time.
     int64_t rows, panels, boxRows;
@@ -46,15 +50,16 @@ private:
     /// Of the host: how the elements are stored, where they and the scales lie.
     mlir::Value map, elements, scales;
     /// The same in the kernel.
-    mlir::Value kernelMap, kernelElements, kernelScales;
+    mlir::Value kernelMap, kernelElements, kernelScales, kernelDecode;
 
     /// Whether scales are stored tile by tile, through shared memory.
     bool isTiled() const {
-      return mlir::cast<mlir::MemRefType>(scales.getType()).getRank() == 5;
+      return !numberType &&
+             mlir::cast<mlir::MemRefType>(scales.getType()).getRank() == 5;
     }
-    /// Elements in a byte of memory.
+    /// Elements in one of memory.
     int64_t getPacking() const {
-      return elementType.getIntOrFloatBitWidth() == 4 ? 2 : 1;
+      return !numberType && elementType.getIntOrFloatBitWidth() == 4 ? 2 : 1;
     }
     std::string getElementBuffer() const { return name; }
     std::string getScaleBuffer() const { return name + "_scales"; }
@@ -74,6 +79,9 @@ private:
   void buildHost();
   void setValue(Destination &dest, unsigned value);
   Destination getDestination(unsigned index);
+  void setElements(Destination &dest);
+  llvm::SmallVector<mlir::Value> getArguments();
+  void takeArguments(mlir::Block::args_iterator &argument);
   void splitDestinations();
   mlir::Value getRowTiles(mlir::Value rows);
   mlir::Value getBatchSize();
@@ -98,6 +106,8 @@ private:
   mlir::Value getNumber(const Destination &dest, Unit unit, mlir::Value row,
                         mlir::Value column);
   mlir::Value getAllColumns();
+  mlir::Value getStored(const Destination &dest, mlir::Value elements,
+                        mlir::Value scales);
   mlir::Value clearBehindRows(mlir::Value scale, mlir::Value row);
   void storeScale(const Destination &dest, Unit unit, mlir::Value scale,
                   mlir::Value row, mlir::Value block);
@@ -209,6 +219,7 @@ private:
 
   QuantizeOp op;
   QuantizeScheduleAttr schedule;
+  const NumbersOnGrid &numbersOnGrid;
   mlir::gpu::GPUModuleOp module;
   KernelBuilder host, body;
   llvm::SmallVector<mlir::Type> types; // of what is quantized
@@ -231,6 +242,13 @@ private:
   std::array<std::pair<mlir::Value, mlir::Value>, 2> outputs;
   ForEachWorkTileOp tile;
 };
+
+/// Builds a quantizer that writes along axis 0 or has ragged rows, after the
+/// checks that all have in common.
+llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
+                                            QuantizeScheduleAttr schedule,
+                                            const NumbersOnGrid &numbers,
+                                            mlir::gpu::GPUModuleOp module);
 
 } // namespace mx::mxgpu
 

@@ -55,6 +55,7 @@ QuantizeTileBuilder::Destination
 QuantizeTileBuilder::getDestination(unsigned index) {
   Destination dest;
   dest.axis = op.getAxis(index);
+  dest.index = index;
   setValue(dest, op.getValueOf(index));
   dest.elementType = getElementTypeOrSelf(op.getElements(index).getType());
   dest.scales =
@@ -65,24 +66,35 @@ QuantizeTileBuilder::getDestination(unsigned index) {
     std::swap(rows, columns);
   dest.scaleTileRows = rows / kScaleTileRows;
   dest.scaleTileColumns = columns / (kScaleTileBlocks * getBlock());
-  int64_t bytes = columns / dest.getPacking();
-  dest.panels = std::max<int64_t>(1, bytes / kPanelBytes);
-  // A block of NVFP4 is half of what the copy engine needs.
-  int64_t last = getBatchRank(op) + 1;
-  if (getBlock() == 16)
-    host.requireMultiple(host.dim(op.getElements(index), last), 32,
-                         "dimension " + Twine(last) + " of elements");
-  // The copy engine moves elements that are no bytes as the bytes of memory.
-  dest.elements = collapseLeading(host, toBytes(host, op.getElements(index)),
-                                  getBatchRank(op));
+  setElements(dest);
+  Type stored = getElementTypeOrSelf(dest.elements.getType());
+  columns /= dest.getPacking();
+  dest.panels = std::max<int64_t>(1, columns * getBytes(stored) / kPanelBytes);
   dest.rows = isByUnits(dest.axis) ? getRowsPerStage() : rows;
   dest.boxRows = dest.panels > 1 ? kStripRows : dest.rows;
   dest.map = EncodeTensorMapOp::create(
-      host,
-      getMap({dest.boxRows, bytes / dest.panels},
-             getElementTypeOrSelf(dest.elements.getType())),
+      host, getMap({dest.boxRows, columns / dest.panels}, stored),
       dest.elements);
   return dest;
+}
+
+/// What is written: numbers, or elements. The copy engine moves those that are
+/// no bytes as the bytes of memory.
+void QuantizeTileBuilder::setElements(Destination &dest) {
+  Value stored;
+  int64_t last = getBatchRank(op) + 1;
+  if (DequantizeOp reader = numbersOnGrid[dest.index]) {
+    stored = reader.getOuts()[0];
+    dest.numberType = getElementTypeOrSelf(stored.getType());
+  } else {
+    Value elements = op.getElements(dest.index);
+    // A block of NVFP4 is half of what the copy engine needs.
+    if (getBlock() == 16)
+      host.requireMultiple(host.dim(elements, last), 32,
+                           "dimension " + Twine(last) + " of elements");
+    stored = toBytes(host, elements);
+  }
+  dest.elements = collapseLeading(host, stored, getBatchRank(op));
 }
 
 /// What was faster on an H200 (docs/QuantizeSpeed.md). A row of a panel has 128
@@ -143,6 +155,39 @@ Value QuantizeTileBuilder::createCounter() {
   return counter;
 }
 
+/// What the kernel is given for inputs and destinations.
+SmallVector<Value> QuantizeTileBuilder::getArguments() {
+  SmallVector<Value> arguments =
+      isProduced() ? pieces.getArguments(host) : SmallVector<Value>{inputMap};
+  for (const Destination &dest : destinations) {
+    arguments.push_back(dest.map);
+    if (writesRows(dest))
+      arguments.push_back(dest.elements);
+    if (!dest.numberType)
+      arguments.push_back(dest.scales);
+    else if (Value decode = numbersOnGrid[dest.index].getGlobalScale())
+      arguments.push_back(decode);
+  }
+  return arguments;
+}
+
+/// Takes what stands for it in the kernel.
+void QuantizeTileBuilder::takeArguments(Block::args_iterator &argument) {
+  if (isProduced())
+    pieces.takeArguments(argument);
+  else
+    kernelInputMap = *argument++;
+  for (Destination &dest : destinations) {
+    dest.kernelMap = *argument++;
+    if (writesRows(dest))
+      dest.kernelElements = *argument++;
+    if (!dest.numberType)
+      dest.kernelScales = *argument++;
+    else if (numbersOnGrid[dest.index].getGlobalScale())
+      dest.kernelDecode = *argument++;
+  }
+}
+
 void QuantizeTileBuilder::build() {
   checkInputs();
   buildHost();
@@ -152,13 +197,7 @@ void QuantizeTileBuilder::build() {
   if (getBatchRank(op))
     host.requireAtMost(host.mul(getRowTiles(rows), host.index(getRows())),
                        kMaxExtent, "rows of input in tiles");
-  SmallVector<Value> arguments =
-      isProduced() ? pieces.getArguments(host) : SmallVector<Value>{inputMap};
-  for (const Destination &dest : destinations)
-    if (writesRows(dest))
-      llvm::append_values(arguments, dest.map, dest.elements, dest.scales);
-    else
-      llvm::append_values(arguments, dest.map, dest.scales);
+  SmallVector<Value> arguments = getArguments();
   llvm::append_values(arguments, rows, columns);
   if (getBatchRank(op))
     arguments.push_back(getBatchSize());
@@ -175,20 +214,12 @@ void QuantizeTileBuilder::build() {
   if (counter)
     arguments.push_back(counter);
 
-  kernel = host.kernel(module, "quantize", ValueRange(arguments).getTypes());
+  kernel = host.kernel(module, getKernelName(numbersOnGrid),
+                       ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   kernel.setMinCtas(schedule.getCtas());
   Block::args_iterator argument = kernel.getBody().args_begin();
-  if (isProduced())
-    pieces.takeArguments(argument);
-  else
-    kernelInputMap = *argument++;
-  for (Destination &dest : destinations) {
-    dest.kernelMap = *argument++;
-    if (writesRows(dest))
-      dest.kernelElements = *argument++;
-    dest.kernelScales = *argument++;
-  }
+  takeArguments(argument);
   splitDestinations();
   Value kernelRows = *argument++, kernelColumns = *argument++;
   if (getBatchRank(op))
@@ -295,7 +326,8 @@ LogicalResult QuantizeTileBuilder::verify() {
                           "input")))
       return failure();
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
-    if (failed(verifyRows(op, op.getElements(i),
+    if (!numbersOnGrid[i] &&
+        failed(verifyRows(op, op.getElements(i),
                           getElementStep(op.getElements(i)), "elements")))
       return failure();
   return success();
@@ -303,8 +335,9 @@ LogicalResult QuantizeTileBuilder::verify() {
 
 LogicalResult mx::mxgpu::buildQuantizeTileKernel(QuantizeOp op,
                                                  QuantizeScheduleAttr schedule,
+                                                 const NumbersOnGrid &numbers,
                                                  gpu::GPUModuleOp module) {
-  QuantizeTileBuilder builder(op, schedule, module);
+  QuantizeTileBuilder builder(op, schedule, numbers, module);
   if (failed(builder.verify()))
     return failure();
   builder.build();

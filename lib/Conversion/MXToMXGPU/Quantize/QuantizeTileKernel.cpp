@@ -187,11 +187,11 @@ Value QuantizeTileBuilder::buildRowFragment(const Destination &dest, Unit unit,
       x, encode, seed, getNumber(dest, unit, row, column),
       op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() : 1);
-  StoreSharedOp::create(body, quantized.getElements(),
+  Value scale = quantized.getScale();
+  StoreSharedOp::create(body, getStored(dest, quantized.getElements(), scale),
                         unit.elements.getBuffer(dest.getElementBuffer()),
                         ValueRange{row, column});
   row = body.add(unit.first, row);
-  Value scale = quantized.getScale();
   if (endsInSquare() && dest.isTiled())
     scale = clearBehindRows(scale, row);
   storeScale(dest, unit, scale, row, block);
@@ -221,9 +221,10 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
       x, encode, rows, seed, getNumber(dest, unit, row, column),
       seed ? getAllColumns() : Value(), op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() / inWord : 1);
-  StoreSharedOp::create(body, quantized.getElements(),
-                        unit.elements.getBuffer(dest.getElementBuffer()),
-                        ValueRange{column, body.add(unit.first, row)});
+  StoreSharedOp::create(
+      body, getStored(dest, quantized.getElements(), quantized.getScales()),
+      unit.elements.getBuffer(dest.getElementBuffer()),
+      ValueRange{column, body.add(unit.first, row)});
   block = body.add(body.div(unit.first, getBlock()), block);
   for (int64_t i = 0; i < inWord; ++i) {
     Value scale = vector::ExtractOp::create(body, quantized.getScales(),

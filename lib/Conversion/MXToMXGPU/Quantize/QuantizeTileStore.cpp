@@ -18,6 +18,16 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// The numbers that elements and scales stand for, if those are written.
+Value QuantizeTileBuilder::getStored(const Destination &dest, Value elements,
+                                     Value scales) {
+  if (!dest.numberType)
+    return elements;
+  auto type = cast<VectorType>(elements.getType()).clone(dest.numberType);
+  return DequantizeBlockOp::create(body, type, elements, scales,
+                                   dest.kernelDecode);
+}
+
 /// A scale of a square, or 0 for a line of it that the input does not have:
 /// what is after the last row of a layout's tile is 0.
 Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
@@ -32,6 +42,8 @@ Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
 /// The scale of row `row` and block `block` of what the tile gives.
 void QuantizeTileBuilder::storeScale(const Destination &dest, Unit unit,
                                      Value scale, Value row, Value block) {
+  if (dest.numberType)
+    return;
   if (dest.isTiled()) {
     StoreScaleOp::create(
         body, scale, unit.scales.getBuffer(dest.getScaleBuffer()), row, block);

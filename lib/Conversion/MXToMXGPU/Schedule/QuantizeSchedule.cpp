@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Quantize/NumbersOnGrid.h"
 #include "../Quantize/QuantizeInputLoader.h"
 #include "mlir/AsmParser/AsmParser.h"
 
@@ -66,11 +67,20 @@ static constexpr TileChoice kTiles[] = {
 #define TILE(chip, axes, numbers, least, schedule)                             \
   {#chip, Axes::axes, Numbers::numbers, least, schedule},
 #include "QuantizeSchedules.def"
+#define NUMBERS(chip, axes, numbers, schedule)                                 \
+  {#chip, Axes::axes, Numbers::numbers, /*least=*/0, schedule},
+#include "QuantizeSchedules.def"
 };
 
 static constexpr ProducedChoice kProducedTiles[] = {
 #define PRODUCED(chip, axes, numbers, bits, least, schedule)                   \
   {#chip, Axes::axes, Numbers::numbers, bits, least, schedule},
+#include "QuantizeSchedules.def"
+};
+
+static constexpr ProducedChoice kProducedGroups[] = {
+#define PRODUCED_GROUPS(chip, axes, numbers, bits, schedule)                   \
+  {#chip, Axes::axes, Numbers::numbers, bits, /*least=*/0, schedule},
 #include "QuantizeSchedules.def"
 };
 
@@ -84,7 +94,7 @@ static QuantizeScheduleAttr getSchedule(MLIRContext *context, const Row &row) {
       parseAttribute(text + row.schedule + ">", context));
 }
 
-/// The schedule of the first row of a target that `fits`.
+/// The schedule of the first row of a target that `fits`, null if none does.
 template <typename Row, typename Fits>
 static QuantizeScheduleAttr findSchedule(MLIRContext *context,
                                          ArrayRef<Row> rows, StringRef chip,
@@ -93,8 +103,8 @@ static QuantizeScheduleAttr findSchedule(MLIRContext *context,
     chip = kMeasuredChip;
   const Row *row = llvm::find_if(
       rows, [&](const Row &row) { return chip == row.chip && fits(row); });
-  assert(row != rows.end() && "expected rows for everything of each target");
-  return getSchedule(context, *row);
+  return row == rows.end() ? QuantizeScheduleAttr()
+                           : getSchedule(context, *row);
 }
 
 /// Whether columns fill tiles so far that wide ones lose no time: threads that
@@ -154,20 +164,25 @@ static QuantizeScheduleAttr adaptToGroups(QuantizeOp op,
       /*atomic_counter=*/false);
 }
 
-static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op, StringRef chip) {
+/// Whether a kernel that writes what it writes has room for a schedule.
+using HasRoom = llvm::function_ref<bool(QuantizeScheduleAttr)>;
+
+static QuantizeScheduleAttr
+selectCopiedTileSchedule(QuantizeOp op, StringRef chip, HasRoom hasRoom) {
   Axes axes = getAxes(op);
   Numbers numbers =
       getNumbers(op, axes, getElementTypeOrSelf(op.getInput().getType()));
   return findSchedule(
       op.getContext(), ArrayRef(kTiles), chip, [&](const TileChoice &choice) {
         return axes == choice.axes && numbers == choice.numbers &&
-               choice.least <= getSize(op);
+               choice.least <= getSize(op) &&
+               hasRoom(getSchedule(op.getContext(), choice));
       });
 }
 
 /// What does not fit at all is left to the message of mxgpu-allocate.
-static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
-                                                       StringRef chip) {
+static QuantizeScheduleAttr
+selectProducedTileSchedule(QuantizeOp op, StringRef chip, HasRoom hasRoom) {
   Axes axes = getAxes(op);
   // The scales of NVFP4 take registers too, and so do those of several inputs,
   // or of one and the numbers of gathered rows.
@@ -180,12 +195,14 @@ static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
     numbers = std::max(numbers, getNumbers(op, axes, type));
     bits += type.getIntOrFloatBitWidth();
   }
+  auto rows = op.getOffsets() ? ArrayRef<ProducedChoice>(kProducedGroups)
+                              : ArrayRef<ProducedChoice>(kProducedTiles);
   return findSchedule(
-      op.getContext(), ArrayRef(kProducedTiles), chip,
-      [&](const ProducedChoice &choice) {
+      op.getContext(), rows, chip, [&](const ProducedChoice &choice) {
+        auto schedule = getSchedule(op.getContext(), choice);
         return axes == choice.axes && numbers <= choice.numbers &&
                bits <= choice.bits && choice.least <= getSize(op) &&
-               fillsTiles(op, getSchedule(op.getContext(), choice));
+               fillsTiles(op, schedule) && hasRoom(schedule);
       });
 }
 
@@ -231,14 +248,78 @@ QuantizeScheduleAttr mx::mxgpu::selectRowSchedule(QuantizeOp op,
   return adaptToSeed(op, schedule, schedule.getThreads());
 }
 
+static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op, StringRef chip,
+                                               HasRoom hasRoom) {
+  QuantizeScheduleAttr schedule =
+      op.getPrologueBlock() || op.getGather()
+          ? selectProducedTileSchedule(op, chip, hasRoom)
+          : selectCopiedTileSchedule(op, chip, hasRoom);
+  if (!schedule)
+    return schedule;
+  return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);
+}
+
 QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,
                                                        StringRef chip) {
   if (!isByTiles(op))
     return selectRowSchedule(op, chip);
-  QuantizeScheduleAttr schedule = op.getPrologueBlock() || op.getGather()
-                                      ? selectProducedTileSchedule(op, chip)
-                                      : selectTileSchedule(op, chip);
-  return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);
+  QuantizeScheduleAttr schedule =
+      selectTileSchedule(op, chip, [](QuantizeScheduleAttr) { return true; });
+  assert(schedule && "expected rows for everything of each target");
+  return schedule;
+}
+
+/// Shared memory of each CTA that is not its own, and what barriers, numbers of
+/// units and alignment take at most.
+static constexpr int64_t kReservedBytes = 1024, kOtherBytes = 4096;
+
+/// Shared memory of a CTA that quantizes by tiles: stages of what is quantized,
+/// and what each axis gives of a tile or, along rows, of a stage.
+static int64_t getTileBytes(QuantizeOp op, QuantizeScheduleAttr schedule,
+                            const NumbersOnGrid &numbers) {
+  int64_t columns = schedule.getTile()[1];
+  int64_t inTile = schedule.getTile()[0] * columns;
+  int64_t inStage = schedule.getRowsPerStage() * columns;
+  int64_t bits = 0, scales = 0;
+  for (Type type : getQuantizedTypes(op))
+    bits += schedule.getStages() * inStage * type.getIntOrFloatBitWidth();
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
+    int64_t count = op.getNumConcatenated();
+    Value stored =
+        numbers[i] ? Value(numbers[i].getOuts()[0]) : op.getElements(i);
+    if (!numbers[i])
+      scales += count * inTile / op.getBlockSize();
+    bits += count * (op.getAxis(i) == 1 ? inStage : inTile) *
+            getStoredBits(getElementTypeOrSelf(stored.getType()));
+  }
+  return bits / 8 + scales + kOtherBytes;
+}
+
+QuantizeScheduleAttr
+mx::mxgpu::selectNumbersSchedule(QuantizeOp op, QuantizeScheduleAttr schedule,
+                                 NumbersOnGrid &numbers,
+                                 const target::TargetInfo &target) {
+  if (!numbers.any())
+    return schedule;
+  auto hasRoom = [&](QuantizeScheduleAttr choice, int64_t ctas) {
+    int64_t bytes =
+        getTileBytes(op, adaptToGroups(op, choice), numbers) + kReservedBytes;
+    return ctas * bytes <= target.smemPerCta + kReservedBytes;
+  };
+  // One that somebody asked for is taken as it is.
+  if (schedule != selectQuantizeSchedule(op, target.chip)) {
+    if (!hasRoom(schedule, /*ctas=*/1))
+      numbers = {};
+    return schedule;
+  }
+  auto choice =
+      selectTileSchedule(op, target.chip, [&](QuantizeScheduleAttr choice) {
+        return hasRoom(choice, choice.getCtas());
+      });
+  if (choice)
+    return choice;
+  numbers = {};
+  return schedule;
 }
 
 /// Rows of a group, on average, that are few of the tile that each has.

@@ -311,23 +311,33 @@ LogicalResult QuantizeBlockOp::verify() {
   return success();
 }
 
+/// The part of a vector that has one scale: all of it, or a row.
+static VectorType getBlockType(VectorType type) {
+  return type.getRank() == 2 && !type.isScalable()
+             ? VectorType::get(type.getShape().back(), type.getElementType())
+             : type;
+}
+
 LogicalResult DequantizeBlockOp::verify() {
-  if (failed(verifyWords(*this, getInput().getType())) ||
-      failed(verifyWords(*this, getType())))
-    return failure();
   auto input = cast<VectorType>(getInput().getType());
   auto result = cast<VectorType>(getType());
-  bool nvfp4 = isa<Float8E4M3FNType>(getScale().getType());
+  for (VectorType type : {input, result})
+    if (failed(verifyVectorSize(*this, type)) || // shared C10
+        failed(verifyWords(*this, getBlockType(type))))
+      return failure();
+  Type scale = getElementTypeOrSelf(getScale().getType());
+  bool nvfp4 = isa<Float8E4M3FNType>(scale);
   // dequantize_block C1
-  if (!nvfp4 && !isa<Float8E8M0FNUType>(getScale().getType()))
+  if (!nvfp4 && !isa<Float8E8M0FNUType>(scale))
     return emitOpError("expected a scale of f8E8M0FNU or f8E4M3FN, found ")
-           << getScale().getType();
+           << scale;
   if (failed(verifyNarrow(*this, input.getElementType(), nvfp4)))
     return failure();
+  int64_t elements = input.getShape().back();
   // dequantize_block C2
-  if (int64_t block = nvfp4 ? 16 : 32; input.getNumElements() > block)
+  if (int64_t block = nvfp4 ? 16 : 32; elements > block)
     return emitOpError("expected at most ")
-           << block << " elements, a block, found " << input.getNumElements();
+           << block << " elements, a block, found " << elements;
   // dequantize_block C3
   if (result.getShape() != input.getShape() ||
       !isa<BFloat16Type, Float16Type, Float32Type>(result.getElementType()))
@@ -337,7 +347,13 @@ LogicalResult DequantizeBlockOp::verify() {
   if (getDecode() && !nvfp4) // dequantize_block C4
     return emitOpError("expected decode with scales of f8E4M3FN only, found "
                        "scales of ")
-           << getScale().getType();
+           << scale;
+  Type scales = scale;
+  if (input.getRank() == 2)
+    scales = VectorType::get(input.getDimSize(0), scale);
+  if (getScale().getType() != scales) // dequantize_block C5
+    return emitOpError("expected a scale for each row, ")
+           << scales << ", found " << getScale().getType();
   return success();
 }
 

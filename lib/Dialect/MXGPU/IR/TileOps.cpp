@@ -228,7 +228,6 @@ LogicalResult BulkStoreOp::verify() {
   return success();
 }
 
-/// The rows of the field are those of a swizzled matrix without panels.
 LogicalResult StoreRowsOp::verify() {
   if (failed(verifyBufferOf<ProducerAcquireOp>(*this, getBuffer())))
     return failure();
@@ -239,16 +238,13 @@ LogicalResult StoreRowsOp::verify() {
     return emitOpError("expected a ring with scope = cta, found ") << ring;
   if (failed(verifyStaged(*this, getBuffer())))
     return failure();
-  // store_rows C2
-  if (buffer.getShape().size() != 2 || buffer.getPadded())
-    return emitOpError("expected a matrix in shared memory, found ") << buffer;
   int64_t chunk =
       kChunkBytes * 8 / buffer.getElementType().getIntOrFloatBitWidth();
   if (failed(verifyFragment(*this, buffer,
                             VectorType::get(chunk, buffer.getElementType()))))
     return failure();
   auto dest = cast<MemRefType>(getDest().getType());
-  // store_rows C3
+  // store_rows C2
   if (dest.getRank() != 2 || !dest.getLayout().isIdentity() ||
       dest.getElementType() != buffer.getElementType())
     return emitOpError("expected a matrix of ")

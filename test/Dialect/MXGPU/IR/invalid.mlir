@@ -2089,6 +2089,15 @@ func.func @dequantize_size(%q: vector<32xf4E2M1FN>, %s: f8E4M3FN) {
 
 // -----
 
+func.func @dequantize_scales(%q: vector<2x32xf8E4M3FN>, %s: f8E8M0FNU) {
+  // dequantize_block C5
+  // expected-error @below {{'mxgpu.dequantize_block' op expected a scale for each row, 'vector<2xf8E8M0FNU>', found 'f8E8M0FNU'}}
+  %x = mxgpu.dequantize_block %q by %s : vector<2x32xf8E4M3FN>, f8E8M0FNU -> vector<2x32xbf16>
+  return
+}
+
+// -----
+
 func.func @dequantize_count(%q: vector<8xf8E5M2>, %s: f8E8M0FNU) {
   // dequantize_block C3
   // expected-error @below {{'mxgpu.dequantize_block' op expected 8 results of bf16, f16 or f32, found 'vector<4xbf16>'}}

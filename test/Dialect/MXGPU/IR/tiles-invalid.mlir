@@ -289,25 +289,9 @@ gpu.module @kernels {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @write warps(1) {
       %s, %s_q = mxgpu.producer_acquire %out : !out
-      // store_rows C3
+      // store_rows C2
       // expected-error @below {{'mxgpu.store_rows' op expected a matrix of 'i8' with identity layout, found 'memref<?x?xf8E4M3FN>'}}
       mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xf8E4M3FN>
-    }
-  }
-}
-
-// -----
-
-!out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
-!q = !mxgpu.buffer<smem<2x128x128xi8, sw128>>
-gpu.module @kernels {
-  mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xi8>) {
-    %out = mxgpu.ring "out" : !out
-    mxgpu.role @write warps(1) {
-      %s, %s_q = mxgpu.producer_acquire %out : !out
-      // store_rows C2
-      // expected-error @below {{'mxgpu.store_rows' op expected a matrix in shared memory, found '!mxgpu.buffer<smem<2x128x128xi8, sw128>>'}}
-      mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xi8>
     }
   }
 }

@@ -217,15 +217,19 @@ def MXGPU_DequantizeBlockOp : MXGPU_Op<"dequantize_block", [Pure]> {
   let description = [{
     The semantics of `mx.dequantize` for elements of one block: the exact
     product with the scale, and with NVFP4's factor `decode`, rounded once.
+    A vector of two dimensions has a block in each row, and as many scales.
 
     Example:
 
     ```mlir
     %x = mxgpu.dequantize_block %q by %f
         : vector<8xf8E4M3FN>, f8E8M0FNU -> vector<8xbf16>
+    %y = mxgpu.dequantize_block %p by %fs
+        : vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU> -> vector<2x32xbf16>
     ```
   }];
-  let arguments = (ins AnyVectorOfNonZeroRank:$input, AnyFloat:$scale,
+  let arguments = (ins AnyVectorOfNonZeroRank:$input,
+                       AnyTypeOf<[AnyFloat, AnyVectorOfNonZeroRank]>:$scale,
                        Optional<F32>:$decode);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = [{
