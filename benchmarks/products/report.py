@@ -169,11 +169,8 @@ def table(data):
     return about_text(data) + "\n".join(parts)
 
 
-def main(results, page=None):
-    with open(results) as file:
-        text = table(json.load(file))
-    if not page:
-        return print(text, end="")
+def write_page(page, text):
+    """In place of what is between the page's marks."""
     with open(page) as file:
         old = file.read()
     if BEGIN not in old or END not in old:
@@ -181,6 +178,14 @@ def main(results, page=None):
     head, rest = old.split(BEGIN)
     with open(page, "w") as file:
         file.write(head + BEGIN + text + END + rest.split(END)[1])
+
+
+def main(results, page=None):
+    with open(results) as file:
+        text = table(json.load(file))
+    if not page:
+        return print(text, end="")
+    write_page(page, text)
 
 
 if __name__ == "__main__":

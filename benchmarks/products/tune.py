@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 import cases
+import report
 
 SHOWN = 8  # of a case, in the table
 DEFAULT = ("mxfp8-8192", "mxfp8-4096", "bf16xmxfp4-4096x4096x7168",
@@ -41,7 +42,8 @@ MORE = {
     "grouped-bf16xmxfp4-packed": ["tile = [48, 256, 128], swap_ab, pdl",
                                   "tile = [48, 512, 128], cta_pair, swap_ab, pdl"],
 }
-WORDS = [(r"s(\d+)", "stages = {}"), (r"swap", "swap_ab"), (r"k/(\d+)", "split_k = {}"),
+WORDS = [(r"s(\d+)", "stages = {}"), (r"swap", "swap_ab"),
+         (r"f16", "f16_window, operand_stages = 4"), (r"k/(\d+)", "split_k = {}"),
          (r"k/(\d+)c", "split_k = {}, cluster_split"),
          (r"(group_m\(\d+\)|hilbert|columns)", "raster = {}"), (r"w-(\w+)", "workspace = {}"),
          (r"tma(\d+)", "epilogue = tma_store, staging = {}"),
@@ -155,13 +157,15 @@ def main():
     command.add_argument("--seconds", type=float, default=0.4)
     command = commands.add_parser("show")
     command.add_argument("results", type=pathlib.Path)
+    command.add_argument("--page", type=pathlib.Path)
     options = parser.parse_args()
     if options.command == "build":
         build(options.mx_compile, options.out, options.cases)
     elif options.command == "run":
         measure(options.out, options.results, options.only, options.seconds)
     else:
-        print(table(json.loads(options.results.read_text())), end="")
+        text = table(json.loads(options.results.read_text()))
+        report.write_page(options.page, text) if options.page else print(text, end="")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The hardware table behind the choice of schedules, in cycles of the SM clock
-// and bytes per cycle. Nothing here was measured by this project: each number
-// names the public source it comes from, or says that it is assumed.
+// and bytes per cycle. Of the B200 nothing was measured by this project: each
+// number names the public source it comes from, or says that it is assumed. Of
+// the H200 benchmarks/chip measured what Rates.cpp names.
 // docs/ScheduleModel.md has the formulas that use it.
 //
 // Sources:
