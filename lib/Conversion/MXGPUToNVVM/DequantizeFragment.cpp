@@ -10,8 +10,8 @@
 // so large that the multiplier is no bf16, and codes of NaN and infinity, which
 // would be finite as fields of bf16. Formats without such codes multiply twice
 // then, first with 2^(127 - bias), which is exact, then with the scale as bf16.
-// So do those with E4M3 scales, always. Other formats compute in f32. Where the
-// operation says that there are none of either, nothing looks for them.
+// So do those with E4M3 scales, always. Other formats compute in f32. With
+// `finite` there are none, and nothing looks for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,13 +72,11 @@ public:
 
   /// Words of two bf16, in the order of the elements.
   Values build();
-  /// Words of two f16, by scales relative to `reference`.
+  /// By scales relative to `reference`: words of two f16, or bf16, none rare.
   Values buildInF16(Value reference);
-  /// Words of two bf16, by scales relative to `reference`, none of them rare.
   Values buildFinite(Value reference);
 
 private:
-  // Short forms.
   Value shiftLeft(Value word, int64_t bits);
   Value mask(Value word, uint32_t bits);
   Value inBothHalves(int64_t bits) { return builder.i32(bits * 0x10001); }
@@ -300,8 +298,8 @@ Values FragmentProducts::build() {
 }
 
 Values FragmentProducts::buildFinite(Value reference) {
-  Value zero = builder.i32(2 * kBias - int64_t(format.bias));
-  Value field = arith::SubIOp::create(builder, zero, reference);
+  Value field = arith::SubIOp::create(
+      builder, builder.i32(2 * kBias - int64_t(format.bias)), reference);
   Value offset = builder.mul(field, inBothHalves(1 << kMantissaBits));
   return multiplyOnce(place(), offset);
 }
@@ -383,12 +381,10 @@ struct DequantizeFragmentLowering final
     Values words = splitWords(builder, adaptor.getInput());
     Values scaleWords = getScaleWords(builder, adaptor.getScales());
     FragmentProducts products(op, builder, words, scaleWords);
-    Values built;
-    if (Value reference = adaptor.getReference())
-      built = op.getFinite() ? products.buildFinite(reference)
-                             : products.buildInF16(reference);
-    else
-      built = products.build();
+    Value reference = adaptor.getReference();
+    Values built = !reference       ? products.build()
+                   : op.getFinite() ? products.buildFinite(reference)
+                                    : products.buildInF16(reference);
     Values ordered = reorder(built, op.getInput().getType().getLayout(),
                              op.getType().getLayout());
     auto type = getTypeConverter()->convertType<VectorType>(op.getType());
