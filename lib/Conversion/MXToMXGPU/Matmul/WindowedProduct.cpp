@@ -67,7 +67,7 @@ void mx::mxgpu::buildWindowed(const Product &product, gpu::GPUModuleOp module) {
   Value b = findWindows(host, module, getB(kernel));
   SmallVector<Value> tables = {a, b};
   SmallVector<UnitClass> rest = {UnitClass::NotF16};
-  if (!product.op.getGroupOffsets()) {
+  if (MatmulOpInterface op = product.op; !op.getGroupOffsets()) {
     auto [aFinite, bFinite] = excludeNaN(host, module, kernel.matrices.a,
                                          kernel.matrices.b, a, b);
     tables.append({aFinite, bFinite});
