@@ -123,16 +123,6 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
   return
 }
 
-// CHECK-LABEL: func.func @edge(
-func.func @edge(%x: memref<512x320xbf16>, %e: memref<320x512xf8E4M3FN>, %st: memref<320x16xf8E8M0FNU>) {
-  mx.quantize ins(%x : memref<512x320xbf16>) outs(%e, %st : memref<320x512xf8E4M3FN>, memref<320x16xf8E8M0FNU>) axes = [0] prologue {
-  ^bb0(%a: bf16, %row: index, %col: index):
-    %y = arith.mulf %a, %a : bf16
-    mx.yield %y : bf16
-  }
-  return
-}
-
 // Along columns only, tiles below each other come one after the other.
 // CHECK-LABEL: mxgpu.kernel @columns_quantize(
 // CHECK-SAME:    %[[X:.*]]: !map, %[[Q:.*]]: !map1, %[[F:.*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[M:.*]]: index, %[[K:.*]]: index)
@@ -344,22 +334,3 @@ func.func @edge(%x: memref<512x320xbf16>, %e: memref<320x512xf8E4M3FN>, %st: mem
 // CHECK:             mxgpu.load_shared %x1 at[%{{.*}}, %{{.*}}] rows(%{{.*}}) : {{.*}} -> vector<32x1xf32>
 // CHECK:             mxgpu.tma_store %columns0
 // CHECK:             mxgpu.tma_store %columns1
-
-// All threads compute the 64 columns of the last tile, and leave zeros behind
-// them. No tile compares columns.
-// CHECK-LABEL: mxgpu.kernel @edge_quantize(
-// CHECK:         mxgpu.role @produce
-// CHECK:             %[[END:.*]] = arith.addi %column, %c128 : index
-// CHECK:             %[[IS_LAST:.*]] = arith.cmpi ugt, %[[END]], %{{.*}} : index
-// CHECK:             scf.if %[[IS_LAST]] {
-// CHECK:               %[[PIECE:.*]] = arith.remui %{{.*}}, %c8 : index
-// CHECK-COUNT-4:       mxgpu.load_block
-// CHECK-NOT:           arith.select
-// CHECK:               %[[IS_BEHIND:.*]] = arith.cmpi uge, %{{.*}}, %c64 : index
-// CHECK:               scf.if %[[IS_BEHIND]] {
-// CHECK:                 mxgpu.store_shared %cst, %x at
-// CHECK:             } else {
-// CHECK:               %[[PIECE:.*]] = arith.remui %{{.*}}, %c16 : index
-// CHECK:               mxgpu.load_block
-// CHECK-NOT:           arith.select
-// CHECK:         mxgpu.role @

@@ -76,12 +76,12 @@ void QuantizeInputLoader::begin() {
     columns = body.mul(columns, body.index(2)); // which were bytes
 }
 
-/// Whether tiles end where the tensor does; rows of a group's begin with it.
+/// Whether tiles end where the tensor does; those of a group begin with it.
 bool QuantizeInputLoader::isCovered(int64_t dim) {
   int64_t extent =
       dim ? op.getInput().getType().getDimSize(1) : op.getQuantizedShape()[0];
   return !ShapedType::isDynamic(extent) && extent % tile[dim] == 0 &&
-         (dim == 1 || !op.getOffsets());
+         !op.getOffsets();
 }
 
 QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column) {

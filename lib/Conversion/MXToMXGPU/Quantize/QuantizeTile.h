@@ -24,9 +24,7 @@ public:
       : op(op), schedule(schedule), numbersOnGrid(numbersOnGrid),
         module(module), host(op.getLoc(), op),
         body(op.getLoc(), op.getContext()), types(getQuantizedTypes(op)),
-        pieces(op, body, kPieceColumns,
-               {getRows(), getEdge() ? kPieceColumns : getColumns()},
-               /*padded=*/true) {}
+        pieces(op, body, kPieceColumns, schedule.getTile(), /*padded=*/true) {}
 
   llvm::LogicalResult verify();
   void build();
@@ -95,12 +93,8 @@ private:
   void buildLoad();
   void buildSchedule();
   void buildProduce(); // QuantizeTilePrologue.cpp
-  void produceColumns(ProducerAcquireOp stage, mlir::Value firstRow,
-                      mlir::Value firstColumn);
   void producePieces(ProducerAcquireOp stage, mlir::Value firstRow,
-                     mlir::Value firstColumn, int64_t columns);
-  void clearBehindEdge(ProducerAcquireOp stage);
-  int64_t getEdge();
+                     mlir::Value firstColumn);
   void buildQuantize(int64_t axis);
   void buildUnit(int64_t axis, ProducerAcquireOp ofTile, mlir::Value byUnits);
   void buildPass(const Destination &dest, Unit unit);

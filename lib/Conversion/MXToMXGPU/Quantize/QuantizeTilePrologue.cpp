@@ -7,15 +7,10 @@
 // it do not see the difference to what a bulk copy loads. Adjacent threads hold
 // adjacent pieces of a row, and read several rows before they use the first.
 //
-// A prologue may take many instructions. Where the last tile of a row of tiles
-// has fewer columns, known when compiling, all threads compute those, and leave
-// zeros behind them; the other tiles then need no comparison of columns.
-//
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeTile.h"
 #include "TileThreads.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -37,71 +32,12 @@ static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
   return count;
 }
 
-/// Whether threads take whole rows of so many columns in whole rounds.
-static bool divides(int64_t columns, int64_t threads, int64_t rows,
-                    int64_t piece) {
-  int64_t inRow = columns / piece;
-  return columns % piece == 0 && threads % inRow == 0 &&
-         rows % (threads / inRow) == 0;
-}
-
-/// The columns of the last tile if they are fewer, and threads share them out;
-/// 0 if each of them looks where the tensor ends.
-int64_t QuantizeTileBuilder::getEdge() {
-  int64_t columns = op.getInput().getType().getShape().back();
-  if (!op.getPrologueBlock() || ShapedType::isDynamic(columns))
-    return 0;
-  int64_t edge = columns % getColumns();
-  return edge && columns > getColumns() &&
-                 divides(edge, getProducingThreads(), getRowsPerStage(),
-                         kPieceColumns)
-             ? edge
-             : 0;
-}
-
-/// All of a unit, whose first element is that of `firstRow` and `firstColumn`
-/// in the tensor.
-void QuantizeTileBuilder::produceColumns(ProducerAcquireOp stage,
-                                         Value firstRow, Value firstColumn) {
-  int64_t edge = getEdge();
-  if (!edge)
-    return producePieces(stage, firstRow, firstColumn, getColumns());
-  Value isLast = arith::CmpIOp::create(body, arith::CmpIPredicate::ugt,
-                                       body.add(firstColumn, getColumns()),
-                                       pieces.getColumns());
-  auto ifOp = scf::IfOp::create(body, isLast, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(body);
-  body.setInsertionPointToStart(ifOp.thenBlock());
-  producePieces(stage, firstRow, firstColumn, edge);
-  clearBehindEdge(stage);
-  body.setInsertionPointToStart(ifOp.elseBlock());
-  producePieces(stage, firstRow, firstColumn, getColumns());
-}
-
-/// Zeros in the columns of the last tile that the tensor does not have.
-void QuantizeTileBuilder::clearBehindEdge(ProducerAcquireOp stage) {
+/// All pieces of a unit, whose first element is that of `firstRow` and
+/// `firstColumn` in the tensor.
+void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Value firstRow,
+                                        Value firstColumn) {
   auto threads = TileThreads::get(body, getProducingThreads(), getColumns(),
                                   kPieceColumns);
-  Value isBehind = arith::CmpIOp::create(body, arith::CmpIPredicate::uge,
-                                         threads.column, body.index(getEdge()));
-  auto ifOp = scf::IfOp::create(body, isBehind, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(body);
-  body.setInsertionPointToStart(ifOp.thenBlock());
-  for (auto [i, type] : llvm::enumerate(types)) {
-    Value zeros = arith::ConstantOp::create(
-        body, body.getZeroAttr(VectorType::get(kPieceColumns, type)));
-    for (int64_t row = 0; row < getRowsPerStage(); row += threads.step)
-      StoreSharedOp::create(
-          body, zeros, stage.getBuffer(getField(i)),
-          ValueRange{body.add(threads.row, row), threads.column});
-  }
-}
-
-/// So many columns of a unit.
-void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Value firstRow,
-                                        Value firstColumn, int64_t columns) {
-  auto threads =
-      TileThreads::get(body, getProducingThreads(), columns, kPieceColumns);
   int64_t rounds = getRowsPerStage() / threads.step;
   int64_t count = getPiecesAtOnce(op, kPieceColumns, rounds);
   Value inTensor = body.add(firstColumn, threads.column);
@@ -129,6 +65,6 @@ void QuantizeTileBuilder::buildProduce() {
   ForEachWorkTileOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachUnit());
   auto stage = ProducerAcquireOp::create(body, inputs);
-  produceColumns(stage, row, tile.getColumn());
+  producePieces(stage, row, tile.getColumn());
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
