@@ -71,8 +71,10 @@ struct Candidate {
 std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
                                      const target::TargetInfo &target);
 
-/// Cycles of the kernels that dequantize the operands of a workspace.
-int64_t getWorkspaceCycles(const MatmulProblem &problem, Workspace workspace,
+/// Cycles of the kernels that dequantize the operands of a workspace, and of what
+/// quantizers write more where they make the numbers themselves.
+int64_t getWorkspaceCycles(MatmulOpInterface op, const MatmulProblem &problem,
+                           Workspace workspace,
                            const target::TargetInfo &target);
 
 /// `rankSchedules` of `op` together with those of what remains of it where

@@ -196,7 +196,7 @@ mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op,
   for (Workspace workspace : {Workspace::A, Workspace::B, Workspace::AB}) {
     if (!explainNoWorkspace(op, workspace, target).empty())
       continue;
-    int64_t before = getWorkspaceCycles(*whole, workspace, target);
+    int64_t before = getWorkspaceCycles(op, *whole, workspace, target);
     auto problem = getMatmulProblem(op, target, workspace);
     for (Candidate &candidate : rankSchedules(*problem, target)) {
       candidate.fields.workspace = workspace;
