@@ -90,8 +90,9 @@ def build(mx_compile, out, names):
         more = next((found for begin, found in MORE.items() if case.name.startswith(begin)), [])
         tried = {"mx": ""} | {text: text for text in [*listed(done.stderr), *more]}
         case = dataclasses.replace(case, ways=tuple(tried.items()))
-        ways[case.name] = [way for way, _ in case.ways
-                           if cases.compile_way(mx_compile, case, way, out)]
+        # Programs are numbered by what was tried.
+        ways[case.name] = {way: cases.compile_way(mx_compile, case, way, out)
+                           for way, _ in case.ways}
     (out / "ways.json").write_text(json.dumps(ways, indent=1))
 
 
@@ -110,9 +111,11 @@ def measure(out, results, only, seconds):
     for case in cases.CASES:
         if case.name not in ways or not re.search(only, case.name):
             continue
-        case = dataclasses.replace(case, ways=tuple((way, "") for way in ways[case.name]))
+        tried = ways[case.name]
+        case = dataclasses.replace(case, ways=tuple((way, "") for way in tried))
         problem = problems.make(case)
-        ours = [contestants.MxProgram(way, case, out, problem) for way, _ in case.ways]
+        ours = [contestants.MxProgram(way, case, out, problem)
+                for way, is_compiled in tried.items() if is_compiled]
         right = [c for c in ours if not problem.wrong(c)]
         everyone = right + problem.peers()[:1]
         found = (timing.measure_graphs(everyone, seconds, sustained=False) if case.few_rows

@@ -6,7 +6,7 @@
 !ws = memref<32x32x32x4x4xf8E8M0FNU>
 
 // CHECK-LABEL: mx.matmul in @decode:
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [16, 256, 128], stages = 10, accumulators = 1, swap_ab, split_k = 8, raster = linear, epilogue = direct, registers = [104, 40]>
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [16, 256, 128], stages = 10, accumulators = 1, swap_ab, split_k = 8, raster = linear, epilogue = direct, registers = [104, 40], l2 = [evict_last, evict_first]>
 // CHECK:       1  16x256x128 s10 a1 f1 swap k/8
 // CHECK:       shared memory of a CTA
 // CHECK:       | in.a: 4096
@@ -40,7 +40,7 @@ func.func @unknown(%x: memref<?x4096xbf16>, %w: !w, %ws: !ws, %y: memref<?x4096x
 
 // Of groups, rows are those of one, half as many again in some.
 // CHECK-LABEL: mx.grouped_matmul in @experts:
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [32, 256, 128], stages = 8, accumulators = 1, swap_ab, raster = linear,
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [32, 256, 128], stages = 8, accumulators = 1, swap_ab, raster = linear, {{.*}}l2 = [evict_last, evict_first], pdl>
 func.func @experts(%x: memref<128x4096xbf16>, %w: memref<8x4096x4096xf4E2M1FN>, %ws: memref<8x32x32x32x4x4xf8E8M0FNU>,
                    %o: memref<8xi32>, %y: memref<128x2048xbf16>) {
   mx.grouped_matmul ragged = rows ins(%x, %w, %ws : memref<128x4096xbf16>, memref<8x4096x4096xf4E2M1FN>,
