@@ -6,7 +6,7 @@
 !ws = memref<32x32x32x4x4xf8E8M0FNU>
 
 // CHECK-LABEL: mx.matmul in @decode:
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [16, 256, 128], stages = 10, accumulators = 1, swap_ab, split_k = 8, raster = linear, epilogue = direct, registers = [104, 40], l2 = [evict_last, evict_first]>
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [16, 256, 128], stages = 10, accumulators = 1, swap_ab, split_k = 8, raster = linear, epilogue = direct, registers = [104, 40]>
 // CHECK:       1  16x256x128 s10 a1 f1 swap k/8
 // CHECK:       shared memory of a CTA
 // CHECK:       | in.a: 4096

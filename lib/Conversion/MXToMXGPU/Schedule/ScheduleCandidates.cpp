@@ -167,7 +167,7 @@ void Candidates::addTile(ScheduleFields fields) {
     // On an H200 3 % of the time of few rows, but with a kernel that adds splits
     // 4 % more.
     fields.pdl = fields.swapAb && (split == 1 || inCluster);
-    bool readsOnce = fields.swapAb && readsBOnce(problem, fields);
+    bool readsOnce = fields.pdl && readsBOnce(problem, fields);
     fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;
     fields.l2B = readsOnce ? CacheHint::EvictFirst : CacheHint::None;
     rasters = getRasterChoices(problem, fields, target);
