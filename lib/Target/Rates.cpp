@@ -17,10 +17,10 @@ namespace {
 
 constexpr Rates kB200;
 
-/// The H200, measured by benchmarks/chip (docs/ChipSpeed.md) but for the size of
-/// the cache: loads by the copy engine, a hand-over by an mbarrier, and what a
-/// box takes from L2 and from HBM. What is not here is assumed to be as on the
-/// B200.
+/// The H200, measured by benchmarks/chip (docs/ChipSpeed.md) but for the size
+/// of the cache: loads by the copy engine, a hand-over by an mbarrier, and what
+/// a box takes from L2 and from HBM. What is not here is assumed to be as on
+/// the B200.
 constexpr Rates h200() {
   Rates rates;
   rates.l2BytesPerClk = 4700;

@@ -22,8 +22,7 @@ static SmallVector<int64_t> getRegistersOf(ArrayRef<int64_t> numbers,
   SmallVector<int64_t> words;
   for (auto [i, number] : llvm::enumerate(numbers)) {
     int64_t place = static_cast<int64_t>(i) % inWord;
-    if (number % inWord != place ||
-        (place && number / inWord != words.back()))
+    if (number % inWord != place || (place && number / inWord != words.back()))
       return {};
     if (!place)
       words.push_back(number / inWord);

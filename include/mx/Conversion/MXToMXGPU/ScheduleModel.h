@@ -71,8 +71,8 @@ struct Candidate {
 std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
                                      const target::TargetInfo &target);
 
-/// Cycles of the kernels that dequantize the operands of a workspace, and of what
-/// quantizers write more where they make the numbers themselves.
+/// Cycles of the kernels that dequantize the operands of a workspace, and of
+/// what quantizers write more where they make the numbers themselves.
 int64_t getWorkspaceCycles(MatmulOpInterface op, const MatmulProblem &problem,
                            Workspace workspace,
                            const target::TargetInfo &target);

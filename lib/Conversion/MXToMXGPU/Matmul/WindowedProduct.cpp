@@ -68,8 +68,8 @@ void mx::mxgpu::buildWindowed(const Product &product, gpu::GPUModuleOp module) {
   SmallVector<Value> tables = {a, b};
   SmallVector<UnitClass> rest = {UnitClass::NotF16};
   if (MatmulOpInterface op = product.op; !op.getGroupOffsets()) {
-    auto [aFinite, bFinite] = excludeNaN(host, module, kernel.matrices.a,
-                                         kernel.matrices.b, a, b);
+    auto [aFinite, bFinite] =
+        excludeNaN(host, module, kernel.matrices.a, kernel.matrices.b, a, b);
     tables.append({aFinite, bFinite});
     rest = {UnitClass::RelativeBF16, UnitClass::BF16};
     a = aFinite;

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "QuantizeChecks.h"
 #include "TileThreads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -321,47 +322,8 @@ static void buildKernel(ArrayRef<DequantizeOp> ops,
 }
 
 //===----------------------------------------------------------------------===//
-// Support
+// Which operations
 //===----------------------------------------------------------------------===//
-
-/// Fails unless operands are matrices, or batches of them, in rows that threads
-/// can read.
-static LogicalResult verifyForm(DequantizeOp op,
-                                QuantizeScheduleAttr schedule) {
-  if (op.getRaggedOrNone() == RaggedKind::Reduction)
-    return op.emitOpError("expected no ragged reduction on the GPU, found one: "
-                          "dequantize it as the matrix that it is, without "
-                          "offsets");
-  auto input = cast<MemRefType>(op.getInput().getType());
-  bool isWhole = input.getLayout().isIdentity();
-  if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
-    return op.emitOpError("expected the input to be a matrix whose rows are "
-                          "contiguous, with 4 and 6 bits and in batches with "
-                          "identity layout, on the GPU, found ")
-           << input;
-  if (!isWhole &&
-      failed(verifyRowStride(op, input, schedule.getVector(), "the input")))
-    return failure();
-  for (auto [value, name] : {std::pair(Value(op.getScales()), "scales"),
-                             std::pair(op.getOuts()[0], "the result")})
-    if (auto type = cast<MemRefType>(value.getType());
-        !type.getLayout().isIdentity())
-      return op.emitOpError("expected ")
-             << name << " with identity layout on the GPU, found " << type;
-  return success();
-}
-
-static LogicalResult verifySupport(DequantizeOp op,
-                                   QuantizeScheduleAttr schedule) {
-  if (failed(verifyForm(op, schedule)) ||
-      failed(verifyRowSchedule(op, op.getBlockSize(), schedule)))
-    return failure();
-  if (op.getOffsets() && schedule.getTile()[0] != kScaleTileRows)
-    return op.emitOpError("expected a tile of ")
-           << kScaleTileRows << " rows with groups, each of which has whole "
-           << "tiles of scales, found " << schedule.getTile()[0];
-  return success();
-}
 
 static QuantizeScheduleAttr getSchedule(DequantizeOp op) {
   auto schedule =
@@ -396,11 +358,11 @@ LogicalResult
 mx::mxgpu::convertDequantize(DequantizeOp op, gpu::GPUModuleOp module,
                              llvm::SmallPtrSetImpl<Operation *> &done) {
   QuantizeScheduleAttr schedule = getSchedule(op);
-  if (failed(verifySupport(op, schedule)))
+  if (failed(verifyDequantizeSupport(op, schedule)))
     return failure();
   SmallVector<DequantizeOp, 2> ops = {op};
   if (DequantizeOp second = findSecond(op)) {
-    if (failed(verifySupport(second, schedule)))
+    if (failed(verifyDequantizeSupport(second, schedule)))
       return failure();
     done.insert(second);
     ops.push_back(second);

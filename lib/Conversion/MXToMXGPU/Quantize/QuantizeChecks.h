@@ -18,6 +18,10 @@ llvm::LogicalResult verifyQuantizeSupport(QuantizeOp op);
 /// The same for a schedule of `op`, which itself is supported.
 llvm::LogicalResult verifyQuantizeSchedule(QuantizeOp op,
                                            QuantizeScheduleAttr schedule);
+/// Says at `op` what the kernel dequantizes where it asks for more, with such a
+/// schedule.
+llvm::LogicalResult verifyDequantizeSupport(DequantizeOp op,
+                                            QuantizeScheduleAttr schedule);
 /// Requires at run time what the verifier could not see in dynamic shapes.
 void checkQuantizeSizes(KernelBuilder &host, QuantizeOp op,
                         QuantizeScheduleAttr schedule);

@@ -187,8 +187,8 @@ void mx::mxgpu::forEachDequantizedLoop(
   add(fields);
 }
 
-/// Also in f16, with more tiles of B ahead: those who multiply are faster. On an
-/// H200 the largest tile is: 128 x 128 takes a quarter more time, which the
+/// Also in f16, with more tiles of B ahead: those who multiply are faster. On
+/// an H200 the largest tile is: 128 x 128 takes a quarter more time, which the
 /// model does not see.
 static void forEachNumberType(ScheduleFields fields, bool,
                               llvm::function_ref<void(ScheduleFields)> add) {

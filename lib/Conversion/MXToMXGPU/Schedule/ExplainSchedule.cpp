@@ -288,8 +288,8 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   }
   Candidate chosen = {fields, getModelledCost(problem, fields, target)};
   if (fields.workspace != Workspace::None) {
-    chosen.cost.dequantize = getWorkspaceCycles(op, *getMatmulProblem(op, target),
-                                                fields.workspace, target);
+    chosen.cost.dequantize = getWorkspaceCycles(
+        op, *getMatmulProblem(op, target), fields.workspace, target);
     chosen.cost.total += chosen.cost.dequantize;
     os << "  " << describe(fields.workspace)
        << " dequantized to memory before: " << chosen.cost.dequantize

@@ -328,8 +328,7 @@ static bool hasSmallGroups(DequantizeOp op) {
     return false;
   constexpr int64_t kFewRows = kScaleTileRows / 2;
   int64_t rows = op.getInput().getType().getDimSize(0);
-  int64_t groups =
-      cast<ShapedType>(op.getOffsets().getType()).getDimSize(0);
+  int64_t groups = cast<ShapedType>(op.getOffsets().getType()).getDimSize(0);
   return !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(groups) &&
          rows <= kFewRows * groups;
 }

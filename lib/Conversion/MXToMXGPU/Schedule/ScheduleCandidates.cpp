@@ -109,9 +109,9 @@ getSplitChoices(const MatmulProblem &problem, const ScheduleFields &fields,
   return choices;
 }
 
-/// Whether a group's rows are those of one tile, on average, so that weights are
-/// read by one CTA, and what all CTAs read are rows of A: 1 to 3 % of the time of
-/// 1024 rows in 32 groups on an H200, if the L2 knows.
+/// Whether a group's rows are those of one tile, on average, so that weights
+/// are read by one CTA, and what all CTAs read are rows of A: 1 to 3 % of the
+/// time of 1024 rows in 32 groups on an H200, if the L2 knows.
 static bool readsBOnce(const MatmulProblem &problem,
                        const ScheduleFields &fields) {
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.groups))
@@ -164,8 +164,8 @@ void Candidates::addTile(ScheduleFields fields) {
   for (auto [split, inCluster] : getSplitChoices(problem, fields, target)) {
     fields.splitK = split;
     fields.clusterSplit = inCluster;
-    // On an H200 3 % of the time of few rows, but with a kernel that adds splits
-    // 4 % more.
+    // On an H200 3 % of the time of few rows, but with a kernel that adds
+    // splits 4 % more.
     fields.pdl = fields.swapAb && (split == 1 || inCluster);
     bool readsOnce = fields.pdl && readsBOnce(problem, fields);
     fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;

@@ -119,9 +119,9 @@ static int64_t getStepCycles(const MatmulProblem &problem,
   return cycles;
 }
 
-/// Of the kernels that look at scales, of the one that would look for NaN, which
-/// groups do not have, and of the products whose units are all computed: those
-/// of other scales, which look at one unit after the other.
+/// Of the kernels that look at scales, of the one that would look for NaN,
+/// which groups do not have, and of the products whose units are all computed:
+/// those of other scales, which look at one unit after the other.
 static int64_t getWindowCycles(const Grid &grid, const MatmulProblem &problem,
                                int64_t waves, const target::Rates &rates) {
   bool isGrouped = problem.ragged != RaggedKind::None;

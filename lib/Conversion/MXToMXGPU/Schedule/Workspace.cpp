@@ -76,7 +76,8 @@ int64_t mx::mxgpu::getWorkspaceCycles(MatmulOpInterface op,
     int64_t scales = ceilDiv(elements, problem.product.blockSize);
     int64_t numbers = 2 * elements;
     // The bytes are not written, and nobody reads them.
-    int64_t moved = isMade ? numbers - bytes - scales : numbers + bytes + scales;
+    int64_t moved =
+        isMade ? numbers - bytes - scales : numbers + bytes + scales;
     cycles += (isMade ? 0 : rates.nextKernel) +
               ceilDiv(moved * 1000, rates.hbmBytesPerClk * kMemoryShare);
   };

@@ -52,8 +52,8 @@ struct Matrices {
 
 /// Units by what their operands are dequantized to: f16 where the scales of all
 /// tiles fit it, bf16 relative to references where they fit that and nothing is
-/// NaN, or bf16; of groups, whose elements nobody looks at for NaN, bf16 for all
-/// that does not fit f16.
+/// NaN, or bf16; of groups, whose elements nobody looks at for NaN, bf16 for
+/// all that does not fit f16.
 enum class UnitClass { F16, RelativeBF16, BF16, NotF16 };
 
 struct ProductKernel {

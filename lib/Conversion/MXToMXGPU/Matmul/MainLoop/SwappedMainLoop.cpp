@@ -37,7 +37,8 @@ Value SwappedMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
   tile.elements = ExtractColumnsOp::create(
       body, type, tile.elements, body.index(part * type.getColumns()));
   auto scales = cast<VectorType>(tile.scales.getType());
-  int64_t rows = scales.getDimSize(0), blocks = scales.getDimSize(1) / getParts();
+  int64_t rows = scales.getDimSize(0),
+          blocks = scales.getDimSize(1) / getParts();
   tile.scales = vector::ExtractStridedSliceOp::create(
       body, tile.scales, ArrayRef<int64_t>{0, part * blocks},
       ArrayRef<int64_t>{rows, blocks}, ArrayRef<int64_t>{1, 1});
@@ -66,8 +67,7 @@ Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
         stage = ConsumerWaitOp::create(body, inputs);
       IntegerAttr column;
       if (parts > 1)
-        column =
-            body.getI64IntegerAttr(part * schedule.getTileK() / parts);
+        column = body.getI64IntegerAttr(part * schedule.getTileK() / parts);
       sum = start(product.buffers.mma, operand, stage.getBuffer("a"), sum,
                   column);
       if (isLast)

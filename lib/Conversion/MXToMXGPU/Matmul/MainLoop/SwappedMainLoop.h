@@ -33,8 +33,8 @@ public:
 
 private:
   /// Of a tile's reduction, an operand each. With few rows products are short,
-  /// and what parts cost is more: on an H200 4 % of the time with up to 48 rows,
-  /// while they save 6 % with 128.
+  /// and what parts cost is more: on an H200 4 % of the time with up to 48
+  /// rows, while they save 6 % with 128.
   int64_t getParts() const {
     constexpr int64_t kManyRows = 128;
     return schedule.getTileM() >= kManyRows ? 2 : 1;

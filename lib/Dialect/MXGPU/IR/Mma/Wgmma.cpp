@@ -306,9 +306,8 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
       size_t count = all.size() / parts;
       block.sums = llvm::to_vector(all.slice(part * count, count));
       for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
-        block.steps.push_back(
-            {a.at(builder, number, step),
-             b.at(builder, first + step, part * columns)});
+        block.steps.push_back({a.at(builder, number, step),
+                               b.at(builder, first + step, part * columns)});
     }
   }
   Value results = builder.mmaWarpgroup(
