@@ -45,6 +45,7 @@ WORDS = [(r"s(\d+)", "stages = {}"), (r"swap", "swap_ab"),
          (r"k/(\d+)c", "split_k = {}, cluster_split"),
          (r"(group_m\(\d+\)|hilbert|columns)", "raster = {}"), (r"w-(\w+)", "workspace = {}"),
          (r"tma(\d+)", "epilogue = tma_store, staging = {}"),
+         (r"l2", "l2 = [evict_last, evict_first]"), (r"pdl", "pdl"),
          # What follows from the rest: accumulators and stages of scales.
          (r"[af]\d+(?:-\d+)?", "")]
 

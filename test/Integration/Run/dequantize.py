@@ -75,7 +75,8 @@ class Program:
                      f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
         wrong = 0
         for out, (what, _, expected) in zip(outs, self.results):
-            if text := inputs.difference(np.load(out), expected):
+            # Rows of no group are nobody's.
+            if text := inputs.difference(np.load(out)[:len(expected)], expected):
                 print(f"{chip} {what}: {text}")
                 wrong += 1
         return wrong
@@ -163,22 +164,26 @@ def add_relayout(program, rows, blocks, type_):
                    f"mx.relayout ins({tiles} : {tt}) {{out}}")
 
 
-def add_groups(program, sizes, columns):
-    """Rows of groups, of which small ones have wide tiles."""
+def add_groups(program, sizes, columns, spare=0):
+    """Rows of groups, of which small ones have wide tiles, and some of none."""
     ends = np.cumsum(sizes).astype(np.int32)
-    rows = int(ends[-1])
+    used = int(ends[-1])
+    rows = used + spare
     elements = rng.integers(0, 256, (rows, columns)).astype(np.uint8)
     scales = rng.integers(0, 256, (rows, columns // 32)).astype(np.uint8)
     te = f"tensor<{rows}x{columns}xf8E4M3FN>"
     ts = (f"tensor<{rows}x{columns // 32}xf8E8M0FNU, #mx.scale_layout<sf_128x4, "
           f"ragged = rows, groups = {len(sizes)}>>")
     to = f"tensor<{len(sizes)}xi32>"
-    q, s = program.argument(te, elements), program.argument(ts, ref.tile_rows(scales, ends))
+    tiles = np.full((rows // 128 + len(sizes), -(-columns // 128), 32, 4, 4), 0xA5, np.uint8)
+    made = ref.tile_rows(scales[:used], ends)
+    tiles[:len(made)] = made
+    q, s = program.argument(te, elements), program.argument(ts, tiles)
     offsets = program.argument(to, ends)
     exact = ref.real(elements, scales, "f8E4M3FN")
     for out in RESULTS:
         program.result(f"groups {sizes} {columns} {out}", f"tensor<{rows}x{columns}x{out}>",
-                       ref.round_to(exact, out).astype(BITS[out]),
+                       ref.round_to(exact[:used], out).astype(BITS[out]),
                        f"mx.dequantize ragged = rows ins({q}, {s} : {te}, {ts}) "
                        f"offsets({offsets} : {to}) {{out}}")
 
@@ -187,6 +192,7 @@ programs = {}
 programs["groups"] = Program()
 for sizes, columns in [([3, 0, 45, 31, 64, 1], 1120), ([128, 7, 33], 96), ([200, 150, 300], 544)]:
     add_groups(programs["groups"], sizes, columns)
+add_groups(programs["groups"], [20, 16], 1120, spare=140)
 for element in ref.ELEMENTS:
     programs[element] = Program()
     add_dequantize(programs[element], element)

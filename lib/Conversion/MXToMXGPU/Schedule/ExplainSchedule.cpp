@@ -50,6 +50,10 @@ static std::string getShortForm(const ScheduleFields &fields) {
     text += " columns";
   if (fields.epilogue == Epilogue::TmaStore)
     text += llvm::formatv(" tma{0}", fields.staging);
+  if (fields.l2B == CacheHint::EvictFirst)
+    text += " l2";
+  if (fields.pdl)
+    text += " pdl";
   return text;
 }
 
