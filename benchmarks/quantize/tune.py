@@ -41,10 +41,12 @@ def along_rows():
                f"ctas = {ctas}")
 
 
-def tile(rows, columns, unit, stages, threads, ctas, raster, atomic_counter=False):
+def tile(rows, columns, unit, stages, threads, ctas, raster, atomic_counter=False,
+         input_stages=0):
     return (f"tile = [{rows}, {columns}], threads = {threads}, vector = 32, "
             f"stage_rows = {unit}, stages = {stages}, ctas = {ctas}, "
-            f"raster = {raster}" + (", atomic_counter = true" if atomic_counter else ""))
+            f"raster = {raster}" + (", atomic_counter = true" if atomic_counter else "") +
+            (f", input_stages = {input_stages}" if input_stages else ""))
 
 
 def along_columns():
@@ -80,6 +82,18 @@ def computed():
     yield tile(256, 128, 128, 2, 256, 1, "linear", atomic_counter=True)
     yield tile(256, 128, 64, 2, 128, 2, "linear", atomic_counter=True)
     yield tile(256, 128, 64, 3, 128, 1, "linear", atomic_counter=True)
+    # Copies bring the inputs to those who compute.
+    for raster in ["linear", "columns"]:
+        yield tile(256, 128, 64, 2, 256, 1, raster, True, input_stages=3)
+    yield tile(256, 128, 64, 2, 256, 1, "linear", True, input_stages=2)
+    yield tile(256, 128, 32, 2, 256, 1, "linear", True, input_stages=6)
+    yield tile(256, 128, 128, 1, 256, 1, "linear", True, input_stages=2)
+    yield tile(256, 256, 32, 2, 256, 1, "linear", True, input_stages=3)
+    yield tile(256, 256, 32, 2, 256, 1, "linear", True, input_stages=2)
+    yield tile(256, 128, 32, 2, 128, 2, "linear", True, input_stages=2)
+    yield tile(128, 128, 32, 2, 128, 2, "linear", True, input_stages=3)
+    yield tile(128, 128, 64, 1, 128, 2, "linear", True, input_stages=2)
+    yield tile(128, 256, 32, 2, 256, 1, "linear", True, input_stages=4)
 
 
 # By the beginning of a case's name: what is compared, and the rows of the table

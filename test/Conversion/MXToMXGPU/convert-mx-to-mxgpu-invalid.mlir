@@ -162,7 +162,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 // -----
 
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit nor atomic_counter along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
   return
 }
@@ -587,7 +587,7 @@ func.func @main(%s: memref<2x128x2xf8E8M0FNU>, %t: memref<2x1x1x32x4x4xf8E8M0FNU
 // -----
 
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit nor atomic_counter along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}
   return
 }
@@ -713,5 +713,16 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : memref<4xi32>) scatter(%s : memref<300xi32, strided<[2]>>) outs(%e : memref<100x256xf32>) 
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2>} 
+  return
+}
+
+// -----
+
+!e = memref<256x128xf8E4M3FN>
+!s = memref<256x4xf8E8M0FNU>
+func.func @main(%x: memref<256x128xbf16>, %e: !e, %s: !s, %t: memref<128x256xf8E4M3FN>, %u: memref<128x8xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected a schedule with input_stages only with a prologue whose inputs have no scales, without gather and ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = 2>}}
+  mx.quantize ins(%x : memref<256x128xbf16>) outs(%e, %s, %t, %u : !e, !s, memref<128x256xf8E4M3FN>, memref<128x8xf8E8M0FNU>)
+      axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = 2>}
   return
 }

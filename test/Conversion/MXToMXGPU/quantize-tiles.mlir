@@ -78,6 +78,20 @@ func.func @swiglu(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %w: memref<?xf
   return
 }
 
+// CHECK-LABEL: func.func @copied(
+// CHECK:         %[[GATES:.*]] = mxgpu.encode_tensor_map %arg0 {{.*}} : memref<?x?xbf16> -> !map
+// CHECK-NEXT:    %[[UPS:.*]] = mxgpu.encode_tensor_map %arg1 {{.*}} : memref<?x?xbf16> -> !map
+// CHECK:         mxgpu.launch @kernels::@copied_quantize grid(%{{.*}}) args(%arg0, %arg1, %[[GATES]], %[[UPS]], %{{.*}} :
+func.func @copied(%gate: memref<?x?xbf16>, %up: memref<?x?xbf16>, %e: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %et: memref<?x?xf8E4M3FN>, %st: memref<?x?x32x4x4xf8E8M0FNU>) {
+  mx.quantize ins(%gate, %up : memref<?x?xbf16>, memref<?x?xbf16>) outs(%e, %s, %et, %st : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>) axes = [1, 0]
+      {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true, input_stages = 3>} prologue {
+  ^bb0(%g: bf16, %u: bf16, %row: index, %col: index):
+    %h = arith.mulf %g, %u : bf16
+    mx.yield %h : bf16
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @amax(
 // CHECK:         %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK:         gpu.memset %arg5, %[[ZERO]] : memref<f32>, f32
@@ -273,6 +287,27 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             %in_stage, %x = mxgpu.consumer_wait %in :
 // CHECK:               mxgpu.load_shared %x at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<32x2xbf16>
 // CHECK:             mxgpu.consumer_release %in_stage
+
+// Bulk copies bring a prologue's inputs: stages of both, each for all threads that
+// compute.
+// CHECK-LABEL: mxgpu.kernel @copied_quantize(
+// CHECK-SAME:    %[[GATE_MAP:[a-z0-9_]+]]: !map{{[0-9]*}}, %[[UP_MAP:[a-z0-9_]+]]: !map{{[0-9]*}},
+// CHECK-SAME:    quantize_schedule(<tile = [256, 128], threads = 128, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true, input_stages = 3>)
+// CHECK:         mxgpu.role @load warps(1) elected
+// CHECK:             %sources_stage, %input0, %input1 = mxgpu.producer_acquire %sources :
+// CHECK-NEXT:        mxgpu.tma_load %[[GATE_MAP]][%{{.*}}, %column] into %input0 box(%c0) for %sources_stage
+// CHECK:             mxgpu.tma_load %[[GATE_MAP]][%{{.*}}] into %input0 box(%c1) for %sources_stage
+// CHECK-NEXT:        mxgpu.tma_load %[[UP_MAP]][%{{.*}}, %column] into %input1 box(%c0) for %sources_stage
+// CHECK:             mxgpu.producer_commit %sources_stage
+// CHECK:         mxgpu.role @produce warps(8)
+// CHECK:             %sources_stage, %input0, %input1 = mxgpu.consumer_wait %sources :
+// CHECK-NEXT:        %in_stage, %x = mxgpu.producer_acquire %in :
+// CHECK-NOT:         mxgpu.load_block
+// CHECK:             mxgpu.load_shared %input0 at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<8xbf16>
+// CHECK-NEXT:        mxgpu.load_shared %input1 at[%{{.*}}, %{{.*}}] : {{.*}} -> vector<8xbf16>
+// CHECK:             mxgpu.store_shared %{{.*}}, %x at
+// CHECK:             mxgpu.consumer_release %sources_stage
+// CHECK-NEXT:        mxgpu.producer_commit %in_stage
 
 // Threads of one axis find the largest magnitude of a tile, and raise it when
 // all that the tile gives is under way.

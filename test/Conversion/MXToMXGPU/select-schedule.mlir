@@ -101,12 +101,11 @@ func.func @back(%q: tensor<128x64xf8E4M3FN>, %s: tensor<128x2xf8E8M0FNU>, %x: te
 }
 
 // What threads compute: two slots for the tiles, and few threads a CTA.
-// Large products of a prologue take wide tiles, unless most of the last one in a row
-// would lie behind the columns.
 
-// CHECK-LABEL: func.func @quantize_produced_wide
-// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true>}
-func.func @quantize_produced_wide(%x: tensor<16384x4096xbf16>, %q: tensor<16384x4096xf8E4M3FN>, %s: tensor<16384x128xf8E8M0FNU>, %qt: tensor<4096x16384xf8E4M3FN>, %st: tensor<4096x512xf8E8M0FNU>) -> tensor<16384x4096xf8E4M3FN> {
+// Bulk copies bring the inputs of large prologues.
+// CHECK-LABEL: func.func @quantize_copied
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 256, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true, input_stages = 3>}
+func.func @quantize_copied(%x: tensor<16384x4096xbf16>, %q: tensor<16384x4096xf8E4M3FN>, %s: tensor<16384x128xf8E8M0FNU>, %qt: tensor<4096x16384xf8E4M3FN>, %st: tensor<4096x512xf8E8M0FNU>) -> tensor<16384x4096xf8E4M3FN> {
   %r:4 = mx.quantize ins(%x : tensor<16384x4096xbf16>) outs(%q, %s, %qt, %st : tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU> prologue {
   ^bb0(%v: bf16, %row: index, %column: index):
     mx.yield %v : bf16
@@ -114,14 +113,36 @@ func.func @quantize_produced_wide(%x: tensor<16384x4096xbf16>, %q: tensor<16384x
   return %r#0 : tensor<16384x4096xf8E4M3FN>
 }
 
-// CHECK-LABEL: func.func @quantize_produced_narrow
+// Where they cannot, for gathered rows, or have no room, wide tiles, unless most
+// of the last one in a row would lie behind the columns.
+// CHECK-LABEL: func.func @quantize_gathered_wide
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true>}
+func.func @quantize_gathered_wide(%x: tensor<16384x4096xbf16>, %n: tensor<16384xi32>, %q: tensor<16384x4096xf8E4M3FN>, %s: tensor<16384x128xf8E8M0FNU>, %qt: tensor<4096x16384xf8E4M3FN>, %st: tensor<4096x512xf8E8M0FNU>) -> tensor<16384x4096xf8E4M3FN> {
+  %r:4 = mx.quantize ins(%x : tensor<16384x4096xbf16>) gather(%n : tensor<16384xi32>) outs(%q, %s, %qt, %st : tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU> prologue {
+  ^bb0(%v: bf16, %row: index, %column: index):
+    mx.yield %v : bf16
+  }
+  return %r#0 : tensor<16384x4096xf8E4M3FN>
+}
+
+// CHECK-LABEL: func.func @quantize_gathered_narrow
 // CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 256, vector = 32, stage_rows = 128, stages = 2, atomic_counter = true>}
-func.func @quantize_produced_narrow(%x: tensor<16384x2880xbf16>, %q: tensor<16384x2880xf8E4M3FN>, %s: tensor<16384x90xf8E8M0FNU>, %qt: tensor<2880x16384xf8E4M3FN>, %st: tensor<2880x512xf8E8M0FNU>) -> tensor<16384x2880xf8E4M3FN> {
-  %r:4 = mx.quantize ins(%x : tensor<16384x2880xbf16>) outs(%q, %s, %qt, %st : tensor<16384x2880xf8E4M3FN>, tensor<16384x90xf8E8M0FNU>, tensor<2880x16384xf8E4M3FN>, tensor<2880x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x2880xf8E4M3FN>, tensor<16384x90xf8E8M0FNU>, tensor<2880x16384xf8E4M3FN>, tensor<2880x512xf8E8M0FNU> prologue {
+func.func @quantize_gathered_narrow(%x: tensor<16384x2880xbf16>, %n: tensor<16384xi32>, %q: tensor<16384x2880xf8E4M3FN>, %s: tensor<16384x90xf8E8M0FNU>, %qt: tensor<2880x16384xf8E4M3FN>, %st: tensor<2880x512xf8E8M0FNU>) -> tensor<16384x2880xf8E4M3FN> {
+  %r:4 = mx.quantize ins(%x : tensor<16384x2880xbf16>) gather(%n : tensor<16384xi32>) outs(%q, %s, %qt, %st : tensor<16384x2880xf8E4M3FN>, tensor<16384x90xf8E8M0FNU>, tensor<2880x16384xf8E4M3FN>, tensor<2880x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x2880xf8E4M3FN>, tensor<16384x90xf8E8M0FNU>, tensor<2880x16384xf8E4M3FN>, tensor<2880x512xf8E8M0FNU> prologue {
   ^bb0(%v: bf16, %row: index, %column: index):
     mx.yield %v : bf16
   }
   return %r#0 : tensor<16384x2880xf8E4M3FN>
+}
+
+// CHECK-LABEL: func.func @quantize_four_inputs
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 2, atomic_counter = true>}
+func.func @quantize_four_inputs(%x: tensor<16384x4096xbf16>, %f: tensor<16384x4096xf32>, %q: tensor<16384x4096xf8E4M3FN>, %s: tensor<16384x128xf8E8M0FNU>, %qt: tensor<4096x16384xf8E4M3FN>, %st: tensor<4096x512xf8E8M0FNU>) -> tensor<16384x4096xf8E4M3FN> {
+  %r:4 = mx.quantize ins(%x, %f, %f, %f : tensor<16384x4096xbf16>, tensor<16384x4096xf32>, tensor<16384x4096xf32>, tensor<16384x4096xf32>) outs(%q, %s, %qt, %st : tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU>) axes = [1, 0] -> tensor<16384x4096xf8E4M3FN>, tensor<16384x128xf8E8M0FNU>, tensor<4096x16384xf8E4M3FN>, tensor<4096x512xf8E8M0FNU> prologue {
+  ^bb0(%v: bf16, %f0: f32, %f1: f32, %f2: f32, %row: index, %column: index):
+    mx.yield %v : bf16
+  }
+  return %r#0 : tensor<16384x4096xf8E4M3FN>
 }
 
 // CHECK-LABEL: func.func @quantize_produced

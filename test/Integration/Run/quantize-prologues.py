@@ -45,6 +45,14 @@ WIDE = """
 PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, vector = 32, "
          "stage_rows = 64, stages = 3, ctas = 1, raster = group_m(2), atomic_counter = true>}")
 
+# Bulk copies bring what they are made of.
+COPIED = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, vector = 32, "
+          "stage_rows = 64, stages = 2, raster = group_m(2), atomic_counter = true, input_stages = 3>}")
+COPIED_WHOLE = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, "
+                "input_stages = 1>}")
+COPIED_PARTS = ("{mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 32, "
+                "stage_rows = 32, stages = 1, raster = columns, atomic_counter = true, input_stages = 2>}")
+
 
 def destination(rows, columns, element, layout="", scale="f8E8M0FNU", block=32, axis=1):
     encoding = f", #mx.scale_layout<{layout}>" if layout else ""
@@ -81,6 +89,10 @@ def tile_cases(rows, columns, gathered):
            destinations([1, 0], *size, "f6E2M3FN"), "axes = [1, 0]", BACKWARD)
     yield GATES, "", destinations([1, 0], *size, "f8E4M3FN", "sf_128x4"), f"axes = [1, 0] {PARTS}", WIDE
     yield ["gate"], "", destinations([1, 0], *size, "f8E4M3FN", "sf_128x4"), "axes = [1, 0]", BIAS
+    yield GATES, "", destinations([1, 0], *size, "f8E4M3FN", "sf_128x4"), f"axes = [1, 0] {COPIED}", WIDE
+    yield ["gate"], "", destinations([1, 0], *size, "f8E4M3FN", "sf_128x4"), f"axes = [1, 0] {COPIED_WHOLE}", BIAS
+    yield (GATES + ["dh"], "", destinations([1, 0], *size, "f8E5M2", "sf_128x4") +
+           destinations([1, 0], *size, "f6E2M3FN"), f"axes = [1, 0] {COPIED_PARTS}", BACKWARD)
     yield ["gate"], gather, destinations([1, 0], *taken, "f8E4M3FN", "sf_128x4"), "axes = [1, 0]", BIAS
     yield ["gate"], gather, destinations([0], *taken, "f8E4M3FN", "sf_128x4"), "axes = [0]", ""
 

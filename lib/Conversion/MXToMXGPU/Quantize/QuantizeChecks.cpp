@@ -82,11 +82,11 @@ LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
            << kMostElements << " elements of a tile for each thread, found "
            << elements;
   if (schedule.getStages() != 1 || schedule.getStageRows() ||
-      schedule.getAtomicCounter())
-    return op->emitOpError(
-               "expected a schedule with 1 stage and neither unit "
-               "nor atomic_counter along rows, which needs no shared "
-               "memory, found ")
+      schedule.getAtomicCounter() || schedule.getInputStages())
+    return op->emitOpError("expected a schedule with 1 stage and neither unit, "
+                           "atomic_counter nor input_stages along rows, which "
+                           "needs no shared "
+                           "memory, found ")
            << schedule;
   return success();
 }

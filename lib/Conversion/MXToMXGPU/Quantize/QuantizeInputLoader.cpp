@@ -39,6 +39,11 @@ int64_t mx::mxgpu::getInputBits(QuantizeOp op) {
   return bits;
 }
 
+bool mx::mxgpu::canCopyInputs(QuantizeOp op) {
+  return op.getPrologueBlock() && !op.getGather() && !op.getOffsets() &&
+         op.getInputScales().empty();
+}
+
 Value mx::mxgpu::findThreadAmax(KernelBuilder &body, QuantizeOp op,
                                 Value vector) {
   return ThreadAmaxOp::create(body, vector,
@@ -111,6 +116,14 @@ QuantizeInputLoader::Piece QuantizeInputLoader::load(Value row, Value column) {
   }
   for (size_t i = 0; i < inputs.size(); ++i)
     piece.inputs.push_back(loadInput(i, readRow, readColumn, inBounds));
+  return piece;
+}
+
+QuantizeInputLoader::Piece QuantizeInputLoader::take(Value row, Value column,
+                                                     ArrayRef<Value> elements) {
+  Piece piece{row, row, column, {}};
+  for (Value vector : elements)
+    piece.inputs.push_back({vector, Value()});
   return piece;
 }
 

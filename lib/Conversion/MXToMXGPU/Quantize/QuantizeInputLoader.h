@@ -30,6 +30,10 @@ llvm::SmallVector<mlir::Type> getQuantizedTypes(QuantizeOp op);
 /// which are quantized already become.
 int64_t getInputBits(QuantizeOp op);
 
+/// Whether bulk copies may bring the inputs of a prologue: a place in shared
+/// memory is all that the threads that compute know of an element.
+bool canCopyInputs(QuantizeOp op);
+
 /// The largest magnitude of a vector that is quantized.
 mlir::Value findThreadAmax(KernelBuilder &body, QuantizeOp op,
                            mlir::Value vector);
@@ -65,6 +69,9 @@ public:
 
   /// Reads the inputs. Several pieces are read before the first is used.
   Piece load(mlir::Value row, mlir::Value column);
+  /// The same of inputs that somebody else has read, which have no scales.
+  Piece take(mlir::Value row, mlir::Value column,
+             llvm::ArrayRef<mlir::Value> elements);
   /// What is quantized of a piece: 0 where there is nothing, and not what the
   /// prologue makes of 0.
   llvm::SmallVector<mlir::Value> produce(const Piece &piece);

@@ -65,6 +65,14 @@ private:
     std::string getScaleBuffer() const { return name + "_scales"; }
   };
 
+  /// A matrix that bulk copies load.
+  struct Copied {
+    mlir::Type type;
+    std::string field; ///< its buffers in the ring
+    mlir::Value map;   ///< of the host
+    mlir::Value kernelMap = {};
+  };
+
   /// A stage of what is quantized, which holds some or all rows of a tile.
   struct Unit {
     mlir::Value first;          ///< its first row in the tile
@@ -74,9 +82,11 @@ private:
   };
 
   // QuantizeTileHost.cpp
+  llvm::LogicalResult verifyCopies();
   llvm::LogicalResult verifyPrologues();
   void checkInputs();
   void buildHost();
+  void addCopied(mlir::Value matrix, std::string field);
   void setValue(Destination &dest, unsigned value);
   Destination getDestination(unsigned index);
   void setElements(Destination &dest);
@@ -90,11 +100,12 @@ private:
   // QuantizeTileKernel.cpp
   void buildKernel(mlir::Value rows, mlir::Value columns, mlir::Value counter);
   ForEachWorkTileOp forEachTile();
-  void buildLoad();
+  void buildLoad(mlir::Value ring);
   void buildSchedule();
   void buildProduce(); // QuantizeTilePrologue.cpp
-  void producePieces(ProducerAcquireOp stage, mlir::Value firstRow,
-                     mlir::Value firstColumn);
+  QuantizeInputLoader::Piece loadPiece(Unit unit, mlir::Value row,
+                                       mlir::Value column);
+  void producePieces(ProducerAcquireOp stage, Unit unit);
   void buildQuantize(int64_t axis);
   void buildUnit(int64_t axis, ProducerAcquireOp ofTile, mlir::Value byUnits);
   void buildPass(const Destination &dest, Unit unit);
@@ -116,6 +127,8 @@ private:
   void storeScaleTiles(const Destination &dest, ProducerAcquireOp staged);
   mlir::Value forEachUnit();
   RingType getInputRing();
+  RingType getSourceRing();
+  BufferType getUnitBuffer(mlir::Type type);
   mlir::Value createOutputRing(int64_t axis, bool ofUnits);
   RingType getCounterRing();
 
@@ -137,6 +150,8 @@ private:
   /// Whether threads compute what is quantized, or gather it; if not, a bulk
   /// copy loads it.
   bool isProduced() { return op.getPrologueBlock() || op.getGather(); }
+  /// Whether the threads that compute find their inputs in shared memory.
+  bool copiesSources() { return schedule.getInputStages() != 0; }
   /// Computing takes longer than quantizing an axis or two.
   int64_t getProducingThreads() { return 2 * schedule.getThreads(); }
   /// Those of an axis, which have a role of their own.
@@ -225,10 +240,11 @@ private:
   llvm::SmallVector<mlir::Type> types; // of what is quantized
   QuantizeInputLoader pieces;          // if it is produced
   llvm::SmallVector<Destination> destinations;
-  mlir::Value inputMap, kernelInputMap;
+  llvm::SmallVector<Copied> copied;
   KernelOp kernel;
   /// In the kernel.
-  mlir::Value rows, columns, encode, seed, offsets, inputs, numbers, work;
+  mlir::Value rows, columns, encode, seed, offsets, inputs, sources, numbers,
+      work;
   /// Of a batch: how many matrices there are, and rows of one with those that
   /// fill its last tile.
   mlir::Value batches, paddedRows;

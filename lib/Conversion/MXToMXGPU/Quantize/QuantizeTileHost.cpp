@@ -110,12 +110,21 @@ L2Promotion QuantizeTileBuilder::getL2Promotion() {
   return areAligned ? L2Promotion::B256 : L2Promotion::B128;
 }
 
+/// Copies of panels side by side, each as wide as a line of shared memory.
+void QuantizeTileBuilder::addCopied(Value matrix, std::string field) {
+  Type type = getElementTypeOrSelf(matrix.getType());
+  Value map = EncodeTensorMapOp::create(
+      host, getMap({getRowsPerStage(), getPanelColumns(type)}, type),
+      collapseLeading(host, matrix, getBatchRank(op)), getL2Promotion());
+  copied.push_back({type, std::move(field), map});
+}
+
 void QuantizeTileBuilder::buildHost() {
   if (!isProduced())
-    inputMap = EncodeTensorMapOp::create(
-        host, getMap({getRowsPerStage(), getPanelColumns(types[0])}, types[0]),
-        collapseLeading(host, op.getInput(), getBatchRank(op)),
-        getL2Promotion());
+    addCopied(op.getInput(), getField(0));
+  if (copiesSources())
+    for (auto [i, input] : llvm::enumerate(op.getInputs()))
+      addCopied(input, "input" + std::to_string(i));
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     destinations.push_back(getDestination(i));
 }
@@ -157,8 +166,11 @@ Value QuantizeTileBuilder::createCounter() {
 
 /// What the kernel is given for inputs and destinations.
 SmallVector<Value> QuantizeTileBuilder::getArguments() {
-  SmallVector<Value> arguments =
-      isProduced() ? pieces.getArguments(host) : SmallVector<Value>{inputMap};
+  SmallVector<Value> arguments;
+  if (isProduced())
+    arguments = pieces.getArguments(host);
+  for (const Copied &matrix : copied)
+    arguments.push_back(matrix.map);
   for (const Destination &dest : destinations) {
     arguments.push_back(dest.map);
     if (writesRows(dest))
@@ -175,8 +187,8 @@ SmallVector<Value> QuantizeTileBuilder::getArguments() {
 void QuantizeTileBuilder::takeArguments(Block::args_iterator &argument) {
   if (isProduced())
     pieces.takeArguments(argument);
-  else
-    kernelInputMap = *argument++;
+  for (Copied &matrix : copied)
+    matrix.kernelMap = *argument++;
   for (Destination &dest : destinations) {
     dest.kernelMap = *argument++;
     if (writesRows(dest))
@@ -283,14 +295,23 @@ static int64_t getElementStep(Value elements) {
   return 128 / (bits == 6 ? 8 : bits);
 }
 
+LogicalResult QuantizeTileBuilder::verifyCopies() {
+  if (!copiesSources() || canCopyInputs(op))
+    return success();
+  return op.emitOpError(
+             "expected a schedule with input_stages only with a prologue whose "
+             "inputs have no scales, without gather and ragged rows, found ")
+         << schedule;
+}
+
 /// All fit a CTA. The threads that compute take whole rounds of a unit's pieces
 /// as the others do of its fragments, which have more elements.
 LogicalResult QuantizeTileBuilder::verifyPrologues() {
-  int64_t all =
-      getProducingThreads() + schedule.getThreads() + target::kWarpSize;
+  int64_t others = (copiesSources() ? 2 : 1) * target::kWarpSize;
+  int64_t all = getProducingThreads() + schedule.getThreads() + others;
   if (all <= kMaxThreads)
     return success();
-  int64_t warps = (kMaxThreads / target::kWarpSize - 1) / 3;
+  int64_t warps = (kMaxThreads - others) / target::kWarpSize / 3;
   return op.emitOpError("expected a schedule with at most ")
          << warps * target::kWarpSize
          << " threads, beside which twice as many compute what is quantized, "
@@ -318,6 +339,8 @@ LogicalResult QuantizeTileBuilder::verify() {
       if (failed(
               verifyThreads(op, getNumFragments(axis, type), getAxisThreads())))
         return failure();
+  if (failed(verifyCopies()))
+    return failure();
   if (isProduced() && failed(verifyPrologues()))
     return failure();
   for (Value input : op.getInputs())

@@ -49,21 +49,37 @@ static RingType getRing(ArrayRef<StringAttr> names,
                        /*overlap=*/0);
 }
 
+/// A unit of a tile: panels side by side, each as wide as a line.
+BufferType QuantizeTileBuilder::getUnitBuffer(Type type) {
+  int64_t columns = getPanelColumns(type);
+  return getBuffer({getColumns() / columns, getRowsPerStage(), columns}, type,
+                   mxgpu::Swizzle::Sw128);
+}
+
 RingType QuantizeTileBuilder::getInputRing() {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;
   for (auto [i, type] : llvm::enumerate(types)) {
-    int64_t columns = getPanelColumns(type);
     names.push_back(host.getStringAttr(getField(i)));
-    buffers.push_back(
-        getBuffer({getColumns() / columns, getRowsPerStage(), columns}, type,
-                  mxgpu::Swizzle::Sw128));
+    buffers.push_back(getUnitBuffer(type));
   }
   bool produced = isProduced();
   return getRing(names, buffers, schedule.getStages(),
                  produced ? AsyncKind::Threads : AsyncKind::Tma,
                  produced ? getProducingThreads() : 1, AsyncKind::Threads,
                  schedule.getThreads());
+}
+
+/// What the prologue reads, from the copies to the threads that compute.
+RingType QuantizeTileBuilder::getSourceRing() {
+  SmallVector<StringAttr> names;
+  SmallVector<BufferType> buffers;
+  for (const Copied &matrix : copied) {
+    names.push_back(host.getStringAttr(matrix.field));
+    buffers.push_back(getUnitBuffer(matrix.type));
+  }
+  return getRing(names, buffers, schedule.getInputStages(), AsyncKind::Tma, 1,
+                 AsyncKind::Threads, getProducingThreads());
 }
 
 /// A ring for the outputs of an axis, which come stage by stage or else tile by
@@ -129,19 +145,21 @@ ForEachWorkTileOp QuantizeTileBuilder::forEachTile() {
   return tile;
 }
 
-void QuantizeTileBuilder::buildLoad() {
+void QuantizeTileBuilder::buildLoad(Value ring) {
   OpBuilder::InsertionGuard guard(body);
   body.role("load", 1, /*elected=*/true);
   ForEachWorkTileOp tile = forEachTile();
   Value row = body.add(getInputRow(tile), forEachUnit());
-  auto stage = ProducerAcquireOp::create(body, inputs);
-  int64_t columns = getPanelColumns(types[0]);
-  for (int64_t panel = 0; panel < getColumns() / columns; ++panel)
-    TmaLoadOp::create(
-        body, kernelInputMap,
-        getCoords(row, body.add(tile.getColumn(), panel * columns)),
-        stage.getBuffer(getField(0)), stage.getStage(), body.index(panel),
-        /*multicast=*/false, CacheHint::None);
+  auto stage = ProducerAcquireOp::create(body, ring);
+  for (const Copied &matrix : copied) {
+    int64_t columns = getPanelColumns(matrix.type);
+    for (int64_t panel = 0; panel < getColumns() / columns; ++panel)
+      TmaLoadOp::create(
+          body, matrix.kernelMap,
+          getCoords(row, body.add(tile.getColumn(), panel * columns)),
+          stage.getBuffer(matrix.field), stage.getStage(), body.index(panel),
+          /*multicast=*/false, CacheHint::None);
+  }
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
 
@@ -343,6 +361,8 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
   if (isProduced())
     pieces.begin();
   inputs = body.ring(getInputRing(), "in");
+  if (copiesSources())
+    sources = body.ring(getSourceRing(), "sources");
   for (int64_t axis : op.getAxes())
     outputs[axis] = {createOutputRing(axis, /*ofUnits=*/false),
                      createOutputRing(axis, /*ofUnits=*/true)};
@@ -356,10 +376,10 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
   work = TileSchedulerOp::create(body, workRows, columns, schedule.getTile(),
                                  schedule.getRaster(), /*single=*/!counter,
                                  numbers, counter, offsets);
+  if (!copied.empty())
+    buildLoad(isProduced() ? sources : inputs);
   if (isProduced())
     buildProduce();
-  else
-    buildLoad();
   if (counter)
     buildSchedule();
   for (int64_t axis : op.getAxes())

@@ -32,15 +32,28 @@ static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
   return count;
 }
 
-/// All pieces of a unit, whose first element is that of `firstRow` and
-/// `firstColumn` in the tensor.
-void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Value firstRow,
-                                        Value firstColumn) {
+/// The inputs of a piece of a unit, from shared memory where copies have left
+/// them there, else from that of the tensors.
+QuantizeInputLoader::Piece QuantizeTileBuilder::loadPiece(Unit unit, Value row,
+                                                          Value column) {
+  Value inTensor[] = {body.add(unit.first, row),
+                      body.add(tile.getColumn(), column)};
+  if (!unit.source)
+    return pieces.load(inTensor[0], inTensor[1]);
+  SmallVector<Value> loaded;
+  for (const Copied &matrix : copied)
+    loaded.push_back(LoadSharedOp::create(
+        body, VectorType::get(kPieceColumns, matrix.type),
+        unit.source.getBuffer(matrix.field), row, column, /*rows=*/Value()));
+  return pieces.take(inTensor[0], inTensor[1], loaded);
+}
+
+/// All pieces of a unit, which go to `stage`.
+void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Unit unit) {
   auto threads = TileThreads::get(body, getProducingThreads(), getColumns(),
                                   kPieceColumns);
   int64_t rounds = getRowsPerStage() / threads.step;
   int64_t count = getPiecesAtOnce(op, kPieceColumns, rounds);
-  Value inTensor = body.add(firstColumn, threads.column);
   Value zero = body.index(0), end = body.index(getRowsPerStage());
   auto loop =
       scf::ForOp::create(body, zero, end, body.index(count * threads.step));
@@ -51,7 +64,7 @@ void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Value firstRow,
   SmallVector<QuantizeInputLoader::Piece> loaded;
   for (int64_t i = 0; i < count; ++i) {
     rows.push_back(i ? body.add(row, i * threads.step) : row);
-    loaded.push_back(pieces.load(body.add(firstRow, rows.back()), inTensor));
+    loaded.push_back(loadPiece(unit, rows.back(), threads.column));
   }
   for (auto [rowInUnit, piece] : llvm::zip_equal(rows, loaded))
     for (auto [i, value] : llvm::enumerate(pieces.produce(piece)))
@@ -62,9 +75,13 @@ void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Value firstRow,
 void QuantizeTileBuilder::buildProduce() {
   OpBuilder::InsertionGuard guard(body);
   body.role("produce", getProducingThreads() / 32, /*elected=*/false);
-  ForEachWorkTileOp tile = forEachTile();
-  Value row = body.add(getInputRow(tile), forEachUnit());
+  tile = forEachTile();
+  Unit unit{body.add(getInputRow(tile), forEachUnit())};
+  if (copiesSources())
+    unit.source = ConsumerWaitOp::create(body, sources);
   auto stage = ProducerAcquireOp::create(body, inputs);
-  producePieces(stage, row, tile.getColumn());
+  producePieces(stage, unit);
+  if (copiesSources())
+    ConsumerReleaseOp::create(body, unit.source.getStage());
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }

@@ -161,7 +161,7 @@ static QuantizeScheduleAttr adaptToGroups(QuantizeOp op,
       schedule.getVector(), schedule.getStageRows(), /*stages=*/1,
       schedule.getCtas(),
       RasterAttr::get(op.getContext(), RasterOrder::Columns, /*group=*/1),
-      /*atomic_counter=*/false);
+      /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
 /// Whether a kernel that writes what it writes has room for a schedule.
@@ -178,6 +178,42 @@ selectCopiedTileSchedule(QuantizeOp op, StringRef chip, HasRoom hasRoom) {
                choice.least <= getSize(op) &&
                hasRoom(getSchedule(op.getContext(), choice));
       });
+}
+
+/// Shared memory of each CTA that is not its own, and what barriers, numbers of
+/// units and alignment take at most.
+static constexpr int64_t kReservedBytes = 1024, kOtherBytes = 4096;
+
+/// Shared memory of a CTA that quantizes by tiles: stages of what is quantized
+/// and of what it is computed from, and what each axis gives of a tile or,
+/// along rows, of a stage.
+static int64_t getTileBytes(QuantizeOp op, QuantizeScheduleAttr schedule,
+                            const NumbersOnGrid &numbers) {
+  int64_t columns = schedule.getTile()[1];
+  int64_t inTile = schedule.getTile()[0] * columns;
+  int64_t inStage = schedule.getRowsPerStage() * columns;
+  int64_t bits = schedule.getInputStages() * inStage * getInputBits(op);
+  int64_t scales = 0;
+  for (Type type : getQuantizedTypes(op))
+    bits += schedule.getStages() * inStage * type.getIntOrFloatBitWidth();
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
+    int64_t count = op.getNumConcatenated();
+    Value stored =
+        numbers[i] ? Value(numbers[i].getOuts()[0]) : op.getElements(i);
+    if (!numbers[i])
+      scales += count * inTile / op.getBlockSize();
+    bits += count * (op.getAxis(i) == 1 ? inStage : inTile) *
+            getStoredBits(getElementTypeOrSelf(stored.getType()));
+  }
+  return bits / 8 + scales + kOtherBytes;
+}
+
+/// Whether bulk copies may bring what is computed from, and have room for it.
+static bool fitsCopies(QuantizeOp op, StringRef chip,
+                       QuantizeScheduleAttr schedule) {
+  return !schedule.getInputStages() ||
+         (canCopyInputs(op) && getTileBytes(op, schedule, NumbersOnGrid()) <=
+                                   target::lookupTarget(chip)->smemPerCta);
 }
 
 /// What does not fit at all is left to the message of mxgpu-allocate.
@@ -202,7 +238,8 @@ selectProducedTileSchedule(QuantizeOp op, StringRef chip, HasRoom hasRoom) {
         auto schedule = getSchedule(op.getContext(), choice);
         return axes == choice.axes && numbers <= choice.numbers &&
                bits <= choice.bits && choice.least <= getSize(op) &&
-               fillsTiles(op, schedule) && hasRoom(schedule);
+               fillsTiles(op, schedule) && fitsCopies(op, chip, schedule) &&
+               hasRoom(schedule);
       });
 }
 
@@ -215,7 +252,8 @@ adaptToSeed(QuantizeOp op, QuantizeScheduleAttr schedule, int64_t mostThreads) {
       op.getContext(), schedule.getTile(),
       std::min(schedule.getThreads(), mostThreads), schedule.getVector(),
       schedule.getStageRows(), schedule.getStages(), /*ctas=*/1,
-      schedule.getRaster(), schedule.getAtomicCounter());
+      schedule.getRaster(), schedule.getAtomicCounter(),
+      schedule.getInputStages());
 }
 
 /// A thread holds pieces of several inputs, and what is computed of them.
@@ -226,7 +264,7 @@ static QuantizeScheduleAttr selectForPrologue(QuantizeOp op) {
       /*vector=*/16, /*stage_rows=*/0, /*stages=*/1,
       /*ctas=*/isSmall && !op.getSeed() ? 2 : 1,
       RasterAttr::get(op.getContext(), RasterOrder::Linear, 1),
-      /*atomic_counter=*/false);
+      /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
 bool mx::mxgpu::isByTiles(QuantizeOp op) {
@@ -267,32 +305,6 @@ QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,
       selectTileSchedule(op, chip, [](QuantizeScheduleAttr) { return true; });
   assert(schedule && "expected rows for everything of each target");
   return schedule;
-}
-
-/// Shared memory of each CTA that is not its own, and what barriers, numbers of
-/// units and alignment take at most.
-static constexpr int64_t kReservedBytes = 1024, kOtherBytes = 4096;
-
-/// Shared memory of a CTA that quantizes by tiles: stages of what is quantized,
-/// and what each axis gives of a tile or, along rows, of a stage.
-static int64_t getTileBytes(QuantizeOp op, QuantizeScheduleAttr schedule,
-                            const NumbersOnGrid &numbers) {
-  int64_t columns = schedule.getTile()[1];
-  int64_t inTile = schedule.getTile()[0] * columns;
-  int64_t inStage = schedule.getRowsPerStage() * columns;
-  int64_t bits = 0, scales = 0;
-  for (Type type : getQuantizedTypes(op))
-    bits += schedule.getStages() * inStage * type.getIntOrFloatBitWidth();
-  for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
-    int64_t count = op.getNumConcatenated();
-    Value stored =
-        numbers[i] ? Value(numbers[i].getOuts()[0]) : op.getElements(i);
-    if (!numbers[i])
-      scales += count * inTile / op.getBlockSize();
-    bits += count * (op.getAxis(i) == 1 ? inStage : inTile) *
-            getStoredBits(getElementTypeOrSelf(stored.getType()));
-  }
-  return bits / 8 + scales + kOtherBytes;
 }
 
 QuantizeScheduleAttr

@@ -103,7 +103,7 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult QuantizeScheduleAttr::verify(
     function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> tile,
     int64_t threads, int64_t vector, int64_t stageRows, int64_t stages,
-    int64_t ctas, RasterAttr, bool /*atomic_counter*/) {
+    int64_t ctas, RasterAttr, bool /*atomic_counter*/, int64_t inputStages) {
   // quantize_schedule C1
   if (tile.size() != 2)
     return emitError() << "expected 2 tile sizes (rows, columns), found "
@@ -134,5 +134,9 @@ LogicalResult QuantizeScheduleAttr::verify(
   // quantize_schedule C7
   if (ctas < 1 || ctas > 32)
     return emitError() << "expected 1 to 32 CTAs an SM, found " << ctas;
+  // quantize_schedule C8
+  if (inputStages < 0 || inputStages > kMaxStages)
+    return emitError() << "expected 0 to " << kMaxStages
+                       << " stages of inputs, found " << inputStages;
   return success();
 }

@@ -39,3 +39,9 @@
 // quantize_schedule C6
 // expected-error @below {{expected 1 to 1024 stages, found 0}}
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 0>} : () -> ()
+
+// -----
+
+// quantize_schedule C8
+// expected-error @below {{expected 0 to 1024 stages of inputs, found -1}}
+"test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, input_stages = -1>} : () -> ()

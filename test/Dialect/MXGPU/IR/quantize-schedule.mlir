@@ -10,3 +10,6 @@
 
 // CHECK: #mxgpu.quantize_schedule<tile = [128, 128], threads = 64, raster = group_m(8)>
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 128], threads = 64, raster = group_m(8)>} : () -> ()
+
+// CHECK: #mxgpu.quantize_schedule<tile = [128, 128], threads = 64, input_stages = 3>
+"test.f"() {s = #mxgpu.quantize_schedule<tile = [128, 128], threads = 64, input_stages = 3>} : () -> ()

@@ -139,6 +139,7 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
     | `raster = ...` | `linear` | order of the tiles: `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `ctas = n` | 1 | CTAs that share an SM: limits the registers of a thread |
     | `atomic_counter` | `false` | launches only as many CTAs as fit, which get further tile numbers from an atomic counter, instead of a CTA for each tile |
+    | `input_stages = n` | 0 | stages of a ring by which bulk copies bring the inputs of a prologue to the threads that compute it; with 0 these threads read memory |
 
     Example: `#mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector
     = 16, ctas = 2>`.
@@ -152,18 +153,19 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
     DefaultValuedParameter<"int64_t", "1">:$ctas,
     DefaultValuedParameter<"::mx::mxgpu::RasterAttr",
         "::mx::mxgpu::RasterAttr::get($_ctxt, ::mx::mxgpu::RasterOrder::Linear, 1)">:$raster,
-    DefaultValuedParameter<"bool", "false">:$atomic_counter);
+    DefaultValuedParameter<"bool", "false">:$atomic_counter,
+    DefaultValuedParameter<"int64_t", "0">:$input_stages);
   let builders = [
     AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$tile, "int64_t":$threads,
                      "int64_t":$vector, "int64_t":$stages, "int64_t":$ctas), [{
       return $_get($_ctxt, tile, threads, vector, /*stage_rows=*/0, stages, ctas,
                    RasterAttr::get($_ctxt, RasterOrder::Linear, 1),
-                   /*atomic_counter=*/false);
+                   /*atomic_counter=*/false, /*input_stages=*/0);
     }]>
   ];
   let assemblyFormat = [{
     `<` struct(custom<TileSizes>($tile), $threads, $vector, $stage_rows, $stages,
-               $ctas, custom<Raster>($raster), $atomic_counter) `>`
+               $ctas, custom<Raster>($raster), $atomic_counter, $input_stages) `>`
   }];
   let extraClassDeclaration = [{
     /// Rows in a stage of the ring.
