@@ -70,12 +70,8 @@ Value DequantizedMainLoop::multiplyMemory(ForEachWorkTileOp unit) {
     ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
     step.getYield().getValuesMutable().assign(next);
   }
-  if (!isPipelined)
-    return step.getResult(0);
-  Value sums = MmaWaitOp::create(body, step.getResult(0), /*pending=*/0);
-  ConsumerTailOp::create(body, operands);
-  ConsumerTailOp::create(body, inputs);
-  return sums;
+  return isPipelined ? finish(step.getResult(0), {operands, inputs})
+                     : step.getResult(0);
 }
 
 Value DequantizedMainLoop::multiplyRegisters(ForEachWorkTileOp unit) {

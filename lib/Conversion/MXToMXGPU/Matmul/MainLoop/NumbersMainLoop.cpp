@@ -81,11 +81,7 @@ Value NumbersMainLoop::multiply(ForEachWorkTileOp unit) {
     ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
     step.getYield().getValuesMutable().assign(next);
   }
-  if (!isPipelined)
-    return step.getResult(0);
-  Value finished = MmaWaitOp::create(body, step.getResult(0), /*pending=*/0);
-  ConsumerTailOp::create(body, inputs);
-  return finished;
+  return isPipelined ? finish(step.getResult(0), inputs) : step.getResult(0);
 }
 
 void NumbersMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {

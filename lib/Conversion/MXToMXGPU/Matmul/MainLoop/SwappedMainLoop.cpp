@@ -78,11 +78,7 @@ Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
     }
     step.getYield().getValuesMutable().assign(sum);
   }
-  if (!isPipelined)
-    return step.getResult(0);
-  Value finished = MmaWaitOp::create(body, step.getResult(0), /*pending=*/0);
-  ConsumerTailOp::create(body, inputs);
-  return finished;
+  return isPipelined ? finish(step.getResult(0), inputs) : step.getResult(0);
 }
 
 void SwappedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
