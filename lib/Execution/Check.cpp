@@ -9,6 +9,7 @@
 
 #include "mx/Execution/Check.h"
 #include "mlir/Pass/PassManager.h"
+#include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "llvm/Support/Format.h"
@@ -63,6 +64,10 @@ fuse(ModuleOp module, StringRef entry, const CompileOptions &options) {
   pipeline.fuse = options.fuse;
   PassManager pm(module.getContext());
   buildMXFusionPipeline(pm, pipeline);
+  // Before stages are exposed: who else reads what an operation gives may
+  // change its schedule, and with it the order of sums.
+  pm.addPass(
+      mxgpu::createSelectSchedulePass({options.chip, /*explain=*/false}));
   if (failed(pm.run(*fused)))
     return makeError("cannot fuse the operations of '" + entry + "'");
   return fused;

@@ -80,6 +80,8 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
   }
+  pm.addPass(createMXTileScales());
+  pm.addPass(createMXGroupBatches());
 }
 
 /// From functions on tensors to functions that launch allocated kernels.

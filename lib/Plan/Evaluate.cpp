@@ -155,7 +155,8 @@ bool Evaluator::isKnown(const Step &step) const {
   for (const Number &size : step.grid)
     areKnown &= isKnown(size);
   for (const Parameter &parameter : step.parameters)
-    areKnown &= isKnown(parameter.number);
+    areKnown &=
+        isKnown(parameter.number) && parameter.buffer.kind != Buffer::Chosen;
   return areKnown;
 }
 
@@ -214,6 +215,14 @@ std::string mx::plan::check(const Requirement &requirement,
 std::string mx::plan::check(const Entry &entry, const Step &step,
                             const Numbers &numbers) {
   for (const Parameter &parameter : step.parameters) {
+    if (parameter.kind == Parameter::Pointer && parameter.number != Number(0)) {
+      int64_t most = getBytes(entry, parameter.buffer, numbers);
+      int64_t offset = numbers.get(parameter.number);
+      if (offset < 0 || offset > most)
+        return "expected a parameter within the " + std::to_string(most) +
+               " bytes of its buffer, found one at byte " +
+               std::to_string(offset);
+    }
     if (parameter.kind != Parameter::Integer || parameter.bytes == 8)
       continue;
     int64_t value = numbers.get(parameter.number);

@@ -69,17 +69,20 @@ static std::vector<uint8_t> readBytes(const Reader &json) {
 
 Parameter EntryReader::readParameter(const Reader &json) {
   Parameter parameter;
-  if (!json.onlyKeys({"buffer", "tensor_map", "i64", "i32", "i16", "i8", "f64",
-                      "f32", "f16", "bytes", "argument"}))
+  if (!json.onlyKeys({"buffer", "offset", "tensor_map", "i64", "i32", "i16",
+                      "i8", "f64", "f32", "f16", "bytes", "argument"}))
     return parameter;
-  if (json.size() != 1) {
+  if (json.has("offset") ? !json.has("buffer") || json.size() != 2
+                         : json.size() != 1) {
     json.fail("expected one of buffer, tensor_map, i64, i32, i16, i8, f64, "
-              "f32, f16, bytes, argument");
+              "f32, f16, bytes, argument, or buffer and offset");
     return parameter;
   }
   if (json.has("buffer")) {
     parameter.kind = Parameter::Pointer;
     parameter.buffer = readBuffer(json["buffer"]);
+    if (json.has("offset"))
+      parameter.number = readNumber(json["offset"]);
   } else if (json.has("tensor_map")) {
     parameter.kind = Parameter::TensorMap;
     parameter.index =

@@ -192,7 +192,12 @@ void Writer::write(const Parameter &parameter) {
   object([&] {
     switch (parameter.kind) {
     case Parameter::Pointer:
-      return json.member("buffer", parameter.buffer.str());
+      json.member("buffer", parameter.buffer.str());
+      if (parameter.number != Number(0)) {
+        json.key("offset");
+        number(parameter.number);
+      }
+      return;
     case Parameter::TensorMap:
       return json.member("tensor_map", parameter.index);
     case Parameter::Integer:

@@ -272,6 +272,8 @@ std::vector<Number> PlanBuilder::getNumbers(ValueRange values) const {
 }
 
 bool PlanBuilder::isKnown(Value value) const {
+  if (value.getDefiningOp<mxplan::PartOp>())
+    return true; // its operands were known
   return isa<mxplan::BufferType>(value.getType())     ? buffers.count(value)
          : isa<mxgpu::TensorMapType>(value.getType()) ? maps.count(value)
                                                       : numbers.has(value);
@@ -301,6 +303,7 @@ LogicalResult PlanBuilder::translate(Operation *op) {
         translateAddress(op);
         return success();
       })
+      .Case([](mxplan::PartOp) { return success(); }) // with the launch
       .Case([&](mxplan::CopyOp op) { return translateCopy(op); })
       .Case([&](mxplan::FillOp op) { return translateFill(op); })
       .Case([&](mxplan::ReadOp op) { return translateRead(op); })

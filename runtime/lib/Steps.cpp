@@ -55,7 +55,8 @@ void Execution::store(const Parameter &parameter, uint8_t *place) const {
   };
   switch (parameter.kind) {
   case Parameter::Pointer: {
-    int64_t address = getAddress(parameter.buffer);
+    int64_t address =
+        getAddress(parameter.buffer) + numbers.get(parameter.number);
     return put(&address, sizeof address);
   }
   case Parameter::TensorMap:

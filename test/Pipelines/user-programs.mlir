@@ -3,18 +3,6 @@
 // Programs that a user would write and the GPU path does not take yet: each is
 // refused at what was written, with the reason and what to do.
 
-!a = tensor<4x128x256xf8E4M3FN>
-!as = tensor<4x128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!o = tensor<4x128x128xf32>
-func.func @rank3(%a: !a, %as: !as, %b: !a, %bs: !as) -> !o {
-  %0 = tensor.empty() : !o
-  // expected-error @below {{'mx.matmul' op expected a to be a matrix with identity layout on the GPU, found 'memref<4x128x256xf8E4M3FN>': multiply one matrix at a time, or by mx.grouped_matmul where rows belong to groups}}
-  %y = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !a, !as) outs(%0 : !o) -> !o
-  return %y : !o
-}
-
-// -----
-
 !m = tensor<128x256xbf16>
 !w = tensor<128x256xbf16>
 !e = tensor<128x256xf8E4M3FN>
@@ -45,36 +33,6 @@ func.func @nvfp4_mxfp8(%a: !e4, %as: !s4, %b: !e, %bs: !s) -> !y {
   // expected-error @below {{'mx.matmul' op expected b_scales of type 'f8E4M3FN' like a_scales, found 'f8E8M0FNU': the tensor core takes one kind of scales, quantize one operand as the other}}
   %y = mx.matmul ins(%a, %as, %b, %bs : !e4, !s4, !e, !s) outs(%0 : !y) -> !y
   return %y : !y
-}
-
-// -----
-
-!m = tensor<128x256xbf16>
-!w = tensor<256x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!we = tensor<256x256xf8E4M3FN>
-!ws = tensor<256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!stack = tensor<3x256x256xbf16>
-func.func @loop(%x: !m, %ws: !stack) -> !m {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c3 = arith.constant 3 : index
-  // expected-error @below {{'scf.for' op expected each tensor that it carries to stay in one buffer on the GPU, found one that moves to another, so that only the run knows its layout: unroll it, or call the function once a round}}
-  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (!m) {
-    %w = tensor.extract_slice %ws[%i, 0, 0] [1, 256, 256] [1, 1, 1] : !stack to !w
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  // expected-note @below {{'mx.quantize' takes the tensor}}
-  %q:2 = mx.quantize ins(%a : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-    %we0 = tensor.empty() : !we
-    %ws0 = tensor.empty() : !ws
-    %wq:2 = mx.quantize ins(%w : !w) outs(%we0, %ws0 : !we, !ws) -> !we, !ws
-    %0 = tensor.empty() : !m
-    %y = mx.matmul ins(%q#0, %q#1, %wq#0, %wq#1 : !e, !s, !we, !ws) outs(%0 : !m) -> !m
-    scf.yield %y : !m
-  }
-  return %r : !m
 }
 
 // -----
@@ -115,59 +73,6 @@ func.func @const_weights(%x: !m) -> !y {
   %p:2 = mx.quantize ins(%w : !m) outs(%pe0, %ps0 : !e, !s) -> !e, !s
   %y0 = tensor.empty() : !y
   %y = mx.matmul ins(%q#0, %q#1, %p#0, %p#1 : !e, !s, !e, !s) outs(%y0 : !y) -> !y
-  return %y : !y
-}
-
-// -----
-
-!m = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-!se = tensor<3x128x256xf8E4M3FN>
-!ss = tensor<3x128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-func.func @stacked_scales(%x: !m, %ws: !se, %wss: !ss) -> !y {
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %w = tensor.extract_slice %ws[1, 0, 0] [1, 128, 256] [1, 1, 1] : !se to !e
-  // expected-error @below {{'tensor.extract_slice' op cannot carry the layout #mx.scale_layout<sf_128x4> to a physical tensor; expected an mx operation, func, scf.for, scf.if, scf.while, arith.select, tensor.empty or tensor.dim: make this part a tensor of its own, an argument or what mx.relayout or mx.pack_weights gives}}
-  %s = tensor.extract_slice %wss[1, 0, 0] [1, 128, 8] [1, 1, 1] : !ss to !s
-  %0 = tensor.empty() : !y
-  %y = mx.matmul ins(%q#0, %q#1, %w, %s : !e, !s, !e, !s) outs(%0 : !y) -> !y
-  return %y : !y
-}
-
-// -----
-
-!m = tensor<128x256xbf16>
-!e = tensor<128x256xf8E4M3FN>
-!s = tensor<128x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-!y = tensor<128x128xf32>
-!se = tensor<3x128x256xf8E4M3FN>
-!tl = tensor<1x2x32x4x4xf8E8M0FNU>
-!ss = tensor<3x1x2x32x4x4xf8E8M0FNU>
-func.func @stacked_tiles(%x: !m, %ws: !se, %wss: !ss) -> !y {
-  %qe0 = tensor.empty() : !e
-  %qs0 = tensor.empty() : !s
-  %q:2 = mx.quantize ins(%x : !m) outs(%qe0, %qs0 : !e, !s) -> !e, !s
-  %w = tensor.extract_slice %ws[1, 0, 0] [1, 128, 256] [1, 1, 1] : !se to !e
-  %s = tensor.extract_slice %wss[1, 0, 0, 0, 0, 0] [1, 1, 2, 32, 4, 4] [1, 1, 1, 1, 1, 1] : !ss to !tl
-  %0 = tensor.empty() : !y
-  // expected-error @below {{'mx.matmul' op expected scales of b that are a tensor of their own on the GPU, found a slice of others, 'memref<1x2x32x4x4xf8E8M0FNU, strided<[1024, 512, 16, 4, 1], offset: 1024>>': make them an argument of their own}}
-  %y = mx.matmul ins(%q#0, %q#1, %w, %s : !e, !s, !e, !tl) outs(%0 : !y) -> !y
-  return %y : !y
-}
-
-// -----
-
-!e = tensor<128x256xf8E4M3FN>
-!l = tensor<128x8xf8E8M0FNU>
-!y = tensor<128x128xf32>
-func.func @linear_scales(%x: !e, %xs: !l, %w: !e, %ws: !l) -> !y {
-  %0 = tensor.empty() : !y
-  // expected-error @below {{'mx.matmul' op expected scales of a in layout sf_128x4 on the GPU, found 'memref<128x8xf8E8M0FNU>': quantize to #mx.scale_layout<sf_128x4>, or use mx.relayout}}
-  %y = mx.matmul ins(%x, %xs, %w, %ws : !e, !l, !e, !l) outs(%0 : !y) -> !y
   return %y : !y
 }
 

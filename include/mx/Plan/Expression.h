@@ -44,6 +44,7 @@ struct Number {
       : kind(kind), value(index), dim(dim) {}
 
   bool isConstant() const { return kind == Constant; }
+  bool operator!=(const Number &other) const { return !(*this == other); }
   bool operator==(const Number &other) const {
     return kind == other.kind && value == other.value && dim == other.dim;
   }

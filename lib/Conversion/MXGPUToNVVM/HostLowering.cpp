@@ -25,6 +25,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/MXGPU/IR/TensorMaps.h"
 
@@ -176,8 +177,10 @@ struct LaunchLowering final : OpConversionPattern<LaunchOp> {
                                  : value);
         continue;
       }
-      parameters.push_back(getBasePointer(builder, original));
-      for (Value number : getDynamicNumbers(builder, original))
+      auto taken = cast<MemRefType>(getParameterType(memref));
+      parameters.push_back(taken == memref ? getBasePointer(builder, original)
+                                           : getPointer(builder, original));
+      for (Value number : getDynamicNumbers(builder, original, taken))
         parameters.push_back(
             arith::IndexCastOp::create(builder, builder.getI64Type(), number));
     }

@@ -117,10 +117,11 @@ mlir::Value packElements(NVVMBuilder &builder, mlir::Value vector,
 /// The types of the parameters that represent an argument of a kernel. Tensor
 /// maps are pointers there, with `byval`.
 llvm::SmallVector<mlir::Type> getKernelParameterTypes(mlir::Type type);
-/// The dynamic sizes, strides and offset of a memref that are passed to
-/// kernels.
+/// The dynamic sizes, strides and offset of a memref that are passed to kernels
+/// which take it as `type`.
 llvm::SmallVector<mlir::Value> getDynamicNumbers(NVVMBuilder &builder,
-                                                 mlir::Value memref);
+                                                 mlir::Value memref,
+                                                 mlir::MemRefType type);
 /// A memref from its pointer, to which the offset is added, and these numbers
 /// (index).
 mlir::Value buildMemRef(NVVMBuilder &builder, mlir::MemRefType type,

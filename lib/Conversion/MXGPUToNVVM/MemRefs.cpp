@@ -38,8 +38,7 @@ SmallVector<Type> mx::mxgpu::getKernelParameterTypes(Type type) {
 }
 
 SmallVector<Value> mx::mxgpu::getDynamicNumbers(NVVMBuilder &builder,
-                                                Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
+                                                Value memref, MemRefType type) {
   memref::ExtractStridedMetadataOp view;
   if (!type.getLayout().isIdentity())
     view = memref::ExtractStridedMetadataOp::create(builder, memref);

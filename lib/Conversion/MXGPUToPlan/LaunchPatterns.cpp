@@ -8,6 +8,7 @@
 
 #include "../Utils/MapNumbers.h"
 #include "Views.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 
 using namespace mlir;
 using namespace mx;
@@ -51,23 +52,38 @@ struct LaunchPattern final : OpConversionPattern<LaunchOp> {
   matchAndRewrite(LaunchOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
     SmallVector<Value> parameters;
-    for (Value value : flatten(operands.getArgs()))
-      parameters.push_back(
-          value.getType().isIndex()
-              ? arith::IndexCastOp::create(rewriter, op.getLoc(),
-                                           rewriter.getI64Type(), value)
-              : value);
+    IndexBuilder builder(rewriter, op.getLoc());
+    for (auto [argument, parts] :
+         llvm::zip_equal(op.getArgs(), operands.getArgs()))
+      for (Value value : getParameters(builder, argument.getType(), parts))
+        parameters.push_back(
+            value.getType().isIndex()
+                ? arith::IndexCastOp::create(rewriter, op.getLoc(),
+                                             rewriter.getI64Type(), value)
+                : value);
     rewriter.replaceOpWithNewOp<mxplan::LaunchOp>(
         op, op.getKernelAttr(), llvm::getSingleElement(operands.getGrid()),
         parameters);
     return success();
   }
 
-  static SmallVector<Value> flatten(ArrayRef<ValueRange> ranges) {
-    SmallVector<Value> values;
-    for (ValueRange range : ranges)
-      llvm::append_range(values, range);
-    return values;
+  /// What stands for an argument in a plan, and for a contiguous memref that
+  /// begins somewhere in its buffer, what stands for one that begins there.
+  static SmallVector<Value> getParameters(IndexBuilder &builder, Type type,
+                                          ValueRange parts) {
+    Type taken = getParameterType(type);
+    if (taken == type)
+      return llvm::to_vector(parts);
+    auto memref = cast<MemRefType>(type);
+    View view = getView(builder, memref, parts);
+    Value bits = builder.constant(memref.getElementTypeBitWidth());
+    Value bytes = arith::DivUIOp::create(builder.builder, builder.loc,
+                                         builder.mul(view.offset, bits),
+                                         builder.constant(8));
+    view.buffer =
+        mxplan::PartOp::create(builder.builder, builder.loc,
+                               view.buffer.getType(), view.buffer, bytes);
+    return getParts(cast<MemRefType>(taken), view);
   }
 };
 

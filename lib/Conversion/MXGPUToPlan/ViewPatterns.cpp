@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/MapNumbers.h"
 #include "Views.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -36,6 +37,15 @@ struct ViewPattern : OpConversionPattern<OpT> {
   virtual void rewrite(OpT op, View &view, ArrayRef<ValueRange> operands,
                        IndexBuilder &builder,
                        ConversionPatternRewriter &rewriter) const = 0;
+
+  /// Replaces it by other sizes of an array without gaps.
+  static void reshape(OpT op, View &view, SmallVector<Value> sizes,
+                      IndexBuilder &builder,
+                      ConversionPatternRewriter &rewriter) {
+    view.sizes = std::move(sizes);
+    view.strides = getIdentityStrides(rewriter, op.getLoc(), view.sizes);
+    replace(op, view, rewriter);
+  }
 
   /// Replaces the operation's only result by what stands for it.
   static void replace(OpT op, const View &view,
@@ -124,8 +134,7 @@ struct CollapsePattern final : ViewPattern<memref::CollapseShapeOp> {
     for (ArrayRef<int64_t> group : op.getReassociationIndices())
       sizes.push_back(
           builder.mul(ArrayRef(view.sizes).slice(group.front(), group.size())));
-    view.sizes = std::move(sizes);
-    replace(op, view, rewriter);
+    reshape(op, view, std::move(sizes), builder, rewriter);
   }
 };
 
@@ -135,9 +144,9 @@ struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
   void rewrite(memref::ExpandShapeOp op, View &view,
                ArrayRef<ValueRange> operands, IndexBuilder &builder,
                ConversionPatternRewriter &rewriter) const override {
-    view.sizes =
-        builder.getValues(op.getStaticOutputShape(), getSingles(operands));
-    replace(op, view, rewriter);
+    reshape(op, view,
+            builder.getValues(op.getStaticOutputShape(), getSingles(operands)),
+            builder, rewriter);
   }
 };
 

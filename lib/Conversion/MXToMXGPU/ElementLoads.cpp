@@ -21,7 +21,7 @@ static int64_t getBytes(MemRefType type) {
 }
 
 int64_t mx::mxgpu::getRowAlignment(MemRefType type, int64_t dynamic) {
-  if (!type.getLayout().isIdentity())
+  if (!isContiguous(type))
     return 0; // of a part: read element by element
   if (type.getRank() > 1 && type.isDynamicDim(type.getRank() - 1))
     return dynamic;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "../Utils/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -134,11 +135,8 @@ Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {
   Type element = type.getElementType();
   if (element.getIntOrFloatBitWidth() >= 8)
     return elements;
-  SmallVector<int64_t> shape(type.getShape());
-  if (isa<Float4E2M1FNType>(element) && !ShapedType::isDynamic(shape.back()))
-    shape.back() /= 2;
-  return UnrealizedConversionCastOp::create(
-             host, MemRefType::get(shape, host.getI8Type()), elements)
+  return UnrealizedConversionCastOp::create(host, getStorageType(type),
+                                            elements)
       .getResult(0);
 }
 
@@ -151,11 +149,12 @@ KernelOp KernelBuilder::kernel(gpu::GPUModuleOp module, StringRef what,
   auto kernel = KernelOp::create(*this, getLoc(), TypeRange(), ValueRange());
   ++numKernels;
   kernel.setSymName((function.getName() + "_" + what).str());
-  kernel.setFunctionType(getFunctionType(arguments, {}));
+  auto types = llvm::map_to_vector(arguments, getParameterType);
+  kernel.setFunctionType(getFunctionType(types, {}));
   if (schedule)
     kernel.setScheduleAttr(schedule);
   Block &body = kernel.getBody().emplaceBlock();
-  for (Type type : arguments)
+  for (Type type : types)
     body.addArgument(type, getLoc());
   SymbolTable(module).insert(kernel); // makes the name unique
   return kernel;

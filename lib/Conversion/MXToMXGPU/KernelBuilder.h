@@ -15,6 +15,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 
 namespace mx::mxgpu {
 
@@ -107,6 +108,10 @@ llvm::LogicalResult convertPackWeights(PackWeightsOp op,
 llvm::LogicalResult convertFill(mlir::linalg::FillOp op);
 llvm::LogicalResult convertReduction(mlir::linalg::LinalgOp op,
                                      mlir::gpu::GPUModuleOp module);
+
+/// The address of the first element of a memref, which may be a part of
+/// another.
+mlir::Value getAddress(KernelBuilder &host, mlir::Value memref);
 
 /// Whether the rows of a matrix of this type, elements of whole bytes, are
 /// contiguous, though they may lie apart.

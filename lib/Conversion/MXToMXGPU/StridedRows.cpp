@@ -47,11 +47,21 @@ LogicalResult mx::mxgpu::verifyRowStride(Operation *op, MemRefType type,
   return diag;
 }
 
+Value mx::mxgpu::getAddress(KernelBuilder &host, Value memref) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(host, memref);
+  if (cast<MemRefType>(memref.getType()).getLayout().isIdentity())
+    return address;
+  memref = toBytes(host, memref);
+  auto type = cast<MemRefType>(memref.getType());
+  auto view = memref::ExtractStridedMetadataOp::create(host, memref);
+  Value bytes = host.index(type.getElementTypeBitWidth() / 8);
+  return host.add(address, host.mul(view.getOffset(), bytes));
+}
+
 void mx::mxgpu::requireRows(KernelBuilder &host, Value matrix, int64_t multiple,
                             int64_t alignment, const Twine &name) {
   auto type = cast<MemRefType>(matrix.getType());
-  Value address = memref::ExtractAlignedPointerAsIndexOp::create(host, matrix);
-  if (!type.getLayout().isIdentity()) {
+  if (!isContiguous(type)) {
     auto view = memref::ExtractStridedMetadataOp::create(host, matrix);
     Value stride = view.getStrides()[0], length = host.dim(matrix, 1);
     host.requireMultiple(stride, multiple, "the stride of rows of " + name);
@@ -62,8 +72,7 @@ void mx::mxgpu::requireRows(KernelBuilder &host, Value matrix, int64_t multiple,
                        " to be at least their %lld elements, found %lld")
                           .str(),
                       ValueRange{length, stride});
-    Value bytes = host.index(type.getElementTypeBitWidth() / 8);
-    address = host.add(address, host.mul(view.getOffset(), bytes));
   }
-  host.requireMultiple(address, alignment, "the address of " + name);
+  host.requireMultiple(getAddress(host, matrix), alignment,
+                       "the address of " + name);
 }

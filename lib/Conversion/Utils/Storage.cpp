@@ -30,13 +30,34 @@ bool isPacked(Type type) {
   return memref && isa<Float4E2M1FNType>(memref.getElementType());
 }
 
+/// Strides and offset of rows of packed elements, in bytes; null if rows begin
+/// within a byte or have gaps.
+MemRefLayoutAttrInterface halveLayout(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)) || strides.empty() ||
+      strides.pop_back_val() != 1)
+    return {};
+  strides.push_back(offset);
+  for (int64_t &number : strides) {
+    if (ShapedType::isDynamic(number))
+      continue;
+    if (number % 2 != 0)
+      return {};
+    number /= 2;
+  }
+  offset = strides.back();
+  strides.back() = 1;
+  return StridedLayoutAttr::get(type.getContext(), offset, strides);
+}
+
 /// Why an array of packed elements cannot be stored as bytes, or nothing.
 std::optional<StringRef> getPackingFault(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref || !isa<Float4E2M1FNType>(memref.getElementType()))
     return {};
-  if (!memref.getLayout().isIdentity())
-    return "packed f4E2M1FN elements in an array with identity layout";
+  if (!memref.getLayout().isIdentity() && !halveLayout(memref))
+    return "packed f4E2M1FN elements in rows of their own, without gaps";
   int64_t size = memref.getRank() ? memref.getShape().back() : 1;
   if (!ShapedType::isDynamic(size) && size % 2 != 0)
     return "an even number of f4E2M1FN elements in the last dimension, which "
@@ -44,22 +65,13 @@ std::optional<StringRef> getPackingFault(Type type) {
   return {};
 }
 
-/// The memref of bytes; null where f4 elements do not fill whole bytes.
-Type convertStorage(MemRefType type) {
-  IntegerType storage = getStorageType(type.getElementType());
-  if (!storage)
-    return type;
-  if (!isPacked(type))
-    return MemRefType::Builder(type).setElementType(storage);
-  if (type.getRank() == 0 || !type.getLayout().isIdentity())
-    return {};
-  SmallVector<int64_t> shape(type.getShape());
-  if (!ShapedType::isDynamic(shape.back())) {
-    if (shape.back() % 2 != 0)
-      return {};
-    shape.back() /= 2;
-  }
-  return MemRefType::Builder(type).setElementType(storage).setShape(shape);
+/// Whether a view takes rows as they are.
+bool takesWholeRows(memref::SubViewOp op) {
+  int64_t last = op.getSourceType().getRank() - 1;
+  int64_t columns = op.getSourceType().getDimSize(last);
+  return !op.getDroppedDims().test(last) && op.getStaticOffsets()[last] == 0 &&
+         op.getStaticStrides()[last] == 1 && !ShapedType::isDynamic(columns) &&
+         op.getStaticSizes()[last] == columns;
 }
 
 /// Rebuilds an operation that does not look at the elements, or at the last
@@ -80,8 +92,12 @@ struct ConvertMemRefOp final : ConversionPattern {
                                          "not an operation on whole arrays");
     bool packed = llvm::any_of(op->getOperandTypes(), isPacked) ||
                   llvm::any_of(op->getResultTypes(), isPacked);
-    if (packed && isa<memref::SubViewOp, memref::ReinterpretCastOp,
-                      memref::ExtractStridedMetadataOp>(op))
+    auto part = dyn_cast<memref::SubViewOp>(op);
+    if (packed &&
+        (part
+             ? !takesWholeRows(part)
+             : isa<memref::ReinterpretCastOp, memref::ExtractStridedMetadataOp>(
+                   op)))
       return rewriter.notifyMatchFailure(op, "a view of packed elements");
     if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op);
         collapse && packed &&
@@ -103,6 +119,11 @@ struct ConvertMemRefOp final : ConversionPattern {
     Operation *converted =
         rewriter.create(op->getLoc(), op->getName().getIdentifier(), values,
                         types, op->getAttrs());
+    if (part && packed) {
+      SmallVector<int64_t> sizes(part.getStaticSizes());
+      sizes.back() /= 2;
+      cast<memref::SubViewOp>(converted).setStaticSizes(sizes);
+    }
     rewriter.replaceOp(op, converted);
     return success();
   }
@@ -183,6 +204,31 @@ struct ConvertGetGlobal final : OpConversionPattern<memref::GetGlobalOp> {
 
 } // namespace
 
+MemRefType mx::getStorageType(MemRefType type) {
+  IntegerType storage = getStorageType(type.getElementType());
+  if (!storage)
+    return type;
+  if (!isPacked(type))
+    return MemRefType::Builder(type).setElementType(storage);
+  if (type.getRank() == 0)
+    return {};
+  MemRefLayoutAttrInterface layout = type.getLayout();
+  if (!layout.isIdentity())
+    layout = halveLayout(type);
+  if (!layout)
+    return {};
+  SmallVector<int64_t> shape(type.getShape());
+  if (!ShapedType::isDynamic(shape.back())) {
+    if (shape.back() % 2 != 0)
+      return {};
+    shape.back() /= 2;
+  }
+  return MemRefType::Builder(type)
+      .setElementType(storage)
+      .setShape(shape)
+      .setLayout(layout);
+}
+
 LogicalResult mx::verifyStorage(Operation *root) {
   WalkResult result = root->walk([](Operation *op) {
     SmallVector<Type> types(op->getResultTypes());
@@ -203,7 +249,7 @@ LogicalResult mx::verifyStorage(Operation *root) {
 void mx::addStorageConversions(TypeConverter &converter) {
   converter.addConversion([](Type type) { return type; });
   converter.addConversion([](MemRefType type) -> std::optional<Type> {
-    return convertStorage(type);
+    return getStorageType(type);
   });
   auto materialize = [](OpBuilder &builder, Type type, ValueRange inputs,
                         Location loc) -> Value {

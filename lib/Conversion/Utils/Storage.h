@@ -16,6 +16,9 @@ namespace mx {
 
 /// The type that elements narrower than a byte are stored as, or null.
 mlir::IntegerType getStorageType(mlir::Type element);
+/// The memref of bytes that holds one of `type`; null where f4 elements do not
+/// fill whole bytes, or their rows do not begin at one.
+mlir::MemRefType getStorageType(mlir::MemRefType type);
 
 /// Fails with an error where packed elements cannot be stored as bytes.
 llvm::LogicalResult verifyStorage(mlir::Operation *root);

@@ -102,3 +102,12 @@ module attributes {gpu.container_module} {
     llvm.func @kernel(!llvm.ptr, i64)
   }
 }
+
+// -----
+
+func.func @part(%x: !mxplan.buffer, %n: index) {
+  // expected-error @below {{'mxplan.part' op expected to be a parameter of launches, found a use by 'mxplan.copy'}}
+  %p = mxplan.part %x from %n
+  mxplan.copy %p to %x bytes(%n)
+  return
+}

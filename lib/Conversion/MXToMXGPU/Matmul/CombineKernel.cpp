@@ -124,8 +124,7 @@ private:
 
 LogicalResult mx::mxgpu::convertCombine(CombineOp op, gpu::GPUModuleOp module) {
   for (Value operand : op->getOperands())
-    if (auto type = cast<MemRefType>(operand.getType());
-        !type.getLayout().isIdentity())
+    if (auto type = cast<MemRefType>(operand.getType()); !isContiguous(type))
       return op.emitOpError("expected identity layout on the GPU, found ")
              << type;
   CombineBuilder(op, module).build();

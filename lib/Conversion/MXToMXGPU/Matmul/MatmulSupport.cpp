@@ -49,7 +49,7 @@ static LogicalResult verifyReduction(MatmulOpInterface op,
 static LogicalResult verifyRows(MatmulOpInterface op, MemRefType type,
                                 const target::OperandForm &form,
                                 StringRef name) {
-  if (type.getLayout().isIdentity())
+  if (isContiguous(type))
     return success();
   if (!mayHaveStride(type))
     return emitLayoutError(op, type, name);
@@ -59,14 +59,13 @@ static LogicalResult verifyRows(MatmulOpInterface op, MemRefType type,
 /// A quantized result, rows that are scattered, and columns of parts.
 static LogicalResult verifyResultForm(MatmulOpInterface op) {
   if (Value rows = op.getScatterRows())
-    if (auto type = cast<MemRefType>(rows.getType());
-        !type.getLayout().isIdentity())
+    if (auto type = cast<MemRefType>(rows.getType()); !isContiguous(type))
       return op->emitOpError("expected scatter with identity layout on the "
                              "GPU, found ")
              << type;
   if (Value scales = op.getResultScales())
     if (auto type = cast<MemRefType>(scales.getType());
-        type.getRank() != 5 + op.isMasked() || !type.getLayout().isIdentity())
+        type.getRank() != 5 + op.isMasked() || !isContiguous(type))
       return op->emitOpError("expected scales of the result in layout sf_128x4 "
                              "on the GPU, found ")
              << type;
@@ -115,7 +114,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
              << ": multiply one matrix at a time, or by mx.grouped_matmul "
                 "where "
                 "rows belong to groups";
-    if ((isGrouped || isPacked) && !type.getLayout().isIdentity())
+    if ((isGrouped || isPacked) && !isContiguous(type))
       return emitLayoutError(op, type, name);
     if (!scales)
       continue;
@@ -124,7 +123,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
       return op->emitOpError("expected scales of ")
              << name << " in layout sf_128x4 on the GPU, found " << scaleType
              << ": quantize to #mx.scale_layout<sf_128x4>, or use mx.relayout";
-    if (!scaleType.getLayout().isIdentity())
+    if (!isContiguous(scaleType))
       return op->emitOpError("expected scales of ")
              << name << " that are a tensor of their own on the GPU, found a "
              << "slice of others, " << scaleType
@@ -145,7 +144,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
                         "b")))
     return failure();
   auto out = cast<MemRefType>(op.getResultTensor().getType());
-  if (!out.getLayout().isIdentity())
+  if (!isContiguous(out))
     return op->emitOpError("expected a result with identity layout on the GPU, "
                            "found ")
            << out;
@@ -154,7 +153,7 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
   if (!isGrouped)
     return success();
   auto offsets = cast<MemRefType>(op.getGroupOffsets().getType());
-  if (!offsets.getLayout().isIdentity())
+  if (!isContiguous(offsets))
     return op->emitOpError("expected offsets with identity layout on the GPU, "
                            "found ")
            << offsets;

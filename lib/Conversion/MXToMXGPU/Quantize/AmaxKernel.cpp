@@ -71,10 +71,13 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
 LogicalResult mx::mxgpu::convertAmax(AmaxOp op, gpu::GPUModuleOp module) {
   auto type = cast<MemRefType>(op.getInput().getType());
   auto result = cast<MemRefType>(op.getOuts()[0].getType());
-  for (MemRefType each : {type, result})
-    if (!each.getLayout().isIdentity())
-      return op.emitOpError("expected identity layout on the GPU, found ")
-             << each;
+  if (!isContiguous(type))
+    return op.emitOpError("expected an input without gaps on the GPU, found ")
+           << type;
+  if (!result.getLayout().isIdentity()) // which the runtime fills
+    return op.emitOpError("expected a result with identity layout on the GPU, "
+                          "found ")
+           << result;
   KernelBuilder host(op.getLoc(), op);
   Value row = toRow(host, op.getInput());
   int64_t vector = kLoadBytes * 8 / type.getElementTypeBitWidth();

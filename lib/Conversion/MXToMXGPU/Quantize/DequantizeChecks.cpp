@@ -23,7 +23,7 @@ static LogicalResult verifyDequantizeForm(DequantizeOp op,
                           "dequantize it as the matrix that it is, without "
                           "offsets");
   auto input = cast<MemRefType>(op.getInput().getType());
-  bool isWhole = input.getLayout().isIdentity();
+  bool isWhole = isContiguous(input);
   if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
     return op.emitOpError("expected the input to be a matrix whose rows are "
                           "contiguous, with 4 and 6 bits and in batches with "
@@ -34,8 +34,7 @@ static LogicalResult verifyDequantizeForm(DequantizeOp op,
     return failure();
   for (auto [value, name] : {std::pair(Value(op.getScales()), "scales"),
                              std::pair(op.getOuts()[0], "the result")})
-    if (auto type = cast<MemRefType>(value.getType());
-        !type.getLayout().isIdentity())
+    if (auto type = cast<MemRefType>(value.getType()); !isContiguous(type))
       return op.emitOpError("expected ")
              << name << " with identity layout on the GPU, found " << type;
   return success();

@@ -58,7 +58,7 @@ static DequantizeOp findReader(QuantizeOp op, unsigned index) {
       reader.getInput() != elements || reader.getScales() != scales ||
       !hasGroupsOf(reader, op, op.getAxis(index)) ||
       reader.getBlockSize() != op.getBlockSize() ||
-      !cast<MemRefType>(reader.getOuts()[0].getType()).getLayout().isIdentity())
+      !isContiguous(cast<MemRefType>(reader.getOuts()[0].getType())))
     return {};
   bool isLater =
       op->getBlock() == reader->getBlock() && op->isBeforeInBlock(reader);

@@ -186,8 +186,7 @@ static void requireSizes(KernelBuilder &host, Value input, Value out,
 
 static LogicalResult verifySupport(PackWeightsOp op) {
   for (Value operand : op->getOperands())
-    if (auto type = cast<MemRefType>(operand.getType());
-        !type.getLayout().isIdentity())
+    if (auto type = cast<MemRefType>(operand.getType()); !isContiguous(type))
       return op.emitOpError("expected weights with identity layout on the GPU, "
                             "found ")
              << type << ": pack what is an argument or a result of its own";

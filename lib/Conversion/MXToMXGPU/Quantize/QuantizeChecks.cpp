@@ -22,7 +22,7 @@ static int64_t getRowMultiple(MemRefType type) {
 /// A matrix, or columns of a wider one, or a batch of matrices. Elements that
 /// share bytes are read as those.
 static LogicalResult checkInput(QuantizeOp op, MemRefType input) {
-  bool isWhole = input.getLayout().isIdentity();
+  bool isWhole = isContiguous(input);
   if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
     return op.emitOpError("expected a matrix whose rows are contiguous, those "
                           "of 4 and 6 bits and batches with identity layout, "
@@ -41,21 +41,25 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(QuantizeOp op) {
     if (failed(checkInput(op, cast<MemRefType>(operand.getType()))))
       return failure();
   for (Value scales : op.getInputScales())
-    if (auto type = cast<MemRefType>(scales.getType());
-        !type.getLayout().isIdentity())
+    if (auto type = cast<MemRefType>(scales.getType()); !isContiguous(type))
       return op.emitOpError("expected input_scales with identity layout on the "
                             "GPU, found ")
              << type;
   if (op.getGather() &&
-      !cast<MemRefType>(op.getGather().getType()).getLayout().isIdentity())
+      !isContiguous(cast<MemRefType>(op.getGather().getType())))
     return op.emitOpError("expected gather with identity layout on the GPU, "
                           "found ")
            << op.getGather().getType();
   for (Value out : op.getOuts())
-    if (auto type = cast<MemRefType>(out.getType());
-        !type.getLayout().isIdentity())
+    if (auto type = cast<MemRefType>(out.getType()); !isContiguous(type))
       return op.emitOpError("expected destinations with identity layout on the "
                             "GPU, found ")
+             << type;
+  for (Value out : op.getAmaxOuts()) // which the runtime fills
+    if (auto type = cast<MemRefType>(out.getType());
+        !type.getLayout().isIdentity())
+      return op.emitOpError("expected amax with identity layout on the GPU, "
+                            "found ")
              << type;
   if (getBatchRank(op) && op.getPrologueBlock())
     return op.emitOpError("expected a matrix with a prologue on the GPU, "

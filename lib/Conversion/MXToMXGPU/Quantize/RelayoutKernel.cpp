@@ -47,7 +47,7 @@ static void buildKernel(KernelOp kernel, RelayoutOp op) {
 static LogicalResult verifyForm(RelayoutOp op, Value scales) {
   auto type = cast<MemRefType>(scales.getType());
   bool isMatrix = type.getRank() == 2 || type.getRank() == 5;
-  if (isMatrix && type.getLayout().isIdentity())
+  if (isMatrix && isContiguous(type))
     return success();
   return op->emitOpError("expected scales to be those of a matrix with "
                          "identity layout on the GPU, found ")

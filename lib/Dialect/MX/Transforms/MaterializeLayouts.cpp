@@ -54,11 +54,39 @@ static Attribute findEncoding(T typeOrAttr) {
   return found;
 }
 
+/// Whether a slice takes some matrices of a batch as they are: the physical
+/// tensor has the dimensions of the batch too.
+static bool takesWholeMatrices(Operation *op) {
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  if (!slice)
+    return false;
+  RankedTensorType source = slice.getSourceType();
+  for (int64_t dim : {source.getRank() - 2, source.getRank() - 1}) {
+    std::optional<int64_t> extent;
+    OpFoldResult size = slice.getMixedSizes()[dim];
+    if (!source.isDynamicDim(dim))
+      extent = source.getDimSize(dim);
+    auto ofSource = dyn_cast<Value>(size)
+                        ? cast<Value>(size).getDefiningOp<tensor::DimOp>()
+                        : tensor::DimOp();
+    bool isWhole = extent ? getConstantIntValue(size) == extent
+                          : ofSource &&
+                                ofSource.getSource() == slice.getSource() &&
+                                ofSource.getConstantIndex() == dim;
+    if (!isWhole || slice.getDroppedDims().test(dim) ||
+        getConstantIntValue(slice.getMixedOffsets()[dim]) != 0 ||
+        getConstantIntValue(slice.getMixedStrides()[dim]) != 1)
+      return false;
+  }
+  return true;
+}
+
 static bool isConverted(Operation *op) {
   return isa_and_nonnull<MXDialect>(op->getDialect()) ||
          isa<func::FuncOp, func::CallOp, func::ReturnOp, scf::ForOp, scf::IfOp,
              scf::WhileOp, scf::YieldOp, scf::ConditionOp, arith::SelectOp,
-             tensor::EmptyOp, tensor::DimOp>(op);
+             tensor::EmptyOp, tensor::DimOp>(op) ||
+         takesWholeMatrices(op);
 }
 
 /// An encoding that `op` carries and that cannot be made explicit: any at all
@@ -103,8 +131,10 @@ static LogicalResult verifyCarriers(ModuleOp module) {
              "scf.for, scf.if, scf.while, arith.select, tensor.empty or "
              "tensor.dim"
           << (isa<OffsetSizeAndStrideOpInterface>(op)
-                  ? ": make this part a tensor of its own, an argument or what "
-                    "mx.relayout or mx.pack_weights gives"
+                  ? ", or a slice of whole matrices: make this part a tensor "
+                    "of "
+                    "its own, an argument or what mx.relayout or "
+                    "mx.pack_weights gives"
                   : "");
       failed = true;
     }
@@ -219,6 +249,38 @@ struct ConvertSelect final : OpConversionPattern<arith::SelectOp> {
   }
 };
 
+/// A slice of whole matrices.
+struct ConvertSlice final : OpConversionPattern<tensor::ExtractSliceOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tensor::ExtractSliceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast_or_null<RankedTensorType>(
+        typeConverter->convertType(op.getType()));
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "has no physical type");
+    Value source = adaptor.getSource();
+    auto sourceType = cast<RankedTensorType>(source.getType());
+    int64_t batch = op.getSourceType().getRank() - 2;
+    auto take = [&](SmallVector<OpFoldResult> numbers) {
+      numbers.resize(batch);
+      return numbers;
+    };
+    SmallVector<OpFoldResult> offsets = take(op.getMixedOffsets()),
+                              sizes = take(op.getMixedSizes()),
+                              strides = take(op.getMixedStrides());
+    for (int64_t dim = batch; dim < sourceType.getRank(); ++dim) {
+      offsets.push_back(rewriter.getIndexAttr(0));
+      sizes.push_back(tensor::getMixedSize(rewriter, op.getLoc(), source, dim));
+      strides.push_back(rewriter.getIndexAttr(1));
+    }
+    rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(
+        op, type, source, offsets, sizes, strides);
+    return success();
+  }
+};
+
 struct MaterializeLayouts final
     : mx::impl::MXMaterializeLayoutsBase<MaterializeLayouts> {
   void runOnOperation() override {
@@ -263,6 +325,7 @@ void mx::populateMXMaterializeLayoutsTypes(TypeConverter &converter) {
 
 void mx::populateMXMaterializeLayoutsPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns) {
-  patterns.add<ConvertMXOp, ConvertEmpty, ConvertDim, ConvertSelect>(
-      converter, patterns.getContext());
+  patterns
+      .add<ConvertMXOp, ConvertEmpty, ConvertDim, ConvertSelect, ConvertSlice>(
+          converter, patterns.getContext());
 }

@@ -8,6 +8,7 @@
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 using namespace mlir;
@@ -61,7 +62,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   // launch C3
   for (auto [index, expected, found] :
        llvm::enumerate(kernel.getArgumentTypes(), getArgs().getTypes()))
-    if (expected != found)
+    if (expected != found && expected != getParameterType(found))
       return emitOpError("expected argument ")
              << index << " of type " << expected << ", found " << found;
   return success();

@@ -53,6 +53,15 @@ static SmallVector<Type> getLaunchTypes(mxgpu::KernelOp kernel) {
   return types;
 }
 
+LogicalResult PartOp::verify() {
+  for (Operation *user : (*this)->getUsers())
+    if (!isa<LaunchOp>(user)) // part C1
+      return emitOpError("expected to be a parameter of launches, found a use "
+                         "by '")
+             << user->getName() << "'";
+  return success();
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   Operation *callee =
       symbolTable.lookupNearestSymbolFrom(getOperation(), getKernelAttr());

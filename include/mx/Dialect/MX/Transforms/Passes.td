@@ -38,6 +38,37 @@ def MXDefineArith : Pass<"mx-define-arith"> {
                            "::mlir::math::MathDialect"];
 }
 
+def MXGroupBatches : Pass<"mx-group-batches"> {
+  let summary = "Rewrite batches of matmuls as groups of equal size";
+  let description = [{
+    Rewrites an `mx.matmul` of rank 3 on tensors as an `mx.grouped_matmul
+    ragged = rows masked` all of whose groups use all their rows, for which
+    there are kernels. Scales in `sf_128x4`, results and epilogues are the same
+    in both. The number of rows is filled in once for each matrix:
+
+    ```mlir
+    %n = linalg.fill ins(%rows : i32) outs(%empty : tensor<8xi32>) -> tensor<8xi32>
+    %y = mx.grouped_matmul ragged = rows masked ins(...) offsets(%n : tensor<8xi32>) ...
+    ```
+
+    Tensors of a higher rank stay as they are.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def MXTileScales : Pass<"mx-tile-scales"> {
+  let summary = "Bring the scales of matmuls into the layout of tensor cores";
+  let description = [{
+    Scales of an `mx.matmul` of matrices that lie row by row become tiles of
+    layout `sf_128x4`: an `mx.quantize` of the function that gives them to
+    matmuls alone, into a `tensor.empty`, writes tiles itself; before any other
+    scales the pass inserts an `mx.relayout`. Scales of batches and of
+    `mx.grouped_matmul` stay as they are.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
   let summary = "Turn layout encodings into explicit physical tensors";
   let description = [{

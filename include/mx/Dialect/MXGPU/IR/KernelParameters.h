@@ -29,6 +29,14 @@ struct KernelParameter {
   unsigned dim = 0;
 };
 
+/// Whether the elements of a memref lie side by side in the order of its
+/// dimensions, wherever in the buffer they begin.
+bool isContiguous(mlir::MemRefType type);
+
+/// What a kernel takes for an argument of `type`: for a contiguous memref that
+/// begins somewhere in a buffer, one that begins where its pointer points to.
+mlir::Type getParameterType(mlir::Type type);
+
 /// The parameters that carry an argument of `type`, in order: of a memref its
 /// pointer, and then what its type leaves open, which is sizes, strides and the
 /// offset.

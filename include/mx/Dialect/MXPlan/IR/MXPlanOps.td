@@ -108,6 +108,17 @@ def MXPlan_AddressOp : MXPlan_Op<"address", [Pure]> {
   let assemblyFormat = "$buffer attr-dict";
 }
 
+def MXPlan_PartOp : MXPlan_Op<"part", [Pure]> {
+  let summary = "a buffer from some byte on, as a parameter of kernels";
+  let description = [{
+    Kernels are given the address `offset` bytes behind that of the buffer.
+  }];
+  let arguments = (ins MXPlan_Buffer:$buffer, Index:$offset);
+  let results = (outs MXPlan_Buffer:$result);
+  let assemblyFormat = "$buffer `from` $offset attr-dict";
+  let hasVerifier = 1;
+}
+
 def MXPlan_FillOp : MXPlan_Op<"fill"> {
   let summary = "set the first bytes of a buffer to a value";
   let arguments = (ins Arg<MXPlan_Buffer, "", [MemWrite]>:$buffer,

@@ -38,7 +38,7 @@ Value StagedEpilogue::encodeResult() {
       host, host.mul(host.dim(out, 1), host.index(bytes)), host.index(16));
   if (type.isDynamicDim(1))
     requireNoRest(low, "rows of outs");
-  Value data = memref::ExtractAlignedPointerAsIndexOp::create(host, out);
+  Value data = getAddress(host, out);
   Value rest = arith::RemUIOp::create(host, data, host.index(16));
   requireNoRest(rest, "the result's data");
   // Of a batch of matrices, a box has rows of one.

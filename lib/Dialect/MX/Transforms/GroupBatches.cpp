@@ -1,0 +1,76 @@
+//===- GroupBatches.cpp - Batches of matmuls as groups of equal size ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A kernel for groups of rows multiplies each by a matrix of its own, and with
+// `masked` takes A, the result and the scales as those of a batch. A batch is
+// this with groups all of whose rows are used.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/Statistic.h"
+
+using namespace mlir;
+using namespace mx;
+
+static llvm::TrackingStatistic
+    numGrouped("mx-group-batches", "numGrouped",
+               "Batches of matmuls that became groups");
+
+namespace mx {
+#define GEN_PASS_DEF_MXGROUPBATCHES
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+/// The rows of A's matrices, once for each.
+static Value createCounts(OpBuilder &builder, MatmulOp op) {
+  Location loc = op.getLoc();
+  auto type = cast<RankedTensorType>(op.getA().getType());
+  OpFoldResult batch = tensor::getMixedSize(builder, loc, op.getA(), 0);
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, {batch}, builder.getI32Type());
+  Value rows;
+  if (type.isDynamicDim(1))
+    rows = arith::IndexCastOp::create(
+        builder, loc, builder.getI32Type(),
+        tensor::DimOp::create(builder, loc, op.getA(), 1));
+  else
+    rows = arith::ConstantOp::create(
+        builder, loc, builder.getI32IntegerAttr(type.getDimSize(1)));
+  return linalg::FillOp::create(builder, loc, rows, empty).getResult(0);
+}
+
+static void groupBatch(MatmulOp op) {
+  OpBuilder builder(op);
+  Value counts = createCounts(builder, op);
+  auto grouped = GroupedMatmulOp::create(
+      builder, op.getLoc(), op.getResultTypes(), op.getA(), op.getAScales(),
+      op.getB(), op.getBScales(), counts, op.getAlpha(), /*scatter=*/Value(),
+      op.getOuts(), RaggedKind::Rows, /*masked=*/true, op.getBlockSize(),
+      /*num_b=*/1, op.getAccumulate(), ScaleRounding::Ceil,
+      /*epilogueCount=*/op.getEpilogue().size());
+  grouped->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  for (auto [from, to] :
+       llvm::zip_equal(op->getRegions(), grouped->getRegions()))
+    to.takeBody(from);
+  op.replaceAllUsesWith(grouped->getResults());
+  op.erase();
+  ++numGrouped;
+}
+
+namespace {
+struct GroupBatches final : mx::impl::MXGroupBatchesBase<GroupBatches> {
+  void runOnOperation() override {
+    getOperation()->walk([](MatmulOp op) {
+      auto type = dyn_cast<RankedTensorType>(op.getA().getType());
+      if (type && type.getRank() == 3)
+        groupBatch(op);
+    });
+  }
+};
+} // namespace

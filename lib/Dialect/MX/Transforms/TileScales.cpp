@@ -1,0 +1,96 @@
+//===- TileScales.cpp - Scales of products as tensor cores read them ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Other compilers know scales row by row only. Where a quantizer of the same
+// function gives them to products alone, it writes them in tiles; all else is
+// brought into tiles before the product.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/Statistic.h"
+
+using namespace mlir;
+using namespace mx;
+
+static llvm::TrackingStatistic numTiled("mx-tile-scales", "numTiled",
+                                        "Scales that became tiles");
+
+namespace mx {
+#define GEN_PASS_DEF_MXTILESCALES
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+static RankedTensorType getTiledType(RankedTensorType type) {
+  auto layout =
+      ScaleLayoutAttr::get(type.getContext(), ScaleLayoutKind::Sf128x4,
+                           RaggedKind::None, /*groups=*/0);
+  return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
+}
+
+/// A tensor of the sizes of `scales`, in tiles.
+static Value createTiled(OpBuilder &builder, Location loc, Value scales) {
+  auto type = getTiledType(cast<RankedTensorType>(scales.getType()));
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(tensor::DimOp::create(builder, loc, scales, dim));
+  return tensor::EmptyOp::create(builder, loc, type, sizes);
+}
+
+/// Whether a value is the scales of a product.
+static bool isOfProduct(OpOperand &use) {
+  auto op = dyn_cast<MatmulOp>(use.getOwner());
+  return op && (op.getAScales() == use.get() || op.getBScales() == use.get());
+}
+
+/// Has the quantizer that gives scales to products alone write tiles.
+static bool tileAtSource(Value scales) {
+  auto quantize = scales.getDefiningOp<QuantizeOp>();
+  if (!quantize || quantize.getOffsets() ||
+      !llvm::all_of(scales.getUses(), isOfProduct))
+    return false;
+  OpOperand &out =
+      *cast<DestinationStyleOpInterface>(*quantize).getTiedOpOperand(
+          cast<OpResult>(scales));
+  if (!out.get().getDefiningOp<tensor::EmptyOp>())
+    return false;
+  OpBuilder builder(quantize);
+  out.set(createTiled(builder, quantize.getLoc(), out.get()));
+  scales.setType(out.get().getType());
+  return true;
+}
+
+static void tileScales(OpOperand &use) {
+  Value scales = use.get();
+  auto type = dyn_cast<RankedTensorType>(scales.getType());
+  if (!type || type.getRank() != 2 ||
+      getLayoutKind(type, /*logicalRank=*/2) != ScaleLayoutKind::Linear)
+    return;
+  ++numTiled;
+  if (tileAtSource(scales))
+    return;
+  OpBuilder builder(use.getOwner());
+  Location loc = use.getOwner()->getLoc();
+  Value tiled = createTiled(builder, loc, scales);
+  auto relayout = RelayoutOp::create(builder, loc, tiled.getType(), scales,
+                                     /*offsets=*/Value(), tiled,
+                                     /*ragged=*/RaggedKindAttr());
+  use.set(relayout->getResult(0));
+}
+
+namespace {
+struct TileScales final : mx::impl::MXTileScalesBase<TileScales> {
+  void runOnOperation() override {
+    getOperation()->walk([](MatmulOp op) {
+      if (op.getAScales())
+        tileScales(op.getAScalesMutable()[0]);
+      if (op.getBScales())
+        tileScales(op.getBScalesMutable()[0]);
+    });
+  }
+};
+} // namespace

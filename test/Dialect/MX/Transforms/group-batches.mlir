@@ -1,0 +1,44 @@
+// RUN: mx-opt %s --mx-group-batches | FileCheck %s
+
+// The rows of A, for each matrix; the rest is the same.
+// CHECK-LABEL: func.func @batch
+// CHECK-DAG:     %[[ROWS:.*]] = arith.constant 96 : i32
+// CHECK-DAG:     %[[EMPTY:.*]] = tensor.empty() : tensor<3xi32>
+// CHECK:         %[[COUNTS:.*]] = linalg.fill ins(%[[ROWS]] : i32) outs(%[[EMPTY]] : tensor<3xi32>) -> tensor<3xi32>
+// CHECK:         mx.grouped_matmul ragged = rows masked ins(%arg0, %arg1, %arg2, %arg3 : {{.*}}) offsets(%[[COUNTS]] : tensor<3xi32>) outs(%arg4 : tensor<3x96x64xf32>) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 128]{{.*}}>} -> tensor<3x96x64xf32> epilogue {
+// CHECK-NEXT:    ^bb0(%[[SUM:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
+// CHECK-NEXT:      %[[TWICE:.*]] = arith.addf %[[SUM]], %[[SUM]] : f32
+// CHECK-NEXT:      mx.yield %[[TWICE]] : f32
+!s = tensor<3x96x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!t = tensor<3x64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+func.func @batch(%a: tensor<3x96x128xf8E4M3FN>, %as: !s, %b: tensor<3x64x128xf4E2M1FN>, %bs: !t, %c: tensor<3x96x64xf32>) -> tensor<3x96x64xf32> {
+  %y = mx.matmul ins(%a, %as, %b, %bs : tensor<3x96x128xf8E4M3FN>, !s, tensor<3x64x128xf4E2M1FN>, !t) outs(%c : tensor<3x96x64xf32>)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 128], stages = 2>} -> tensor<3x96x64xf32> epilogue {
+  ^bb0(%sum: f32, %row: index, %column: index):
+    %twice = arith.addf %sum, %sum : f32
+    mx.yield %twice : f32
+  }
+  return %y : tensor<3x96x64xf32>
+}
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK:         %[[GROUPS:.*]] = tensor.dim %arg0, %c0
+// CHECK:         tensor.empty(%[[GROUPS]]) : tensor<?xi32>
+// CHECK:         %[[ROWS:.*]] = tensor.dim %arg0, %c1
+// CHECK-NEXT:    %[[NUMBER:.*]] = arith.index_cast %[[ROWS]] : index to i32
+// CHECK-NEXT:    linalg.fill ins(%[[NUMBER]] : i32)
+// CHECK:         mx.grouped_matmul {{.*}} accumulate
+func.func @dynamic(%a: tensor<?x?x128xbf16>, %b: tensor<?x64x128xbf16>, %c: tensor<?x?x64xf32>) -> tensor<?x?x64xf32> {
+  %y = mx.matmul ins(%a, %b : tensor<?x?x128xbf16>, tensor<?x64x128xbf16>) outs(%c : tensor<?x?x64xf32>) accumulate -> tensor<?x?x64xf32>
+  return %y : tensor<?x?x64xf32>
+}
+
+// A matrix, and batches of batches.
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-2: mx.matmul
+// CHECK-NOT:     grouped
+func.func @others(%a: tensor<32x128xbf16>, %c: tensor<32x32xf32>, %d: tensor<2x3x32x128xbf16>, %e: tensor<2x3x32x32xf32>) -> (tensor<32x32xf32>, tensor<2x3x32x32xf32>) {
+  %y = mx.matmul ins(%a, %a : tensor<32x128xbf16>, tensor<32x128xbf16>) outs(%c : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %z = mx.matmul ins(%d, %d : tensor<2x3x32x128xbf16>, tensor<2x3x32x128xbf16>) outs(%e : tensor<2x3x32x32xf32>) -> tensor<2x3x32x32xf32>
+  return %y, %z : tensor<32x32xf32>, tensor<2x3x32x32xf32>
+}

@@ -1,0 +1,39 @@
+// RUN: mx-opt %s --mx-tile-scales | FileCheck %s
+
+!e = tensor<?x128xf8E4M3FN>
+!l = tensor<?x4xf8E8M0FNU>
+!w = tensor<64x128xf8E4M3FN>
+!wl = tensor<64x4xf8E8M0FNU>
+!wt = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+
+// The quantizer writes tiles, arguments are relaid.
+// CHECK-LABEL: func.func @both
+// CHECK:         %[[TILES:.*]] = tensor.empty(%{{.*}}) : tensor<?x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+// CHECK-NEXT:    %[[Q:.*]]:2 = mx.quantize ins(%arg0 : tensor<?x128xbf16>) outs(%{{.*}}, %[[TILES]] :
+// CHECK:         %[[OTHER:.*]] = tensor.empty() : tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+// CHECK-NEXT:    %[[B:.*]] = mx.relayout ins(%arg2 : tensor<64x4xf8E8M0FNU>) outs(%[[OTHER]] :
+// CHECK-NEXT:    mx.matmul ins(%[[Q]]#0, %[[Q]]#1, %arg1, %[[B]] :
+func.func @both(%x: tensor<?x128xbf16>, %b: !w, %bs: !wl, %n: index) -> tensor<?x64xf32> {
+  %e = tensor.empty(%n) : !e
+  %s = tensor.empty(%n) : !l
+  %q:2 = mx.quantize ins(%x : tensor<?x128xbf16>) outs(%e, %s : !e, !l) -> !e, !l
+  %o = tensor.empty(%n) : tensor<?x64xf32>
+  %y = mx.matmul ins(%q#0, %q#1, %b, %bs : !e, !l, !w, !wl) outs(%o : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+
+// Somebody else reads them too; what is tiled stays.
+// CHECK-LABEL: func.func @returned
+// CHECK:         %[[Q:.*]]:2 = mx.quantize
+// CHECK-SAME:      -> tensor<?x128xf8E4M3FN>, tensor<?x4xf8E8M0FNU>
+// CHECK:         %[[A:.*]] = mx.relayout ins(%[[Q]]#1 :
+// CHECK-NEXT:    mx.matmul ins(%[[Q]]#0, %[[A]], %arg1, %arg2 :
+// CHECK-NEXT:    return %{{.*}}, %[[Q]]#1
+func.func @returned(%x: tensor<?x128xbf16>, %b: !w, %bs: !wt, %n: index) -> (tensor<?x64xf32>, !l) {
+  %e = tensor.empty(%n) : !e
+  %s = tensor.empty(%n) : !l
+  %q:2 = mx.quantize ins(%x : tensor<?x128xbf16>) outs(%e, %s : !e, !l) -> !e, !l
+  %o = tensor.empty(%n) : tensor<?x64xf32>
+  %y = mx.matmul ins(%q#0, %q#1, %b, %bs : !e, !l, !w, !wt) outs(%o : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %y, %q#1 : tensor<?x64xf32>, !l
+}
