@@ -66,8 +66,9 @@ config.substitutions += [
     ("%mx_src", config.mx_src_root),
     ("%mx_obj", config.mx_obj_root),
     ("%mlir_include", config.mlir_include_dir),
-    # Before %python, which is its beginning.
+    # Before %python, which is their beginning.
     ("%python_torchao", f'"{torchao_python}"'),
+    ("%python_dir", os.path.dirname(config.mx_python)),
     ("%python", f'"{config.mx_python}"'),
     ("%cmake", config.mx_cmake),
     ("%lit", config.mx_lit),

@@ -30,6 +30,11 @@ if(_mx_shared)
   install(TARGETS ${_mx_shared} EXPORT MXRuntimeTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
+# So is the compiler's C interface: what it needs is within it.
+if(TARGET MXCAPI)
+  install(TARGETS MXCAPI EXPORT MXCAPITargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET MXPlugin)
   install(TARGETS MXPlugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
@@ -62,6 +67,9 @@ install(FILES ${CMAKE_SOURCE_DIR}/LICENSE
 set(_mx_exports MXTargets)
 if(_mx_shared)
   list(APPEND _mx_exports MXRuntimeTargets)
+endif()
+if(TARGET MXCAPI)
+  list(APPEND _mx_exports MXCAPITargets)
 endif()
 foreach(name ${_mx_exports})
   install(EXPORT ${name} NAMESPACE MX:: DESTINATION ${MX_INSTALL_CMAKEDIR})

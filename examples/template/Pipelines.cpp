@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mx/Pipelines/Pipelines.h"
 #include "Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
-#include "mx/Pipelines/Pipelines.h"
 
 using namespace mlir;
 
