@@ -1,6 +1,6 @@
 /* Compiles a file in memory, loads the program that it becomes and shows what
- * its entries take. mx_program.h says how they are launched. Needs libMXCAPI and
- * libmx_runtime, and no header of MLIR.
+ * its entries take. mx_program.h says how they are launched. Needs libMXCAPI
+ * and libmx_runtime, and no header of MLIR.
  *
  *   compile FILE.mlir CHIP
  *
@@ -52,7 +52,8 @@ static int show_entries(mxProgram program) {
 /* Loads the program that was compiled. */
 static int load_and_show(mxcCompiled compiled, const char *name) {
   size_t manifest_bytes, kernel_bytes;
-  const char *manifest = mxcCompiledGet(compiled, MXC_MANIFEST, &manifest_bytes);
+  const char *manifest =
+      mxcCompiledGet(compiled, MXC_MANIFEST, &manifest_bytes);
   const char *kernels = mxcCompiledGet(compiled, MXC_PTX, &kernel_bytes);
   mxProgram program;
   mxSetErrorPolicy(MX_ERRORS_RETURN);

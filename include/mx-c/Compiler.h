@@ -67,7 +67,8 @@ MXC_API int mxcParseType(mxcContext context, const char *text,
 
 typedef struct mxcModuleImpl *mxcModule;
 
-/* MLIR as text or bytecode, verified. `name` stands in messages, for the file. */
+/* MLIR as text or bytecode, verified. `name` stands in messages, for the file;
+ * null for "text". */
 MXC_API mxcModule mxcModuleParse(mxcContext context, const char *text,
                                  size_t bytes, const char *name);
 MXC_API mxcModule mxcModuleClone(mxcModule module);
@@ -105,9 +106,10 @@ MXC_API void mxcCompiledDestroy(mxcCompiled compiled);
 
 enum mxcPart { MXC_MANIFEST, MXC_PTX, MXC_CUBIN, MXC_HEADER };
 
-/* A part: it lives as long as `compiled`, and a zero that is not counted follows
- * it. A program without kernels has no PTX, and there is no cubin without an
- * assembler: then the result is null, and `bytes` 0. `bytes` may be null. */
+/* A part: it lives as long as `compiled`, and a zero that is not counted
+ * follows it. A program without kernels has no PTX, and there is no cubin
+ * without an assembler: then the result is null, and `bytes` 0. `bytes` may be
+ * null. */
 MXC_API const char *mxcCompiledGet(mxcCompiled compiled, int part,
                                    size_t *bytes);
 /* The directory that mx-launch and mxProgramLoad read. */

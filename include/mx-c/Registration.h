@@ -20,7 +20,8 @@ MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(MXGPU, mxgpu);
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(MXPlan, mxplan);
 
 /* Adds the dialects of mx, and the interface models that its pipelines look up,
- * to `registry`. The dialects and extensions of MLIR are the caller's to add. */
+ * to `registry`. The dialects and extensions of MLIR are the caller's to add.
+ */
 MLIR_CAPI_EXPORTED void mxcRegisterAllDialects(MlirDialectRegistry registry);
 
 /* The same, and everything that mx-opt knows. */

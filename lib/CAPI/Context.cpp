@@ -100,7 +100,7 @@ int mxcParseAttribute(mxcContext context, const char *text,
   return print(parseAttribute(text, &context->context), callback, user);
 }
 
-int mxcParseType(mxcContext context, const char *text,
-                 mxcTextCallback callback, void *user) {
+int mxcParseType(mxcContext context, const char *text, mxcTextCallback callback,
+                 void *user) {
   return print(parseType(text, &context->context), callback, user);
 }

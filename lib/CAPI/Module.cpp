@@ -14,7 +14,7 @@ using namespace mlir;
 mxcModule mxcModuleParse(mxcContext context, const char *text, size_t bytes,
                          const char *name) {
   std::shared_ptr<llvm::MemoryBuffer> source =
-      llvm::MemoryBuffer::getMemBufferCopy({text, bytes}, name);
+      llvm::MemoryBuffer::getMemBufferCopy({text, bytes}, name ? name : "text");
   // The parser reads a buffer of its own; what names arguments stays.
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(
@@ -42,9 +42,9 @@ int mxcModuleRunPasses(mxcModule module, const char *pipeline) {
     return MXC_REFUSED;
   }
   if (passes->getOpAnchorName() != ModuleOp::getOperationName()) {
-    module->context->tell(
-        MXC_ERROR, "expected a pipeline 'builtin.module(...)', found '" +
-                       std::string(pipeline) + "'");
+    module->context->tell(MXC_ERROR,
+                          "expected a pipeline 'builtin.module(...)', found '" +
+                              std::string(pipeline) + "'");
     return MXC_REFUSED;
   }
   PassManager manager(&module->context->context);

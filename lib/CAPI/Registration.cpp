@@ -47,8 +47,9 @@ void mx::capi::registerPassesOnce() {
 
 bool mx::capi::sharesTypesWithMLIR(MLIRContext &context) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  // First by libMLIR's code: who asks first names a trait, g++ and clang name it
-  // differently, and MLIR's C API, where a program has it, knows libMLIR's name.
+  // First by libMLIR's code: who asks first names a trait, g++ and clang name
+  // it differently, and MLIR's C API, where a program has it, knows libMLIR's
+  // name.
   (void)SymbolTable::getNearestSymbolTable(*module);
   // Then by the copy that our code uses.
   return (*module)->hasTrait<OpTrait::SymbolTable>();

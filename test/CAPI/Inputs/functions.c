@@ -3,6 +3,7 @@
 #include "mx-c/Compiler.h"
 #undef NDEBUG /* asserts are the test */
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,11 @@ static mxcModule parse(mxcContext context, const char *text) {
 static void test_modules(mxcContext context) {
   assert(!parse(context, "func.func @f( {"));
   expect("0 it.mlir:1:");
+  assert(!mxcModuleParse(context, "f", 1, NULL));
+  expect("0 text:1:1: ");
+  mxcModule empty = mxcModuleParse(context, NULL, 0, NULL);
+  assert(empty);
+  mxcModuleDestroy(empty);
   const char *text = "func.func @f(%a: i32) -> i32 {\n"
                      "  %c = arith.constant 0 : i32\n"
                      "  %r = arith.addi %a, %c : i32\n"
@@ -90,17 +96,18 @@ static void test_modules(mxcContext context) {
   mxcModuleDestroy(module);
 }
 
+static const char quantize[] =
+    "func.func @f(%x: tensor<4x64xbf16>, %e: tensor<4x64xf8E4M3FN>,\n"
+    "             %s: tensor<4x2xf8E8M0FNU>)\n"
+    "    -> (tensor<4x64xf8E4M3FN>, tensor<4x2xf8E8M0FNU>) {\n"
+    "  %q:2 = mx.quantize ins(%x : tensor<4x64xbf16>) outs(%e, %s :\n"
+    "      tensor<4x64xf8E4M3FN>, tensor<4x2xf8E8M0FNU>)\n"
+    "      -> tensor<4x64xf8E4M3FN>, tensor<4x2xf8E8M0FNU>\n"
+    "  return %q#0, %q#1 : tensor<4x64xf8E4M3FN>, tensor<4x2xf8E8M0FNU>\n}\n"
+    "func.func @g() {\n  return\n}\n";
+
 static void test_compile(mxcContext context, const char *directory) {
-  const char *text =
-      "func.func @f(%x: tensor<4x64xbf16>, %e: tensor<4x64xf8E4M3FN>,\n"
-      "             %s: tensor<4x2xf8E8M0FNU>)\n"
-      "    -> (tensor<4x64xf8E4M3FN>, tensor<4x2xf8E8M0FNU>) {\n"
-      "  %q:2 = mx.quantize ins(%x : tensor<4x64xbf16>) outs(%e, %s :\n"
-      "      tensor<4x64xf8E4M3FN>, tensor<4x2xf8E8M0FNU>)\n"
-      "      -> tensor<4x64xf8E4M3FN>, tensor<4x2xf8E8M0FNU>\n"
-      "  return %q#0, %q#1 : tensor<4x64xf8E4M3FN>, tensor<4x2xf8E8M0FNU>\n}\n"
-      "func.func @g() {\n  return\n}\n";
-  mxcModule module = parse(context, text);
+  mxcModule module = parse(context, quantize);
   mxcCompiled compiled;
   size_t bytes;
   const char *entries[] = {"f"};
@@ -136,9 +143,40 @@ static void test_compile(mxcContext context, const char *directory) {
   mxcModuleDestroy(module);
 }
 
+/* Compiles in a context of its own, and returns the PTX. */
+static void *compile_alone(void *unused) {
+  (void)unused;
+  mxcCompileOptions options = {.ptxas = "none"};
+  mxcCompiled compiled;
+  mxcContext context = mxcContextCreate(NULL, NULL);
+  mxcModule module = parse(context, quantize);
+  assert(!mxcCompile(&compiled, module, &options));
+  char *ptx = strdup(mxcCompiledGet(compiled, MXC_PTX, NULL));
+  mxcCompiledDestroy(compiled);
+  mxcModuleDestroy(module);
+  mxcContextDestroy(context);
+  return ptx;
+}
+
+static void test_threads(void) {
+  enum { kThreads = 8 };
+  pthread_t threads[kThreads];
+  void *ptx[kThreads];
+  for (int i = 0; i < kThreads; ++i)
+    assert(!pthread_create(&threads[i], NULL, compile_alone, NULL));
+  for (int i = 0; i < kThreads; ++i)
+    assert(!pthread_join(threads[i], &ptx[i]));
+  for (int i = 1; i < kThreads; ++i)
+    assert(!strcmp(ptx[0], ptx[i]));
+  for (int i = 0; i < kThreads; ++i)
+    free(ptx[i]);
+}
+
 int main(int argc, char **argv) {
   (void)argc;
   assert(strstr(mxcGetVersion(), "0."));
+  /* First: contexts are made at the same time. */
+  test_threads();
   mxcContext context = mxcContextCreate(tell, &messages);
   mxcContext other = mxcContextCreate(tell, &messages);
   assert(context && other);

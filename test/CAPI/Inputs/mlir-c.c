@@ -1,4 +1,5 @@
-/* mx through MLIR's C API, which is linked into this program from its archive. */
+/* mx through MLIR's C API, which is linked into this program from its archive.
+ */
 
 #include "mlir-c/BuiltinAttributes.h"
 #include "mlir-c/Diagnostics.h"
@@ -33,7 +34,8 @@ int main(int argc, char **argv) {
   size_t count = fread(text, 1, sizeof text, file);
   fclose(file);
 
-  /* A context of the other interface before leaves traits as MLIR names them. */
+  /* A context of the other interface before leaves traits as MLIR names them.
+   */
   mxcContext other = mxcContextCreate(NULL, NULL);
   assert(other);
   mxcContextDestroy(other);
@@ -57,14 +59,14 @@ int main(int argc, char **argv) {
   test_traits(module);
 
   MlirPassManager passes = mlirPassManagerCreate(context);
-  MlirLogicalResult parsed = mlirParsePassPipeline(
-      mlirPassManagerGetAsOpPassManager(passes),
-      mlirStringRefCreateFromCString("builtin.module(mx-to-nvvm{chip=sm_100a})"),
-      print, stderr);
+  MlirLogicalResult parsed =
+      mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(passes),
+                            mlirStringRefCreateFromCString(
+                                "builtin.module(mx-to-nvvm{chip=sm_100a})"),
+                            print, stderr);
   assert(mlirLogicalResultIsSuccess(parsed));
   MlirOperation operation = mlirModuleGetOperation(module);
-  assert(mlirLogicalResultIsSuccess(
-      mlirPassManagerRunOnOp(passes, operation)));
+  assert(mlirLogicalResultIsSuccess(mlirPassManagerRunOnOp(passes, operation)));
   mlirOperationPrint(operation, print, stdout);
 
   mlirPassManagerDestroy(passes);
