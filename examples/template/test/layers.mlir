@@ -10,12 +10,12 @@
 
 // Rows of 1, 2, 4, ... times weights of 1, then of 0.5: 64 * 1 * 128 * 0.5 in
 // the first row, twice that in the second.
-// RUN: %python %S/Inputs/arrays.py make %t.x.npy 8 64 rows
-// RUN: %python %S/Inputs/arrays.py make %t.w1.npy 128 64 1.0
-// RUN: %python %S/Inputs/arrays.py make %t.w2.npy 128 128 0.5
+// RUN: %python %S/Inputs/arrays.py make %t.x.npy 8x64 bf16 rows
+// RUN: %python %S/Inputs/arrays.py make %t.w1.npy 128x64 bf16 1.0
+// RUN: %python %S/Inputs/arrays.py make %t.w2.npy 128x128 bf16 0.5
 // RUN: mx-run %t.mlir --device=sim --check=cpu --arg %t.x.npy --arg %t.w1.npy --arg %t.w2.npy --result %t.y.npy
 // RUN: %python %S/Inputs/arrays.py show %t.y.npy | FileCheck %s
-// CHECK: 8 x 128
+// CHECK: 8x128
 // CHECK-NEXT: 4096.0 8192.0 16384.0 32768.0 65536.0 131072.0 262144.0 524288.0
 
 // The same as PTX.

@@ -1,36 +1,48 @@
-"""Matrices as .npy files, with Python alone.
+"""Arrays as .npy files, with Python alone.
 
-    arrays.py make FILE ROWS COLUMNS VALUE    bf16, as bits; VALUE `rows`: 2^i in row i
-    arrays.py show FILE                       shape of an f32 matrix, its first column"""
+    arrays.py make FILE SHAPE TYPE VALUE    e.g. 8x64 bf16 0.5; VALUE `rows`: 2^i in row i
+    arrays.py show FILE                     the shape of an f32 array, and its first column
 
+Numbers of bf16 are stored as their bits."""
+
+import ast
+import math
 import struct
 import sys
 
 
-def bits_of(value):
-    return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
+def bf16(value):
+    return struct.pack("<f", value)[2:]
 
 
-def make(path, rows, columns, value):
-    rows, columns = int(rows), int(columns)
-    values = [2.0**i if value == "rows" else float(value) for i in range(rows)]
-    header = f"{{'descr': '<u2', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
-    header = header.ljust(117) + "\n"
+def f32(value):
+    return struct.pack("<f", value)
+
+
+TYPES = {"bf16": ("<u2", bf16), "f32": ("<f4", f32)}
+
+
+def make(path, shape, dtype, value):
+    shape = tuple(map(int, shape.split("x")))
+    descr, pack = TYPES[dtype]
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    columns, rows = shape[-1], math.prod(shape[:-1])
     with open(path, "wb") as file:
         file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        for number in values:
-            file.write(struct.pack("<H", bits_of(number)) * columns)
+        for i in range(rows):
+            file.write(pack(2.0**i if value == "rows" else float(value)) * columns)
 
 
 def show(path):
-    data = open(path, "rb").read()
-    size = struct.unpack("<H", data[8:10])[0]
-    header = eval(data[10:10 + size].decode())
+    with open(path, "rb") as file:
+        data = file.read()
+    end = 10 + struct.unpack("<H", data[8:10])[0]
+    header = ast.literal_eval(data[10:end].decode())
     assert header["descr"] == "<f4" and not header["fortran_order"], header
-    rows, columns = header["shape"]
-    numbers = struct.unpack(f"<{rows * columns}f", data[10 + size:])
-    print(rows, "x", columns)
-    print(*numbers[::columns])
+    shape = header["shape"]
+    numbers = struct.unpack(f"<{math.prod(shape)}f", data[end:])
+    print(*shape, sep="x")
+    print(*numbers[::shape[-1]])
 
 
 {"make": make, "show": show}[sys.argv[1]](*sys.argv[2:])
