@@ -28,6 +28,12 @@ if(MX_BUILD_COMPILER)
   include(AddMLIR)
 endif()
 
+# What every library asks of its users: the language, and, where the package is
+# found, MLIR's headers, which lie elsewhere on their machine (MXConfig.cmake).
+add_library(MXUsage INTERFACE)
+add_library(MX::MXUsage ALIAS MXUsage)
+target_compile_features(MXUsage INTERFACE cxx_std_17)
+
 set(MX_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" ${LLVM_LIBRARY_DIR})
 
 # mx_add_library(name SOURCES... [LINK libs...] [DEPENDS targets...])
@@ -40,7 +46,7 @@ function(mx_add_library name)
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
     $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MXUsage)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

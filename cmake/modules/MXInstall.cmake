@@ -23,11 +23,16 @@ foreach(target ${_mx_runtime})
 endforeach()
 
 # The runtime is exported by itself: its users need neither LLVM nor MLIR.
-install(TARGETS ${_mx_libraries} ${_mx_tools} EXPORT MXTargets
+install(TARGETS MXUsage ${_mx_libraries} ${_mx_tools} EXPORT MXTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(_mx_shared)
   install(TARGETS ${_mx_shared} EXPORT MXRuntimeTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+# So is the compiler's C interface: what it needs is within it.
+if(TARGET MXCAPI)
+  install(TARGETS MXCAPI EXPORT MXCAPITargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 if(TARGET MXPlugin)
@@ -46,6 +51,14 @@ endif()
 # The Python package finds the runtime two directories up.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/python FILES_MATCHING PATTERN "*.py")
+# What other compilers' tests use, and a project to begin with.
+set(_mx_lit_files
+  ${CMAKE_SOURCE_DIR}/test/python/mx_suite.py ${CMAKE_SOURCE_DIR}/scripts/find_ptxas.py)
+install(FILES ${_mx_lit_files} DESTINATION ${CMAKE_INSTALL_DATADIR}/mx/lit)
+if(MX_BUILD_COMPILER)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples/template
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/mx PATTERN "__pycache__" EXCLUDE)
+endif()
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE
   DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/mx)
 
@@ -55,6 +68,9 @@ set(_mx_exports MXTargets)
 if(_mx_shared)
   list(APPEND _mx_exports MXRuntimeTargets)
 endif()
+if(TARGET MXCAPI)
+  list(APPEND _mx_exports MXCAPITargets)
+endif()
 foreach(name ${_mx_exports})
   install(EXPORT ${name} NAMESPACE MX:: DESTINATION ${MX_INSTALL_CMAKEDIR})
   export(EXPORT ${name} NAMESPACE MX:: FILE ${MX_BUILD_CMAKEDIR}/${name}.cmake)
@@ -63,18 +79,26 @@ endforeach()
 write_basic_package_version_file(${MX_BUILD_CMAKEDIR}/MXConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 
-# The build tree keeps headers in several places, the install tree in one.
+# The build tree keeps things in several places; the install tree in folders
+# that are named from where the package lies, so that a prefix may move.
+file(RELATIVE_PATH _mx_up /prefix/${MX_INSTALL_CMAKEDIR} /prefix)
 set(MX_CONFIG_INCLUDE_DIRS "${CMAKE_SOURCE_DIR}/include;${CMAKE_BINARY_DIR}/include;${CMAKE_SOURCE_DIR}/runtime/include")
 set(MX_CONFIG_TOOLS_DIR ${CMAKE_BINARY_DIR}/bin)
-set(MX_CONFIG_PLUGIN ${CMAKE_BINARY_DIR}/lib/MXPlugin${CMAKE_SHARED_MODULE_SUFFIX})
+set(MX_CONFIG_LIBRARY_DIR ${CMAKE_BINARY_DIR}/lib)
+set(MX_CONFIG_PYTHON_DIR ${CMAKE_SOURCE_DIR}/python)
+set(MX_CONFIG_LIT_DIR ${CMAKE_BINARY_DIR}/lit)
+foreach(file ${_mx_lit_files})
+  get_filename_component(name ${file} NAME)
+  configure_file(${file} ${MX_CONFIG_LIT_DIR}/${name} COPYONLY)
+endforeach()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/MXConfig.cmake.in
   ${MX_BUILD_CMAKEDIR}/MXConfig.cmake @ONLY)
 
-file(RELATIVE_PATH _mx_up /prefix/${MX_INSTALL_CMAKEDIR} /prefix)
-set(_mx_prefix "\${CMAKE_CURRENT_LIST_DIR}/${_mx_up}")
-set(MX_CONFIG_INCLUDE_DIRS "${_mx_prefix}${CMAKE_INSTALL_INCLUDEDIR}")
-set(MX_CONFIG_TOOLS_DIR "${_mx_prefix}${CMAKE_INSTALL_BINDIR}")
-set(MX_CONFIG_PLUGIN "${_mx_prefix}${CMAKE_INSTALL_LIBDIR}/MXPlugin${CMAKE_SHARED_MODULE_SUFFIX}")
+set(MX_CONFIG_INCLUDE_DIRS "\${_mx_prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+set(MX_CONFIG_TOOLS_DIR "\${_mx_prefix}/${CMAKE_INSTALL_BINDIR}")
+set(MX_CONFIG_LIBRARY_DIR "\${_mx_prefix}/${CMAKE_INSTALL_LIBDIR}")
+set(MX_CONFIG_PYTHON_DIR "\${_mx_prefix}/${CMAKE_INSTALL_LIBDIR}/python")
+set(MX_CONFIG_LIT_DIR "\${_mx_prefix}/${CMAKE_INSTALL_DATADIR}/mx/lit")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/MXConfig.cmake.in
   ${CMAKE_BINARY_DIR}/cmake-install/MXConfig.cmake @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/cmake-install/MXConfig.cmake

@@ -1,4 +1,4 @@
-//===- Compile.cpp - Compile a file to a directory ------------------------===//
+//===- Compile.cpp - Compile a module to what programs run ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -35,26 +35,22 @@ using namespace mx;
 
 namespace {
 
+/// Tells an error that has a message: others have been told.
 int report(llvm::Error error) {
   ExitStatus status = getExitStatus(error);
-  llvm::errs() << "mx-compile: " << llvm::toString(std::move(error)) << '\n';
+  if (std::string text = llvm::toString(std::move(error)); !text.empty())
+    llvm::errs() << "mx-compile: " << text << '\n';
   return status;
 }
 
 constexpr const char *kCubin = "kernels.cubin";
 constexpr const char *kManifest = "manifest.json";
 
-/// What goes into the directory.
-struct Output {
-  plan::Manifest manifest;
-  std::string ptx, cubin, header, headerName;
-};
-
 } // namespace
 
-/// Gives arguments the names that they have in the text. The parser does not
-/// keep them in the IR, so the text is parsed again for what editors are told.
-static void nameArguments(ModuleOp module, llvm::SourceMgr &sources) {
+// The parser does not keep names in the IR, so the text is parsed again for
+// what editors are told.
+void mx::nameArguments(ModuleOp module, llvm::SourceMgr &sources) {
   const llvm::MemoryBuffer *buffer =
       sources.getMemoryBuffer(sources.getMainFileID());
   if (isBytecode(buffer->getMemBufferRef()))
@@ -69,7 +65,7 @@ static void nameArguments(ModuleOp module, llvm::SourceMgr &sources) {
     if (!entry || function.isExternal())
       return;
     const auto *definition = state.getBlockDef(&function.getBody().front());
-    if (!definition)
+    if (!definition || definition->arguments.size() != entry.getNumArguments())
       return;
     for (auto [index, argument] : llvm::enumerate(definition->arguments)) {
       SMRange range = argument.loc;
@@ -88,7 +84,7 @@ static void nameArguments(ModuleOp module, llvm::SourceMgr &sources) {
 /// Makes only the functions asked for visible from outside, and checks that all
 /// that are can be called on arrays.
 static llvm::Error selectEntries(ModuleOp module,
-                                 const CompileToDirectoryOptions &options) {
+                                 const CompileModuleOptions &options) {
   for (const std::string &name : options.entries)
     if (llvm::Expected<func::FuncOp> entry = lookupEntry(module, name); !entry)
       return entry.takeError();
@@ -113,8 +109,8 @@ static llvm::Error selectEntries(ModuleOp module,
 }
 
 static LogicalResult compile(ModuleOp module,
-                             const CompileToDirectoryOptions &options,
-                             Output &output) {
+                             const CompileModuleOptions &options,
+                             CompiledModule &output) {
   MXToNVVMOptions nvvm;
   nvvm.chip = options.chip;
   nvvm.explain = options.explain;
@@ -145,6 +141,43 @@ static LogicalResult compile(ModuleOp module,
   return translateToPTX(module, ptx);
 }
 
+/// Assembles the kernels where there are any, and an assembler.
+static llvm::Error assembleKernels(const CompileModuleOptions &options,
+                                   CompiledModule &output) {
+  std::string ptxas = output.ptx.empty()
+                          ? std::string()
+                          : findPtxas(options.ptxas, options.chip);
+  if (ptxas.empty())
+    return llvm::Error::success();
+  llvm::Expected<std::string> cubin = assemble(ptxas, options.chip, output.ptx);
+  if (!cubin)
+    return cubin.takeError();
+  output.cubin = std::move(*cubin);
+  output.manifest.cubin = kCubin;
+  return llvm::Error::success();
+}
+
+llvm::Expected<CompiledModule>
+mx::compileModule(ModuleOp module, const CompileModuleOptions &options,
+                  StringRef prefix) {
+  if (llvm::Error error = selectEntries(module, options))
+    return error;
+  OwningOpRef<ModuleOp> source =
+      options.explain ? module.clone() : OwningOpRef<ModuleOp>();
+  CompiledModule output;
+  if (failed(compile(module, options, output)))
+    return makeError("");
+  if (source)
+    explainTraffic(llvm::errs(), *source,
+                   {options.chip, options.fuse, options.entries, std::nullopt});
+  if (llvm::Error error = assembleKernels(options, output))
+    return error;
+  std::string name = getIdentifier(prefix.str());
+  output.headerName = name + ".h";
+  output.header = writeHeader(output.manifest, name);
+  return output;
+}
+
 static llvm::Error writeFile(StringRef directory, StringRef name,
                              StringRef text) {
   llvm::SmallString<128> path(directory);
@@ -159,8 +192,8 @@ static llvm::Error writeFile(StringRef directory, StringRef name,
   return llvm::Error::success();
 }
 
-static llvm::Error writeDirectory(const std::string &directory,
-                                  const Output &output) {
+llvm::Error mx::writeCompiledModule(StringRef directory,
+                                    const CompiledModule &output) {
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
     return makeError(directory + ": cannot create: " + error.message());
   if (!llvm::sys::fs::is_directory(directory))
@@ -202,36 +235,18 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return kExitBadInput;
+  // Asked for here already, where the file has a name.
   if (llvm::Error error = selectEntries(*module, options))
     return report(
         makeError(options.inputFile + ": " + llvm::toString(std::move(error))));
   nameArguments(*module, sources);
-
-  OwningOpRef<ModuleOp> source =
-      options.explain ? module->clone() : OwningOpRef<ModuleOp>();
-  Output output;
-  if (failed(compile(*module, options, output)))
-    return kExitBadInput;
-  if (source)
-    explainTraffic(llvm::errs(), *source,
-                   {options.chip, options.fuse, options.entries, std::nullopt});
-  std::string ptxas = output.ptx.empty()
-                          ? std::string()
-                          : findPtxas(options.ptxas, options.chip);
-  if (!ptxas.empty()) {
-    llvm::Expected<std::string> cubin =
-        assemble(ptxas, options.chip, output.ptx);
-    if (!cubin)
-      return report(cubin.takeError());
-    output.cubin = std::move(*cubin);
-    output.manifest.cubin = kCubin;
-  }
   StringRef stem = llvm::sys::path::stem(options.inputFile);
-  std::string prefix =
-      getIdentifier(stem == "-" ? std::string("program") : stem.str());
-  output.headerName = prefix + ".h";
-  output.header = writeHeader(output.manifest, prefix);
-  if (llvm::Error error = writeDirectory(options.outputDirectory, output))
+  llvm::Expected<CompiledModule> compiled =
+      compileModule(*module, options, stem == "-" ? "program" : stem);
+  if (!compiled)
+    return report(compiled.takeError());
+  if (llvm::Error error =
+          writeCompiledModule(options.outputDirectory, *compiled))
     return report(std::move(error));
   return kExitClean;
 }

@@ -1,22 +1,28 @@
-//===- Compile.h - Compile a file to a directory ----------------*- C++ -*-===//
+//===- Compile.h - Compile a module to what programs run --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What mx-compile does, as a library: a tool only parses flags.
+// What mx-compile does, as a library: a tool only parses flags. A program is
+// made in memory; whether it goes to a directory is the caller's choice.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_AHEADOFTIME_COMPILE_H
 #define MX_AHEADOFTIME_COMPILE_H
 
+#include "mlir/IR/BuiltinOps.h"
+#include "mx/Plan/Plan.h"
+#include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
 
+namespace llvm {
+class SourceMgr;
+} // namespace llvm
+
 namespace mx {
 
-struct CompileToDirectoryOptions {
-  std::string inputFile;
-  std::string outputDirectory;
+struct CompileModuleOptions {
   std::string chip = "sm_100a";
   /// Functions to compile; all public ones when empty.
   std::vector<std::string> entries;
@@ -28,9 +34,40 @@ struct CompileToDirectoryOptions {
   bool fuse = true;
 };
 
-/// Writes kernels.ptx, kernels.cubin where there is a ptxas, a C header and
-/// manifest.json, and returns an ExitStatus: kExitFault where ptxas failed.
-/// Messages go to stderr; nothing is written unless everything was compiled.
+/// What a program consists of, as mxProgramLoadData takes it.
+struct CompiledModule {
+  plan::Manifest manifest;
+  /// Empty where the program has no kernels, and the cubin where there is no
+  /// assembler.
+  std::string ptx, cubin;
+  /// The text and the file of a C header.
+  std::string header, headerName;
+};
+
+/// Compiles `module`, which is lowered in place; the header declares functions
+/// called `prefix`_ENTRY. An error without a message is one that diagnostics
+/// of the module's context have told.
+llvm::Expected<CompiledModule>
+compileModule(mlir::ModuleOp module, const CompileModuleOptions &options,
+              llvm::StringRef prefix);
+
+/// Gives the arguments of functions the names that they have in the text that
+/// `module` was parsed from. Bytecode has none.
+void nameArguments(mlir::ModuleOp module, llvm::SourceMgr &sources);
+
+/// Writes manifest.json, kernels.ptx, kernels.cubin and the header, the
+/// manifest last.
+llvm::Error writeCompiledModule(llvm::StringRef directory,
+                                const CompiledModule &compiled);
+
+struct CompileToDirectoryOptions : CompileModuleOptions {
+  std::string inputFile;
+  std::string outputDirectory;
+};
+
+/// Compiles a file and writes it, and returns an ExitStatus: kExitFault where
+/// ptxas failed. Messages go to stderr; nothing is written unless everything
+/// was compiled.
 int compileToDirectory(const CompileToDirectoryOptions &options);
 
 } // namespace mx

@@ -1,0 +1,43 @@
+//===- ChooseRecipes.cpp - Formats of matmuls by the size of weights ------===//
+
+#include "Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+#include "mlir/IR/Builders.h"
+
+namespace my {
+#define GEN_PASS_DEF_MYCHOOSERECIPES
+#include "Passes.h.inc"
+} // namespace my
+
+using namespace mlir;
+
+/// What mx-quantize-matmuls reads: a recipe of both operands, or one of each.
+static constexpr llvm::StringLiteral kRecipeAttr = "mx.recipe";
+
+namespace {
+
+struct ChooseRecipes final
+    : public my::impl::MyChooseRecipesBase<ChooseRecipes> {
+  using MyChooseRecipesBase::MyChooseRecipesBase;
+
+  void runOnOperation() override {
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (linalg::isaContractionOpInterface(op) && !op->hasAttr(kRecipeAttr))
+        op->setAttr(kRecipeAttr, chooseRecipe(op));
+    });
+  }
+
+private:
+  Attribute chooseRecipe(linalg::LinalgOp op) {
+    Builder builder(op->getContext());
+    auto weight = cast<ShapedType>(op.getDpsInputs()[1].getType());
+    if (!weight.hasStaticShape())
+      op->emitRemark("has weights of a dynamic size: they become MXFP8");
+    else if (weight.getNumElements() >= minElements)
+      return builder.getStrArrayAttr({"mxfp8-e4m3", "mxfp4"});
+    return builder.getStringAttr("mxfp8-e4m3");
+  }
+};
+
+} // namespace

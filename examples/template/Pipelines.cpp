@@ -1,0 +1,53 @@
+//===- Pipelines.cpp - From linalg to kernels -----------------------------===//
+//
+// Passes of mx are put between one's own as any other: the functions that
+// create them, and those that build its pipelines, are in its headers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Pipelines/Pipelines.h"
+#include "Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace {
+
+struct MyOptions : public PassPipelineOptions<MyOptions> {
+  Option<std::string> chip{*this, "chip", llvm::cl::desc("GPU to compile for"),
+                           llvm::cl::init("sm_100a")};
+  Option<int64_t> minElements{
+      *this, "min-elements",
+      llvm::cl::desc("Weights of so many elements become MXFP4"),
+      llvm::cl::init(1 << 20)};
+};
+
+} // namespace
+
+/// linalg -> block-scaled matmuls on tensors, which mx-run and mx-compile take.
+static void buildQuantize(OpPassManager &pm, const MyOptions &options) {
+  pm.addNestedPass<func::FuncOp>(
+      my::createMyChooseRecipes({options.minElements}));
+  pm.addPass(mx::createMXQuantizeMatmuls());
+  pm.addPass(createCSEPass());
+  pm.addPass(mx::createMXFusePrologues());
+}
+
+/// The same, then kernels and the host code that launches them.
+static void buildToNVVM(OpPassManager &pm, const MyOptions &options) {
+  buildQuantize(pm, options);
+  mx::MXToNVVMOptions kernels;
+  kernels.chip = options.chip.getValue();
+  mx::buildMXToNVVMPipeline(pm, kernels);
+}
+
+void my::registerMyPipelines() {
+  PassPipelineRegistration<MyOptions>(
+      "my-quantize", "From linalg to block-scaled matmuls", buildQuantize);
+  PassPipelineRegistration<MyOptions>("my-to-nvvm", "From linalg to kernels",
+                                      buildToNVVM);
+}

@@ -1,0 +1,24 @@
+//===- my-compiler-opt.cpp - The driver -----------------------------------===//
+
+#include "Passes.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mx/InitAll.h"
+
+int main(int argc, char **argv) {
+  mlir::registerAllPasses();
+  mx::registerAllPasses();
+  my::registerMyPasses();
+  my::registerMyPipelines();
+
+  // Besides dialects these register interface models, which mx's lowerings look
+  // up in those of upstream: bufferization, tiling, inlining, conversions.
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mx::registerAllDialects(registry);
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "my compiler\n", registry));
+}

@@ -1,0 +1,59 @@
+//===- Compile.cpp - Compiling through the C interface --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Handles.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+static mx::CompileModuleOptions readOptions(const mxcCompileOptions &options) {
+  mx::CompileModuleOptions read;
+  if (options.chip)
+    read.chip = options.chip;
+  if (options.ptxas)
+    read.ptxas = options.ptxas;
+  read.entries.assign(options.entries, options.entries + options.entryCount);
+  read.fuse = !options.noFusion;
+  return read;
+}
+
+int mxcCompile(mxcCompiled *compiled, mxcModule module,
+               const mxcCompileOptions *options) {
+  *compiled = nullptr;
+  mxcCompileOptions given = options ? *options : mxcCompileOptions{};
+  OwningOpRef<ModuleOp> copy = module->module->clone();
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBuffer(module->source->getMemBufferRef()),
+      llvm::SMLoc());
+  mx::nameArguments(*copy, sources);
+  llvm::Expected<mx::CompiledModule> result = mx::compileModule(
+      *copy, readOptions(given), given.prefix ? given.prefix : "program");
+  if (!result)
+    return module->context->tell(result.takeError());
+  std::string manifest = mx::plan::writeManifest(result->manifest);
+  *compiled = new mxcCompiledImpl{module->context, std::move(*result),
+                                  std::move(manifest)};
+  return MXC_OK;
+}
+
+void mxcCompiledDestroy(mxcCompiled compiled) { delete compiled; }
+
+const char *mxcCompiledGet(mxcCompiled compiled, int part, size_t *bytes) {
+  const std::string *parts[] = {&compiled->manifest, &compiled->compiled.ptx,
+                                &compiled->compiled.cubin,
+                                &compiled->compiled.header};
+  bool isThere = part >= MXC_MANIFEST && part <= MXC_HEADER;
+  size_t size = isThere ? parts[part]->size() : 0;
+  if (bytes)
+    *bytes = size;
+  return size ? parts[part]->c_str() : nullptr;
+}
+
+int mxcCompiledWrite(mxcCompiled compiled, const char *directory) {
+  if (llvm::Error error =
+          mx::writeCompiledModule(directory, compiled->compiled))
+    return compiled->context->tell(std::move(error));
+  return MXC_OK;
+}

@@ -1,0 +1,66 @@
+//===- Module.cpp - Modules of the C interface ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Handles.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+mxcModule mxcModuleParse(mxcContext context, const char *text, size_t bytes,
+                         const char *name) {
+  std::shared_ptr<llvm::MemoryBuffer> source =
+      llvm::MemoryBuffer::getMemBufferCopy({text, bytes}, name ? name : "text");
+  // The parser reads a buffer of its own; what names arguments stays.
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBuffer(source->getMemBufferRef()),
+      llvm::SMLoc());
+  auto module = parseSourceFile<ModuleOp>(sources, &context->context);
+  if (!module)
+    return nullptr;
+  return new mxcModuleImpl{context, std::move(module), std::move(source)};
+}
+
+mxcModule mxcModuleClone(mxcModule module) {
+  return new mxcModuleImpl{module->context, module->module->clone(),
+                           module->source};
+}
+
+void mxcModuleDestroy(mxcModule module) { delete module; }
+
+int mxcModuleRunPasses(mxcModule module, const char *pipeline) {
+  std::string errors;
+  llvm::raw_string_ostream stream(errors);
+  FailureOr<OpPassManager> passes = parsePassPipeline(pipeline, stream);
+  if (failed(passes)) {
+    module->context->tell(MXC_ERROR, StringRef(errors).rtrim().str());
+    return MXC_REFUSED;
+  }
+  if (passes->getOpAnchorName() != ModuleOp::getOperationName()) {
+    module->context->tell(MXC_ERROR,
+                          "expected a pipeline 'builtin.module(...)', found '" +
+                              std::string(pipeline) + "'");
+    return MXC_REFUSED;
+  }
+  PassManager manager(&module->context->context);
+  static_cast<OpPassManager &>(manager) = std::move(*passes);
+  return failed(manager.run(*module->module)) ? MXC_REFUSED : MXC_OK;
+}
+
+int mxcModulePrint(mxcModule module, mxcTextCallback callback, void *user) {
+  mx::capi::CallbackStream stream(callback, user);
+  module->module->print(stream);
+  return MXC_OK;
+}
+
+int mxcModuleWriteBytecode(mxcModule module, mxcTextCallback callback,
+                           void *user) {
+  mx::capi::CallbackStream stream(callback, user);
+  return failed(writeBytecodeToFile(*module->module, stream)) ? MXC_REFUSED
+                                                              : MXC_OK;
+}

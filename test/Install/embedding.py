@@ -1,0 +1,36 @@
+"""The commands of docs/Embedding.md run as they stand there, with an installed prefix
+that has moved since: the template is built and tested, stock mlir-opt loads the plugin,
+and programs in C and Python use the compiler as a library. Nothing in the prefix names
+the trees that it was built from.
+
+REQUIRES: compiler, numpy
+UNSUPPORTED: sanitizers
+RUN: rm -rf %t && mkdir %t
+RUN: env DESTDIR= %cmake --install %mx_obj --prefix %t/first > %t/install.log
+RUN: mv %t/first %t/prefix
+RUN: not grep -r -e %mx_src/ -e %t/first %t/prefix/lib/cmake %t/prefix/share
+
+RUN: ln -s %examples %t/examples
+RUN: %python %s %mx_src/docs/Embedding.md > %t/commands.sh
+RUN: cd %t && env -u MX_RUNTIME -u PYTHONPATH -u FILECHECK_OPTS PREFIX=%t/prefix MX_DEVICE=sim PATH=%python_dir:/usr/bin:/bin sh -ex commands.sh > %t/output
+RUN: FileCheck %s < %t/output
+RUN: FileCheck %s --check-prefix=KERNELS < %t/kernels.mlir
+RUN: cmp %t/kernels.mlir %t/same.mlir
+
+CHECK-DAG: PASS: MyCompiler :: choose-recipes.mlir
+CHECK-DAG: PASS: MyCompiler :: layers.mlir
+CHECK: Passed: 2 (100.00%)
+CHECK: main(x: tensor<?x?xbf16>, w: tensor<?x?xbf16>)
+CHECK: right
+
+KERNELS: gpu.launch_func
+KERNELS: nvvm.tcgen05.mma.block_scale
+"""
+
+import re
+import sys
+
+blocks = re.findall(r"```sh\n(.*?)```", open(sys.argv[1]).read(), re.DOTALL)
+if len(blocks) < 4:
+    sys.exit(f"{sys.argv[1]}: expected the commands of four uses, found {len(blocks)}")
+print("\n".join(blocks))
