@@ -1,0 +1,322 @@
+//===- Product.cpp - Products in terms of loops as mx.matmul --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Loops of both operands and the result are a batch, those of one operand are
+// rows, those of the other are columns, and the rest is summed over. Each kind
+// becomes one dimension.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../MatmulMatch.h"
+#include "Import.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::import;
+
+using LoopSet = llvm::SmallSetVector<unsigned, 8>;
+
+namespace {
+
+/// The dimensions of one operand of mx.matmul.
+struct Side2D {
+  const Factor *factor = nullptr;
+  /// Rows of A, or of B, which are columns of the result.
+  Index rows;
+  /// Of the scales, in place of the reduction.
+  Index blocks;
+};
+
+/// The dimensions of a product.
+struct Plan {
+  /// One index for each dimension of the batch.
+  Indices batch;
+  Side2D a, b;
+  Index reduction;
+  /// The result is computed with rows and columns exchanged.
+  bool isTransposed = false;
+  int64_t block = 32;
+
+  Indices getGroups(Index first, Index last) const {
+    Indices groups = batch;
+    groups.push_back(std::move(first));
+    groups.push_back(std::move(last));
+    return groups;
+  }
+};
+
+} // namespace
+
+int64_t mx::import::getBlockOf(Type scaleType) {
+  return isa<Float8E8M0FNUType>(scaleType) ? 32 : 16;
+}
+
+FailureOr<Index> mx::import::dropBlock(const Index &columns, int64_t block) {
+  FailureOr<Indices> parts = split(columns, {ShapedType::kDynamic, block});
+  if (failed(parts))
+    return failure();
+  return (*parts)[0];
+}
+
+static std::string printed(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Scales
+//===----------------------------------------------------------------------===//
+
+/// Whether scales have a dimension for each of `rows` and for `blocks`.
+static bool areScalesOf(const Leaf &scales, ArrayRef<Index> rows,
+                        const Index &blocks) {
+  Indices groups(rows);
+  groups.push_back(blocks);
+  return succeeded(arrange(scales.dims, groups));
+}
+
+static bool hasEncoding(const Leaf &leaf) {
+  return bool(cast<RankedTensorType>(leaf.tensor.getType()).getEncoding());
+}
+
+Reason mx::import::findBlocks(const Factor &factor, ArrayRef<Index> rows,
+                              const Index &columns, const Options &options,
+                              Index &blocks) {
+  const Leaf &scales = *factor.scales;
+  int64_t wanted = getBlockOf(scales.element);
+  auto haveBlocksOf = [&](int64_t block) {
+    FailureOr<Index> found = dropBlock(columns, block);
+    if (failed(found) || !areScalesOf(scales, rows, *found))
+      return false;
+    blocks = *found;
+    return true;
+  };
+  if (hasEncoding(scales) || hasEncoding(factor.elements))
+    return "its elements or scales have an encoding";
+  if (haveBlocksOf(wanted))
+    return {};
+  // A last digit whose size is not known may be a block.
+  blocks = columns;
+  if (columns.size() > 1 && columns.back().isDynamic()) {
+    blocks.pop_back();
+    if (areScalesOf(scales, rows, blocks))
+      return options.dynamicBlocks
+                 ? ""
+                 : "the size of its blocks is not known, which dynamic-blocks "
+                   "takes to be " +
+                       std::to_string(wanted);
+  }
+  for (int64_t block = 1; block <= 1 << 20; block *= 2)
+    if (haveBlocksOf(block))
+      return "1 scale belongs to " + std::to_string(block) +
+             " elements, where mx has " + std::to_string(wanted) +
+             " for scales of " + printed(scales.element);
+  return "its scales are not those of blocks along the dimension that is "
+         "summed over";
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+static LoopSet getLoopsOf(ArrayRef<Index> dims) {
+  LoopSet loops;
+  for (const Index &index : dims)
+    for (Digit digit : index)
+      loops.insert(digit.loop);
+  return loops;
+}
+
+/// Loops that are in `in`, and in `also` or not.
+static LoopSet filter(const LoopSet &in, const LoopSet &also, bool wanted) {
+  LoopSet result;
+  for (unsigned loop : in)
+    if (also.contains(loop) == wanted)
+      result.insert(loop);
+  return result;
+}
+
+/// Whether `whole` is `first`, then `second`, then `third`.
+static bool isSequence(const Index &whole, ArrayRef<Digit> first,
+                       ArrayRef<Digit> second, ArrayRef<Digit> third) {
+  Index sum(first);
+  append(sum, second);
+  append(sum, third);
+  return sum == whole;
+}
+
+/// Finds batch, rows, columns and the reduction.
+static Reason planLoops(const Product &product, Plan &plan) {
+  LoopSet left = getLoopsOf(product.left.elements.dims);
+  LoopSet right = getLoopsOf(product.right.elements.dims);
+  LoopSet out = getLoopsOf(product.out);
+  LoopSet both = filter(left, right, true);
+  Index whole = flatten(product.out);
+  Index batch = select(whole, filter(both, out, true));
+  Index first = select(whole, filter(left, right, false));
+  Index second = select(whole, filter(right, left, false));
+  bool inOrder = isSequence(whole, batch, first, second);
+  if (!inOrder && !isSequence(whole, batch, second, first))
+    return "the dimensions of its result are not a batch, then rows, then "
+           "columns, each of them together";
+  plan.a = {&product.left, first, {}};
+  plan.b = {&product.right, second, {}};
+  if (!inOrder)
+    std::swap(plan.a, plan.b);
+  LoopSet sums = filter(both, out, false);
+  for (unsigned loop : product.reductions)
+    if (!sums.contains(loop))
+      return "it is summed over a dimension that one operand does not have";
+  plan.reduction = select(flatten(product.left.elements.dims), sums);
+  if (plan.reduction != select(flatten(product.right.elements.dims), sums))
+    return "its operands have the dimensions that are summed over in different "
+           "orders";
+  for (const Index &index : product.out)
+    if (!index.empty() && index == select(index, filter(both, out, true)))
+      plan.batch.push_back(index);
+  if (flatten(plan.batch) != batch)
+    return "a dimension of its result is part of a batch, and part of a row";
+  return {};
+}
+
+static bool isElementOfProducts(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
+             Float6E2M3FNType, Float4E2M1FNType>(type);
+}
+
+static Reason checkFactor(Side2D &side, const Plan &plan,
+                          const Options &options) {
+  const Factor &factor = *side.factor;
+  Indices rows = plan.batch;
+  rows.push_back(side.rows);
+  Indices groups = plan.getGroups(side.rows, plan.reduction);
+  if (failed(arrange(factor.elements.dims, groups)))
+    return "the dimensions of an operand cannot be put together to rows and "
+           "a dimension that is summed over";
+  Type element = factor.elements.element;
+  if (!factor.scales)
+    return isa<BFloat16Type, Float16Type>(element)
+               ? ""
+               : "one operand has scales, and the other is " +
+                     printed(element) + ", where bf16 or f16 is expected";
+  if (!isElementOfProducts(element))
+    return "mx.matmul takes no elements of " + printed(element);
+  if (factor.throughF16 && !options.wideF16)
+    return "its scaled numbers are f16, which has not the range of their "
+           "scales; wide-f16 keeps that range";
+  return findBlocks(factor, rows, plan.reduction, options, side.blocks);
+}
+
+static Reason makePlan(const Product &product, const Options &options,
+                       Plan &plan) {
+  if (Reason why = planLoops(product, plan); !why.empty())
+    return why;
+  for (Side2D *side : {&plan.a, &plan.b})
+    if (Reason why = checkFactor(*side, plan, options); !why.empty())
+      return why;
+  // Numbers without scales are A.
+  if (plan.a.factor->scales && !plan.b.factor->scales) {
+    std::swap(plan.a, plan.b);
+    plan.isTransposed = true;
+  }
+  if (plan.b.factor->scales)
+    plan.block = getBlockOf(plan.b.factor->scales->element);
+  if (plan.a.factor->scales &&
+      plan.a.factor->scales->element !=
+          plan.b.factor->scales->element)
+    return "its operands have scales of different types";
+  if (Type type = getElementTypeOrSelf(product.result);
+      !isa<Float32Type, BFloat16Type, Float16Type>(type))
+    return "its result is " + printed(type) +
+           ", where f32, bf16 or f16 is expected";
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Elements and, if there are some, scales of an operand.
+struct OperandValues {
+  Value elements, scales;
+};
+
+} // namespace
+
+static OperandValues buildOperand(OpBuilder &builder, Location loc,
+                                  const Side2D &side, const Plan &plan,
+                                  const Options &options) {
+  OperandValues values;
+  values.elements =
+      arrangeTensor(builder, loc, side.factor->elements,
+                    plan.getGroups(side.rows, plan.reduction));
+  if (!side.factor->scales)
+    return values;
+  Value linear = arrangeTensor(
+      builder, loc, *side.factor->scales,
+      plan.getGroups(side.rows, side.blocks));
+  values.scales = relayoutScales(builder, loc, linear, options.layout);
+  return values;
+}
+
+/// What the product writes to: what is added to, or a new tensor.
+static Value buildOut(OpBuilder &builder, Location loc, const Product &product,
+                      const Plan &plan, const OperandValues &a,
+                      const OperandValues &b, Type element) {
+  if (product.init) {
+    const Side2D &first = plan.isTransposed ? plan.b : plan.a;
+    const Side2D &second = plan.isTransposed ? plan.a : plan.b;
+    Value init = arrangeTensor(
+        builder, loc,
+        {product.init, product.out, getElementTypeOrSelf(product.init)},
+        plan.getGroups(first.rows, second.rows));
+    return plan.isTransposed ? transposeLast(builder, loc, init) : init;
+  }
+  int64_t row = plan.batch.size();
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(builder, loc, a.elements);
+  sizes.back() = tensor::getMixedSize(builder, loc, b.elements, row);
+  return makeEmpty(builder, loc, sizes, element);
+}
+
+LogicalResult mx::import::rewriteProduct(const Product &product,
+                                         const Options &options, Reason &why) {
+  Plan plan;
+  if (why = makePlan(product, options, plan); !why.empty())
+    return failure();
+  OpBuilder builder(product.root);
+  Location loc = product.root->getLoc();
+  // One rounding, of the f32 sum, as the types say.
+  Operation *rounding = product.init ? nullptr : getRounding(product.result);
+  Value replaced = rounding ? rounding->getResult(0) : product.result;
+  OperandValues a = buildOperand(builder, loc, plan.a, plan, options);
+  OperandValues b = buildOperand(builder, loc, plan.b, plan, options);
+  Value out = buildOut(builder, loc, product, plan, a, b,
+                       getElementTypeOrSelf(replaced));
+  Value result =
+      MatmulOp::create(builder, loc, TypeRange{out.getType()}, a.elements,
+                       a.scales, b.elements, b.scales, /*alpha=*/Value(),
+                       ValueRange{out}, uint64_t(plan.block),
+                       /*accumulate=*/bool(product.init), /*epilogueCount=*/0)
+          ->getResult(0);
+  if (plan.isTransposed)
+    result = transposeLast(builder, loc, result);
+  const Side2D &first = plan.isTransposed ? plan.b : plan.a;
+  const Side2D &second = plan.isTransposed ? plan.a : plan.b;
+  result = expandTensor(builder, loc, result, product.out,
+                        product.getSizes(builder),
+                        plan.getGroups(first.rows, second.rows));
+  if (result.getType() != replaced.getType())
+    result = tensor::CastOp::create(builder, loc, replaced.getType(), result);
+  replaced.replaceAllUsesWith(result);
+  if (rounding)
+    options.dead->insert(rounding);
+  options.dead->insert(product.root);
+  return success();
+}
