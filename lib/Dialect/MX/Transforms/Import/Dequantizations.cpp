@@ -17,27 +17,29 @@ namespace {
 /// The dimensions of mx.dequantize, and the order of those of the result.
 struct DequantizePlan {
   Indices rows;
-  Index columns, blocks;
+  Index columns;
+  Blocks blocks;
   SmallVector<int64_t> order;
   int64_t numColumns = 0;
 };
 
 } // namespace
 
-/// The product with scales that makes the elements of `op`.
-static bool makesScaledNumbers(Operation *op, Reason &why) {
+/// Whether the elements of `op` are made by a product, maybe with scales.
+static bool multiplies(Operation *op) {
   if (op->getNumResults() != 1 ||
       !isa<RankedTensorType>(op->getResult(0).getType()))
     return false;
   if (isa<arith::ScalingExtFOp, arith::MulFOp>(op))
-    return matchScaled(op->getResult(0), why).has_value();
+    return true;
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic || generic.getNumParallelLoops() != generic.getNumLoops() ||
       !generic.hasPureTensorSemantics())
     return false;
   bool through = false;
   Value value = generic.getBody()->getTerminator()->getOperand(0);
-  return matchScaled(skipConversions(value, through), why).has_value();
+  return isa_and_present<arith::ScalingExtFOp, arith::MulFOp>(
+      skipConversions(value, through).getDefiningOp());
 }
 
 /// Tries dimensions `first` to `end` of the result as the columns.
@@ -112,17 +114,14 @@ static Value restoreShape(OpBuilder &builder, Location loc, Value numbers,
 LogicalResult mx::import::importDequantization(Operation *op,
                                                const Options &options,
                                                Reason &why) {
-  if (!makesScaledNumbers(op, why))
+  if (!multiplies(op))
     return failure();
   Value result = op->getResult(0);
   auto type = cast<RankedTensorType>(result.getType());
   Indices dims = getLoops(type.getShape());
   Factor factor = traceFactor(result, dims, why);
-  if (!factor.scales) {
-    why = "elements and scales are not read at multiples and remainders of its "
-          "loops";
+  if (!factor.scales)
     return failure();
-  }
   if (!isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType())) {
     why = "its result is not f32, bf16 or f16";
     return failure();
@@ -137,13 +136,14 @@ LogicalResult mx::import::importDequantization(Operation *op,
     return failure();
   OpBuilder builder(op);
   Location loc = op->getLoc();
-  Indices groups = plan.rows;
-  if (groups.empty())
-    groups.emplace_back();
+  Indices rows = plan.rows;
+  if (rows.empty())
+    rows.emplace_back();
+  Indices groups = rows;
   groups.push_back(plan.columns);
   Value elements = arrangeTensor(builder, loc, factor.elements, groups);
-  groups.back() = plan.blocks;
-  Value scales = arrangeTensor(builder, loc, *factor.scales, groups);
+  Value scales =
+      arrangeScales(builder, loc, *factor.scales, rows, plan.blocks);
   SmallVector<OpFoldResult> sizes;
   for (int64_t dim : llvm::seq(type.getRank()))
     sizes.push_back(

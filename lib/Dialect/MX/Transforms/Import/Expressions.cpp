@@ -39,12 +39,6 @@ constexpr NarrowFormat kFormats[] = {
     {getNarrowType<Float4E2M1FNType>, 4, false},
 };
 
-/// One side of a product: what it reads, and the format of that.
-struct Side {
-  Value read;
-  Type type;
-};
-
 /// Computes an expression on constants.
 class Evaluator {
 public:
@@ -172,8 +166,7 @@ static Value skipBitcast(Value value) {
   return value;
 }
 
-/// The narrow number that `value` is.
-static std::optional<Side> matchSide(Value value) {
+std::optional<Side> mx::import::matchSide(Value value) {
   bool through = false;
   value = skipConversions(value, through);
   if (auto op = value.getDefiningOp<arith::ExtFOp>())
@@ -195,23 +188,16 @@ static std::optional<Side> matchSide(Value value) {
   return std::nullopt;
 }
 
-static bool isScaleType(Type type) {
-  return isa<Float8E8M0FNUType, Float8E4M3FNType>(type);
-}
-
-/// Which of two sides is the scale: f8E8M0FNU is one, and f8E4M3FN is one of
-/// f4E2M1FN (NVFP4).
-static std::optional<ScaledValue> pairSides(const Side &left,
-                                            const Side &right) {
-  auto isScaleOf = [](const Side &scale, const Side &number) {
-    if (isa<Float8E8M0FNUType>(scale.type))
-      return !isa<Float8E8M0FNUType>(number.type);
-    return isScaleType(scale.type) && isa<Float4E2M1FNType>(number.type);
+std::optional<bool> mx::import::isFirstScale(Type first, Type second) {
+  auto isScaleOf = [](Type scale, Type number) {
+    return isa<Float8E8M0FNUType>(scale)
+               ? !isa<Float8E8M0FNUType>(number)
+               : isa<Float8E4M3FNType>(scale) && isa<Float4E2M1FNType>(number);
   };
-  if (isScaleOf(right, left))
-    return ScaledValue{left.read, right.read, left.type, right.type};
-  if (isScaleOf(left, right))
-    return ScaledValue{right.read, left.read, right.type, left.type};
+  if (isScaleOf(second, first))
+    return false;
+  if (isScaleOf(first, second))
+    return true;
   return std::nullopt;
 }
 
@@ -234,5 +220,11 @@ std::optional<ScaledValue> mx::import::matchScaled(Value value,
     return std::nullopt;
   std::optional<Side> left = matchSide(product.getLhs());
   std::optional<Side> right = left ? matchSide(product.getRhs()) : std::nullopt;
-  return right ? pairSides(*left, *right) : std::nullopt;
+  std::optional<bool> isScaleFirst =
+      right ? isFirstScale(left->type, right->type) : std::nullopt;
+  if (!isScaleFirst)
+    return std::nullopt;
+  if (*isScaleFirst)
+    std::swap(left, right);
+  return ScaledValue{left->read, right->read, left->type, right->type};
 }

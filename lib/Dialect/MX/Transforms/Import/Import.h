@@ -26,6 +26,10 @@ struct Options {
 /// Why an operation stays as it is; empty if it is none of the form.
 using Reason = std::string;
 
+//===----------------------------------------------------------------------===//
+// Products (Product.cpp)
+//===----------------------------------------------------------------------===//
+
 /// A product, in terms of loops.
 struct Product {
   mlir::Operation *root = nullptr;
@@ -47,13 +51,33 @@ struct Product {
 mlir::LogicalResult rewriteProduct(const Product &product,
                                    const Options &options, Reason &why);
 
-/// The digits of the blocks of `columns`, along which the scales of `factor`
-/// belong to blocks; the digits before are `rows`. Says why they do not.
+//===----------------------------------------------------------------------===//
+// Scales (Blocks.cpp)
+//===----------------------------------------------------------------------===//
+
+/// The scales of an operand along its last dimension.
+struct Blocks {
+  /// Their digits.
+  Index index;
+  /// How many blocks of mx share one.
+  int64_t repeats = 1;
+};
+
+/// The blocks of `columns`, along which the scales of `factor` belong to
+/// blocks; the digits before are `rows`. Says why they do not.
 Reason findBlocks(const Factor &factor, llvm::ArrayRef<Index> rows,
-                  const Index &columns, const Options &options, Index &blocks);
+                  const Index &columns, const Options &options, Blocks &blocks);
+
+/// A tensor with a scale for each block of mx.
+mlir::Value arrangeScales(mlir::OpBuilder &builder, mlir::Location loc,
+                          const Leaf &scales, llvm::ArrayRef<Index> rows,
+                          const Blocks &blocks);
 
 /// `columns` without the last `block` values.
 mlir::FailureOr<Index> dropBlock(const Index &columns, int64_t block);
+
+/// `type` in a message.
+std::string printType(mlir::Type type);
 
 /// How many elements share a scale of `type`.
 int64_t getBlockOf(mlir::Type scaleType);

@@ -96,8 +96,7 @@ static FailureOr<Index> divide(Index index, int64_t size, bool remainder) {
   return remainder ? *low : index;
 }
 
-/// How many values an index takes; 0 if that is not known.
-static int64_t countValues(ArrayRef<Digit> index) {
+int64_t mx::import::countValues(ArrayRef<Digit> index) {
   int64_t count = 1;
   for (Digit digit : index)
     count *= digit.isDynamic() ? 0 : digit.size;

@@ -57,6 +57,9 @@ mlir::FailureOr<Index> evaluate(mlir::AffineExpr expr,
 mlir::FailureOr<Indices> evaluate(mlir::AffineMap map,
                                   llvm::ArrayRef<Index> dims);
 
+/// How many values an index takes; 0 if that is not known.
+int64_t countValues(llvm::ArrayRef<Digit> index);
+
 /// The digits of `index` whose loops are in `loops`.
 Index select(llvm::ArrayRef<Digit> index,
              const llvm::SmallSetVector<unsigned, 8> &loops);

@@ -27,7 +27,7 @@ struct Side2D {
   /// Rows of A, or of B, which are columns of the result.
   Index rows;
   /// Of the scales, in place of the reduction.
-  Index blocks;
+  Blocks blocks;
 };
 
 /// The dimensions of a product.
@@ -49,75 +49,6 @@ struct Plan {
 };
 
 } // namespace
-
-int64_t mx::import::getBlockOf(Type scaleType) {
-  return isa<Float8E8M0FNUType>(scaleType) ? 32 : 16;
-}
-
-FailureOr<Index> mx::import::dropBlock(const Index &columns, int64_t block) {
-  FailureOr<Indices> parts = split(columns, {ShapedType::kDynamic, block});
-  if (failed(parts))
-    return failure();
-  return (*parts)[0];
-}
-
-static std::string printed(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
-//===----------------------------------------------------------------------===//
-// Scales
-//===----------------------------------------------------------------------===//
-
-/// Whether scales have a dimension for each of `rows` and for `blocks`.
-static bool areScalesOf(const Leaf &scales, ArrayRef<Index> rows,
-                        const Index &blocks) {
-  Indices groups(rows);
-  groups.push_back(blocks);
-  return succeeded(arrange(scales.dims, groups));
-}
-
-static bool hasEncoding(const Leaf &leaf) {
-  return bool(cast<RankedTensorType>(leaf.tensor.getType()).getEncoding());
-}
-
-Reason mx::import::findBlocks(const Factor &factor, ArrayRef<Index> rows,
-                              const Index &columns, const Options &options,
-                              Index &blocks) {
-  const Leaf &scales = *factor.scales;
-  int64_t wanted = getBlockOf(scales.element);
-  auto haveBlocksOf = [&](int64_t block) {
-    FailureOr<Index> found = dropBlock(columns, block);
-    if (failed(found) || !areScalesOf(scales, rows, *found))
-      return false;
-    blocks = *found;
-    return true;
-  };
-  if (hasEncoding(scales) || hasEncoding(factor.elements))
-    return "its elements or scales have an encoding";
-  if (haveBlocksOf(wanted))
-    return {};
-  // A last digit whose size is not known may be a block.
-  blocks = columns;
-  if (columns.size() > 1 && columns.back().isDynamic()) {
-    blocks.pop_back();
-    if (areScalesOf(scales, rows, blocks))
-      return options.dynamicBlocks
-                 ? ""
-                 : "the size of its blocks is not known, which dynamic-blocks "
-                   "takes to be " +
-                       std::to_string(wanted);
-  }
-  for (int64_t block = 1; block <= 1 << 20; block *= 2)
-    if (haveBlocksOf(block))
-      return "1 scale belongs to " + std::to_string(block) +
-             " elements, where mx has " + std::to_string(wanted) +
-             " for scales of " + printed(scales.element);
-  return "its scales are not those of blocks along the dimension that is "
-         "summed over";
-}
 
 //===----------------------------------------------------------------------===//
 // Planning
@@ -202,9 +133,9 @@ static Reason checkFactor(Side2D &side, const Plan &plan,
     return isa<BFloat16Type, Float16Type>(element)
                ? ""
                : "one operand has scales, and the other is " +
-                     printed(element) + ", where bf16 or f16 is expected";
+                     printType(element) + ", where bf16 or f16 is expected";
   if (!isElementOfProducts(element))
-    return "mx.matmul takes no elements of " + printed(element);
+    return "mx.matmul takes no elements of " + printType(element);
   if (factor.throughF16 && !options.wideF16)
     return "its scaled numbers are f16, which has not the range of their "
            "scales; wide-f16 keeps that range";
@@ -231,7 +162,7 @@ static Reason makePlan(const Product &product, const Options &options,
     return "its operands have scales of different types";
   if (Type type = getElementTypeOrSelf(product.result);
       !isa<Float32Type, BFloat16Type, Float16Type>(type))
-    return "its result is " + printed(type) +
+    return "its result is " + printType(type) +
            ", where f32, bf16 or f16 is expected";
   return {};
 }
@@ -258,9 +189,10 @@ static OperandValues buildOperand(OpBuilder &builder, Location loc,
                     plan.getGroups(side.rows, plan.reduction));
   if (!side.factor->scales)
     return values;
-  Value linear = arrangeTensor(
-      builder, loc, *side.factor->scales,
-      plan.getGroups(side.rows, side.blocks));
+  Indices rows = plan.batch;
+  rows.push_back(side.rows);
+  Value linear = arrangeScales(builder, loc, *side.factor->scales, rows,
+                               side.blocks);
   values.scales = relayoutScales(builder, loc, linear, options.layout);
   return values;
 }

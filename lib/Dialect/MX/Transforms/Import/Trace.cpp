@@ -192,6 +192,55 @@ static Factor readTensors(const ScaledValue &scaled, const Indices &dims) {
   return factor;
 }
 
+/// A tensor of narrow numbers that `leaf` was made of, by an operation of its
+/// own.
+static FailureOr<Leaf> traceNarrow(Leaf leaf) {
+  bool through = false;
+  while (true) {
+    leaf.tensor = skipConversions(leaf.tensor, through);
+    Operation *op = leaf.tensor.getDefiningOp();
+    if (!op)
+      return failure();
+    if (Step next = Movers::step(op, leaf)) {
+      leaf = *next;
+      continue;
+    }
+    FailureOr<Leaf> read = failure();
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    auto side = matchSide(generic ? getYielded(generic) : leaf.tensor);
+    FailureOr<Indices> loops = failure();
+    if (side && generic)
+      loops = getElementwiseLoops(generic, leaf.dims);
+    if (succeeded(loops))
+      read = readArgument(generic, side->read, side->type, *loops);
+    else if (side && !generic)
+      read = Leaf{side->read, leaf.dims, side->type};
+    if (failed(read))
+      return failure();
+    Leaf found = traceLeaf(read->tensor, read->dims);
+    found.element = side->type;
+    return found;
+  }
+}
+
+/// Numbers and scales that became f32 before they were multiplied.
+static FailureOr<Factor> tracePair(FailureOr<Leaf> left,
+                                   FailureOr<Leaf> right) {
+  if (succeeded(left))
+    left = traceNarrow(*left);
+  if (succeeded(right))
+    right = traceNarrow(*right);
+  if (failed(left) || failed(right))
+    return failure();
+  std::optional<bool> isScaleFirst =
+      isFirstScale(left->element, right->element);
+  if (!isScaleFirst)
+    return failure();
+  if (*isScaleFirst)
+    std::swap(left, right);
+  return Factor{*left, *right};
+}
+
 FailureOr<Factor> mx::import::traceBody(linalg::LinalgOp op, Value value,
                                         ArrayRef<Index> loops,
                                         std::string &why) {
@@ -213,6 +262,15 @@ FailureOr<Factor> mx::import::traceBody(linalg::LinalgOp op, Value value,
     factor.scales = traceLeaf(scales->tensor, scales->dims);
     factor.scales->element = scaled->scaleType;
     return factor;
+  }
+  if (auto multiply = value.getDefiningOp<arith::MulFOp>()) {
+    Type type = value.getType();
+    FailureOr<Factor> pair =
+        tracePair(readArgument(op, multiply.getLhs(), type, loops),
+                  readArgument(op, multiply.getRhs(), type, loops));
+    if (succeeded(pair))
+      pair->throughF16 = factor.throughF16;
+    return pair;
   }
   FailureOr<Leaf> read = readArgument(op, value, value.getType(), loops);
   if (failed(read))
@@ -244,6 +302,15 @@ Factor mx::import::traceFactor(Value tensor, Indices dims, std::string &why) {
       Factor found = readTensors(*scaled, leaf.dims);
       found.throughF16 = factor.throughF16;
       return found;
+    }
+    if (auto multiply = dyn_cast<arith::MulFOp>(op)) {
+      FailureOr<Factor> pair =
+          tracePair(Leaf{multiply.getLhs(), leaf.dims, leaf.element},
+                    Leaf{multiply.getRhs(), leaf.dims, leaf.element});
+      if (failed(pair))
+        break;
+      pair->throughF16 = factor.throughF16;
+      return *pair;
     }
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (!generic)

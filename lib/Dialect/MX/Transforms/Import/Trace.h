@@ -43,6 +43,20 @@ struct ScaledValue {
 /// to. An empty reason says that it is something else.
 std::optional<ScaledValue> matchScaled(mlir::Value value, std::string &why);
 
+/// One side of a product: what it reads, and the format of that.
+struct Side {
+  mlir::Value read;
+  mlir::Type type;
+};
+
+/// The narrow number that `value`, in a body or a tensor, is.
+std::optional<Side> matchSide(mlir::Value value);
+
+/// Whether one of two formats is the scale of the other, and which: of
+/// f8E8M0FNU anything else, and of f8E4M3FN f4E2M1FN (NVFP4). True if it is the
+/// first.
+std::optional<bool> isFirstScale(mlir::Type first, mlir::Type second);
+
 /// `value` before conversions between f32, bf16 and f16.
 mlir::Value skipConversions(mlir::Value value, bool &throughF16);
 
