@@ -15,6 +15,11 @@ std::string mx::import::printType(Type type) {
   return text;
 }
 
+bool mx::import::isElementType(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
+             Float6E2M3FNType, Float4E2M1FNType>(type);
+}
+
 int64_t mx::import::getBlockOf(Type scaleType) {
   return isa<Float8E8M0FNUType>(scaleType) ? 32 : 16;
 }

@@ -57,8 +57,9 @@ static Reason tryColumns(const Factor &factor, ArrayRef<Index> dims,
   plan.numColumns = end - first;
   Indices groups = plan.rows;
   groups.push_back(plan.columns);
-  if (failed(arrange(factor.elements.dims, groups)))
-    return "its elements are not those of its result";
+  FailureOr<Arrangement> found = arrange(factor.elements.dims, groups);
+  if (failed(found) || !found->isInOrder())
+    return "its elements are not those of its result, in their order";
   return findBlocks(factor, plan.rows, plan.columns, options, plan.blocks);
 }
 
@@ -111,6 +112,19 @@ static Value restoreShape(OpBuilder &builder, Location loc, Value numbers,
                          invertPermutationVector(plan.order));
 }
 
+static Reason checkTypes(const Factor &factor, Type result,
+                         const Options &options) {
+  if (!isa<Float32Type, BFloat16Type, Float16Type>(result))
+    return "its result is " + printType(result) +
+           ", where f32, bf16 or f16 is expected";
+  if (!isElementType(factor.elements.element))
+    return "mx has no elements of " + printType(factor.elements.element);
+  if (factor.throughF16 && !options.wideF16)
+    return "its numbers are f16, which has not the range of their scales; "
+           "wide-f16 keeps that range";
+  return {};
+}
+
 LogicalResult mx::import::importDequantization(Operation *op,
                                                const Options &options,
                                                Reason &why) {
@@ -122,15 +136,8 @@ LogicalResult mx::import::importDequantization(Operation *op,
   Factor factor = traceFactor(result, dims, why);
   if (!factor.scales)
     return failure();
-  if (!isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType())) {
-    why = "its result is not f32, bf16 or f16";
+  if (why = checkTypes(factor, type.getElementType(), options); !why.empty())
     return failure();
-  }
-  if (factor.throughF16 && !options.wideF16) {
-    why = "its numbers are f16, which has not the range of their scales; "
-          "wide-f16 keeps that range";
-    return failure();
-  }
   DequantizePlan plan;
   if (why = planDequantize(factor, dims, options, plan); !why.empty())
     return failure();

@@ -76,6 +76,9 @@ mlir::Value arrangeScales(mlir::OpBuilder &builder, mlir::Location loc,
 /// `columns` without the last `block` values.
 mlir::FailureOr<Index> dropBlock(const Index &columns, int64_t block);
 
+/// Whether numbers of `type` can have block scales in mx.
+bool isElementType(mlir::Type type);
+
 /// `type` in a message.
 std::string printType(mlir::Type type);
 

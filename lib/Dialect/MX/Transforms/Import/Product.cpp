@@ -114,28 +114,28 @@ static Reason planLoops(const Product &product, Plan &plan) {
   return {};
 }
 
-static bool isElementOfProducts(Type type) {
-  return isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
-             Float6E2M3FNType, Float4E2M1FNType>(type);
-}
-
 static Reason checkFactor(Side2D &side, const Plan &plan,
                           const Options &options) {
   const Factor &factor = *side.factor;
   Indices rows = plan.batch;
   rows.push_back(side.rows);
   Indices groups = plan.getGroups(side.rows, plan.reduction);
-  if (failed(arrange(factor.elements.dims, groups)))
+  FailureOr<Arrangement> found = arrange(factor.elements.dims, groups);
+  if (failed(found))
     return "the dimensions of an operand cannot be put together to rows and "
            "a dimension that is summed over";
   Type element = factor.elements.element;
+  if (!found->isInOrder() && element.getIntOrFloatBitWidth() < 8)
+    return "elements of " + printType(element) +
+           " would have to be transposed: the dimension that is summed over "
+           "has to be their last";
   if (!factor.scales)
     return isa<BFloat16Type, Float16Type>(element)
                ? ""
                : "one operand has scales, and the other is " +
                      printType(element) + ", where bf16 or f16 is expected";
-  if (!isElementOfProducts(element))
-    return "mx.matmul takes no elements of " + printType(element);
+  if (!isElementType(element))
+    return "mx has no elements of " + printType(element);
   if (factor.throughF16 && !options.wideF16)
     return "its scaled numbers are f16, which has not the range of their "
            "scales; wide-f16 keeps that range";
@@ -152,7 +152,8 @@ static Reason makePlan(const Product &product, const Options &options,
   // Numbers without scales are A.
   if (plan.a.factor->scales && !plan.b.factor->scales) {
     std::swap(plan.a, plan.b);
-    plan.isTransposed = true;
+    // A vector is one of rows as well as of columns.
+    plan.isTransposed = !plan.a.rows.empty() && !plan.b.rows.empty();
   }
   if (plan.b.factor->scales)
     plan.block = getBlockOf(plan.b.factor->scales->element);

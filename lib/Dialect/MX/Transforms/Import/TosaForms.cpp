@@ -49,20 +49,70 @@ static Factor getTosaFactor(OpBuilder &builder, Location loc, Value data,
   return factor;
 }
 
-/// One size of two that are equal, which may be known of either.
-static int64_t join(int64_t left, int64_t right) {
-  return ShapedType::isDynamic(left) ? right : left;
+/// The first size that is known of some that are equal.
+static int64_t joinSizes(ArrayRef<int64_t> sizes) {
+  for (int64_t size : sizes)
+    if (ShapedType::isStatic(size))
+      return size;
+  return ShapedType::kDynamic;
 }
 
-/// Whether all matrices are multiplied by one.
-static Reason findBroadcast(RankedTensorType a, RankedTensorType b,
-                            bool &isBroadcast) {
-  int64_t count = a.getDimSize(0), given = b.getDimSize(0);
-  isBroadcast = given == 1 && count != 1;
-  if (ShapedType::isDynamic(given) && count != 1)
-    return "the number of matrices of its second operand is not known: 1 of "
-           "them would be multiplied by all of the first";
-  return {};
+namespace {
+
+/// The sizes of tosa.matmul_t_block_scaled, as far as its types tell them.
+struct TosaSizes {
+  int64_t matrices, given, rows, columns, sum;
+
+  explicit TosaSizes(tosa::MatmulTBlockScaledOp op) {
+    auto get = [](Value tensor, int64_t dim) {
+      return getRanked(tensor).getDimSize(dim);
+    };
+    auto unpack = [&](Value scales) {
+      int64_t size = get(scales, 2);
+      return ShapedType::isDynamic(size) ? size : size * 32;
+    };
+    Value a = op.getAData(), sa = op.getAScale(), b = op.getBData(),
+          sb = op.getBScale(), out = op.getOutputData();
+    matrices = joinSizes({get(a, 0), get(sa, 0), get(out, 0)});
+    given = joinSizes({get(b, 0), get(sb, 0)});
+    rows = joinSizes({get(a, 1), get(sa, 1), get(out, 1)});
+    columns = joinSizes({get(b, 1), get(sb, 1), get(out, 2)});
+    sum = joinSizes({get(a, 2), get(b, 2), unpack(sa), unpack(sb)});
+  }
+
+  /// Whether all matrices are multiplied by one.
+  bool isBroadcast() const { return given == 1 && matrices != 1; }
+};
+
+} // namespace
+
+/// `tensor` with a type that has the known sizes.
+static Value refineShape(OpBuilder &builder, Value tensor,
+                         ArrayRef<int64_t> shape) {
+  Type type = RankedTensorType::get(shape, getElementTypeOrSelf(tensor));
+  if (type == tensor.getType())
+    return tensor;
+  return tensor::CastOp::create(builder, tensor.getLoc(), type, tensor);
+}
+
+/// An operand whose dimensions follow `dims`, of the given sizes. MXINT8 has no
+/// product: its numbers are exact in bf16.
+static Factor getTosaFactor(OpBuilder &builder, Value data, Value scales,
+                            const Indices &dims, SmallVector<int64_t> shape) {
+  Location loc = data.getLoc();
+  data = refineShape(builder, data, shape);
+  int64_t sum = shape.back();
+  shape.back() = ShapedType::isDynamic(sum) ? sum : sum / 32;
+  scales = refineShape(builder, scales, shape);
+  if (isInt8(data)) {
+    Value numbers = dequantize(builder, loc, getAsInt8(builder, data), scales,
+                               builder.getBF16Type());
+    return {{numbers, dims, builder.getBF16Type()}, std::nullopt};
+  }
+  Indices ofScales = dims;
+  ofScales.back() = *dropBlock(dims.back(), 32);
+  return {{data, dims, getElementTypeOrSelf(data)},
+          Leaf{scales, ofScales, getElementTypeOrSelf(scales)}};
 }
 
 LogicalResult mx::import::importTosaProduct(Operation *root,
@@ -71,39 +121,37 @@ LogicalResult mx::import::importTosaProduct(Operation *root,
   auto op = dyn_cast<tosa::MatmulTBlockScaledOp>(root);
   if (!op || !areRanked(root, why))
     return failure();
-  Value aData = op.getAData(), bData = op.getBData();
-  RankedTensorType a = getRanked(aData), b = getRanked(bData);
-  if (isInt8(aData) != isInt8(bData)) {
+  TosaSizes sizes(op);
+  Indices loops =
+      getLoops({sizes.matrices, sizes.rows, sizes.columns, sizes.sum});
+  if (isInt8(op.getAData()) != isInt8(op.getBData()))
     why = "one operand is mxint8, and the other is not";
-    return failure();
-  }
-  bool isBroadcast;
-  if (why = findBroadcast(a, b, isBroadcast); !why.empty())
-    return failure();
-  int64_t batch = isBroadcast ? a.getDimSize(0)
-                              : join(a.getDimSize(0), b.getDimSize(0));
-  Indices loops = getLoops({batch, a.getDimSize(1), b.getDimSize(1),
-                            join(a.getDimSize(2), b.getDimSize(2))});
-  if (failed(dropBlock(loops[3], 32))) {
+  else if (ShapedType::isDynamic(sizes.given) && sizes.matrices != 1)
+    why = "the number of matrices of its second operand is not known: 1 of "
+          "them would be multiplied by all of the first";
+  else if (failed(dropBlock(loops[3], 32)))
     why = "the dimension that is summed over is not a multiple of 32";
+  if (!why.empty())
     return failure();
-  }
   OpBuilder builder(root);
-  Location loc = root->getLoc();
   Product product;
   product.root = root;
-  product.left = getTosaFactor(builder, loc, aData, op.getAScale(),
-                               {loops[0], loops[1], loops[3]});
+  product.left = getTosaFactor(builder, op.getAData(), op.getAScale(),
+                               {loops[0], loops[1], loops[3]},
+                               {sizes.matrices, sizes.rows, sizes.sum});
   product.right =
-      getTosaFactor(builder, loc, bData, op.getBScale(),
-                    {isBroadcast ? Index() : loops[0], loops[2], loops[3]});
+      getTosaFactor(builder, op.getBData(), op.getBScale(),
+                    {sizes.isBroadcast() ? Index() : loops[0], loops[2],
+                     loops[3]},
+                    {sizes.given, sizes.columns, sizes.sum});
   product.out = {loops[0], loops[1], loops[2]};
   product.reductions.insert(3);
   product.result = op.getOutputData();
-  product.getSizes = [=](OpBuilder &at) -> SmallVector<OpFoldResult> {
-    return {tensor::getMixedSize(at, loc, aData, 0),
-            tensor::getMixedSize(at, loc, aData, 1),
-            tensor::getMixedSize(at, loc, bData, 1)};
+  product.getSizes = [&](OpBuilder &at) -> SmallVector<OpFoldResult> {
+    Value a = product.left.elements.tensor, b = product.right.elements.tensor;
+    return {tensor::getMixedSize(at, root->getLoc(), a, 0),
+            tensor::getMixedSize(at, root->getLoc(), a, 1),
+            tensor::getMixedSize(at, root->getLoc(), b, 1)};
   };
   return rewriteProduct(product, options, why);
 }
