@@ -73,8 +73,8 @@ struct ConvertMemRefOp final : ConversionPattern {
                   ConversionPatternRewriter &rewriter) const override {
     if (!isa<memref::AllocOp, memref::AllocaOp, memref::DeallocOp,
              memref::CopyOp, memref::CastOp, memref::CollapseShapeOp,
-             memref::ExpandShapeOp, memref::SubViewOp, memref::ReinterpretCastOp,
-             memref::ExtractAlignedPointerAsIndexOp,
+             memref::ExpandShapeOp, memref::SubViewOp,
+             memref::ReinterpretCastOp, memref::ExtractAlignedPointerAsIndexOp,
              memref::ExtractStridedMetadataOp>(op))
       return rewriter.notifyMatchFailure(op,
                                          "not an operation on whole arrays");

@@ -77,9 +77,9 @@ Reason mx::import::findBlocks(const Factor &factor, ArrayRef<Index> rows,
   }
   if (size)
     return "a scale belongs to " + std::to_string(*size) +
-           (*size == 1 ? " element" : " elements") +
-           ", where a multiple of " + std::to_string(wanted) +
-           " is expected with scales of " + printType(scales.element);
+           (*size == 1 ? " element" : " elements") + ", where a multiple of " +
+           std::to_string(wanted) + " is expected with scales of " +
+           printType(scales.element);
   // A last digit whose size is not known may be a block.
   blocks.index = columns;
   if (columns.size() > 1 && columns.back().isDynamic()) {

@@ -23,7 +23,8 @@ static arith::MulFOp findProduct(linalg::LinalgOp op) {
     return {};
   Block *body = op.getBlock();
   Value old = body->getArgument(op.getNumDpsInputs());
-  auto sum = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  auto sum =
+      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
   if (!sum || (sum.getLhs() == old) == (sum.getRhs() == old))
     return {};
   Value added = sum.getLhs() == old ? sum.getRhs() : sum.getLhs();
@@ -72,8 +73,8 @@ LogicalResult mx::import::importContraction(Operation *root,
   FailureOr<Factor> right = traceBody(op, multiply.getRhs(), loops, why);
   if (failed(left) || failed(right) || (!left->scales && !right->scales))
     return giveUp(why);
-  FailureOr<Indices> out = evaluate(
-      op.getMatchingIndexingMap(op.getDpsInitOperand(0)), loops);
+  FailureOr<Indices> out =
+      evaluate(op.getMatchingIndexingMap(op.getDpsInitOperand(0)), loops);
   if (failed(out)) {
     why = "the elements of its result are not those of its loops";
     return failure();

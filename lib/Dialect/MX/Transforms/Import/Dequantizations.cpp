@@ -149,15 +149,14 @@ LogicalResult mx::import::importDequantization(Operation *op,
   Indices groups = rows;
   groups.push_back(plan.columns);
   Value elements = arrangeTensor(builder, loc, factor.elements, groups);
-  Value scales =
-      arrangeScales(builder, loc, *factor.scales, rows, plan.blocks);
+  Value scales = arrangeScales(builder, loc, *factor.scales, rows, plan.blocks);
   SmallVector<OpFoldResult> sizes;
   for (int64_t dim : llvm::seq(type.getRank()))
     sizes.push_back(
         type.isDynamicDim(dim)
-            ? OpFoldResult(tensor::DimOp::create(builder, loc,
-                                                 op->getOperand(0), dim)
-                               .getResult())
+            ? OpFoldResult(
+                  tensor::DimOp::create(builder, loc, op->getOperand(0), dim)
+                      .getResult())
             : OpFoldResult(builder.getIndexAttr(type.getDimSize(dim))));
   Value numbers =
       dequantize(builder, loc, elements, scales, type.getElementType());

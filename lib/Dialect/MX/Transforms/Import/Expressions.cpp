@@ -71,8 +71,8 @@ private:
     // The clone is what a fold may change.
     Operation *copy = op->clone();
     SmallVector<OpFoldResult> results;
-    bool folds = succeeded(copy->fold(operands, results)) &&
-                 results.size() == 1;
+    bool folds =
+        succeeded(copy->fold(operands, results)) && results.size() == 1;
     Attribute result;
     if (folds && isa<Attribute>(results[0]))
       result = cast<Attribute>(results[0]);
@@ -180,8 +180,8 @@ std::optional<Side> mx::import::matchSide(Value value) {
     return std::nullopt;
   for (const NarrowFormat &format : kFormats) {
     auto type = cast<FloatType>(format.get(value.getContext()));
-    bool mayBe = leaf.getType() == type ||
-                 leaf.getType().isInteger(format.bits);
+    bool mayBe =
+        leaf.getType() == type || leaf.getType().isInteger(format.bits);
     if (mayBe && computesFormat(value, leaf, type))
       return Side{leaf, type};
   }

@@ -17,8 +17,9 @@
 using namespace mlir;
 using namespace mx;
 
-static llvm::TrackingStatistic numImported("mx-import-scaled", "numImported",
-                                           "Operations that became those of mx");
+static llvm::TrackingStatistic
+    numImported("mx-import-scaled", "numImported",
+                "Operations that became those of mx");
 
 namespace mx {
 #define GEN_PASS_DEF_MXIMPORTSCALED

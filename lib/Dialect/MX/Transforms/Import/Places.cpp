@@ -201,8 +201,8 @@ static void placeUnits(Arrangement &found, ArrayRef<Index> dims) {
       units.push_back(i);
   bool sorted = found.isInOrder();
   for (int64_t unit : units) {
-    auto at = sorted ? llvm::lower_bound(found.order, unit)
-                     : found.order.begin();
+    auto at =
+        sorted ? llvm::lower_bound(found.order, unit) : found.order.begin();
     int64_t before = at - found.order.begin(), group = 0;
     found.order.insert(at, unit);
     for (int64_t end = 0, n = found.counts.size(); group < n; ++group)

@@ -158,8 +158,7 @@ static Reason makePlan(const Product &product, const Options &options,
   if (plan.b.factor->scales)
     plan.block = getBlockOf(plan.b.factor->scales->element);
   if (plan.a.factor->scales &&
-      plan.a.factor->scales->element !=
-          plan.b.factor->scales->element)
+      plan.a.factor->scales->element != plan.b.factor->scales->element)
     return "its operands have scales of different types";
   if (Type type = getElementTypeOrSelf(product.result);
       !isa<Float32Type, BFloat16Type, Float16Type>(type))
@@ -185,15 +184,14 @@ static OperandValues buildOperand(OpBuilder &builder, Location loc,
                                   const Side2D &side, const Plan &plan,
                                   const Options &options) {
   OperandValues values;
-  values.elements =
-      arrangeTensor(builder, loc, side.factor->elements,
-                    plan.getGroups(side.rows, plan.reduction));
+  values.elements = arrangeTensor(builder, loc, side.factor->elements,
+                                  plan.getGroups(side.rows, plan.reduction));
   if (!side.factor->scales)
     return values;
   Indices rows = plan.batch;
   rows.push_back(side.rows);
-  Value linear = arrangeScales(builder, loc, *side.factor->scales, rows,
-                               side.blocks);
+  Value linear =
+      arrangeScales(builder, loc, *side.factor->scales, rows, side.blocks);
   values.scales = relayoutScales(builder, loc, linear, options.layout);
   return values;
 }
@@ -242,9 +240,9 @@ LogicalResult mx::import::rewriteProduct(const Product &product,
     result = transposeLast(builder, loc, result);
   const Side2D &first = plan.isTransposed ? plan.b : plan.a;
   const Side2D &second = plan.isTransposed ? plan.a : plan.b;
-  result = expandTensor(builder, loc, result, product.out,
-                        product.getSizes(builder),
-                        plan.getGroups(first.rows, second.rows));
+  result =
+      expandTensor(builder, loc, result, product.out, product.getSizes(builder),
+                   plan.getGroups(first.rows, second.rows));
   if (result.getType() != replaced.getType())
     result = tensor::CastOp::create(builder, loc, replaced.getType(), result);
   replaced.replaceAllUsesWith(result);

@@ -20,12 +20,11 @@ Value mx::import::makeEmpty(OpBuilder &builder, Location loc,
 
 Value mx::import::transposeTensor(OpBuilder &builder, Location loc,
                                   Value tensor, ArrayRef<int64_t> order) {
-  SmallVector<OpFoldResult> sizes =
-      tensor::getMixedSizes(builder, loc, tensor), moved;
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, tensor),
+                            moved;
   for (int64_t dim : order)
     moved.push_back(sizes[dim]);
-  Value empty =
-      makeEmpty(builder, loc, moved, getElementTypeOrSelf(tensor));
+  Value empty = makeEmpty(builder, loc, moved, getElementTypeOrSelf(tensor));
   return linalg::TransposeOp::create(builder, loc, tensor, empty, order)
       ->getResult(0);
 }
@@ -46,14 +45,15 @@ static Value castBits(OpBuilder &builder, Location loc, Value tensor,
   auto type = cast<RankedTensorType>(tensor.getType());
   Value empty = makeEmpty(builder, loc,
                           tensor::getMixedSizes(builder, loc, tensor), element);
-  SmallVector<AffineMap> maps(2, builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<AffineMap> maps(2,
+                              builder.getMultiDimIdentityMap(type.getRank()));
   SmallVector<utils::IteratorType> loops(type.getRank(),
                                          utils::IteratorType::parallel);
   return linalg::GenericOp::create(
              builder, loc, empty.getType(), tensor, empty, maps, loops,
              [&](OpBuilder &body, Location inner, ValueRange arguments) {
-               Value bits = arith::BitcastOp::create(body, inner, element,
-                                                     arguments[0]);
+               Value bits =
+                   arith::BitcastOp::create(body, inner, element, arguments[0]);
                linalg::YieldOp::create(body, inner, bits);
              })
       .getResult(0);
@@ -78,8 +78,7 @@ getUnitGroups(ArrayRef<int64_t> counts) {
 }
 
 /// The dimensions of each group that has some.
-static SmallVector<ReassociationIndices>
-getGroups(ArrayRef<int64_t> counts) {
+static SmallVector<ReassociationIndices> getGroups(ArrayRef<int64_t> counts) {
   SmallVector<ReassociationIndices> groups;
   int64_t next = 0;
   for (int64_t count : counts) {
@@ -109,8 +108,8 @@ Value mx::import::arrangeTensor(OpBuilder &builder, Location loc,
   if (!isOneEach(dims))
     tensor = tensor::CollapseShapeOp::create(builder, loc, tensor, dims);
   if (llvm::is_contained(found->counts, 0)) {
-    SmallVector<OpFoldResult> sizes, given =
-        tensor::getMixedSizes(builder, loc, tensor);
+    SmallVector<OpFoldResult> sizes,
+        given = tensor::getMixedSizes(builder, loc, tensor);
     size_t next = 0;
     for (int64_t count : found->counts)
       sizes.push_back(count ? given[next++] : builder.getIndexAttr(1));

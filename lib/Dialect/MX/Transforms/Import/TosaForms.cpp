@@ -139,11 +139,10 @@ LogicalResult mx::import::importTosaProduct(Operation *root,
   product.left = getTosaFactor(builder, op.getAData(), op.getAScale(),
                                {loops[0], loops[1], loops[3]},
                                {sizes.matrices, sizes.rows, sizes.sum});
-  product.right =
-      getTosaFactor(builder, op.getBData(), op.getBScale(),
-                    {sizes.isBroadcast() ? Index() : loops[0], loops[2],
-                     loops[3]},
-                    {sizes.given, sizes.columns, sizes.sum});
+  product.right = getTosaFactor(
+      builder, op.getBData(), op.getBScale(),
+      {sizes.isBroadcast() ? Index() : loops[0], loops[2], loops[3]},
+      {sizes.given, sizes.columns, sizes.sum});
   product.out = {loops[0], loops[1], loops[2]};
   product.reductions.insert(3);
   product.result = op.getOutputData();
@@ -185,9 +184,8 @@ LogicalResult mx::import::importTosaCastFrom(Operation *root,
 /// The rounding of mx.quantize that gives TOSA's scales: the least power of two
 /// with which the largest element is rounded to a number. Of E4M3, where the
 /// number after the largest is NaN, none does so exactly.
-static FailureOr<ScaleRounding> getTosaRounding(Type element,
-                                                const Options &options,
-                                                Reason &why) {
+static FailureOr<ScaleRounding>
+getTosaRounding(Type element, const Options &options, Reason &why) {
   if (!isa<Float8E4M3FNType>(element))
     return ScaleRounding::Even;
   if (!options.strictTosa)
@@ -223,8 +221,7 @@ LogicalResult mx::import::importTosaCastTo(Operation *root,
                                             : elementType.getElementType();
   Value elements = makeEmpty(builder, loc, sizes, element);
   sizes.back() = divideSize(builder, loc, sizes.back(), 32);
-  Value scales =
-      makeEmpty(builder, loc, sizes, scaleType.getElementType());
+  Value scales = makeEmpty(builder, loc, sizes, scaleType.getElementType());
   Value outs[] = {elements, scales};
   auto quantize = QuantizeOp::create(
       builder, loc, ValueRange(outs).getTypes(), input,

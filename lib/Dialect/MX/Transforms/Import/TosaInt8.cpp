@@ -49,7 +49,8 @@ Value mx::import::getAsTosaInt8(OpBuilder &builder, Value tensor) {
 }
 
 /// Makes i8 of a value, and casts it back for its other users.
-static void convertArgument(BlockArgument argument, OpBuilder &builder) {
+static void convertArgument(BlockArgument argument) {
+  OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
   argument.setType(withElement(argument.getType(), builder.getI8Type()));
   Value back = getAsTosaInt8(builder, argument);
   argument.replaceAllUsesExcept(back, back.getDefiningOp());
@@ -74,10 +75,9 @@ static void convertSignature(func::FuncOp function) {
       FunctionType::get(function.getContext(), inputs, results));
   if (function.isExternal())
     return;
-  OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
   for (BlockArgument argument : function.getArguments())
     if (isTosaInt8(argument.getType()))
-      convertArgument(argument, builder);
+      convertArgument(argument);
   function.walk([&](func::ReturnOp op) {
     OpBuilder atEnd(op);
     for (OpOperand &operand : op->getOpOperands()) {

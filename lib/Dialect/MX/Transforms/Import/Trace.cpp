@@ -92,8 +92,7 @@ static FailureOr<Leaf> readArgument(linalg::LinalgOp op, Value value, Type type,
       int64_t(argument.getArgNumber()) >= op.getNumDpsInputs())
     return failure();
   OpOperand *operand = op.getDpsInputOperand(argument.getArgNumber());
-  FailureOr<Indices> dims =
-      evaluate(op.getMatchingIndexingMap(operand), loops);
+  FailureOr<Indices> dims = evaluate(op.getMatchingIndexingMap(operand), loops);
   if (failed(dims) || !isa<RankedTensorType>(operand->get().getType()))
     return failure();
   return Leaf{operand->get(), *dims, type};
@@ -116,7 +115,8 @@ template <typename... Ops>
 struct MovingOps {
   static Step step(Operation *op, const Leaf &leaf) {
     Step found;
-    (void)((isa<Ops>(op) && ((found = stepThrough(cast<Ops>(op), leaf)), true)) ||
+    (void)((isa<Ops>(op) &&
+            ((found = stepThrough(cast<Ops>(op), leaf)), true)) ||
            ...);
     return found;
   }
@@ -160,8 +160,8 @@ static Step stepThroughExtension(const Leaf &leaf) {
   FailureOr<Indices> loops = getElementwiseLoops(op, leaf.dims);
   if (failed(loops))
     return std::nullopt;
-  FailureOr<Leaf> read = readArgument(op, extension.getIn(),
-                                      extension.getIn().getType(), *loops);
+  FailureOr<Leaf> read =
+      readArgument(op, extension.getIn(), extension.getIn().getType(), *loops);
   return succeeded(read) ? Step(*read) : std::nullopt;
 }
 
