@@ -171,3 +171,30 @@ func.func @others(%a: tensor<8x64xf32>, %b: tensor<64x16xf32>, %c: tensor<8x16xf
   %r = linalg.matmul ins(%s, %b : tensor<8x64xf32>, tensor<64x16xf32>) outs(%c : tensor<8x16xf32>) -> tensor<8x16xf32>
   return %r : tensor<8x16xf32>
 }
+
+// The bits of f16 numbers as bf16 are other numbers.
+func.func @bits(%a: tensor<8x64xf8E4M3FN>, %s: tensor<8x2xf8E8M0FNU>, %x: tensor<4x64xbf16>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<8x2x32xf8E8M0FNU>
+  %w = linalg.broadcast ins(%s : tensor<8x2xf8E8M0FNU>) outs(%e : tensor<8x2x32xf8E8M0FNU>) dimensions = [2]
+  %b = tensor.collapse_shape %w [[0], [1, 2]] : tensor<8x2x32xf8E8M0FNU> into tensor<8x64xf8E8M0FNU>
+  // expected-remark @below {{not imported: its numbers are f16}}
+  %h = arith.scaling_extf %a, %b : tensor<8x64xf8E4M3FN>, tensor<8x64xf8E8M0FNU> to tensor<8x64xf16>
+  %y = arith.bitcast %h : tensor<8x64xf16> to tensor<8x64xbf16>
+  %r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%x, %y : tensor<4x64xbf16>, tensor<8x64xbf16>) outs(%c : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// One operand is added up alone.
+func.func @other_sum(%a: tensor<8x64x3xf8E4M3FN>, %s: tensor<8x2x3xf8E8M0FNU>, %x: tensor<4x64xbf16>, %c: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-remark @below {{not imported: it is summed over other dimensions than those of both operands}}
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n, k, l) -> (m, k)>, affine_map<(m, n, k, l) -> (n, k, l)>, affine_map<(m, n, k, l) -> (n, k floordiv 32, l)>, affine_map<(m, n, k, l) -> (m, n)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]} ins(%x, %a, %s : tensor<4x64xbf16>, tensor<8x64x3xf8E4M3FN>, tensor<8x2x3xf8E8M0FNU>) outs(%c : tensor<4x8xf32>) {
+  ^bb0(%p: bf16, %q: f8E4M3FN, %w: f8E8M0FNU, %o: f32):
+    %u = arith.extf %p : bf16 to f32
+    %v = arith.scaling_extf %q, %w : f8E4M3FN, f8E8M0FNU to f32
+    %m = arith.mulf %u, %v : f32
+    %z = arith.addf %o, %m : f32
+    linalg.yield %z : f32
+  } -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}

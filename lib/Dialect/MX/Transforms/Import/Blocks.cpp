@@ -15,6 +15,16 @@ std::string mx::import::printType(Type type) {
   return text;
 }
 
+Reason mx::import::checkResult(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (!isa<Float32Type, BFloat16Type, Float16Type>(element))
+    return "its result is " + printType(element) +
+           ", where f32, bf16 or f16 is expected";
+  if (cast<RankedTensorType>(type).getEncoding())
+    return "its result has an encoding";
+  return {};
+}
+
 bool mx::import::isElementType(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
              Float6E2M3FNType, Float4E2M1FNType>(type);

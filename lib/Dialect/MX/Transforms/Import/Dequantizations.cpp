@@ -114,9 +114,8 @@ static Value restoreShape(OpBuilder &builder, Location loc, Value numbers,
 
 static Reason checkTypes(const Factor &factor, Type result,
                          const Options &options) {
-  if (!isa<Float32Type, BFloat16Type, Float16Type>(result))
-    return "its result is " + printType(result) +
-           ", where f32, bf16 or f16 is expected";
+  if (Reason why = checkResult(result); !why.empty())
+    return why;
   if (!isElementType(factor.elements.element))
     return "mx has no elements of " + printType(factor.elements.element);
   if (factor.throughF16 && !options.wideF16)
@@ -136,7 +135,7 @@ LogicalResult mx::import::importDequantization(Operation *op,
   Factor factor = traceFactor(result, dims, why);
   if (!factor.scales)
     return failure();
-  if (why = checkTypes(factor, type.getElementType(), options); !why.empty())
+  if (why = checkTypes(factor, type, options); !why.empty())
     return failure();
   DequantizePlan plan;
   if (why = planDequantize(factor, dims, options, plan); !why.empty())
@@ -150,14 +149,10 @@ LogicalResult mx::import::importDequantization(Operation *op,
   groups.push_back(plan.columns);
   Value elements = arrangeTensor(builder, loc, factor.elements, groups);
   Value scales = arrangeScales(builder, loc, *factor.scales, rows, plan.blocks);
-  SmallVector<OpFoldResult> sizes;
-  for (int64_t dim : llvm::seq(type.getRank()))
-    sizes.push_back(
-        type.isDynamicDim(dim)
-            ? OpFoldResult(
-                  tensor::DimOp::create(builder, loc, op->getOperand(0), dim)
-                      .getResult())
-            : OpFoldResult(builder.getIndexAttr(type.getDimSize(dim))));
+  // A tensor of the result's shape.
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  Value same = generic ? generic.getDpsInits()[0] : op->getOperand(0);
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, same);
   Value numbers =
       dequantize(builder, loc, elements, scales, type.getElementType());
   numbers = restoreShape(builder, loc, numbers, sizes, plan);

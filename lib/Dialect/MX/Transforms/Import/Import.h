@@ -79,6 +79,9 @@ mlir::FailureOr<Index> dropBlock(const Index &columns, int64_t block);
 /// Whether numbers of `type` can have block scales in mx.
 bool isElementType(mlir::Type type);
 
+/// Why a tensor of `type` is no result of mx; empty if it is one.
+Reason checkResult(mlir::Type type);
+
 /// `type` in a message.
 std::string printType(mlir::Type type);
 

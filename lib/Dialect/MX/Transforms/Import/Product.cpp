@@ -99,9 +99,10 @@ static Reason planLoops(const Product &product, Plan &plan) {
   if (!inOrder)
     std::swap(plan.a, plan.b);
   LoopSet sums = filter(both, out, false);
-  for (unsigned loop : product.reductions)
-    if (!sums.contains(loop))
-      return "it is summed over a dimension that one operand does not have";
+  if (sums.size() != product.reductions.size() ||
+      !llvm::all_of(product.reductions,
+                    [&](unsigned loop) { return sums.contains(loop); }))
+    return "it is summed over other dimensions than those of both operands";
   plan.reduction = select(flatten(product.left.elements.dims), sums);
   if (plan.reduction != select(flatten(product.right.elements.dims), sums))
     return "its operands have the dimensions that are summed over in different "
@@ -160,11 +161,7 @@ static Reason makePlan(const Product &product, const Options &options,
   if (plan.a.factor->scales &&
       plan.a.factor->scales->element != plan.b.factor->scales->element)
     return "its operands have scales of different types";
-  if (Type type = getElementTypeOrSelf(product.result);
-      !isa<Float32Type, BFloat16Type, Float16Type>(type))
-    return "its result is " + printType(type) +
-           ", where f32, bf16 or f16 is expected";
-  return {};
+  return checkResult(product.result.getType());
 }
 
 //===----------------------------------------------------------------------===//

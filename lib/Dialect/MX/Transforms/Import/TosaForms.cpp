@@ -166,10 +166,8 @@ LogicalResult mx::import::importTosaCastFrom(Operation *root,
   if (!op || !areRanked(root, why))
     return failure();
   auto type = getRanked(op.getOutputData());
-  if (!isa<Float32Type, BFloat16Type, Float16Type>(type.getElementType())) {
-    why = "its result is not f32, bf16 or f16";
+  if (why = checkResult(type); !why.empty())
     return failure();
-  }
   OpBuilder builder(root);
   Location loc = root->getLoc();
   Value elements = addRow(builder, loc, getAsInt8(builder, op.getInputData()));

@@ -126,6 +126,14 @@ using Movers =
               linalg::TransposeOp, linalg::BroadcastOp, arith::BitcastOp,
               linalg::GenericOp>;
 
+/// A step that keeps the numbers too, and not only their bits.
+static Step stepThroughNumbers(const Leaf &leaf) {
+  Step next = Movers::step(leaf.tensor.getDefiningOp(), leaf);
+  bool isNumber = next && getElementTypeOrSelf(next->tensor) ==
+                              getElementTypeOrSelf(leaf.tensor);
+  return isNumber ? next : std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // Conversions
 //===----------------------------------------------------------------------===//
@@ -201,7 +209,7 @@ static FailureOr<Leaf> traceNarrow(Leaf leaf) {
     Operation *op = leaf.tensor.getDefiningOp();
     if (!op)
       return failure();
-    if (Step next = Movers::step(op, leaf)) {
+    if (Step next = stepThroughNumbers(leaf)) {
       leaf = *next;
       continue;
     }
@@ -294,7 +302,7 @@ Factor mx::import::traceFactor(Value tensor, Indices dims, std::string &why) {
     Operation *op = leaf.tensor.getDefiningOp();
     if (!op)
       break;
-    if (Step next = Movers::step(op, leaf)) {
+    if (Step next = stepThroughNumbers(leaf)) {
       leaf = *next;
       continue;
     }
