@@ -171,10 +171,10 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
 def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
   let summary = "Turn matmuls of f32, bf16 and f16 into block-scaled ones";
   let description = [{
-    Rewrites contractions of tensors with one row, one column and one reduction
-    dimension (`linalg.matmul` with any transpositions, `linalg.batch_matmul`,
-    `linalg.contract`, `linalg.generic`) to `mx.quantize` of both operands and
-    `mx.matmul`, and loops over the groups of a ragged dimension
+    Rewrites contractions of tensors (`linalg.matmul` with any transpositions,
+    `linalg.batch_matmul`, `linalg.contract`, `linalg.generic`), whose rows,
+    columns, reduction and batch can each be put together to one dimension, to
+    `mx.quantize` of both operands and `mx.matmul`, and loops over the groups of a ragged dimension
     (docs/Linalg.md) to one `mx.grouped_matmul`. An operand whose reduction
     dimension is not its last is quantized along the dimension before, which
     writes it transposed. An operand that an operation gathers from the rows of

@@ -31,20 +31,6 @@ static arith::MulFOp findProduct(linalg::LinalgOp op) {
   return added.getDefiningOp<arith::MulFOp>();
 }
 
-/// The number of steps of each loop.
-static SmallVector<int64_t> getLoopSizes(linalg::LinalgOp op) {
-  SmallVector<int64_t> sizes(op.getNumLoops(), ShapedType::kDynamic);
-  for (OpOperand &operand : op->getOpOperands()) {
-    ArrayRef<int64_t> shape = op.getShape(&operand);
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    for (auto [expr, size] : llvm::zip(map.getResults(), shape))
-      if (auto dim = dyn_cast<AffineDimExpr>(expr);
-          dim && ShapedType::isStatic(size))
-        sizes[dim.getPosition()] = size;
-  }
-  return sizes;
-}
-
 /// The sizes of a destination, by way of what it was made of.
 static SmallVector<OpFoldResult> getSizesOf(OpBuilder &builder, Value out) {
   while (auto fill = out.getDefiningOp<linalg::FillOp>())
@@ -84,9 +70,7 @@ LogicalResult mx::import::importContraction(Operation *root,
   product.left = *left;
   product.right = *right;
   product.out = *out;
-  for (auto [i, kind] : llvm::enumerate(op.getIteratorTypesArray()))
-    if (kind == utils::IteratorType::reduction && !loops[i].empty())
-      product.reductions.insert(i);
+  product.reductions = getReductions(op, loops);
   product.result = root->getResult(0);
   Value init = op.getDpsInits()[0];
   if (!isZeros(init))

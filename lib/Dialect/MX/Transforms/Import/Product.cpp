@@ -2,22 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Loops of both operands and the result are a batch, those of one operand are
-// rows, those of the other are columns, and the rest is summed over. Each kind
-// becomes one dimension.
+// Rows, columns and the reduction become one dimension each.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../MatmulMatch.h"
 #include "Import.h"
+#include "LoopPlan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::import;
-
-using LoopSet = llvm::SmallSetVector<unsigned, 8>;
 
 namespace {
 
@@ -54,70 +51,28 @@ struct Plan {
 // Planning
 //===----------------------------------------------------------------------===//
 
-static LoopSet getLoopsOf(ArrayRef<Index> dims) {
-  LoopSet loops;
-  for (const Index &index : dims)
-    for (Digit digit : index)
-      loops.insert(digit.loop);
-  return loops;
-}
-
-/// Loops that are in `in`, and in `also` or not.
-static LoopSet filter(const LoopSet &in, const LoopSet &also, bool wanted) {
-  LoopSet result;
-  for (unsigned loop : in)
-    if (also.contains(loop) == wanted)
-      result.insert(loop);
-  return result;
-}
-
-/// Whether `whole` is `first`, then `second`, then `third`.
-static bool isSequence(const Index &whole, ArrayRef<Digit> first,
-                       ArrayRef<Digit> second, ArrayRef<Digit> third) {
-  Index sum(first);
-  append(sum, second);
-  append(sum, third);
-  return sum == whole;
-}
-
 /// Finds batch, rows, columns and the reduction.
-static Reason planLoops(const Product &product, Plan &plan) {
-  LoopSet left = getLoopsOf(product.left.elements.dims);
-  LoopSet right = getLoopsOf(product.right.elements.dims);
-  LoopSet out = getLoopsOf(product.out);
-  LoopSet both = filter(left, right, true);
-  Index whole = flatten(product.out);
-  Index batch = select(whole, filter(both, out, true));
-  Index first = select(whole, filter(left, right, false));
-  Index second = select(whole, filter(right, left, false));
-  bool inOrder = isSequence(whole, batch, first, second);
-  if (!inOrder && !isSequence(whole, batch, second, first))
-    return "the dimensions of its result are not a batch, then rows, then "
-           "columns, each of them together";
-  plan.a = {&product.left, first, {}};
-  plan.b = {&product.right, second, {}};
-  if (!inOrder)
+static Reason planOperands(const Product &product, Plan &plan) {
+  LoopPlan loops;
+  if (Reason why =
+          planLoops(product.left.elements.dims, product.right.elements.dims,
+                    product.out, product.reductions, loops);
+      !why.empty())
+    return why;
+  plan.a = {&product.left, loops.left, {}};
+  plan.b = {&product.right, loops.right, {}};
+  if (!loops.isLeftFirst)
     std::swap(plan.a, plan.b);
-  LoopSet sums = filter(both, out, false);
-  if (sums.size() != product.reductions.size() ||
-      !llvm::all_of(product.reductions,
-                    [&](unsigned loop) { return sums.contains(loop); }))
-    return "it is summed over other dimensions than those of both operands";
-  plan.reduction = select(flatten(product.left.elements.dims), sums);
-  if (plan.reduction != select(flatten(product.right.elements.dims), sums))
-    return "its operands have the dimensions that are summed over in different "
-           "orders";
-  for (const Index &index : product.out)
-    if (!index.empty() && index == select(index, filter(both, out, true)))
-      plan.batch.push_back(index);
-  if (flatten(plan.batch) != batch)
-    return "a dimension of its result is part of a batch, and part of a row";
+  plan.batch = loops.batch;
+  plan.reduction = loops.reduction;
   return {};
 }
 
 static Reason checkFactor(Side2D &side, const Plan &plan,
                           const Options &options) {
   const Factor &factor = *side.factor;
+  if (cast<RankedTensorType>(factor.elements.tensor.getType()).getEncoding())
+    return "an operand has an encoding";
   Indices rows = plan.batch;
   rows.push_back(side.rows);
   Indices groups = plan.getGroups(side.rows, plan.reduction);
@@ -145,7 +100,7 @@ static Reason checkFactor(Side2D &side, const Plan &plan,
 
 static Reason makePlan(const Product &product, const Options &options,
                        Plan &plan) {
-  if (Reason why = planLoops(product, plan); !why.empty())
+  if (Reason why = planOperands(product, plan); !why.empty())
     return why;
   for (Side2D *side : {&plan.a, &plan.b})
     if (Reason why = checkFactor(*side, plan, options); !why.empty())

@@ -9,6 +9,28 @@
 using namespace mlir;
 using namespace mx::import;
 
+SmallVector<int64_t> mx::import::getLoopSizes(linalg::LinalgOp op) {
+  SmallVector<int64_t> sizes(op.getNumLoops(), ShapedType::kDynamic);
+  for (OpOperand &operand : op->getOpOperands()) {
+    ArrayRef<int64_t> shape = op.getShape(&operand);
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [expr, size] : llvm::zip(map.getResults(), shape))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr);
+          dim && ShapedType::isStatic(size))
+        sizes[dim.getPosition()] = size;
+  }
+  return sizes;
+}
+
+llvm::SmallSetVector<unsigned, 8>
+mx::import::getReductions(linalg::LinalgOp op, ArrayRef<Index> loops) {
+  llvm::SmallSetVector<unsigned, 8> reductions;
+  for (auto [i, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::reduction && !loops[i].empty())
+      reductions.insert(i);
+  return reductions;
+}
+
 //===----------------------------------------------------------------------===//
 // One step back
 //===----------------------------------------------------------------------===//

@@ -32,6 +32,12 @@ struct Factor {
   bool throughF16 = false;
 };
 
+/// The number of steps of each loop.
+llvm::SmallVector<int64_t> getLoopSizes(mlir::linalg::LinalgOp op);
+/// Loops of more than one step that are summed over.
+llvm::SmallSetVector<unsigned, 8> getReductions(mlir::linalg::LinalgOp op,
+                                                llvm::ArrayRef<Index> loops);
+
 /// The operands of `elements * scales` in a body or on tensors.
 struct ScaledValue {
   mlir::Value elements, scales;
