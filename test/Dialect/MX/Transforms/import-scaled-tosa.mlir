@@ -78,3 +78,28 @@ func.func @outer(%a: tensor<2x8x64x!tosa.mxint8>, %sa: tensor<2x8x2xf8E8M0FNU>, 
   %r:2 = call @inner(%a, %sa, %b) : (tensor<2x8x64x!tosa.mxint8>, tensor<2x8x2xf8E8M0FNU>, tensor<2x16x64xf32>) -> (tensor<2x8x16xf32>, tensor<2x16x64x!tosa.mxint8>)
   return %r#1 : tensor<2x16x64x!tosa.mxint8>
 }
+
+// -----
+
+// A result without a rank is cast to that.
+// CHECK-LABEL: func.func @unranked_results(
+// CHECK:         %[[X:.*]] = mx.dequantize {{.*}} -> tensor<4x64xf32>
+// CHECK:         tensor.cast %[[X]] : tensor<4x64xf32> to tensor<*xf32>
+// CHECK:         %[[Q:.*]]:2 = mx.quantize
+// CHECK:         tensor.cast %[[Q]]#0 : tensor<4x64xf6E2M3FN> to tensor<*xf6E2M3FN>
+// CHECK:         tensor.cast %[[Q]]#1 : tensor<4x2xf8E8M0FNU> to tensor<*xf8E8M0FNU>
+func.func @unranked_results(%q: tensor<4x64xf6E2M3FN>, %s: tensor<4x2xf8E8M0FNU>, %x: tensor<4x64xf32>) -> (tensor<*xf32>, tensor<*xf6E2M3FN>, tensor<*xf8E8M0FNU>) {
+  %r = tosa.cast_from_block_scaled %q, %s {block_size = BLOCK_SIZE_32} : (tensor<4x64xf6E2M3FN>, tensor<4x2xf8E8M0FNU>) -> tensor<*xf32>
+  %p, %t = tosa.cast_to_block_scaled %x {block_size = BLOCK_SIZE_32} : (tensor<4x64xf32>) -> (tensor<*xf6E2M3FN>, tensor<*xf8E8M0FNU>)
+  return %r, %p, %t : tensor<*xf32>, tensor<*xf6E2M3FN>, tensor<*xf8E8M0FNU>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @unranked_product(
+// CHECK:         mx.matmul {{.*}} -> tensor<4x8x16xf32>
+// CHECK:         tensor.cast %{{.*}} : tensor<4x8x16xf32> to tensor<*xf32>
+func.func @unranked_product(%a: tensor<4x8x64xf6E2M3FN>, %sa: tensor<4x8x2xf8E8M0FNU>, %b: tensor<4x16x64xf6E2M3FN>, %sb: tensor<4x16x2xf8E8M0FNU>) -> tensor<*xf32> {
+  %r = tosa.matmul_t_block_scaled %a, %sa, %b, %sb {block_size = BLOCK_SIZE_32} : (tensor<4x8x64xf6E2M3FN>, tensor<4x8x2xf8E8M0FNU>, tensor<4x16x64xf6E2M3FN>, tensor<4x16x2xf8E8M0FNU>) -> tensor<*xf32>
+  return %r : tensor<*xf32>
+}

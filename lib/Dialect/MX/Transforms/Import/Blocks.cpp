@@ -20,7 +20,8 @@ Reason mx::import::checkResult(Type type) {
   if (!isa<Float32Type, BFloat16Type, Float16Type>(element))
     return "its result is " + printType(element) +
            ", where f32, bf16 or f16 is expected";
-  if (cast<RankedTensorType>(type).getEncoding())
+  if (auto ranked = dyn_cast<RankedTensorType>(type);
+      ranked && ranked.getEncoding())
     return "its result has an encoding";
   return {};
 }

@@ -132,9 +132,9 @@ mlir::Value dequantize(mlir::OpBuilder &builder, mlir::Location loc,
 /// A matrix of one row, if `tensor` has rank 1.
 mlir::Value addRow(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value tensor);
-/// The reverse: `tensor`, with one dimension if `type` has one.
+/// The reverse, for a tensor of the given rank: as `type`, which may have none.
 mlir::Value dropRow(mlir::OpBuilder &builder, mlir::Location loc,
-                    mlir::Value tensor, mlir::Type type);
+                    mlir::Value tensor, int64_t rank, mlir::Type type);
 
 /// Erases operations without effects and users, from `ops` backwards.
 void eraseDead(llvm::ArrayRef<mlir::Operation *> ops);

@@ -194,8 +194,8 @@ Value mx::import::addRow(OpBuilder &builder, Location loc, Value tensor) {
 }
 
 Value mx::import::dropRow(OpBuilder &builder, Location loc, Value tensor,
-                          Type type) {
-  if (cast<RankedTensorType>(type).getRank() == 1)
+                          int64_t rank, Type type) {
+  if (rank == 1)
     tensor = tensor::CollapseShapeOp::create(
         builder, loc, tensor, ArrayRef<ReassociationIndices>{{0, 1}});
   if (tensor.getType() == type)

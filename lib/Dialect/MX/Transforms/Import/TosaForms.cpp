@@ -11,9 +11,8 @@ using namespace mx;
 using namespace mx::import;
 
 static bool areRanked(Operation *op, Reason &why) {
-  auto isRanked = [](Type type) { return isa<RankedTensorType>(type); };
-  if (llvm::all_of(op->getOperandTypes(), isRanked) &&
-      llvm::all_of(op->getResultTypes(), isRanked))
+  if (llvm::all_of(op->getOperandTypes(),
+                   [](Type type) { return isa<RankedTensorType>(type); }))
     return true;
   why = "the rank of its operands is not known; tosa-infer-shapes may find it";
   return false;
@@ -65,7 +64,8 @@ struct TosaSizes {
 
   explicit TosaSizes(tosa::MatmulTBlockScaledOp op) {
     auto get = [](Value tensor, int64_t dim) {
-      return getRanked(tensor).getDimSize(dim);
+      auto type = dyn_cast<RankedTensorType>(tensor.getType());
+      return type ? type.getDimSize(dim) : ShapedType::kDynamic;
     };
     auto unpack = [&](Value scales) {
       int64_t size = get(scales, 2);
@@ -165,16 +165,17 @@ LogicalResult mx::import::importTosaCastFrom(Operation *root,
   auto op = dyn_cast<tosa::CastFromBlockScaledOp>(root);
   if (!op || !areRanked(root, why))
     return failure();
-  auto type = getRanked(op.getOutputData());
-  if (why = checkResult(type); !why.empty())
+  if (why = checkResult(op.getOutputData().getType()); !why.empty())
     return failure();
   OpBuilder builder(root);
   Location loc = root->getLoc();
   Value elements = addRow(builder, loc, getAsInt8(builder, op.getInputData()));
   Value scales = addRow(builder, loc, op.getInputScale());
-  Value numbers =
-      dequantize(builder, loc, elements, scales, type.getElementType());
-  op.getOutputData().replaceAllUsesWith(dropRow(builder, loc, numbers, type));
+  Value numbers = dequantize(builder, loc, elements, scales,
+                             getElementTypeOrSelf(op.getOutputData()));
+  int64_t rank = getRanked(op.getInputData()).getRank();
+  op.getOutputData().replaceAllUsesWith(
+      dropRow(builder, loc, numbers, rank, op.getOutputData().getType()));
   options.dead->insert(root);
   return success();
 }
@@ -200,10 +201,10 @@ LogicalResult mx::import::importTosaCastTo(Operation *root,
   auto op = dyn_cast<tosa::CastToBlockScaledOp>(root);
   if (!op || !areRanked(root, why))
     return failure();
-  auto elementType = getRanked(op.getOutputData());
-  auto scaleType = getRanked(op.getOutputScale());
+  Type elementType = op.getOutputData().getType();
+  Type scaleType = op.getOutputScale().getType();
   FailureOr<ScaleRounding> rounding =
-      getTosaRounding(elementType.getElementType(), options, why);
+      getTosaRounding(getElementTypeOrSelf(elementType), options, why);
   if (failed(rounding))
     return failure();
   if (!isa<Float32Type, BFloat16Type, Float16Type>(
@@ -216,10 +217,10 @@ LogicalResult mx::import::importTosaCastTo(Operation *root,
   Value input = addRow(builder, loc, op.getInputData());
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, input);
   Type element = isInt8(op.getOutputData()) ? Type(builder.getI8Type())
-                                            : elementType.getElementType();
+                                            : getElementTypeOrSelf(elementType);
   Value elements = makeEmpty(builder, loc, sizes, element);
   sizes.back() = divideSize(builder, loc, sizes.back(), 32);
-  Value scales = makeEmpty(builder, loc, sizes, scaleType.getElementType());
+  Value scales = makeEmpty(builder, loc, sizes, getElementTypeOrSelf(scaleType));
   Value outs[] = {elements, scales};
   auto quantize = QuantizeOp::create(
       builder, loc, ValueRange(outs).getTypes(), input,
@@ -230,10 +231,11 @@ LogicalResult mx::import::importTosaCastTo(Operation *root,
   Value codes = quantize->getResult(0);
   if (isInt8(op.getOutputData()))
     codes = getAsTosaInt8(builder, codes);
+  int64_t rank = getRanked(op.getInputData()).getRank();
   op.getOutputData().replaceAllUsesWith(
-      dropRow(builder, loc, codes, elementType));
+      dropRow(builder, loc, codes, rank, elementType));
   op.getOutputScale().replaceAllUsesWith(
-      dropRow(builder, loc, quantize->getResult(1), scaleType));
+      dropRow(builder, loc, quantize->getResult(1), rank, scaleType));
   options.dead->insert(root);
   return success();
 }
