@@ -85,8 +85,8 @@ struct ConvertMemRefOp final : ConversionPattern {
                   ConversionPatternRewriter &rewriter) const override {
     if (!isa<memref::AllocOp, memref::AllocaOp, memref::DeallocOp,
              memref::CopyOp, memref::CastOp, memref::CollapseShapeOp,
-             memref::SubViewOp, memref::ReinterpretCastOp,
-             memref::ExtractAlignedPointerAsIndexOp,
+             memref::ExpandShapeOp, memref::SubViewOp,
+             memref::ReinterpretCastOp, memref::ExtractAlignedPointerAsIndexOp,
              memref::ExtractStridedMetadataOp>(op))
       return rewriter.notifyMatchFailure(op,
                                          "not an operation on whole arrays");
@@ -99,14 +99,15 @@ struct ConvertMemRefOp final : ConversionPattern {
              : isa<memref::ReinterpretCastOp, memref::ExtractStridedMetadataOp>(
                    op)))
       return rewriter.notifyMatchFailure(op, "a view of packed elements");
-    if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op);
-        collapse && packed &&
-        collapse.getReassociationIndices().back().size() != 1)
-      return rewriter.notifyMatchFailure(op, "a row of packed rows");
+    if (packed && cutsRows(op))
+      return rewriter.notifyMatchFailure(op, "rows that may not fill bytes");
     SmallVector<Type> types;
     if (failed(getTypeConverter()->convertTypes(op->getResultTypes(), types)))
       return rewriter.notifyMatchFailure(op, "elements do not fill bytes");
     SmallVector<Value> values(operands);
+    if (auto expand = dyn_cast<memref::ExpandShapeOp>(op); expand && packed)
+      return expandBytes(expand, operands[0], cast<MemRefType>(types[0]),
+                         rewriter);
     auto type = op->getNumResults() == 1
                     ? dyn_cast<MemRefType>(op->getResult(0).getType())
                     : MemRefType();
@@ -125,6 +126,37 @@ struct ConvertMemRefOp final : ConversionPattern {
       cast<memref::SubViewOp>(converted).setStaticSizes(sizes);
     }
     rewriter.replaceOp(op, converted);
+    return success();
+  }
+
+private:
+  /// Whether an operation makes one row of several, or the reverse, whose
+  /// length is not known to be even.
+  static bool cutsRows(Operation *op) {
+    auto isCut = [](auto groups, MemRefType rows) {
+      return !groups.empty() && groups.back().size() != 1 &&
+             rows.isDynamicDim(rows.getRank() - 1);
+    };
+    if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op))
+      return isCut(collapse.getReassociationIndices(), collapse.getSrcType());
+    if (auto expand = dyn_cast<memref::ExpandShapeOp>(op))
+      return isCut(expand.getReassociationIndices(), expand.getResultType());
+    return false;
+  }
+
+  /// The same with the sizes of `type` in the attributes. A last dimension that
+  /// is not known is a row by itself, of the bytes of `source`.
+  static LogicalResult expandBytes(memref::ExpandShapeOp op, Value source,
+                                   MemRefType type,
+                                   ConversionPatternRewriter &rewriter) {
+    SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
+    if (!type.isDynamicDim(type.getRank() - 1))
+      sizes.back() = rewriter.getIndexAttr(type.getShape().back());
+    else
+      sizes.back() = Value(
+          Int(rewriter, op.getLoc(), cast<Value>(sizes.back())).ceilDiv(2));
+    rewriter.replaceOpWithNewOp<memref::ExpandShapeOp>(
+        op, type, source, op.getReassociationIndices(), sizes);
     return success();
   }
 };

@@ -73,3 +73,28 @@ func.func @constants() -> memref<1x4xf4E2M1FN> {
   %x = memref.get_global @pairs : memref<1x4xf4E2M1FN>
   return %x : memref<1x4xf4E2M1FN>
 }
+
+// -----
+
+// Rows of a known even length are reshaped as their bytes.
+// CHECK-LABEL: func.func @reshape(
+// CHECK-SAME:    %[[X:.*]]: memref<?x4x16xi8>, %[[M:.*]]: index)
+// CHECK:         %[[C:.*]] = memref.collapse_shape %[[X]] {{\[\[}}0], [1, 2]] : memref<?x4x16xi8> into memref<?x64xi8>
+// CHECK:         memref.expand_shape %[[C]] {{\[\[}}0], [1, 2]] output_shape [%[[M]], 8, 8] : memref<?x64xi8> into memref<?x8x8xi8>
+func.func @reshape(%x: memref<?x4x32xf4E2M1FN>, %m: index) -> memref<?x8x16xf4E2M1FN> {
+  %c = memref.collapse_shape %x [[0], [1, 2]] : memref<?x4x32xf4E2M1FN> into memref<?x128xf4E2M1FN>
+  %e = memref.expand_shape %c [[0], [1, 2]] output_shape [%m, 8, 16] : memref<?x128xf4E2M1FN> into memref<?x8x16xf4E2M1FN>
+  return %e : memref<?x8x16xf4E2M1FN>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @more_rows(
+// CHECK-SAME:    %[[X:.*]]: memref<8x?xi8>, %[[N:.*]]: index)
+// CHECK:         %[[MORE:.*]] = arith.addi %[[N]], %c1
+// CHECK:         %[[BYTES:.*]] = arith.divui %[[MORE]], %c2
+// CHECK:         memref.expand_shape %[[X]] {{\[\[}}0, 1], [2]] output_shape [2, 4, %[[BYTES]]] : memref<8x?xi8> into memref<2x4x?xi8>
+func.func @more_rows(%x: memref<8x?xf4E2M1FN>, %n: index) -> memref<2x4x?xf4E2M1FN> {
+  %e = memref.expand_shape %x [[0, 1], [2]] output_shape [2, 4, %n] : memref<8x?xf4E2M1FN> into memref<2x4x?xf4E2M1FN>
+  return %e : memref<2x4x?xf4E2M1FN>
+}

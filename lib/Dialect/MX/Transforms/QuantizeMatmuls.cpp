@@ -8,7 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Import/FlattenContraction.h"
 #include "MatmulMatch.h"
+#include "QuantizeRecipes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
@@ -28,71 +30,9 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-//===----------------------------------------------------------------------===//
-// Recipes
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-struct Recipe {
-  llvm::StringLiteral name;
-  Type (*getElement)(MLIRContext *);
-  bool isNVFP4 = false;
-
-  bool hasFourBits(MLIRContext *context) const {
-    return isa<Float4E2M1FNType>(getElement(context));
-  }
-  Type getScale(MLIRContext *context) const {
-    return isNVFP4 ? Type(Float8E4M3FNType::get(context))
-                   : Type(Float8E8M0FNUType::get(context));
-  }
-};
-
-template <typename T>
-Type getType(MLIRContext *context) {
-  return T::get(context);
-}
-
-constexpr Recipe kRecipes[] = {
-    {"mxfp8-e4m3", getType<Float8E4M3FNType>},
-    {"mxfp8-e5m2", getType<Float8E5M2Type>},
-    {"mxfp6-e2m3", getType<Float6E2M3FNType>},
-    {"mxfp6-e3m2", getType<Float6E3M2FNType>},
-    {"mxfp4", getType<Float4E2M1FNType>},
-    {"nvfp4", getType<Float4E2M1FNType>, /*isNVFP4=*/true},
-};
-
-/// Those of both operands of a product.
-struct Recipes {
-  const Recipe *a = nullptr, *b = nullptr;
-};
-
-} // namespace
-
-/// Reports an operation that is left as it is.
+/// Of an operation that is left as it is.
 static constexpr llvm::StringLiteral kNoRecipe = "none";
 static constexpr llvm::StringLiteral kRecipeAttr = "mx.recipe";
-
-static const Recipe *findRecipe(StringRef name) {
-  const Recipe *found = llvm::find_if(
-      kRecipes, [&](const Recipe &recipe) { return recipe.name == name; });
-  return found == std::end(kRecipes) ? nullptr : found;
-}
-
-static std::string listRecipes() {
-  return llvm::join(llvm::map_range(kRecipes,
-                                    [](const Recipe &recipe) -> std::string {
-                                      return recipe.name.str();
-                                    }),
-                    ", ");
-}
-
-/// What the reduction dimension must be a multiple of (docs/Formats.md).
-static int64_t getMultiple(const Recipes &recipes, MLIRContext *context) {
-  int fours = recipes.a->hasFourBits(context) + recipes.b->hasFourBits(context);
-  constexpr int64_t kMultiples[] = {32, 128, 64};
-  return kMultiples[fours];
-}
 
 //===----------------------------------------------------------------------===//
 // Rewriting
@@ -109,12 +49,15 @@ struct QuantizeMatmuls final
 private:
   LogicalResult readOptions();
   FailureOr<Recipes> getRecipes(const MatmulMatch &product);
+  LogicalResult quantizeMatmul(linalg::LinalgOp op);
   LogicalResult rewrite(MatmulMatch product);
   Reason checkReduction(const MatmulMatch &product, const Recipes &recipes);
   QuantizeOp quantize(OpBuilder &builder, const MatmulMatch &product,
                       const MatmulMatch::Operand &operand,
                       const Recipe &recipe);
 
+  /// Products that this run rewrote.
+  int64_t numRewritten = 0;
   Recipes defaults;
   ScaleRounding rounding = ScaleRounding::Ceil;
   ScaleLayoutKind layout = ScaleLayoutKind::Sf128x4;
@@ -234,7 +177,7 @@ Reason QuantizeMatmuls::checkReduction(const MatmulMatch &product,
     return {}; // which is filled up with zeros
   auto type = cast<RankedTensorType>(product.a.tensor.getType());
   int64_t size = type.getDimSize(type.getRank() - 2 + product.a.axis);
-  int64_t multiple = getMultiple(recipes, &getContext());
+  int64_t multiple = recipes.getMultiple(&getContext());
   if (ShapedType::isDynamic(size))
     return dynamicReductions
                ? ""
@@ -293,6 +236,7 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch product) {
     rounding->erase();
   root->erase();
   ++numQuantized;
+  ++numRewritten;
   return success();
 }
 
@@ -360,6 +304,34 @@ LogicalResult QuantizeMatmuls::readOptions() {
   return success();
 }
 
+/// A product of matrices, or one that can be written as such.
+LogicalResult QuantizeMatmuls::quantizeMatmul(linalg::LinalgOp op) {
+  Reason why, ignored;
+  if (std::optional<MatmulMatch> product = matchMatmul(op, why))
+    return rewrite(*product);
+  if (why.empty())
+    return success();
+  auto flat = import::flattenContraction(op);
+  std::optional<MatmulMatch> product =
+      flat ? matchMatmul(flat->op, ignored) : std::nullopt;
+  if (!product) {
+    op.emitRemark() << "not quantized: " << why;
+    if (flat)
+      import::eraseContraction(*flat);
+    return success();
+  }
+  int64_t before = numRewritten;
+  if (failed(rewrite(*product)))
+    return failure();
+  if (numRewritten == before) {
+    import::eraseContraction(*flat);
+    return success();
+  }
+  op->getResult(0).replaceAllUsesWith(flat->result);
+  op->erase();
+  return success();
+}
+
 void QuantizeMatmuls::runOnOperation() {
   if (failed(readOptions()))
     return signalPassFailure();
@@ -379,12 +351,7 @@ void QuantizeMatmuls::runOnOperation() {
     if (linalg::isaContractionOpInterface(op))
       ops.push_back(op);
   });
-  for (linalg::LinalgOp op : ops) {
-    Reason why;
-    std::optional<MatmulMatch> product = matchMatmul(op, why);
-    if (!product && !why.empty())
-      op.emitRemark() << "not quantized: " << why;
-    if (product && failed(rewrite(*product)))
+  for (linalg::LinalgOp op : ops)
+    if (failed(quantizeMatmul(op)))
       return signalPassFailure();
-  }
 }

@@ -41,6 +41,14 @@ func.func @broadcast(%a: tensor<64xf32>, %b: tensor<64x96xf32>, %c: tensor<64x96
   return %r : tensor<64x96xf32>
 }
 
+// Of several rows; nothing else is left of the attempt.
+func.func @rows(%x: tensor<4x8x40xbf16>, %w: tensor<96x40xbf16>, %c: tensor<4x8x96xf32>) -> tensor<4x8x96xf32> {
+  // expected-remark @below {{not quantized: its reduction dimension of 40 is no multiple of 32}}
+  %r = linalg.contract indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>]
+      ins(%x, %w : tensor<4x8x40xbf16>, tensor<96x40xbf16>) outs(%c : tensor<4x8x96xf32>) -> tensor<4x8x96xf32>
+  return %r : tensor<4x8x96xf32>
+}
+
 func.func @vector(%a: tensor<64x64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>) -> tensor<64xf32> {
   // expected-remark @below {{not quantized: it has not one row, one column and one reduction dimension, and at most one batch}}
   %r = linalg.matvec ins(%a, %b : tensor<64x64xf32>, tensor<64xf32>) outs(%c : tensor<64xf32>) -> tensor<64xf32>

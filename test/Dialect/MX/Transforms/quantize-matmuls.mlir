@@ -126,3 +126,44 @@ func.func @rounded(%a: tensor<64x128xbf16>, %b: tensor<128x96xbf16>) -> tensor<6
   } -> tensor<64x96xf16>
   return %t : tensor<64x96xf16>
 }
+
+// -----
+
+// Several dimensions of rows are one, and so are several of a batch.
+// CHECK-LABEL: func.func @rows_of_a_batch(
+// CHECK-SAME:    %[[X:.*]]: tensor<?x8x128xbf16>, %[[W:.*]]: tensor<128x96xbf16>)
+// CHECK:         %[[ROWS:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0, 1], [2]] : tensor<?x8x128xbf16> into tensor<?x128xbf16>
+// CHECK:         mx.quantize ins(%[[ROWS]] : tensor<?x128xbf16>)
+// CHECK:         mx.quantize ins(%[[W]] : tensor<128x96xbf16>) outs(%{{.*}}) axes = [0]
+// CHECK:         %[[R:.*]] = mx.matmul {{.*}} -> tensor<?x96xf32>
+// CHECK:         tensor.expand_shape %[[R]] {{\[\[}}0, 1], [2]] output_shape [%{{.*}}, 8, 96]
+func.func @rows_of_a_batch(%x: tensor<?x8x128xbf16>, %w: tensor<128x96xbf16>) -> tensor<?x8x96xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x8x128xbf16>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%n) : tensor<?x8x96xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<?x8x96xf32>) -> tensor<?x8x96xf32>
+  %r = linalg.contract indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (k, n)>, affine_map<(b, m, n, k) -> (b, m, n)>]
+      ins(%x, %w : tensor<?x8x128xbf16>, tensor<128x96xbf16>) outs(%init : tensor<?x8x96xf32>) -> tensor<?x8x96xf32>
+  return %r : tensor<?x8x96xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @heads(
+// CHECK-DAG:     tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2], [3]] : tensor<2x4x16x128xbf16> into tensor<8x16x128xbf16>
+// CHECK-DAG:     tensor.collapse_shape %arg1 {{\[\[}}0, 1], [2], [3]] : tensor<2x4x128x24xbf16> into tensor<8x128x24xbf16>
+// CHECK-DAG:     tensor.collapse_shape %arg2 {{\[\[}}0, 1], [2], [3]] : tensor<2x4x16x24xf32> into tensor<8x16x24xf32>
+// CHECK:         mx.matmul {{.*}} accumulate -> tensor<8x16x24xf32>
+func.func @heads(%q: tensor<2x4x16x128xbf16>, %k: tensor<2x4x128x24xbf16>, %c: tensor<2x4x16x24xf32>) -> tensor<2x4x16x24xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(b, h, m, n, k) -> (b, h, m, k)>, affine_map<(b, h, m, n, k) -> (b, h, k, n)>, affine_map<(b, h, m, n, k) -> (b, h, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%q, %k : tensor<2x4x16x128xbf16>, tensor<2x4x128x24xbf16>) outs(%c : tensor<2x4x16x24xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %o: f32):
+    %x = arith.extf %a : bf16 to f32
+    %y = arith.extf %b : bf16 to f32
+    %m = arith.mulf %x, %y : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<2x4x16x24xf32>
+  return %r : tensor<2x4x16x24xf32>
+}

@@ -202,10 +202,10 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
 def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
   let summary = "Turn matmuls of f32, bf16 and f16 into block-scaled ones";
   let description = [{
-    Rewrites contractions of tensors with one row, one column and one reduction
-    dimension (`linalg.matmul` with any transpositions, `linalg.batch_matmul`,
-    `linalg.contract`, `linalg.generic`) to `mx.quantize` of both operands and
-    `mx.matmul`, and loops over the groups of a ragged dimension
+    Rewrites contractions of tensors (`linalg.matmul` with any transpositions,
+    `linalg.batch_matmul`, `linalg.contract`, `linalg.generic`), whose rows,
+    columns, reduction and batch can each be put together to one dimension, to
+    `mx.quantize` of both operands and `mx.matmul`, and loops over the groups of a ragged dimension
     (docs/Linalg.md) to one `mx.grouped_matmul`. An operand whose reduction
     dimension is not its last is quantized along the dimension before, which
     writes it transposed. An operand that an operation gathers from the rows of
@@ -251,6 +251,48 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
            "Assume that dynamic reduction dimensions are multiples">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mx::MXDialect"];
+}
+
+def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
+  let summary = "Turn block-scaled operations of other dialects into those of mx";
+  let description = [{
+    Rewrites what other compilers use for block-scaled numbers
+    (docs/ImportScaled.md has all forms):
+
+    | found | becomes |
+    |---|---|
+    | a product of `linalg` (`matmul`, `batch_matmul`, `contract`, `generic`, with any indexing maps) of `arith.scaling_extf`, in its body or on tensors before it | `mx.matmul` |
+    | the same with scales of one operand, the other bf16 or f16 | `mx.matmul` of numbers and weights |
+    | other `arith.scaling_extf` on tensors or in an elementwise body | `mx.dequantize` |
+    | `tosa.matmul_t_block_scaled`, `tosa.cast_from_block_scaled`, `tosa.cast_to_block_scaled` | `mx.matmul`, `mx.dequantize`, `mx.quantize` |
+
+    `arith.scaling_extf` may be expanded: two `arith.extf` and `arith.mulf`, or
+    the integers that `arith-expand` makes of these. Scales may be broadcast,
+    reshaped and transposed on the way, and the reduction may be one loop, or
+    loops over blocks and their elements.
+
+    What cannot be rewritten is left as it is, with a remark that says why.
+    Results are those of the operations found, but for rounding: sums are f32 and
+    rounded once.
+  }];
+  let options = [
+    Option<"scaleLayout", "scale-layout", "std::string",
+           /*default=*/"\"sf_128x4\"",
+           "Layout of scales that products read: sf_128x4 or linear">,
+    Option<"dynamicBlocks", "dynamic-blocks", "bool", /*default=*/"false",
+           "Take blocks of unknown size to be those of mx, which is checked at "
+           "run time">,
+    Option<"wideF16", "wide-f16", "bool", /*default=*/"false",
+           "Import scaled numbers of f16 too, without the overflow of scales "
+           "beyond its range">,
+    Option<"strictTosa", "strict-tosa", "bool", /*default=*/"false",
+           "Leave a tosa.cast_to_block_scaled whose scales may differ from "
+           "those of the specification's code">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
                            "::mx::MXDialect"];
 }

@@ -1,0 +1,129 @@
+//===- Blocks.cpp - Which elements share a scale --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Import.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::import;
+
+std::string mx::import::printType(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+Reason mx::import::checkResult(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  if (!isa<Float32Type, BFloat16Type, Float16Type>(element))
+    return "its result is " + printType(element) +
+           ", where f32, bf16 or f16 is expected";
+  if (auto ranked = dyn_cast<RankedTensorType>(type);
+      ranked && ranked.getEncoding())
+    return "its result has an encoding";
+  return {};
+}
+
+bool mx::import::isElementType(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
+             Float6E2M3FNType, Float4E2M1FNType>(type);
+}
+
+int64_t mx::import::getBlockOf(Type scaleType) {
+  return isa<Float8E8M0FNUType>(scaleType) ? 32 : 16;
+}
+
+FailureOr<Index> mx::import::dropBlock(const Index &columns, int64_t block) {
+  FailureOr<Indices> parts = split(columns, {ShapedType::kDynamic, block});
+  if (failed(parts))
+    return failure();
+  return (*parts)[0];
+}
+
+/// Whether scales have a dimension for each of `rows` and for `blocks`.
+static bool areScalesOf(const Leaf &scales, ArrayRef<Index> rows,
+                        const Index &blocks) {
+  Indices groups(rows);
+  groups.push_back(blocks);
+  return succeeded(arrange(scales.dims, groups));
+}
+
+static bool hasEncoding(const Leaf &leaf) {
+  return bool(cast<RankedTensorType>(leaf.tensor.getType()).getEncoding());
+}
+
+/// Blocks of any size.
+static std::optional<int64_t> findBlockSize(const Leaf &scales,
+                                            ArrayRef<Index> rows,
+                                            const Index &columns,
+                                            Index &blocks) {
+  // Beyond what is known of the columns, sizes are powers of two.
+  int64_t count = countValues(columns), end = count ? count : 1 << 20;
+  for (int64_t block = 1; block <= end; ++block) {
+    if (count ? count % block != 0 : !llvm::isPowerOf2_64(block))
+      continue;
+    FailureOr<Index> found = dropBlock(columns, block);
+    if (failed(found) || !areScalesOf(scales, rows, *found))
+      continue;
+    blocks = *found;
+    return block;
+  }
+  return std::nullopt;
+}
+
+Reason mx::import::findBlocks(const Factor &factor, ArrayRef<Index> rows,
+                              const Index &columns, const Options &options,
+                              Blocks &blocks) {
+  const Leaf &scales = *factor.scales;
+  int64_t wanted = getBlockOf(scales.element);
+  if (hasEncoding(scales) || hasEncoding(factor.elements))
+    return "its elements or scales have an encoding";
+  std::optional<int64_t> size =
+      findBlockSize(scales, rows, columns, blocks.index);
+  if (size && *size % wanted == 0) {
+    blocks.repeats = *size / wanted;
+    return {};
+  }
+  if (size)
+    return "a scale belongs to " + std::to_string(*size) +
+           (*size == 1 ? " element" : " elements") + ", where a multiple of " +
+           std::to_string(wanted) + " is expected with scales of " +
+           printType(scales.element);
+  // A last digit whose size is not known may be a block.
+  blocks.index = columns;
+  if (columns.size() > 1 && columns.back().isDynamic()) {
+    blocks.index.pop_back();
+    if (areScalesOf(scales, rows, blocks.index))
+      return options.dynamicBlocks
+                 ? ""
+                 : "the size of its blocks is not known, which dynamic-blocks "
+                   "takes to be " +
+                       std::to_string(wanted);
+  }
+  return "its scales are not those of blocks along the dimension that is "
+         "summed over, or that is last";
+}
+
+Value mx::import::arrangeScales(OpBuilder &builder, Location loc,
+                                const Leaf &scales, ArrayRef<Index> rows,
+                                const Blocks &blocks) {
+  Indices groups(rows);
+  groups.push_back(blocks.index);
+  Value tensor = arrangeTensor(builder, loc, scales, groups);
+  if (blocks.repeats == 1)
+    return tensor;
+  int64_t rank = groups.size();
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, tensor);
+  sizes.push_back(builder.getIndexAttr(blocks.repeats));
+  Value empty = makeEmpty(builder, loc, sizes, getElementTypeOrSelf(tensor));
+  Value repeated =
+      linalg::BroadcastOp::create(builder, loc, tensor, empty, rank)
+          ->getResult(0);
+  SmallVector<ReassociationIndices> dims;
+  for (int64_t dim : llvm::seq(rank))
+    dims.push_back({dim});
+  dims.back().push_back(rank);
+  return tensor::CollapseShapeOp::create(builder, loc, repeated, dims);
+}

@@ -1,0 +1,172 @@
+//===- Import.h - The forms that mx-import-scaled takes ---------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Each form has a function that rewrites an operation, or says why it does not.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_DIALECT_MX_TRANSFORMS_IMPORT_IMPORT_H
+#define MX_LIB_DIALECT_MX_TRANSFORMS_IMPORT_IMPORT_H
+
+#include "Trace.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+namespace mx::import {
+
+struct Options {
+  ScaleLayoutKind layout = ScaleLayoutKind::Sf128x4;
+  bool dynamicBlocks = false;
+  bool wideF16 = false;
+  bool strictTosa = false;
+  /// Operations that may have lost their last user.
+  llvm::SetVector<mlir::Operation *> *dead = nullptr;
+};
+
+/// Why an operation stays as it is; empty if it is none of the form.
+using Reason = std::string;
+
+//===----------------------------------------------------------------------===//
+// Products (Product.cpp)
+//===----------------------------------------------------------------------===//
+
+/// A product, in terms of loops.
+struct Product {
+  mlir::Operation *root = nullptr;
+  /// In the order of the operands of `root`.
+  Factor left, right;
+  /// The dimensions of the result.
+  Indices out;
+  /// Loops that are summed over.
+  llvm::SmallSetVector<unsigned, 8> reductions;
+  mlir::Value result;
+  /// What is added to, or null.
+  mlir::Value init;
+  /// The sizes of the result.
+  std::function<llvm::SmallVector<mlir::OpFoldResult>(mlir::OpBuilder &)>
+      getSizes;
+};
+
+/// Replaces a product by mx.matmul. Without scales both operands are bf16.
+mlir::LogicalResult rewriteProduct(const Product &product,
+                                   const Options &options, Reason &why);
+
+//===----------------------------------------------------------------------===//
+// Scales (Blocks.cpp)
+//===----------------------------------------------------------------------===//
+
+/// The scales of an operand along its last dimension.
+struct Blocks {
+  /// Their digits.
+  Index index;
+  /// How many blocks of mx share one.
+  int64_t repeats = 1;
+};
+
+/// The blocks of `columns`, along which the scales of `factor` belong to
+/// blocks; the digits before are `rows`. Says why they do not.
+Reason findBlocks(const Factor &factor, llvm::ArrayRef<Index> rows,
+                  const Index &columns, const Options &options, Blocks &blocks);
+
+/// A tensor with a scale for each block of mx.
+mlir::Value arrangeScales(mlir::OpBuilder &builder, mlir::Location loc,
+                          const Leaf &scales, llvm::ArrayRef<Index> rows,
+                          const Blocks &blocks);
+
+/// `columns` without the last `block` values.
+mlir::FailureOr<Index> dropBlock(const Index &columns, int64_t block);
+
+/// Whether numbers of `type` can have block scales in mx.
+bool isElementType(mlir::Type type);
+
+/// Why a tensor of `type` is no result of mx; empty if it is one.
+Reason checkResult(mlir::Type type);
+
+/// `type` in a message.
+std::string printType(mlir::Type type);
+
+/// How many elements share a scale of `type`.
+int64_t getBlockOf(mlir::Type scaleType);
+
+//===----------------------------------------------------------------------===//
+// Tensors of another shape (Shapes.cpp)
+//===----------------------------------------------------------------------===//
+
+/// `leaf` with a dimension for each of `groups`: transposed, if its order is
+/// another, and reshaped. Null if that cannot be.
+mlir::Value arrangeTensor(mlir::OpBuilder &builder, mlir::Location loc,
+                          const Leaf &leaf, llvm::ArrayRef<Index> groups);
+
+/// The reverse, for a result whose dimensions have the order of `groups`.
+mlir::Value expandTensor(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value tensor, llvm::ArrayRef<Index> dims,
+                         llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                         llvm::ArrayRef<Index> groups);
+
+/// The last two dimensions exchanged.
+mlir::Value transposeLast(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value tensor);
+
+/// The dimension i of the result is dimension `order[i]`.
+mlir::Value transposeTensor(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value tensor, llvm::ArrayRef<int64_t> order);
+
+/// A size divided by a number.
+mlir::OpFoldResult divideSize(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::OpFoldResult size, int64_t divisor);
+
+/// A tensor of the given sizes without contents.
+mlir::Value makeEmpty(mlir::OpBuilder &builder, mlir::Location loc,
+                      llvm::ArrayRef<mlir::OpFoldResult> sizes,
+                      mlir::Type element, mlir::Attribute encoding = {});
+
+/// Linear scales in the layout that products read.
+mlir::Value relayoutScales(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value scales, ScaleLayoutKind layout);
+
+/// Numbers of an mx.dequantize.
+mlir::Value dequantize(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value elements, mlir::Value scales,
+                       mlir::Type result);
+
+/// A matrix of one row, if `tensor` has rank 1.
+mlir::Value addRow(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value tensor);
+/// The reverse, for a tensor of the given rank: as `type`, which may have none.
+mlir::Value dropRow(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value tensor, int64_t rank, mlir::Type type);
+
+/// Erases operations without effects and users, from `ops` backwards.
+void eraseDead(llvm::ArrayRef<mlir::Operation *> ops);
+
+//===----------------------------------------------------------------------===//
+// Forms
+//===----------------------------------------------------------------------===//
+
+/// Products of linalg (Contractions.cpp).
+mlir::LogicalResult importContraction(mlir::Operation *op, const Options &,
+                                      Reason &why);
+/// Numbers with their scales that no product took (Dequantizations.cpp).
+mlir::LogicalResult importDequantization(mlir::Operation *op, const Options &,
+                                         Reason &why);
+/// Conversions with scales that no other form takes (Dequantizations.cpp).
+mlir::LogicalResult refuseRest(mlir::Operation *op, const Options &,
+                               Reason &why);
+/// TosaForms.cpp
+mlir::LogicalResult importTosaProduct(mlir::Operation *op, const Options &,
+                                      Reason &why);
+mlir::LogicalResult importTosaCastFrom(mlir::Operation *op, const Options &,
+                                       Reason &why);
+mlir::LogicalResult importTosaCastTo(mlir::Operation *op, const Options &,
+                                     Reason &why);
+
+/// `tensor` as i8, if its elements are !tosa.mxint8 (TosaInt8.cpp).
+mlir::Value getAsInt8(mlir::OpBuilder &builder, mlir::Value tensor);
+/// The reverse.
+mlir::Value getAsTosaInt8(mlir::OpBuilder &builder, mlir::Value tensor);
+/// Makes i8 of arguments and results of !tosa.mxint8.
+void convertInt8Signatures(mlir::Operation *module);
+
+} // namespace mx::import
+
+#endif // MX_LIB_DIALECT_MX_TRANSFORMS_IMPORT_IMPORT_H

@@ -1,0 +1,99 @@
+//===- ImportScaled.cpp - Block-scaled IR of other compilers --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Products come first, and take the numbers with scales that they multiply;
+// what is left of these is then dequantized.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Import.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/Statistic.h"
+
+using namespace mlir;
+using namespace mx;
+
+static llvm::TrackingStatistic
+    numImported("mx-import-scaled", "numImported",
+                "Operations that became those of mx");
+
+namespace mx {
+#define GEN_PASS_DEF_MXIMPORTSCALED
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+namespace {
+
+struct ImportForm {
+  LogicalResult (*import)(Operation *, const import::Options &,
+                          import::Reason &);
+};
+
+/// In the order in which they are tried, each on the whole module.
+constexpr ImportForm kForms[] = {
+    {import::importContraction},    {import::importTosaProduct},
+    {import::importTosaCastFrom},   {import::importTosaCastTo},
+    {import::importDequantization}, {import::refuseRest},
+};
+
+struct ImportScaled final : mx::impl::MXImportScaledBase<ImportScaled> {
+  using MXImportScaledBase::MXImportScaledBase;
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<import::Options> readOptions();
+  void importAll(const ImportForm &form, import::Options options);
+
+  /// Operations that a remark was about.
+  llvm::SmallPtrSet<Operation *, 8> reported;
+};
+
+} // namespace
+
+/// What has lost its users is erased at the end: until then, pointers to it
+/// are kept.
+void ImportScaled::importAll(const ImportForm &form, import::Options options) {
+  llvm::SetVector<Operation *> dead;
+  options.dead = &dead;
+  SmallVector<Operation *> work;
+  getOperation()->walk([&](Operation *op) { work.push_back(op); });
+  for (Operation *op : work) {
+    import::Reason why;
+    if (isOpTriviallyDead(op) || reported.contains(op->getParentOp()))
+      continue;
+    if (succeeded(form.import(op, options, why))) {
+      ++numImported;
+    } else if (!why.empty() && reported.insert(op).second) {
+      op->emitRemark() << "not imported: " << why;
+    }
+  }
+  import::eraseDead(dead.getArrayRef());
+}
+
+FailureOr<import::Options> ImportScaled::readOptions() {
+  import::Options options;
+  auto layout = symbolizeScaleLayoutKind(scaleLayout);
+  if (!layout)
+    return getOperation()->emitError("expected scale-layout to be one of "
+                                     "sf_128x4, linear, found '")
+           << scaleLayout << "'";
+  options.layout = *layout;
+  options.dynamicBlocks = dynamicBlocks;
+  options.wideF16 = wideF16;
+  options.strictTosa = strictTosa;
+  return options;
+}
+
+void ImportScaled::runOnOperation() {
+  FailureOr<import::Options> options = readOptions();
+  if (failed(options))
+    return signalPassFailure();
+  for (const ImportForm &form : kForms)
+    importAll(form, *options);
+  import::convertInt8Signatures(getOperation());
+}

@@ -1,0 +1,241 @@
+//===- Places.cpp - Which loops the dimensions of a tensor follow ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Places.h"
+#include "mlir/IR/AffineExpr.h"
+
+using namespace mlir;
+using namespace mx::import;
+
+Indices mx::import::getLoops(ArrayRef<int64_t> sizes) {
+  Indices loops;
+  for (auto [loop, size] : llvm::enumerate(sizes)) {
+    loops.emplace_back();
+    // The index of a loop of one step is 0.
+    if (size != 1)
+      loops.back().push_back({unsigned(loop), 1, size});
+  }
+  return loops;
+}
+
+void mx::import::append(Index &high, ArrayRef<Digit> low) {
+  for (Digit digit : low) {
+    bool continues = !high.empty() && high.back().loop == digit.loop &&
+                     !digit.isDynamic() &&
+                     high.back().inner == digit.inner * digit.size;
+    if (!continues) {
+      high.push_back(digit);
+      continue;
+    }
+    Digit &last = high.back();
+    last.inner = digit.inner;
+    if (!last.isDynamic())
+      last.size *= digit.size;
+  }
+}
+
+Index mx::import::flatten(ArrayRef<Index> indices) {
+  Index all;
+  for (const Index &index : indices)
+    append(all, index);
+  return all;
+}
+
+/// Takes the last `size` values off `index`.
+static FailureOr<Index> takeLow(Index &index, int64_t size) {
+  Index low;
+  while (size != 1) {
+    if (index.empty())
+      return failure();
+    Digit &last = index.back();
+    if (!last.isDynamic() && size % last.size == 0) {
+      low.insert(low.begin(), last);
+      size /= last.size;
+      index.pop_back();
+      continue;
+    }
+    if (!last.isDynamic() && last.size % size)
+      return failure();
+    low.insert(low.begin(), {last.loop, last.inner, size});
+    last.inner *= size;
+    if (!last.isDynamic())
+      last.size /= size;
+    size = 1;
+  }
+  return low;
+}
+
+FailureOr<Indices> mx::import::split(ArrayRef<Digit> index,
+                                     ArrayRef<int64_t> sizes) {
+  Index rest(index);
+  Indices parts(sizes.size());
+  for (size_t i = sizes.size(); i-- > 1;) {
+    // A digit whose length is not known is a dimension by itself or none.
+    if (ShapedType::isDynamic(sizes[i])) {
+      if (rest.empty() || !rest.back().isDynamic() || rest.back().inner != 1)
+        return failure();
+      parts[i].push_back(rest.pop_back_val());
+      continue;
+    }
+    FailureOr<Index> low = takeLow(rest, sizes[i]);
+    if (failed(low))
+      return failure();
+    parts[i] = *low;
+  }
+  if (!parts.empty())
+    parts.front() = rest;
+  return parts;
+}
+
+/// `index` floordiv `size`, or the remainder.
+static FailureOr<Index> divide(Index index, int64_t size, bool remainder) {
+  FailureOr<Index> low = takeLow(index, size);
+  if (failed(low))
+    return failure();
+  return remainder ? *low : index;
+}
+
+int64_t mx::import::countValues(ArrayRef<Digit> index) {
+  int64_t count = 1;
+  for (Digit digit : index)
+    count *= digit.isDynamic() ? 0 : digit.size;
+  return count;
+}
+
+/// `left` * `factor` + `right`, where `right` takes `factor` values.
+static FailureOr<Index> join(AffineBinaryOpExpr sum, ArrayRef<Index> dims) {
+  auto product = dyn_cast<AffineBinaryOpExpr>(sum.getLHS());
+  AffineExpr low = sum.getRHS();
+  if (!product || product.getKind() != AffineExprKind::Mul) {
+    product = dyn_cast<AffineBinaryOpExpr>(sum.getRHS());
+    low = sum.getLHS();
+  }
+  if (!product || product.getKind() != AffineExprKind::Mul)
+    return failure();
+  auto factor = dyn_cast<AffineConstantExpr>(product.getRHS());
+  FailureOr<Index> high = evaluate(product.getLHS(), dims);
+  FailureOr<Index> digits = evaluate(low, dims);
+  if (!factor || failed(high) || failed(digits) ||
+      countValues(*digits) != factor.getValue())
+    return failure();
+  append(*high, *digits);
+  return high;
+}
+
+FailureOr<Index> mx::import::evaluate(AffineExpr expr, ArrayRef<Index> dims) {
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr);
+      constant && constant.getValue() == 0)
+    return Index();
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return failure();
+  if (binary.getKind() == AffineExprKind::Add)
+    return join(binary, dims);
+  auto size = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  bool remainder = binary.getKind() == AffineExprKind::Mod;
+  if (!size || size.getValue() < 1 ||
+      (!remainder && binary.getKind() != AffineExprKind::FloorDiv))
+    return failure();
+  FailureOr<Index> index = evaluate(binary.getLHS(), dims);
+  if (failed(index))
+    return failure();
+  return divide(*index, size.getValue(), remainder);
+}
+
+FailureOr<Indices> mx::import::evaluate(AffineMap map, ArrayRef<Index> dims) {
+  Indices indices;
+  for (AffineExpr expr : map.getResults()) {
+    FailureOr<Index> index = evaluate(expr, dims);
+    if (failed(index))
+      return failure();
+    indices.push_back(*index);
+  }
+  return indices;
+}
+
+Index mx::import::select(ArrayRef<Digit> index,
+                         const llvm::SmallSetVector<unsigned, 8> &loops) {
+  Index selected;
+  for (Digit digit : index)
+    if (loops.contains(digit.loop))
+      append(selected, digit);
+  return selected;
+}
+
+bool Arrangement::isInOrder() const { return llvm::is_sorted(order); }
+
+/// Takes `digit` off the top of `rest`, if it begins with it.
+static bool consume(Index &rest, Digit digit) {
+  if (rest.empty() || rest.front().loop != digit.loop)
+    return false;
+  Digit &top = rest.front();
+  bool sameTop = top.isDynamic() || digit.isDynamic()
+                     ? top.isDynamic() && digit.isDynamic()
+                     : top.inner * top.size == digit.inner * digit.size;
+  if (!sameTop || digit.inner < top.inner || digit.inner % top.inner)
+    return false;
+  if (digit.inner == top.inner)
+    rest.erase(rest.begin());
+  else
+    top.size = digit.inner / top.inner;
+  return true;
+}
+
+static bool consume(Index &rest, ArrayRef<Digit> dim) {
+  Index left = rest;
+  for (Digit digit : dim)
+    if (!consume(left, digit))
+      return false;
+  rest = left;
+  return true;
+}
+
+/// Dimensions of one element join those that follow them, or the last.
+static void placeUnits(Arrangement &found, ArrayRef<Index> dims) {
+  SmallVector<int64_t> units;
+  for (auto [i, dim] : llvm::enumerate(dims))
+    if (dim.empty())
+      units.push_back(i);
+  bool sorted = found.isInOrder();
+  for (int64_t unit : units) {
+    auto at =
+        sorted ? llvm::lower_bound(found.order, unit) : found.order.begin();
+    int64_t before = at - found.order.begin(), group = 0;
+    found.order.insert(at, unit);
+    for (int64_t end = 0, n = found.counts.size(); group < n; ++group)
+      if (end += found.counts[group];
+          before < end || (group == n - 1 && before == end))
+        break;
+    group = std::min<int64_t>(group, found.counts.size() - 1);
+    ++found.counts[group];
+  }
+}
+
+FailureOr<Arrangement> mx::import::arrange(ArrayRef<Index> dims,
+                                           ArrayRef<Index> groups) {
+  Arrangement found;
+  SmallVector<bool> used(dims.size());
+  for (const Index &group : groups) {
+    Index rest = group;
+    found.counts.push_back(0);
+    while (!rest.empty()) {
+      size_t next = 0;
+      while (next < dims.size() && (used[next] || dims[next].empty() ||
+                                    !consume(rest, ArrayRef(dims[next]))))
+        ++next;
+      if (next == dims.size())
+        return failure();
+      used[next] = true;
+      found.order.push_back(next);
+      ++found.counts.back();
+    }
+  }
+  for (auto [i, dim] : llvm::enumerate(dims))
+    if (!dim.empty() && !used[i])
+      return failure();
+  placeUnits(found, dims);
+  return found;
+}

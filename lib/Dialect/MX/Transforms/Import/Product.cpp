@@ -1,0 +1,205 @@
+//===- Product.cpp - Products in terms of loops as mx.matmul --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rows, columns and the reduction become one dimension each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../MatmulMatch.h"
+#include "Import.h"
+#include "LoopPlan.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::import;
+
+namespace {
+
+/// The dimensions of one operand of mx.matmul.
+struct Side2D {
+  const Factor *factor = nullptr;
+  /// Rows of A, or of B, which are columns of the result.
+  Index rows;
+  /// Of the scales, in place of the reduction.
+  Blocks blocks;
+};
+
+/// The dimensions of a product.
+struct Plan {
+  /// One index for each dimension of the batch.
+  Indices batch;
+  Side2D a, b;
+  Index reduction;
+  /// The result is computed with rows and columns exchanged.
+  bool isTransposed = false;
+  int64_t block = 32;
+
+  Indices getGroups(Index first, Index last) const {
+    Indices groups = batch;
+    groups.push_back(std::move(first));
+    groups.push_back(std::move(last));
+    return groups;
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+/// Finds batch, rows, columns and the reduction.
+static Reason planOperands(const Product &product, Plan &plan) {
+  LoopPlan loops;
+  if (Reason why =
+          planLoops(product.left.elements.dims, product.right.elements.dims,
+                    product.out, product.reductions, loops);
+      !why.empty())
+    return why;
+  plan.a = {&product.left, loops.left, {}};
+  plan.b = {&product.right, loops.right, {}};
+  if (!loops.isLeftFirst)
+    std::swap(plan.a, plan.b);
+  plan.batch = loops.batch;
+  plan.reduction = loops.reduction;
+  return {};
+}
+
+static Reason checkFactor(Side2D &side, const Plan &plan,
+                          const Options &options) {
+  const Factor &factor = *side.factor;
+  if (cast<RankedTensorType>(factor.elements.tensor.getType()).getEncoding())
+    return "an operand has an encoding";
+  Indices rows = plan.batch;
+  rows.push_back(side.rows);
+  Indices groups = plan.getGroups(side.rows, plan.reduction);
+  FailureOr<Arrangement> found = arrange(factor.elements.dims, groups);
+  if (failed(found))
+    return "the dimensions of an operand cannot be put together to rows and "
+           "a dimension that is summed over";
+  Type element = factor.elements.element;
+  if (!found->isInOrder() && element.getIntOrFloatBitWidth() < 8)
+    return "elements of " + printType(element) +
+           " would have to be transposed: the dimension that is summed over "
+           "has to be their last";
+  if (!factor.scales)
+    return isa<BFloat16Type, Float16Type>(element)
+               ? ""
+               : "one operand has scales, and the other is " +
+                     printType(element) + ", where bf16 or f16 is expected";
+  if (!isElementType(element))
+    return "mx has no elements of " + printType(element);
+  if (factor.throughF16 && !options.wideF16)
+    return "its scaled numbers are f16, which has not the range of their "
+           "scales; wide-f16 keeps that range";
+  return findBlocks(factor, rows, plan.reduction, options, side.blocks);
+}
+
+static Reason makePlan(const Product &product, const Options &options,
+                       Plan &plan) {
+  if (Reason why = planOperands(product, plan); !why.empty())
+    return why;
+  for (Side2D *side : {&plan.a, &plan.b})
+    if (Reason why = checkFactor(*side, plan, options); !why.empty())
+      return why;
+  // Numbers without scales are A.
+  if (plan.a.factor->scales && !plan.b.factor->scales) {
+    std::swap(plan.a, plan.b);
+    // A vector is one of rows as well as of columns.
+    plan.isTransposed = !plan.a.rows.empty() && !plan.b.rows.empty();
+  }
+  if (plan.b.factor->scales)
+    plan.block = getBlockOf(plan.b.factor->scales->element);
+  if (plan.a.factor->scales &&
+      plan.a.factor->scales->element != plan.b.factor->scales->element)
+    return "its operands have scales of different types";
+  return checkResult(product.result.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Elements and, if there are some, scales of an operand.
+struct OperandValues {
+  Value elements, scales;
+};
+
+} // namespace
+
+static OperandValues buildOperand(OpBuilder &builder, Location loc,
+                                  const Side2D &side, const Plan &plan,
+                                  const Options &options) {
+  OperandValues values;
+  values.elements = arrangeTensor(builder, loc, side.factor->elements,
+                                  plan.getGroups(side.rows, plan.reduction));
+  if (!side.factor->scales)
+    return values;
+  Indices rows = plan.batch;
+  rows.push_back(side.rows);
+  Value linear =
+      arrangeScales(builder, loc, *side.factor->scales, rows, side.blocks);
+  values.scales = relayoutScales(builder, loc, linear, options.layout);
+  return values;
+}
+
+/// What the product writes to: what is added to, or a new tensor.
+static Value buildOut(OpBuilder &builder, Location loc, const Product &product,
+                      const Plan &plan, const OperandValues &a,
+                      const OperandValues &b, Type element) {
+  if (product.init) {
+    const Side2D &first = plan.isTransposed ? plan.b : plan.a;
+    const Side2D &second = plan.isTransposed ? plan.a : plan.b;
+    Value init = arrangeTensor(
+        builder, loc,
+        {product.init, product.out, getElementTypeOrSelf(product.init)},
+        plan.getGroups(first.rows, second.rows));
+    return plan.isTransposed ? transposeLast(builder, loc, init) : init;
+  }
+  int64_t row = plan.batch.size();
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(builder, loc, a.elements);
+  sizes.back() = tensor::getMixedSize(builder, loc, b.elements, row);
+  return makeEmpty(builder, loc, sizes, element);
+}
+
+LogicalResult mx::import::rewriteProduct(const Product &product,
+                                         const Options &options, Reason &why) {
+  Plan plan;
+  if (why = makePlan(product, options, plan); !why.empty())
+    return failure();
+  OpBuilder builder(product.root);
+  Location loc = product.root->getLoc();
+  // One rounding, of the f32 sum, as the types say.
+  Operation *rounding = product.init ? nullptr : getRounding(product.result);
+  Value replaced = rounding ? rounding->getResult(0) : product.result;
+  OperandValues a = buildOperand(builder, loc, plan.a, plan, options);
+  OperandValues b = buildOperand(builder, loc, plan.b, plan, options);
+  Value out = buildOut(builder, loc, product, plan, a, b,
+                       getElementTypeOrSelf(replaced));
+  Value result =
+      MatmulOp::create(builder, loc, TypeRange{out.getType()}, a.elements,
+                       a.scales, b.elements, b.scales, /*alpha=*/Value(),
+                       ValueRange{out}, uint64_t(plan.block),
+                       /*accumulate=*/bool(product.init), /*epilogueCount=*/0)
+          ->getResult(0);
+  if (plan.isTransposed)
+    result = transposeLast(builder, loc, result);
+  const Side2D &first = plan.isTransposed ? plan.b : plan.a;
+  const Side2D &second = plan.isTransposed ? plan.a : plan.b;
+  result =
+      expandTensor(builder, loc, result, product.out, product.getSizes(builder),
+                   plan.getGroups(first.rows, second.rows));
+  if (result.getType() != replaced.getType())
+    result = tensor::CastOp::create(builder, loc, replaced.getType(), result);
+  replaced.replaceAllUsesWith(result);
+  if (rounding)
+    options.dead->insert(rounding);
+  options.dead->insert(product.root);
+  return success();
+}

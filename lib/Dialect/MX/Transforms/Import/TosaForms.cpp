@@ -1,0 +1,241 @@
+//===- TosaForms.cpp - Block-scaled operations of TOSA --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Import.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tosa/IR/TosaOps.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::import;
+
+static bool areRanked(Operation *op, Reason &why) {
+  if (llvm::all_of(op->getOperandTypes(),
+                   [](Type type) { return isa<RankedTensorType>(type); }))
+    return true;
+  why = "the rank of its operands is not known; tosa-infer-shapes may find it";
+  return false;
+}
+
+static bool isInt8(Value tensor) {
+  return isa<tosa::mxint8Type>(getElementTypeOrSelf(tensor));
+}
+
+static RankedTensorType getRanked(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// An operand whose dimensions follow `dims`. MXINT8 has no product: its
+/// numbers are exact in bf16.
+static Factor getTosaFactor(OpBuilder &builder, Location loc, Value data,
+                            Value scales, const Indices &dims) {
+  Factor factor;
+  if (isInt8(data)) {
+    Value numbers = dequantize(builder, loc, getAsInt8(builder, data), scales,
+                               builder.getBF16Type());
+    factor.elements = {numbers, dims, builder.getBF16Type()};
+    return factor;
+  }
+  factor.elements = {data, dims, getElementTypeOrSelf(data)};
+  Indices ofScales = dims;
+  ofScales.back() = *dropBlock(dims.back(), 32);
+  factor.scales = Leaf{scales, ofScales, getElementTypeOrSelf(scales)};
+  return factor;
+}
+
+/// The first size that is known of some that are equal.
+static int64_t joinSizes(ArrayRef<int64_t> sizes) {
+  for (int64_t size : sizes)
+    if (ShapedType::isStatic(size))
+      return size;
+  return ShapedType::kDynamic;
+}
+
+namespace {
+
+/// The sizes of tosa.matmul_t_block_scaled, as far as its types tell them.
+struct TosaSizes {
+  int64_t matrices, given, rows, columns, sum;
+
+  explicit TosaSizes(tosa::MatmulTBlockScaledOp op) {
+    auto get = [](Value tensor, int64_t dim) {
+      auto type = dyn_cast<RankedTensorType>(tensor.getType());
+      return type ? type.getDimSize(dim) : ShapedType::kDynamic;
+    };
+    auto unpack = [&](Value scales) {
+      int64_t size = get(scales, 2);
+      return ShapedType::isDynamic(size) ? size : size * 32;
+    };
+    Value a = op.getAData(), sa = op.getAScale(), b = op.getBData(),
+          sb = op.getBScale(), out = op.getOutputData();
+    matrices = joinSizes({get(a, 0), get(sa, 0), get(out, 0)});
+    given = joinSizes({get(b, 0), get(sb, 0)});
+    rows = joinSizes({get(a, 1), get(sa, 1), get(out, 1)});
+    columns = joinSizes({get(b, 1), get(sb, 1), get(out, 2)});
+    sum = joinSizes({get(a, 2), get(b, 2), unpack(sa), unpack(sb)});
+  }
+
+  /// Whether all matrices are multiplied by one.
+  bool isBroadcast() const { return given == 1 && matrices != 1; }
+};
+
+} // namespace
+
+/// `tensor` with a type that has the known sizes.
+static Value refineShape(OpBuilder &builder, Value tensor,
+                         ArrayRef<int64_t> shape) {
+  Type type = RankedTensorType::get(shape, getElementTypeOrSelf(tensor));
+  if (type == tensor.getType())
+    return tensor;
+  return tensor::CastOp::create(builder, tensor.getLoc(), type, tensor);
+}
+
+/// An operand whose dimensions follow `dims`, of the given sizes. MXINT8 has no
+/// product: its numbers are exact in bf16.
+static Factor getTosaFactor(OpBuilder &builder, Value data, Value scales,
+                            const Indices &dims, SmallVector<int64_t> shape) {
+  Location loc = data.getLoc();
+  data = refineShape(builder, data, shape);
+  int64_t sum = shape.back();
+  shape.back() = ShapedType::isDynamic(sum) ? sum : sum / 32;
+  scales = refineShape(builder, scales, shape);
+  if (isInt8(data)) {
+    Value numbers = dequantize(builder, loc, getAsInt8(builder, data), scales,
+                               builder.getBF16Type());
+    return {{numbers, dims, builder.getBF16Type()}, std::nullopt};
+  }
+  Indices ofScales = dims;
+  ofScales.back() = *dropBlock(dims.back(), 32);
+  return {{data, dims, getElementTypeOrSelf(data)},
+          Leaf{scales, ofScales, getElementTypeOrSelf(scales)}};
+}
+
+LogicalResult mx::import::importTosaProduct(Operation *root,
+                                            const Options &options,
+                                            Reason &why) {
+  auto op = dyn_cast<tosa::MatmulTBlockScaledOp>(root);
+  if (!op || !areRanked(root, why))
+    return failure();
+  TosaSizes sizes(op);
+  Indices loops =
+      getLoops({sizes.matrices, sizes.rows, sizes.columns, sizes.sum});
+  if (isInt8(op.getAData()) != isInt8(op.getBData()))
+    why = "one operand is mxint8, and the other is not";
+  else if (ShapedType::isDynamic(sizes.given) && sizes.matrices != 1)
+    why = "the number of matrices of its second operand is not known: 1 of "
+          "them would be multiplied by all of the first";
+  else if (failed(dropBlock(loops[3], 32)))
+    why = "the dimension that is summed over is not a multiple of 32";
+  if (!why.empty())
+    return failure();
+  OpBuilder builder(root);
+  Product product;
+  product.root = root;
+  product.left = getTosaFactor(builder, op.getAData(), op.getAScale(),
+                               {loops[0], loops[1], loops[3]},
+                               {sizes.matrices, sizes.rows, sizes.sum});
+  product.right = getTosaFactor(
+      builder, op.getBData(), op.getBScale(),
+      {sizes.isBroadcast() ? Index() : loops[0], loops[2], loops[3]},
+      {sizes.given, sizes.columns, sizes.sum});
+  product.out = {loops[0], loops[1], loops[2]};
+  product.reductions.insert(3);
+  product.result = op.getOutputData();
+  product.getSizes = [&](OpBuilder &at) -> SmallVector<OpFoldResult> {
+    Value a = product.left.elements.tensor, b = product.right.elements.tensor;
+    return {tensor::getMixedSize(at, root->getLoc(), a, 0),
+            tensor::getMixedSize(at, root->getLoc(), a, 1),
+            tensor::getMixedSize(at, root->getLoc(), b, 1)};
+  };
+  return rewriteProduct(product, options, why);
+}
+
+//===----------------------------------------------------------------------===//
+// Casts
+//===----------------------------------------------------------------------===//
+
+LogicalResult mx::import::importTosaCastFrom(Operation *root,
+                                             const Options &options,
+                                             Reason &why) {
+  auto op = dyn_cast<tosa::CastFromBlockScaledOp>(root);
+  if (!op || !areRanked(root, why))
+    return failure();
+  if (why = checkResult(op.getOutputData().getType()); !why.empty())
+    return failure();
+  OpBuilder builder(root);
+  Location loc = root->getLoc();
+  Value elements = addRow(builder, loc, getAsInt8(builder, op.getInputData()));
+  Value scales = addRow(builder, loc, op.getInputScale());
+  Value numbers = dequantize(builder, loc, elements, scales,
+                             getElementTypeOrSelf(op.getOutputData()));
+  int64_t rank = getRanked(op.getInputData()).getRank();
+  op.getOutputData().replaceAllUsesWith(
+      dropRow(builder, loc, numbers, rank, op.getOutputData().getType()));
+  options.dead->insert(root);
+  return success();
+}
+
+/// The rounding of mx.quantize that gives TOSA's scales: the least power of two
+/// with which the largest element is rounded to a number. Of E4M3, where the
+/// number after the largest is NaN, none does so exactly.
+static FailureOr<ScaleRounding>
+getTosaRounding(Type element, const Options &options, Reason &why) {
+  if (!isa<Float8E4M3FNType>(element))
+    return ScaleRounding::Even;
+  if (!options.strictTosa)
+    return ScaleRounding::Ceil;
+  why = "no rounding of mx.quantize gives the scales of TOSA for f8E4M3FN: "
+        "those of ceil are twice as large for maxima from 448 to 464 times a "
+        "power of two, which TOSA allows but strict-tosa does not";
+  return failure();
+}
+
+LogicalResult mx::import::importTosaCastTo(Operation *root,
+                                           const Options &options,
+                                           Reason &why) {
+  auto op = dyn_cast<tosa::CastToBlockScaledOp>(root);
+  if (!op || !areRanked(root, why))
+    return failure();
+  Type elementType = op.getOutputData().getType();
+  Type scaleType = op.getOutputScale().getType();
+  FailureOr<ScaleRounding> rounding =
+      getTosaRounding(getElementTypeOrSelf(elementType), options, why);
+  if (failed(rounding))
+    return failure();
+  if (!isa<Float32Type, BFloat16Type, Float16Type>(
+          getElementTypeOrSelf(op.getInputData()))) {
+    why = "its operand is not f32, bf16 or f16";
+    return failure();
+  }
+  OpBuilder builder(root);
+  Location loc = root->getLoc();
+  Value input = addRow(builder, loc, op.getInputData());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, input);
+  Type element = isInt8(op.getOutputData()) ? Type(builder.getI8Type())
+                                            : getElementTypeOrSelf(elementType);
+  Value elements = makeEmpty(builder, loc, sizes, element);
+  sizes.back() = divideSize(builder, loc, sizes.back(), 32);
+  Value scales = makeEmpty(builder, loc, sizes, getElementTypeOrSelf(scaleType));
+  Value outs[] = {elements, scales};
+  auto quantize = QuantizeOp::create(
+      builder, loc, ValueRange(outs).getTypes(), input,
+      /*input_scales=*/ValueRange(), /*global_scale=*/Value(), /*seed=*/Value(),
+      /*gather=*/Value(), /*offsets=*/Value(), outs, RaggedKindAttr(),
+      ArrayRef<int64_t>{1}, /*block_size=*/32, /*square=*/false,
+      /*amax=*/false, /*concat=*/false, *rounding, /*prologueCount=*/0);
+  Value codes = quantize->getResult(0);
+  if (isInt8(op.getOutputData()))
+    codes = getAsTosaInt8(builder, codes);
+  int64_t rank = getRanked(op.getInputData()).getRank();
+  op.getOutputData().replaceAllUsesWith(
+      dropRow(builder, loc, codes, rank, elementType));
+  op.getOutputScale().replaceAllUsesWith(
+      dropRow(builder, loc, quantize->getResult(1), rank, scaleType));
+  options.dead->insert(root);
+  return success();
+}
