@@ -43,8 +43,8 @@ static void addHalfExpansion(OpPassManager &pm) {
   options.targetTypeStr = "f32";
   pm.addPass(arith::createArithEmulateUnsupportedFloats(options));
   pm.addPass(math::createMathExtendToSupportedTypes());
-  pm.addPass(mx::createExpandHostArith());
-  pm.addPass(mx::createExpandHalfConversions());
+  pm.addPass(mx::createMXExpandHostArith());
+  pm.addPass(mx::createMXExpandHalfConversions());
 }
 
 /// Loops and memrefs -> the LLVM dialect.
@@ -71,18 +71,18 @@ void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createMXVerifyDims());
   addBufferization(pm);
-  pm.addPass(createCheckAccesses());
+  pm.addPass(createMXCheckAccesses());
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createForallToForLoopPass());
-  pm.addPass(createCheckLoops());
+  pm.addPass(createMXCheckLoops());
   pm.addPass(createConvertMXToCPU());
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
-  pm.addPass(createExpandStridedCopies());
-  pm.addPass(createCheckAllocations());
+  pm.addPass(createMXExpandStridedCopies());
+  pm.addPass(createMXCheckAllocations());
   addHalfExpansion(pm);
-  pm.addPass(createRequestEntryWrappers());
+  pm.addPass(createMXRequestEntryWrappers());
   addUpstreamLowering(pm);
-  pm.addPass(createVerifyLowered());
+  pm.addPass(createMXVerifyLowered());
 }

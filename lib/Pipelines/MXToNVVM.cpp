@@ -90,19 +90,19 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
                        bool hostReads) {
   buildMXFusionPipeline(pm, options);
   pm.addPass(createMXVerifyTensors({/*onDevice=*/true, hostReads}));
-  pm.addPass(mxgpu::createSelectSchedulePass({options.chip, options.explain}));
+  pm.addPass(mxgpu::createMXSelectSchedule({options.chip, options.explain}));
   pm.addPass(createMXMaterializeLayouts());
-  pm.addPass(mxgpu::createDequantizeOperandsPass({options.chip}));
+  pm.addPass(mxgpu::createMXDequantizeOperands({options.chip}));
   addBufferization(pm);
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
-  pm.addPass(mxgpu::createConvertMXToMXGPUPass({options.chip, hostReads}));
-  pm.addPass(mxgpu::createStoreAsBytesPass());
+  pm.addPass(mxgpu::createConvertMXToMXGPU({options.chip, hostReads}));
+  pm.addPass(mxgpu::createMXStoreAsBytes());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createVerifyPipelinesPass());
-  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createAllocatePass());
+  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUVerifyPipelines());
+  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUAllocate());
 }
 
 void mx::buildMXToMXGPUPipeline(OpPassManager &pm,
@@ -122,7 +122,7 @@ void mx::buildMXToPlanPipeline(OpPassManager &pm,
   host.addPass(createLowerAffinePass());
   host.addPass(createForallToForLoopPass());
   host.addPass(createParallelForToNestedForsPass());
-  pm.addPass(mxgpu::createConvertMXGPUHostToPlanPass());
+  pm.addPass(mxgpu::createConvertMXGPUHostToPlan());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -130,22 +130,22 @@ void mx::buildMXToPlanPipeline(OpPassManager &pm,
 void mx::buildMXToNVVMPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   addKernels(pm, options, /*hostReads=*/false);
-  pm.addPass(mxgpu::createConvertMXGPUHostToGPUPass());
+  pm.addPass(mxgpu::createConvertMXGPUHostToGPU());
   buildMXGPUToNVVMPipeline(pm);
 }
 
 void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
-  kernels.addPass(mxgpu::createUnrollFragmentsPass());
-  kernels.addPass(mxgpu::createLowerCoordinatesPass());
-  kernels.addPass(mxgpu::createLowerMathPass());
-  kernels.addPass(mxgpu::createLowerWorkPass());
-  kernels.addPass(mxgpu::createLowerRingsPass());
+  kernels.addPass(mxgpu::createMXGPUUnrollFragments());
+  kernels.addPass(mxgpu::createMXGPULowerCoordinates());
+  kernels.addPass(mxgpu::createMXGPULowerMath());
+  kernels.addPass(mxgpu::createMXGPULowerWork());
+  kernels.addPass(mxgpu::createMXGPULowerRings());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
-  kernels.addPass(mxgpu::createSimplifyBarriersPass());
-  kernels.addPass(mxgpu::createLowerKernelsPass());
-  kernels.addPass(mxgpu::createConvertMXGPUToNVVMPass());
+  kernels.addPass(mxgpu::createMXGPUSimplifyBarriers());
+  kernels.addPass(mxgpu::createMXGPULowerKernels());
+  kernels.addPass(mxgpu::createConvertMXGPUToNVVM());
   addKernelsToLLVM(pm);
   // MLIR locations become .loc directives: enough to name the source, without
   // the debug mode that switches ptxas' optimizations off.

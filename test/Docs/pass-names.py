@@ -1,4 +1,4 @@
-"""Names of passes and pipelines have one style, that of docs/Embedding.md.
+"""Names of passes and pipelines have one style, that of docs/Embedding.md, in C++ too.
 
 RUN: %python %s %mx_src
 """
@@ -9,6 +9,8 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 PASS = re.compile(r"(convert-mx(gpu)?-(host-)?to-[a-z]+|mx(gpu)?-[a-z]+(-[a-z]+)*)")
+# In C++, mx-fuse-epilogues is MXFuseEpilogues, and createMXFuseEpilogues creates it.
+UPPER = {word: word.upper() for word in ("mx", "mxgpu", "cpu", "gpu", "nvvm")}
 PIPELINE = re.compile(r"mx(-host)?-to-[a-z]+")
 
 
@@ -22,7 +24,12 @@ def check(style, names, of):
 
 
 tables = "".join(path.read_text() for path in root.glob("include/mx/**/Passes.td"))
-check(PASS, re.findall(r'Pass<\s*"([^"]+)"', tables), "passes")
+definitions = re.findall(r'def (\w+)\s*:\s*\w*Pass<\s*"([^"]+)"', tables)
+check(PASS, [name for _, name in definitions], "passes")
+for cpp, name in definitions:
+    expected = "".join(UPPER.get(word, word.capitalize()) for word in name.split("-"))
+    if cpp != expected:
+        sys.exit(f"expected the pass {name} to be defined as {expected}, found {cpp}")
 pipelines = "".join(path.read_text() for path in root.glob("lib/Pipelines/*.cpp"))
 check(PIPELINE, re.findall(r'PassPipelineRegistration<[^>]*>\w*\s*\(\s*"([^"]+)"', pipelines),
       "pipelines")

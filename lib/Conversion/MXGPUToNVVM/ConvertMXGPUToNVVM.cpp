@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_CONVERTMXGPUTONVVMPASS
+#define GEN_PASS_DEF_CONVERTMXGPUTONVVM
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -32,7 +32,7 @@ static constexpr llvm::StringLiteral kDataLayout =
 namespace {
 
 struct ConvertMXGPUToNVVMPass final
-    : mx::mxgpu::impl::ConvertMXGPUToNVVMPassBase<ConvertMXGPUToNVVMPass> {
+    : mx::mxgpu::impl::ConvertMXGPUToNVVMBase<ConvertMXGPUToNVVMPass> {
   void runOnOperation() override {
     getOperation()->setAttr(LLVM::LLVMDialect::getDataLayoutAttrName(),
                             StringAttr::get(&getContext(), kDataLayout));

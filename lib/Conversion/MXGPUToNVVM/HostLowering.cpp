@@ -33,7 +33,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_CONVERTMXGPUHOSTTOGPUPASS
+#define GEN_PASS_DEF_CONVERTMXGPUHOSTTOGPU
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -230,8 +230,7 @@ static void waitForQueued(func::FuncOp function) {
 }
 
 struct ConvertMXGPUHostToGPUPass final
-    : mx::mxgpu::impl::ConvertMXGPUHostToGPUPassBase<
-          ConvertMXGPUHostToGPUPass> {
+    : mx::mxgpu::impl::ConvertMXGPUHostToGPUBase<ConvertMXGPUHostToGPUPass> {
   void runOnOperation() override {
     if (failed(verifySupport()))
       return signalPassFailure();

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_LOWERCOORDINATESPASS
+#define GEN_PASS_DEF_MXGPULOWERCOORDINATES
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -39,7 +39,7 @@ static Value getCoordinate(ImplicitLocOpBuilder &builder,
 
 namespace {
 struct LowerCoordinatesPass final
-    : mx::mxgpu::impl::LowerCoordinatesPassBase<LowerCoordinatesPass> {
+    : mx::mxgpu::impl::MXGPULowerCoordinatesBase<LowerCoordinatesPass> {
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {
       ImplicitLocOpBuilder builder(op->getLoc(), op);

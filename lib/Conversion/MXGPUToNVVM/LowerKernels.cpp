@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_LOWERKERNELSPASS
+#define GEN_PASS_DEF_MXGPULOWERKERNELS
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -239,7 +239,7 @@ static void lower(KernelOp kernel) {
 
 namespace {
 struct LowerKernelsPass final
-    : mx::mxgpu::impl::LowerKernelsPassBase<LowerKernelsPass> {
+    : mx::mxgpu::impl::MXGPULowerKernelsBase<LowerKernelsPass> {
   void runOnOperation() override {
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {

@@ -22,7 +22,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_LOWERRINGSPASS
+#define GEN_PASS_DEF_MXGPULOWERRINGS
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -137,7 +137,7 @@ LogicalResult numberPlaces(CopyScalesOp copy) {
 }
 
 struct LowerRingsPass final
-    : mx::mxgpu::impl::LowerRingsPassBase<LowerRingsPass> {
+    : mx::mxgpu::impl::MXGPULowerRingsBase<LowerRingsPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<KernelOp>())
       if (failed(lower(kernel)))

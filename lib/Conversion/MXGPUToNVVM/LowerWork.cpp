@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_LOWERWORKPASS
+#define GEN_PASS_DEF_MXGPULOWERWORK
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -342,7 +342,8 @@ Value WorkLowering::drawFromCounter(NVVMBuilder &builder,
 }
 
 namespace {
-struct LowerWorkPass final : mx::mxgpu::impl::LowerWorkPassBase<LowerWorkPass> {
+struct LowerWorkPass final
+    : mx::mxgpu::impl::MXGPULowerWorkBase<LowerWorkPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<KernelOp>())
       WorkLowering(kernel).run();

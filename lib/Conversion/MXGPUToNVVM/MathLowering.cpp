@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_LOWERMATHPASS
+#define GEN_PASS_DEF_MXGPULOWERMATH
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -130,7 +130,8 @@ struct WidenPairs final : OpRewritePattern<arith::ExtFOp> {
 } // namespace
 
 namespace {
-struct LowerMathPass final : mx::mxgpu::impl::LowerMathPassBase<LowerMathPass> {
+struct LowerMathPass final
+    : mx::mxgpu::impl::MXGPULowerMathBase<LowerMathPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<NormalReciprocal, ClampMagnitude, WidenPairs>(&getContext());

@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_SIMPLIFYBARRIERSPASS
+#define GEN_PASS_DEF_MXGPUSIMPLIFYBARRIERS
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -71,7 +71,7 @@ static void simplify(Block &block) {
 
 namespace {
 struct SimplifyBarriersPass final
-    : mx::mxgpu::impl::SimplifyBarriersPassBase<SimplifyBarriersPass> {
+    : mx::mxgpu::impl::MXGPUSimplifyBarriersBase<SimplifyBarriersPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<KernelOp>())
       for (Block &block : kernel.getBody())

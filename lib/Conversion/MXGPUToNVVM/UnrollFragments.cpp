@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_UNROLLFRAGMENTSPASS
+#define GEN_PASS_DEF_MXGPUUNROLLFRAGMENTS
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -69,7 +69,7 @@ static bool isShort(scf::ForOp loop) {
 
 namespace {
 struct UnrollFragmentsPass final
-    : mx::mxgpu::impl::UnrollFragmentsPassBase<UnrollFragmentsPass> {
+    : mx::mxgpu::impl::MXGPUUnrollFragmentsBase<UnrollFragmentsPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<KernelOp>()) {
       if (failed(mx::verifyVectorSizes(kernel, mx::kMaxKernelVector)))

@@ -28,7 +28,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_CONVERTMXGPUHOSTTOPLANPASS
+#define GEN_PASS_DEF_CONVERTMXGPUHOSTTOPLAN
 #include "mx/Conversion/MXGPUToPlan/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -246,8 +246,7 @@ struct SelectPattern final : OpConversionPattern<arith::SelectOp> {
 };
 
 struct ConvertMXGPUHostToPlanPass final
-    : mx::mxgpu::impl::ConvertMXGPUHostToPlanPassBase<
-          ConvertMXGPUHostToPlanPass> {
+    : mx::mxgpu::impl::ConvertMXGPUHostToPlanBase<ConvertMXGPUHostToPlanPass> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     SmallVector<Operation *> functions;

@@ -21,7 +21,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 namespace mx {
-#define GEN_PASS_DEF_CHECKACCESSES
+#define GEN_PASS_DEF_MXCHECKACCESSES
 #include "mx/Conversion/MXToCPU/Passes.h.inc"
 } // namespace mx
 
@@ -37,7 +37,7 @@ std::string describe(Operation *op, StringRef message) {
 }
 
 struct CheckAccessesPass final
-    : mx::impl::CheckAccessesBase<CheckAccessesPass> {
+    : mx::impl::MXCheckAccessesBase<CheckAccessesPass> {
   void runOnOperation() override {
     SmallVector<RuntimeVerifiableOpInterface> accesses;
     getOperation().walk(

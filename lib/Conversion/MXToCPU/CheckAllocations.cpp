@@ -17,7 +17,7 @@
 #include "mx/Conversion/MXToCPU/Passes.h"
 
 namespace mx {
-#define GEN_PASS_DEF_CHECKALLOCATIONS
+#define GEN_PASS_DEF_MXCHECKALLOCATIONS
 #include "mx/Conversion/MXToCPU/Passes.h.inc"
 } // namespace mx
 
@@ -68,7 +68,7 @@ LogicalResult check(memref::AllocOp op, ModuleOp module) {
 }
 
 struct CheckAllocationsPass final
-    : mx::impl::CheckAllocationsBase<CheckAllocationsPass> {
+    : mx::impl::MXCheckAllocationsBase<CheckAllocationsPass> {
   void runOnOperation() override {
     SmallVector<memref::AllocOp> allocations;
     getOperation().walk([&](memref::AllocOp op) { allocations.push_back(op); });

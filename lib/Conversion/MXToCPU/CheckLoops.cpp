@@ -17,7 +17,7 @@
 #include "mx/Support/CallMessages.h"
 
 namespace mx {
-#define GEN_PASS_DEF_CHECKLOOPS
+#define GEN_PASS_DEF_MXCHECKLOOPS
 #include "mx/Conversion/MXToCPU/Passes.h.inc"
 } // namespace mx
 
@@ -58,7 +58,7 @@ void requireUpwards(Operation *loop, Value step, ModuleOp module) {
                          widen(builder, loc, step, isUnsigned(loop)));
 }
 
-struct CheckLoopsPass final : mx::impl::CheckLoopsBase<CheckLoopsPass> {
+struct CheckLoopsPass final : mx::impl::MXCheckLoopsBase<CheckLoopsPass> {
   void runOnOperation() override {
     SmallVector<std::pair<Operation *, Value>> steps;
     getOperation().walk([&](LoopLikeOpInterface loop) {

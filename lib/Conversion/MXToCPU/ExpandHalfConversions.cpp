@@ -16,7 +16,7 @@
 #include "mx/Conversion/MXToCPU/Passes.h"
 
 namespace mx {
-#define GEN_PASS_DEF_EXPANDHALFCONVERSIONS
+#define GEN_PASS_DEF_MXEXPANDHALFCONVERSIONS
 #include "mx/Conversion/MXToCPU/Passes.h.inc"
 } // namespace mx
 
@@ -39,7 +39,7 @@ Value toF64(FormatArith &numbers, OpBuilder &builder, Location loc,
 }
 
 struct ExpandHalfConversionsPass final
-    : mx::impl::ExpandHalfConversionsBase<ExpandHalfConversionsPass> {
+    : mx::impl::MXExpandHalfConversionsBase<ExpandHalfConversionsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<Operation *> ops;

@@ -16,7 +16,7 @@
 #include "mx/Conversion/MXToCPU/Passes.h"
 
 namespace mx {
-#define GEN_PASS_DEF_EXPANDHOSTARITH
+#define GEN_PASS_DEF_MXEXPANDHOSTARITH
 #include "mx/Conversion/MXToCPU/Passes.h.inc"
 } // namespace mx
 
@@ -172,7 +172,7 @@ struct SelectHalfBits final : OpRewritePattern<arith::SelectOp> {
 };
 
 struct ExpandHostArithPass final
-    : mx::impl::ExpandHostArithBase<ExpandHostArithPass> {
+    : mx::impl::MXExpandHostArithBase<ExpandHostArithPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandExtreme<arith::MaximumFOp, arith::AndIOp, false>,

@@ -14,7 +14,7 @@
 #include "mx/Conversion/MXToCPU/Passes.h"
 
 namespace mx {
-#define GEN_PASS_DEF_EXPANDSTRIDEDCOPIES
+#define GEN_PASS_DEF_MXEXPANDSTRIDEDCOPIES
 #include "mx/Conversion/MXToCPU/Passes.h.inc"
 } // namespace mx
 
@@ -46,7 +46,7 @@ void expand(memref::CopyOp op) {
 }
 
 struct ExpandStridedCopiesPass final
-    : mx::impl::ExpandStridedCopiesBase<ExpandStridedCopiesPass> {
+    : mx::impl::MXExpandStridedCopiesBase<ExpandStridedCopiesPass> {
   void runOnOperation() override {
     SmallVector<memref::CopyOp> copies;
     getOperation()->walk([&](memref::CopyOp op) {

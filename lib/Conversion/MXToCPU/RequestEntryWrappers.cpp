@@ -12,7 +12,7 @@
 #include "mx/Conversion/MXToCPU/Passes.h"
 
 namespace mx {
-#define GEN_PASS_DEF_REQUESTENTRYWRAPPERS
+#define GEN_PASS_DEF_MXREQUESTENTRYWRAPPERS
 #include "mx/Conversion/MXToCPU/Passes.h.inc"
 } // namespace mx
 
@@ -21,7 +21,7 @@ using namespace mlir;
 namespace {
 
 struct RequestEntryWrappersPass final
-    : mx::impl::RequestEntryWrappersBase<RequestEntryWrappersPass> {
+    : mx::impl::MXRequestEntryWrappersBase<RequestEntryWrappersPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function.isPublic() && !function.isDeclaration())

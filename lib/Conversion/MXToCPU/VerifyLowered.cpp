@@ -12,7 +12,7 @@
 #include "mx/Conversion/MXToCPU/Passes.h"
 
 namespace mx {
-#define GEN_PASS_DEF_VERIFYLOWERED
+#define GEN_PASS_DEF_MXVERIFYLOWERED
 #include "mx/Conversion/MXToCPU/Passes.h.inc"
 } // namespace mx
 
@@ -21,7 +21,7 @@ using namespace mlir;
 namespace {
 
 struct VerifyLoweredPass final
-    : mx::impl::VerifyLoweredBase<VerifyLoweredPass> {
+    : mx::impl::MXVerifyLoweredBase<VerifyLoweredPass> {
   void runOnOperation() override {
     bool failed = false;
     auto report = [&](Operation *op) {

@@ -23,7 +23,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_CONVERTMXTOMXGPUPASS
+#define GEN_PASS_DEF_CONVERTMXTOMXGPU
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -117,8 +117,8 @@ static LogicalResult verifyCarriers(Operation *op) {
 
 namespace {
 struct ConvertMXToMXGPUPass final
-    : mx::mxgpu::impl::ConvertMXToMXGPUPassBase<ConvertMXToMXGPUPass> {
-  using ConvertMXToMXGPUPassBase::ConvertMXToMXGPUPassBase;
+    : mx::mxgpu::impl::ConvertMXToMXGPUBase<ConvertMXToMXGPUPass> {
+  using ConvertMXToMXGPUBase::ConvertMXToMXGPUBase;
 
   void runOnOperation() override {
     std::string error;

@@ -21,7 +21,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_DEQUANTIZEOPERANDSPASS
+#define GEN_PASS_DEF_MXDEQUANTIZEOPERANDS
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -70,8 +70,8 @@ static void dequantizeOperands(OpT op, Workspace workspace) {
 
 namespace {
 struct DequantizeOperandsPass final
-    : mx::mxgpu::impl::DequantizeOperandsPassBase<DequantizeOperandsPass> {
-  using DequantizeOperandsPassBase::DequantizeOperandsPassBase;
+    : mx::mxgpu::impl::MXDequantizeOperandsBase<DequantizeOperandsPass> {
+  using MXDequantizeOperandsBase::MXDequantizeOperandsBase;
 
   void runOnOperation() override {
     std::string error;

@@ -18,7 +18,7 @@
 using namespace mlir;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_STOREASBYTESPASS
+#define GEN_PASS_DEF_MXSTOREASBYTES
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -39,7 +39,7 @@ struct ConvertEncode final : OpConversionPattern<EncodeTensorMapOp> {
 };
 
 struct StoreAsBytesPass final
-    : mx::mxgpu::impl::StoreAsBytesPassBase<StoreAsBytesPass> {
+    : mx::mxgpu::impl::MXStoreAsBytesBase<StoreAsBytesPass> {
   void runOnOperation() override {
     if (failed(mx::verifyStorage(getOperation())))
       return signalPassFailure();

@@ -7,7 +7,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def UnrollFragmentsPass
+def MXGPUUnrollFragments
     : Pass<"mxgpu-unroll-fragments", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Unroll the loops over the columns that a thread holds";
   let description = [{
@@ -19,7 +19,7 @@ def UnrollFragmentsPass
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
-def LowerCoordinatesPass
+def MXGPULowerCoordinates
     : Pass<"mxgpu-lower-coordinates", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Compute the rows and columns that a thread holds";
   let description = [{
@@ -31,7 +31,7 @@ def LowerCoordinatesPass
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
-def LowerMathPass : Pass<"mxgpu-lower-math", "::mlir::gpu::GPUModuleOp"> {
+def MXGPULowerMath : Pass<"mxgpu-lower-math", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Use the target's instructions for arithmetic";
   let description = [{
     Covers the instructions that upstream's lowering does not use. The results
@@ -42,7 +42,7 @@ def LowerMathPass : Pass<"mxgpu-lower-math", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::NVVM::NVVMDialect", "::mlir::vector::VectorDialect"];
 }
 
-def LowerWorkPass : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
+def MXGPULowerWork : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn the loops over work tiles and over K into loops of scf";
   let description = [{
     `mxgpu.for_each_work_tile` becomes `scf.while`, whose body computes the
@@ -58,7 +58,7 @@ def LowerWorkPass : Pass<"mxgpu-lower-work", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::vector::VectorDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def LowerRingsPass : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
+def MXGPULowerRings : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn acquires and releases of stages into waits and arrivals";
   let description = [{
     Each stage has a barrier whose phase completes when the stage is full, and
@@ -78,7 +78,7 @@ def LowerRingsPass : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
 }
 
-def SimplifyBarriersPass
+def MXGPUSimplifyBarriers
     : Pass<"mxgpu-simplify-barriers", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Remove redundant fences and waits, and merge arrivals";
   let description = [{
@@ -88,7 +88,7 @@ def SimplifyBarriersPass
   }];
 }
 
-def LowerKernelsPass : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> {
+def MXGPULowerKernels : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Turn kernels into functions with set-up, roles and tear-down";
   let description = [{
     Each `mxgpu.kernel` becomes an `llvm.func`: set-up of barriers and tensor
@@ -103,7 +103,7 @@ def LowerKernelsPass : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::memref::MemRefDialect"];
 }
 
-def ConvertMXGPUToNVVMPass
+def ConvertMXGPUToNVVM
     : Pass<"convert-mxgpu-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Lower mxgpu operations to NVVM, one by one";
   let description = [{
@@ -117,7 +117,7 @@ def ConvertMXGPUToNVVMPass
     "::mlir::vector::VectorDialect", "::mlir::memref::MemRefDialect"];
 }
 
-def ConvertMXGPUHostToGPUPass
+def ConvertMXGPUHostToGPU
     : Pass<"convert-mxgpu-host-to-gpu", "::mlir::ModuleOp"> {
   let summary = "Lower launches and tensor maps to gpu.launch_func and the runtime";
   let description = [{

@@ -7,7 +7,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def ConvertMXGPUHostToPlanPass
+def ConvertMXGPUHostToPlan
     : Pass<"convert-mxgpu-host-to-plan", "::mlir::ModuleOp"> {
   let summary = "Lower functions that launch kernels to launch plans";
   let description = [{

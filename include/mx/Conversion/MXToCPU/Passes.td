@@ -34,7 +34,7 @@ def ConvertMXToCPU : Pass<"convert-mx-to-cpu", "::mlir::ModuleOp"> {
     "::mlir::vector::VectorDialect"];
 }
 
-def CheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
+def MXCheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
   let summary = "End the program if an access is outside an array";
   let description = [{
     Checks at run time, before loads, stores, slices and linalg operations on
@@ -50,7 +50,7 @@ def CheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
     "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
-def CheckLoops : Pass<"mx-check-loops", "::mlir::ModuleOp"> {
+def MXCheckLoops : Pass<"mx-check-loops", "::mlir::ModuleOp"> {
   let summary = "End the program if a loop does not count upwards";
   let description = [{
     A loop of scf whose step is below 1 at run time prints `LOCATION: error:
@@ -62,7 +62,7 @@ def CheckLoops : Pass<"mx-check-loops", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
-def CheckAllocations : Pass<"mx-check-allocations", "::mlir::ModuleOp"> {
+def MXCheckAllocations : Pass<"mx-check-allocations", "::mlir::ModuleOp"> {
   let summary = "End the program if there is no memory for an array";
   let description = [{
     `memref.alloc` of an array whose size does not fit into an address space, or
@@ -76,7 +76,7 @@ def CheckAllocations : Pass<"mx-check-allocations", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect"];
 }
 
-def ExpandHalfConversions
+def MXExpandHalfConversions
     : Pass<"mx-expand-half-conversions", "::mlir::ModuleOp"> {
   let summary = "Expand f16 and bf16 conversions to integer arithmetic";
   let description = [{
@@ -91,7 +91,7 @@ def ExpandHalfConversions
                            "::mlir::vector::VectorDialect"];
 }
 
-def ExpandHostArith : Pass<"mx-expand-host-arith", "::mlir::ModuleOp"> {
+def MXExpandHostArith : Pass<"mx-expand-host-arith", "::mlir::ModuleOp"> {
   let summary = "Expand operations that a host computes differently from a GPU";
   let description = [{
     Rewrites minima and maxima of `arith` as comparisons, `math.fma` of f16 and
@@ -103,7 +103,7 @@ def ExpandHostArith : Pass<"mx-expand-host-arith", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
-def ExpandStridedCopies : Pass<"mx-expand-strided-copies"> {
+def MXExpandStridedCopies : Pass<"mx-expand-strided-copies"> {
   let summary = "Turn copies of non-contiguous arrays into loops";
   let description = [{
     Rewrites `memref.copy` if an array does not have the identity layout. Its
@@ -113,7 +113,7 @@ def ExpandStridedCopies : Pass<"mx-expand-strided-copies"> {
                            "::mlir::scf::SCFDialect"];
 }
 
-def RequestEntryWrappers : Pass<"mx-request-entry-wrappers", "::mlir::ModuleOp"> {
+def MXRequestEntryWrappers : Pass<"mx-request-entry-wrappers", "::mlir::ModuleOp"> {
   let summary = "Give every public function definition a C interface";
   let description = [{
     Sets `llvm.emit_c_interface` on public `func.func` definitions, so that the
@@ -122,7 +122,7 @@ def RequestEntryWrappers : Pass<"mx-request-entry-wrappers", "::mlir::ModuleOp">
   }];
 }
 
-def VerifyLowered : Pass<"mx-verify-lowered", "::mlir::ModuleOp"> {
+def MXVerifyLowered : Pass<"mx-verify-lowered", "::mlir::ModuleOp"> {
   let summary = "Fail if an operation outside the LLVM dialect is left";
   let description = [{
     The dialect conversions of a pipeline are partial and silently skip

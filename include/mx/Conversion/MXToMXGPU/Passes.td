@@ -11,7 +11,7 @@ def MX_ChipOption
     : Option<"chip", "chip", "std::string", /*default=*/"\"sm_100a\"",
              "GPU to compile for, e.g. sm_100a (the default)">;
 
-def SelectSchedulePass
+def MXSelectSchedule
     : Pass<"mx-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose how each matmul and quantizer runs";
   let description = [{
@@ -35,7 +35,7 @@ def SelectSchedulePass
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
 }
 
-def DequantizeOperandsPass
+def MXDequantizeOperands
     : Pass<"mx-dequantize-operands", "::mlir::ModuleOp"> {
   let summary = "Dequantize operands to memory where the schedule says so";
   let description = [{
@@ -68,7 +68,7 @@ def DequantizeOperandsPass
                            "::mx::MXDialect"];
 }
 
-def ConvertMXToMXGPUPass
+def ConvertMXToMXGPU
     : Pass<"convert-mx-to-mxgpu", "::mlir::ModuleOp"> {
   let summary = "Replace mx operations on memrefs with kernels and launches";
   let description = [{
@@ -94,7 +94,7 @@ def ConvertMXToMXGPUPass
     "::mlir::vector::VectorDialect", "::mx::mxgpu::MXGPUDialect"];
 }
 
-def StoreAsBytesPass : Pass<"mx-store-as-bytes", "::mlir::ModuleOp"> {
+def MXStoreAsBytes : Pass<"mx-store-as-bytes", "::mlir::ModuleOp"> {
   let summary = "Store device arrays of f4 and f6 elements as bytes";
   let description = [{
     Memrefs of `f4E2M1FN` become `i8` with two elements, the lower one in the

@@ -19,7 +19,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_SELECTSCHEDULEPASS
+#define GEN_PASS_DEF_MXSELECTSCHEDULE
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -42,8 +42,8 @@ static bool isExplainRequested() {
 
 namespace {
 struct SelectSchedulePass final
-    : mx::mxgpu::impl::SelectSchedulePassBase<SelectSchedulePass> {
-  using SelectSchedulePassBase::SelectSchedulePassBase;
+    : mx::mxgpu::impl::MXSelectScheduleBase<SelectSchedulePass> {
+  using MXSelectScheduleBase::MXSelectScheduleBase;
 
   void runOnOperation() override {
     std::string error;

@@ -19,7 +19,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_ALLOCATEPASS
+#define GEN_PASS_DEF_MXGPUALLOCATE
 #include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -58,7 +58,7 @@ LogicalResult check(KernelOp kernel, const Memory &memory, int64_t available,
   return diag;
 }
 
-struct AllocatePass final : mxgpu::impl::AllocatePassBase<AllocatePass> {
+struct AllocatePass final : mxgpu::impl::MXGPUAllocateBase<AllocatePass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<KernelOp>()) {
       const target::TargetInfo *target = getTargetInfo(kernel);

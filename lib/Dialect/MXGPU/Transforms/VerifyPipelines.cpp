@@ -19,7 +19,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
-#define GEN_PASS_DEF_VERIFYPIPELINESPASS
+#define GEN_PASS_DEF_MXGPUVERIFYPIPELINES
 #include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -325,7 +325,7 @@ private:
 };
 
 struct VerifyPipelinesPass final
-    : mxgpu::impl::VerifyPipelinesPassBase<VerifyPipelinesPass> {
+    : mxgpu::impl::MXGPUVerifyPipelinesBase<VerifyPipelinesPass> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<KernelOp>())
       if (failed(Verifier(kernel).run()))

@@ -294,8 +294,8 @@ private:
       breakage->apply(findPlaces(*copy, *breakage)[n]);
     PassManager passes(module.getContext(),
                        gpu::GPUModuleOp::getOperationName());
-    passes.addPass(createVerifyPipelinesPass());
-    passes.addPass(createAllocatePass());
+    passes.addPass(createMXGPUVerifyPipelines());
+    passes.addPass(createMXGPUAllocate());
     if (error.empty() && succeeded(verify(*copy)) &&
         succeeded(passes.run(*copy)))
       return "accepted";

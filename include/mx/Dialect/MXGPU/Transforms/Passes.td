@@ -7,7 +7,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def VerifyPipelinesPass
+def MXGPUVerifyPipelines
     : Pass<"mxgpu-verify-pipelines", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Prove that the rings of a kernel neither deadlock nor race";
   let description = [{
@@ -33,7 +33,7 @@ def VerifyPipelinesPass
   }];
 }
 
-def AllocatePass : Pass<"mxgpu-allocate", "::mlir::gpu::GPUModuleOp"> {
+def MXGPUAllocate : Pass<"mxgpu-allocate", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Place rings, scales and roles in a CTA's memories and warps";
   let description = [{
     Gives each ring its bytes of shared memory, columns of tensor memory and
