@@ -67,7 +67,7 @@ fuse(ModuleOp module, StringRef entry, const CompileOptions &options) {
   // Before stages are exposed: who else reads what an operation gives may
   // change its schedule, and with it the order of sums.
   pm.addPass(
-      mxgpu::createSelectSchedulePass({options.chip, /*explain=*/false}));
+      mxgpu::createMXSelectSchedule({options.chip, /*explain=*/false}));
   if (failed(pm.run(*fused)))
     return makeError("cannot fuse the operations of '" + entry + "'");
   return fused;
