@@ -19,6 +19,33 @@ def MXKeepRoundings : Pass<"mx-keep-roundings"> {
   }];
 }
 
+def MXDecomposeTensors : Pass<"mx-decompose-tensors"> {
+  let summary = "Write operations on tensors as linalg operations on elements";
+  let description = [{
+    Calls upstream's decompositions, so that the passes after this one meet
+    nothing but `linalg` operations with loops, `tensor` and `mx`:
+
+    - operations of `arith` and `math` on tensors become `linalg.generic`, as
+      `convert-elementwise-to-linalg` has it, but into a tensor of their own
+      where upstream would write over an operand;
+    - `linalg.softmax` and other operations that say what they consist of,
+      `linalg.pack` and `linalg.unpack` become these parts;
+    - a constant tensor of equal numbers that a `linalg.generic` reads becomes
+      the number; with `on-device` any other becomes a `linalg.fill`.
+
+    It runs first, before `mx-define-arith`: functions of elements then get the
+    same bits on all targets, and can become part of products and quantizations.
+  }];
+  let options = [
+    Option<"onDevice", "on-device", "bool", /*default=*/"false",
+           "Tensors are in device memory">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def MXDefineArith : Pass<"mx-define-arith"> {
   let summary = "Give arith the same meaning on all targets where it leaves results open";
   let description = [{
