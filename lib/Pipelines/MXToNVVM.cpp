@@ -94,6 +94,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(createMXMaterializeLayouts());
   pm.addPass(mxgpu::createDequantizeOperandsPass({options.chip}));
   addBufferization(pm);
+  pm.addPass(createMXReturnWhole());
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());

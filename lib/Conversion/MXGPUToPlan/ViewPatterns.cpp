@@ -113,19 +113,31 @@ struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
   }
 };
 
-/// Of an array without gaps, as verifySupport has found.
+/// Dimensions that lie one after another; the last one says how far apart
+/// elements are.
 struct CollapsePattern final : ViewPattern<memref::CollapseShapeOp> {
   using ViewPattern::ViewPattern;
 
   void rewrite(memref::CollapseShapeOp op, View &view, ArrayRef<ValueRange>,
                IndexBuilder &builder,
                ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> sizes;
-    for (ArrayRef<int64_t> group : op.getReassociationIndices())
+    SmallVector<Value> sizes, strides;
+    for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
       sizes.push_back(
           builder.mul(ArrayRef(view.sizes).slice(group.front(), group.size())));
+      strides.push_back(view.strides[getInner(op.getSrcType(), group)]);
+    }
     view.sizes = std::move(sizes);
+    view.strides = std::move(strides);
     replace(op, view, rewriter);
+  }
+
+  /// The last dimension that has more than one element, as far as is known.
+  static int64_t getInner(MemRefType type, ArrayRef<int64_t> group) {
+    for (int64_t dim : llvm::reverse(group))
+      if (type.getDimSize(dim) != 1)
+        return dim;
+    return group.back();
   }
 };
 
@@ -135,8 +147,18 @@ struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
   void rewrite(memref::ExpandShapeOp op, View &view,
                ArrayRef<ValueRange> operands, IndexBuilder &builder,
                ConversionPatternRewriter &rewriter) const override {
-    view.sizes =
+    SmallVector<Value> sizes =
         builder.getValues(op.getStaticOutputShape(), getSingles(operands));
+    SmallVector<Value> strides(sizes.size(), builder.constant(1));
+    for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+      Value stride = view.strides[dim];
+      for (int64_t part : llvm::reverse(group)) {
+        strides[part] = stride;
+        stride = builder.mul(stride, sizes[part]);
+      }
+    }
+    view.sizes = std::move(sizes);
+    view.strides = std::move(strides);
     replace(op, view, rewriter);
   }
 };

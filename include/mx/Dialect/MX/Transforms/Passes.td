@@ -281,6 +281,17 @@ def MXReplacePoison : Pass<"mx-replace-poison"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def MXReturnWhole : Pass<"mx-return-whole"> {
+  let summary = "Copy parts of buffers that are returned";
+  let description = [{
+    Bufferization returns a slice in place where it has the layout of a whole
+    array, as the first rows of a matrix have. The memory of a result is the
+    caller's and holds no more than the result: the part is copied to a buffer
+    of its own.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def MXExpandMath : Pass<"mx-expand-math"> {
   let summary = "Compute transcendental functions by IEEE operations";
   let description = [{
