@@ -636,19 +636,19 @@ class Graph:
     # The whole
 
     def grow(self, count):
-        while count:
+        while count or not self.nodes:
             with np.errstate(all="ignore"):
                 node = self.pick(self.operations)()
             if node is None:
                 continue
-            count -= 1
+            count = max(count - 1, 0)
             if node.value.is_tame() and node.value.exact.size < 20000:
                 self.nodes.append(node)
 
     def program(self):
         """Text, arguments, and what is returned: names of types and numbers."""
-        results = [node for node in self.nodes[-1:] + [self.pick(self.nodes) for _ in range(2) if self.nodes]]
-        results = list({node.name: node for node in results if not node.name.startswith("%a")}.values())
+        results = self.nodes[-1:] + [self.pick(self.nodes) for _ in range(2)]
+        results = list({node.name: node for node in results}.values())
         parameters = ", ".join(f"%a{i}: {kind}" for i, (kind, _) in enumerate(self.arguments))
         types = ", ".join(node.type for node in results)
         lines = "".join(f"  {line}\n" for text in self.lines for line in text.split("\n"))

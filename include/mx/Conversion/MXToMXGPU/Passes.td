@@ -125,7 +125,8 @@ def ConvertMXToMXGPUPass
     `mx.pack_weights` (docs/Quantize.md has the table); on chips with tcgen05, `mx.matmul` of all operands with
     scales in `sf_128x4` tiles (docs/Matmul.md); `linalg.fill` with zeros, and
     `linalg` operations that reduce rows of matrices (docs/Reductions.md).
-    Anything else is an error that says what is supported.
+    Anything else is an error that says what is supported: `mx-linalg-to-loops`
+    and `mx-loops-to-kernels` run before and take what they can.
   }];
   let options = [
     MX_ChipOption,

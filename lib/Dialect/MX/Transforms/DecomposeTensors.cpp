@@ -146,7 +146,8 @@ struct DecomposeTensors final
     RewritePatternSet elementwise(&getContext());
     linalg::populateElementwiseToLinalgConversionPatterns(elementwise);
     walkAndApplyPatterns(getOperation(), std::move(elementwise));
-    apply<SeparateResult, ReadSplat>();
+    apply<SeparateResult>();
+    apply<ReadSplat>();
     if (onDevice)
       fillSplats();
   }

@@ -88,7 +88,7 @@ static void explain(linalg::LinalgOp op) {
     return set("its operands are not in block formats: quantize both for "
                "mx.matmul, or run mx-opt --mx-quantize-matmuls "
                "(docs/Linalg.md)");
-  if (op.getNumParallelLoops() != op.getNumLoops())
+  if (isa<linalg::FillOp>(op) || op.getNumParallelLoops() != op.getNumLoops())
     return;
   if (std::optional<Obstacle> found = findObstacle(op); found && *found)
     set(found->why);

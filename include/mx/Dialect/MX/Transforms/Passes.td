@@ -181,11 +181,12 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
   let description = [{
     Reports the first operation on tensors that no later pass can lower, while
     it still looks as it was written, and says what to do instead. These are
-    operations that do not bufferize, and with `on-device` also operations that
-    the host would execute on tensors in device memory, matmuls of `linalg`, and
-    elementwise operations that were not fused, with the reason. With
-    `host-reads` the host may read elements of whole bytes (`tensor.extract`).
-    It runs after fusion and changes nothing.
+    operations that do not bufferize, and with `on-device` also constants and
+    reads of elements by the host. With `host-reads` the host may read elements
+    of whole bytes (`tensor.extract`).
+
+    It runs after fusion. The attribute `mx.apart`, with `on-device`, says why a
+    `linalg` operation was not fused, for the remarks of `mx-linalg-to-loops`.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
