@@ -87,9 +87,9 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
   ArrayType array;
   array.dtype = getDtype(element);
   array.isScalar = !tensor;
-  bool isNarrowScalar = !tensor && type.isIntOrFloat() &&
-                        type.getIntOrFloatBitWidth() <
-                            (isa<FloatType>(type) ? 16u : 8u);
+  bool isNarrowScalar =
+      !tensor && type.isIntOrFloat() &&
+      type.getIntOrFloatBitWidth() < (isa<FloatType>(type) ? 16u : 8u);
   if (isa<BaseMemRefType>(type))
     return makeError("expected a ranked tensor or a number, found " +
                      describe() +

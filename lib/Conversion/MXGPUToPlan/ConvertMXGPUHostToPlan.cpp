@@ -123,7 +123,8 @@ static LogicalResult verifySupport(Operation *op) {
           [](memref::CopyOp op) { return verifyWhole(op, op->getOperands()); })
       .Case([](gpu::MemsetOp op) { return verifyMemset(op); })
       .Case([](EncodeTensorMapOp op) { return verifyMapElements(op); })
-      .Case<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::DeallocOp, memref::SubViewOp, memref::TransposeOp,
+      .Case<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::DeallocOp,
+            memref::SubViewOp, memref::TransposeOp,
             memref::ExtractStridedMetadataOp,
             memref::ExtractAlignedPointerAsIndexOp, LaunchOp, scf::IfOp,
             scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ConditionOp,

@@ -27,8 +27,8 @@ namespace mx::mxgpu {
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 } // namespace mx::mxgpu
 
-gpu::GPUModuleOp
-mx::mxgpu::getKernelModule(ModuleOp module, const target::TargetInfo &target) {
+gpu::GPUModuleOp mx::mxgpu::getKernelModule(ModuleOp module,
+                                            const target::TargetInfo &target) {
   constexpr llvm::StringLiteral kName = "kernels";
   for (auto kernels : module.getOps<gpu::GPUModuleOp>())
     if (kernels.getName() == kName)

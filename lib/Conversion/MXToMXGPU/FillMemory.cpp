@@ -32,8 +32,7 @@ void mx::mxgpu::clearMemory(KernelBuilder &host, Value memref) {
 /// Whether all bytes of the memref are elements of it alone.
 static bool isWhole(MemRefType type) {
   bool isNarrow = type.getElementTypeBitWidth() < 8;
-  return type.getLayout().isIdentity() &&
-         !type.getElementType().isInteger(1) &&
+  return type.getLayout().isIdentity() && !type.getElementType().isInteger(1) &&
          (!isNarrow || type.getRank() == 2);
 }
 

@@ -72,8 +72,9 @@ struct StoreAsBytesPass final
       return signalPassFailure();
     TypeConverter converter;
     mx::addStorageConversions(converter);
-    converter.addConversion(
-        [](MemRefType type) -> std::optional<Type> { return convertBits(type); });
+    converter.addConversion([](MemRefType type) -> std::optional<Type> {
+      return convertBits(type);
+    });
     RewritePatternSet patterns(&getContext());
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });

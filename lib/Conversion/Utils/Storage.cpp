@@ -73,16 +73,16 @@ struct ConvertMemRefOp final : ConversionPattern {
                   ConversionPatternRewriter &rewriter) const override {
     if (!isa<memref::AllocOp, memref::AllocaOp, memref::DeallocOp,
              memref::CopyOp, memref::CastOp, memref::CollapseShapeOp,
-             memref::ExpandShapeOp, memref::SubViewOp, memref::TransposeOp, memref::ReinterpretCastOp,
-             memref::ExtractAlignedPointerAsIndexOp,
+             memref::ExpandShapeOp, memref::SubViewOp, memref::TransposeOp,
+             memref::ReinterpretCastOp, memref::ExtractAlignedPointerAsIndexOp,
              memref::ExtractStridedMetadataOp>(op))
       return rewriter.notifyMatchFailure(op,
                                          "not an operation on whole arrays");
     bool packed = llvm::any_of(op->getOperandTypes(), isPacked) ||
                   llvm::any_of(op->getResultTypes(), isPacked);
-    if (packed && isa<memref::ExpandShapeOp, memref::SubViewOp,
-                      memref::TransposeOp, memref::ReinterpretCastOp,
-                      memref::ExtractStridedMetadataOp>(op))
+    if (packed &&
+        isa<memref::ExpandShapeOp, memref::SubViewOp, memref::TransposeOp,
+            memref::ReinterpretCastOp, memref::ExtractStridedMetadataOp>(op))
       return rewriter.notifyMatchFailure(op, "a view of packed elements");
     if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op);
         collapse && packed &&

@@ -46,8 +46,9 @@ static void explain(Operation *op, StringRef name, bool hasThreads) {
 static Value asBytes(KernelBuilder &host, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   Type element = type.getElementType();
-  bool isByte = isa<FloatType>(element) && (element.getIntOrFloatBitWidth() == 6 ||
-                                            element.getIntOrFloatBitWidth() == 8);
+  bool isByte =
+      isa<FloatType>(element) && (element.getIntOrFloatBitWidth() == 6 ||
+                                  element.getIntOrFloatBitWidth() == 8);
   if (!isByte)
     return memref;
   MemRefType bytes = MemRefType::Builder(type).setElementType(host.getI8Type());
@@ -69,7 +70,8 @@ static LogicalResult convertCopy(memref::CopyOp op) {
     host.requireSize(host.dim(op.getSource(), dim), sizes.back(),
                      "dimension " + Twine(dim) + " of what is copied");
   }
-  Value from = asBytes(host, op.getSource()), to = asBytes(host, op.getTarget());
+  Value from = asBytes(host, op.getSource()),
+        to = asBytes(host, op.getTarget());
   scf::ParallelOp loop = createSimpleLoop(host, sizes, "copy");
   ValueRange indices = loop.getInductionVars();
   indices = indices.take_front(sizes.size());

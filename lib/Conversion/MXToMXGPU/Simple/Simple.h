@@ -29,11 +29,11 @@ void requireSizes(mlir::linalg::GenericOp op);
 /// index for; all else is loops in a thread, in the operation's order.
 void emitLoops(mlir::linalg::GenericOp op, llvm::StringRef name);
 
-/// Parallel loops, or a single iteration, that become a kernel of this name. The
-/// insertion point moves into them.
-mlir::scf::ParallelOp
-createSimpleLoop(KernelBuilder &host, mlir::ValueRange sizes,
-                 llvm::StringRef name);
+/// Parallel loops, or a single iteration, that become a kernel of this name.
+/// The insertion point moves into them.
+mlir::scf::ParallelOp createSimpleLoop(KernelBuilder &host,
+                                       mlir::ValueRange sizes,
+                                       llvm::StringRef name);
 
 } // namespace mx::mxgpu
 

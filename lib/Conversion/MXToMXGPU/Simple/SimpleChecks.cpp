@@ -53,9 +53,8 @@ static LogicalResult verifyInside(Operation *op) {
     return success();
   for (Type type : llvm::concat<const Type>(
            SmallVector<Type>(op->getOperandTypes()), op->getResultTypes()))
-    if (!isKernelNumber(type) &&
-        !(isAccess && isa<MemRefType>(type) &&
-          isKernelNumber(getElementTypeOrSelf(type))))
+    if (!isKernelNumber(type) && !(isAccess && isa<MemRefType>(type) &&
+                                   isKernelNumber(getElementTypeOrSelf(type))))
       return op->emitOpError("expected operands and results of f16, bf16, f32, "
                              "f64, i1, i8, i16, i32, i64 or index in a kernel "
                              "of its own on the GPU, found ")
@@ -77,8 +76,7 @@ LogicalResult mx::mxgpu::verifySimple(linalg::GenericOp op) {
 namespace {
 /// Takes down the assertions that are made.
 struct AssertListener final : OpBuilder::Listener {
-  void notifyOperationInserted(Operation *op,
-                               OpBuilder::InsertPoint) override {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (auto assertion = dyn_cast<cf::AssertOp>(op))
       assertions.push_back(assertion);
   }
@@ -113,25 +111,23 @@ void mx::mxgpu::requireAccesses(Operation *op) {
 
 void mx::mxgpu::requireSizes(linalg::GenericOp op) {
   // Whatever else an index is computed by, upstream knows its bounds.
-  if (!llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
-        return map.isProjectedPermutation();
-      }))
+  if (!llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
     return requireAccesses(op);
   KernelBuilder host(op.getLoc(), op);
-  SmallVector<Range, 4> ranges =
-      cast<linalg::LinalgOp>(op.getOperation())
-          .createLoopRanges(host, op.getLoc());
+  SmallVector<Range, 4> ranges = cast<linalg::LinalgOp>(op.getOperation())
+                                     .createLoopRanges(host, op.getLoc());
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
     AffineMap map = op.getMatchingIndexingMap(&operand);
     for (unsigned i = 0; i < map.getNumResults(); ++i)
-      host.requireSize(host.dim(operand.get(), i),
-                       getValueOrCreateConstantIndexOp(
-                           host, op.getLoc(),
-                           ranges[map.getDimPosition(i)].size),
-                       "dimension " + Twine(i) + " of operand " +
-                           Twine(operand.getOperandNumber()) + " of '" +
-                           op->getName().getStringRef() + "'");
+      host.requireSize(
+          host.dim(operand.get(), i),
+          getValueOrCreateConstantIndexOp(host, op.getLoc(),
+                                          ranges[map.getDimPosition(i)].size),
+          "dimension " + Twine(i) + " of operand " +
+              Twine(operand.getOperandNumber()) + " of '" +
+              op->getName().getStringRef() + "'");
   }
 }

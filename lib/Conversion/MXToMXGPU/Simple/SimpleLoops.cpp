@@ -89,9 +89,8 @@ bool LoopEmitter::keepsPlaces() {
 }
 
 SmallVector<Value> LoopEmitter::getPlace(OpOperand &operand) {
-  std::optional<SmallVector<Value, 8>> place =
-      affine::expandAffineMap(builder, builder.getLoc(),
-                              op.getMatchingIndexingMap(&operand), indices);
+  std::optional<SmallVector<Value, 8>> place = affine::expandAffineMap(
+      builder, builder.getLoc(), op.getMatchingIndexingMap(&operand), indices);
   return llvm::to_vector_of<Value>(*place);
 }
 
@@ -168,13 +167,13 @@ void LoopEmitter::emit(StringRef name) {
   SmallVector<Value> threads;
   for (const Range &range : cast<linalg::LinalgOp>(op.getOperation())
                                 .createLoopRanges(builder, op.getLoc()))
-    sizes.push_back(getValueOrCreateConstantIndexOp(builder, op.getLoc(),
-                                                    range.size));
+    sizes.push_back(
+        getValueOrCreateConstantIndexOp(builder, op.getLoc(), range.size));
   for (unsigned dim : isThread.set_bits())
     threads.push_back(sizes[dim]);
   scf::ParallelOp loop = createSimpleLoop(builder, threads, name);
-  for (auto [dim, index] : llvm::zip(isThread.set_bits(),
-                                     loop.getInductionVars()))
+  for (auto [dim, index] :
+       llvm::zip(isThread.set_bits(), loop.getInductionVars()))
     indices[dim] = index;
   Results before = inRegisters ? loadResults() : Results();
   Results results = emitLoops(0, before);

@@ -40,8 +40,8 @@ struct Decompose final
 
   LogicalResult matchAndRewrite(linalg::AggregatedOpInterface op,
                                 PatternRewriter &rewriter) const override {
-    bool isOnTensors = llvm::all_of(op->getResultTypes(),
-                                    llvm::IsaPred<RankedTensorType>);
+    bool isOnTensors =
+        llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
     if (!isOnTensors || !op->getNumResults())
       return failure();
     FailureOr<SmallVector<Value>> parts = op.decomposeOperation(rewriter);
@@ -172,8 +172,8 @@ private:
       auto type = cast<RankedTensorType>(op.getType());
       Value number = arith::ConstantOp::create(builder, op.getLoc(),
                                                getSplat(op.getResult()));
-      Value empty = tensor::EmptyOp::create(builder, op.getLoc(), type,
-                                            ValueRange());
+      Value empty =
+          tensor::EmptyOp::create(builder, op.getLoc(), type, ValueRange());
       op.replaceAllUsesWith(
           linalg::FillOp::create(builder, op.getLoc(), number, empty)
               .getResult(0));
