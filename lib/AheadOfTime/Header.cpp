@@ -19,6 +19,7 @@ using llvm::StringRef;
 /// The C type of one item.
 static StringRef getItemType(StringRef dtype) {
   return llvm::StringSwitch<StringRef>(dtype)
+      .Case("b1", "uint8_t")
       .Case("i1", "int8_t")
       .Case("i2", "int16_t")
       .Case("i4", "int32_t")

@@ -55,6 +55,8 @@ static std::string getDtype(Type type) {
     return "i8";
   if (auto integer = dyn_cast<IntegerType>(type)) {
     unsigned width = integer.getWidth();
+    if (width == 1)
+      return "b1";
     if (width != 8 && width != 16 && width != 32 && width != 64)
       return "";
     return (integer.isUnsigned() ? "u" : "i") + std::to_string(width / 8);
@@ -86,7 +88,8 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
   array.dtype = getDtype(element);
   array.isScalar = !tensor;
   bool isNarrowScalar =
-      !tensor && isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 16;
+      !tensor && type.isIntOrFloat() &&
+      type.getIntOrFloatBitWidth() < (isa<FloatType>(type) ? 16u : 8u);
   if (isa<BaseMemRefType>(type))
     return makeError("expected a ranked tensor or a number, found " +
                      describe() +
@@ -96,7 +99,7 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
     return makeError("expected a ranked tensor or a number, found " +
                      describe() +
                      (element.isInteger(1)
-                          ? ": arrays have no bits, use i8"
+                          ? ": bits come in tensors, use i8"
                           : ": arrays have integers of 8, 16, 32 and 64 bits, "
                             "index, f16, bf16, f32, f64 and, as tensors, "
                             "floats of 8 bits and fewer"));

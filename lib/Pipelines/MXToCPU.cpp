@@ -65,6 +65,7 @@ static void addUpstreamLowering(OpPassManager &pm) {
 }
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
+  pm.addPass(createMXDecomposeTensors());
   pm.addPass(createMXVerifyTensors());
   pm.addPass(createMXDefineArith());
   pm.addPass(createMXExpandMath());

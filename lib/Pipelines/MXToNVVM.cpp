@@ -15,6 +15,7 @@
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/GPUCommon/GPUCommonPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -61,6 +62,7 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 
 void mx::buildMXFusionPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
+  pm.addPass(createMXDecomposeTensors({/*onDevice=*/true}));
   pm.addPass(createMXDefineArith());
   // Upstream decides at run time, in host memory, who owns a buffer that a call
   // returns. Device memory has no place for that, so calls are inlined. The
@@ -94,9 +96,12 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(createMXMaterializeLayouts());
   pm.addPass(mxgpu::createMXDequantizeOperands({options.chip}));
   addBufferization(pm);
+  pm.addPass(createMXReturnWhole());
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
+  pm.addPass(mxgpu::createMXLinalgToLoops());
+  pm.addPass(mxgpu::createMXLoopsToKernels({options.chip}));
   pm.addPass(mxgpu::createConvertMXToMXGPU({options.chip, hostReads}));
   pm.addPass(mxgpu::createMXStoreAsBytes());
   pm.addPass(createCanonicalizerPass());
@@ -161,6 +166,7 @@ void mx::buildMXHostToLLVMPipeline(OpPassManager &pm) {
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertIndexToLLVMPass());
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());

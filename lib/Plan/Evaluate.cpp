@@ -15,9 +15,9 @@ struct ItemType {
   const char *name;
   int64_t bytes;
 };
-constexpr ItemType kItems[] = {{"i1", 1}, {"i2", 2}, {"i4", 4}, {"i8", 8},
-                               {"u1", 1}, {"u2", 2}, {"u4", 4}, {"u8", 8},
-                               {"f2", 2}, {"f4", 4}, {"f8", 8}};
+constexpr ItemType kItems[] = {{"b1", 1}, {"i1", 1}, {"i2", 2}, {"i4", 4},
+                               {"i8", 8}, {"u1", 1}, {"u2", 2}, {"u4", 4},
+                               {"u8", 8}, {"f2", 2}, {"f4", 4}, {"f8", 8}};
 
 /// One call of one entry.
 class Evaluator {

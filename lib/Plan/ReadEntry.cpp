@@ -18,8 +18,8 @@ void EntryReader::readValue(const Reader &json, Value &value) {
   value.type = json["type"].string();
   value.dtype = json["dtype"].string();
   if (!json.failed() && !getItemBytes(value.dtype))
-    json["dtype"].fail("expected i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 or f8, "
-                       "found '" +
+    json["dtype"].fail("expected b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, f4 or "
+                       "f8, found '" +
                        value.dtype + "'");
 }
 

@@ -3,27 +3,18 @@
 // Whole functions that cannot go to the GPU, each with one message at the
 // operation that is the reason.
 
-!scales = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-func.func @fill(%a: tensor<128x128xf8E4M3FN>, %s: !scales) -> (tensor<128x128xf32>, tensor<128x128xf32>) {
-  %zero = arith.constant -0.0 : f32
-  %empty = tensor.empty() : tensor<128x128xf32>
-  // expected-error @below {{'linalg.fill' op expected a constant whose bits are all 0 on the GPU, which fills memory with zeros; found another value: make the tensor an argument of the function, or add the value where it is used}}
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<128x128xf32>) -> tensor<128x128xf32>
-  %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, !scales, tensor<128x128xf8E4M3FN>, !scales)
-      outs(%init : tensor<128x128xf32>) -> tensor<128x128xf32>
-  return %init, %0 : tensor<128x128xf32>, tensor<128x128xf32>
+func.func @remainder(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{'arith.remf' op expected an operation that GPUs compute exactly, found arith.remf; subtract a multiple instead}}
+  %r = arith.remf %x, %y : tensor<4xf32>
+  return %r : tensor<4xf32>
 }
 
 // -----
 
-!scales = tensor<128x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
-func.func @constant() -> tensor<128x64xf8E4M3FN> {
+func.func @constant() -> tensor<2xbf16> {
   // expected-error @below {{'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument of the function}}
-  %x = arith.constant dense<1.0> : tensor<128x64xbf16>
-  %q = tensor.empty() : tensor<128x64xf8E4M3FN>
-  %s = tensor.empty() : !scales
-  %r:2 = mx.quantize ins(%x : tensor<128x64xbf16>) outs(%q, %s : tensor<128x64xf8E4M3FN>, !scales) -> tensor<128x64xf8E4M3FN>, !scales
-  return %r#0 : tensor<128x64xf8E4M3FN>
+  %x = arith.constant dense<[1.0, 2.0]> : tensor<2xbf16>
+  return %x : tensor<2xbf16>
 }
 
 // -----

@@ -20,7 +20,6 @@
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
-#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -53,16 +52,6 @@ static LogicalResult verifyWhole(Operation *op, ValueRange memrefs) {
     return success();
   return op->emitOpError("expected whole arrays in a launch plan, found a part "
                          "of one");
-}
-
-/// A reshape need not know strides then.
-static LogicalResult verifyContiguous(ViewLikeOpInterface op) {
-  auto type = cast<MemRefType>(op.getViewSource().getType());
-  if (isContiguous(type))
-    return success();
-  return op->emitOpError("expected an array without gaps in a launch plan, "
-                         "found ")
-         << type;
 }
 
 static LogicalResult verifyAlloc(memref::AllocOp op) {
@@ -134,9 +123,8 @@ static LogicalResult verifySupport(Operation *op) {
           [](memref::CopyOp op) { return verifyWhole(op, op->getOperands()); })
       .Case([](gpu::MemsetOp op) { return verifyMemset(op); })
       .Case([](EncodeTensorMapOp op) { return verifyMapElements(op); })
-      .Case<memref::CollapseShapeOp, memref::ExpandShapeOp>(
-          [](auto op) { return verifyContiguous(op); })
-      .Case<memref::DeallocOp, memref::SubViewOp, memref::TransposeOp,
+      .Case<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::DeallocOp,
+            memref::SubViewOp, memref::TransposeOp,
             memref::ExtractStridedMetadataOp,
             memref::ExtractAlignedPointerAsIndexOp, LaunchOp, scf::IfOp,
             scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ConditionOp,

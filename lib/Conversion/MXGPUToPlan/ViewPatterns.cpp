@@ -7,7 +7,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Utils/MapNumbers.h"
 #include "Views.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -37,15 +36,6 @@ struct ViewPattern : OpConversionPattern<OpT> {
   virtual void rewrite(OpT op, View &view, ArrayRef<ValueRange> operands,
                        IndexBuilder &builder,
                        ConversionPatternRewriter &rewriter) const = 0;
-
-  /// Replaces it by other sizes of an array without gaps.
-  static void reshape(OpT op, View &view, SmallVector<Value> sizes,
-                      IndexBuilder &builder,
-                      ConversionPatternRewriter &rewriter) {
-    view.sizes = std::move(sizes);
-    view.strides = getIdentityStrides(rewriter, op.getLoc(), view.sizes);
-    replace(op, view, rewriter);
-  }
 
   /// Replaces the operation's only result by what stands for it.
   static void replace(OpT op, const View &view,
@@ -123,18 +113,31 @@ struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
   }
 };
 
-/// Of an array without gaps, as verifySupport has found.
+/// Dimensions that lie one after another; the last one says how far apart
+/// elements are.
 struct CollapsePattern final : ViewPattern<memref::CollapseShapeOp> {
   using ViewPattern::ViewPattern;
 
   void rewrite(memref::CollapseShapeOp op, View &view, ArrayRef<ValueRange>,
                IndexBuilder &builder,
                ConversionPatternRewriter &rewriter) const override {
-    SmallVector<Value> sizes;
-    for (ArrayRef<int64_t> group : op.getReassociationIndices())
+    SmallVector<Value> sizes, strides;
+    for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
       sizes.push_back(
           builder.mul(ArrayRef(view.sizes).slice(group.front(), group.size())));
-    reshape(op, view, std::move(sizes), builder, rewriter);
+      strides.push_back(view.strides[getInner(op.getSrcType(), group)]);
+    }
+    view.sizes = std::move(sizes);
+    view.strides = std::move(strides);
+    replace(op, view, rewriter);
+  }
+
+  /// The last dimension that has more than one element, as far as is known.
+  static int64_t getInner(MemRefType type, ArrayRef<int64_t> group) {
+    for (int64_t dim : llvm::reverse(group))
+      if (type.getDimSize(dim) != 1)
+        return dim;
+    return group.back();
   }
 };
 
@@ -144,9 +147,19 @@ struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
   void rewrite(memref::ExpandShapeOp op, View &view,
                ArrayRef<ValueRange> operands, IndexBuilder &builder,
                ConversionPatternRewriter &rewriter) const override {
-    reshape(op, view,
-            builder.getValues(op.getStaticOutputShape(), getSingles(operands)),
-            builder, rewriter);
+    SmallVector<Value> sizes =
+        builder.getValues(op.getStaticOutputShape(), getSingles(operands));
+    SmallVector<Value> strides(sizes.size(), builder.constant(1));
+    for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+      Value stride = view.strides[dim];
+      for (int64_t part : llvm::reverse(group)) {
+        strides[part] = stride;
+        stride = builder.mul(stride, sizes[part]);
+      }
+    }
+    view.sizes = std::move(sizes);
+    view.strides = std::move(strides);
+    replace(op, view, rewriter);
   }
 };
 

@@ -27,16 +27,19 @@ namespace mx::mxgpu {
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 } // namespace mx::mxgpu
 
-/// The module's gpu.module for `target`, made at first use.
-static gpu::GPUModuleOp createKernelModule(ModuleOp module,
-                                           const target::TargetInfo &target) {
+gpu::GPUModuleOp mx::mxgpu::getKernelModule(ModuleOp module,
+                                            const target::TargetInfo &target) {
+  constexpr llvm::StringLiteral kName = "kernels";
+  for (auto kernels : module.getOps<gpu::GPUModuleOp>())
+    if (kernels.getName() == kName)
+      return kernels;
   // MLIR 22 verifies tcgen05 for sm_100a only; our own table was asked.
   auto attr = NVVM::NVVMTargetAttr::get(
       module.getContext(), /*optLevel=*/3, "nvptx64-nvidia-cuda", target.chip,
       target.features, /*targetFlags=*/DictionaryAttr(),
       /*linkFiles=*/ArrayAttr(), /*verifyTarget=*/false);
   OpBuilder builder(module.getContext());
-  auto kernels = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+  auto kernels = gpu::GPUModuleOp::create(builder, module.getLoc(), kName);
   kernels.setTargetsAttr(builder.getArrayAttr({attr}));
   SymbolTable(module).insert(kernels);
   module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
@@ -155,7 +158,7 @@ struct ConvertMXToMXGPUPass final
       if (failed(verifyCarriers(op)))
         return signalPassFailure();
       if (!module)
-        module = createKernelModule(getOperation(), *target);
+        module = getKernelModule(getOperation(), *target);
       if (failed(convert(op, module, *target, done)))
         return signalPassFailure();
     }

@@ -20,8 +20,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Numbers that a kernel computes with.
-static bool isNumber(Type type) {
+bool mx::mxgpu::isKernelNumber(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return integer.isSignless() &&
            (integer.getWidth() == 1 || integer.getWidth() == 8 ||
@@ -31,9 +30,7 @@ static bool isNumber(Type type) {
       type);
 }
 
-/// What of the math dialect an NVPTX instruction computes, with the same bits
-/// as anywhere else. The rest is expanded by mx-expand-math.
-static bool hasInstruction(Operation *op) {
+bool mx::mxgpu::hasKernelInstruction(Operation *op) {
   return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
              math::CountLeadingZerosOp, math::CountTrailingZerosOp,
              math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
@@ -57,9 +54,9 @@ LogicalResult ElementRegion::verify() {
         user = candidate;
     auto memref = dyn_cast<MemRefType>(value.getType());
     if (memref && memref.isStrided() && !memref.getMemorySpace() &&
-        isNumber(memref.getElementType()))
+        isKernelNumber(memref.getElementType()))
       continue;
-    if (!isNumber(value.getType()))
+    if (!isKernelNumber(value.getType()))
       return fail(user) << "captured numbers or memrefs of numbers with "
                            "strides, found "
                         << value.getType();
@@ -82,12 +79,12 @@ LogicalResult ElementRegion::verify(Operation *op) {
     return verifyBranch(ifOp);
   bool isArith = isa_and_present<arith::ArithDialect>(op->getDialect());
   if (!op->getNumRegions() && op->getNumResults() &&
-      (isArith || hasInstruction(op)) &&
+      (isArith || hasKernelInstruction(op)) &&
       (getKind(op->getResult(0)) == Kind::Scalar ||
        OpTrait::hasElementwiseMappableTraits(op))) {
     for (Type type : llvm::concat<const Type>(
              SmallVector<Type>(op->getOperandTypes()), op->getResultTypes()))
-      if (!isNumber(type))
+      if (!isKernelNumber(type))
         return fail(op) << "operands and results of f16, bf16, f32, f64, i1, "
                            "i8, i16, i32, i64 or index, found "
                         << type;
@@ -100,7 +97,7 @@ LogicalResult ElementRegion::verify(Operation *op) {
 
 LogicalResult ElementRegion::verifyBranch(scf::IfOp op) {
   for (Type type : op.getResultTypes())
-    if (!isNumber(type))
+    if (!isKernelNumber(type))
       return fail(op) << "branches that give numbers, found " << type;
   for (Block *inside : {op.thenBlock(), op.elseBlock()})
     for (Operation &inner : *inside) {

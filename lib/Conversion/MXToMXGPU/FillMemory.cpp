@@ -29,17 +29,26 @@ void mx::mxgpu::clearMemory(KernelBuilder &host, Value memref) {
                         arith::ConstantOp::create(host, zero));
 }
 
+/// Whether all bytes of the memref are elements of it alone.
+static bool isWhole(MemRefType type) {
+  bool isNarrow = type.getElementTypeBitWidth() < 8;
+  return type.getLayout().isIdentity() && !type.getElementType().isInteger(1) &&
+         (!isNarrow || type.getRank() == 2);
+}
+
+bool mx::mxgpu::isMemset(linalg::FillOp op) {
+  auto type = dyn_cast<MemRefType>(op.getDpsInits()[0].getType());
+  return type && isZeroBits(op.getInputs()[0]) && isWhole(type);
+}
+
 LogicalResult mx::mxgpu::convertFill(linalg::FillOp op) {
   auto type = cast<MemRefType>(op.getDpsInits()[0].getType());
-  Type element = type.getElementType();
   if (!isZeroBits(op.getInputs()[0]))
     return op.emitOpError("expected a constant whose bits are all 0 on the "
                           "GPU, which fills memory with zeros; found another "
                           "value: make the tensor an argument of the function, "
                           "or add the value where it is used");
-  bool isNarrow = element.getIntOrFloatBitWidth() < 8;
-  if (!type.getLayout().isIdentity() || element.isInteger(1) ||
-      (isNarrow && type.getRank() != 2))
+  if (!isWhole(type))
     return op.emitOpError("expected whole tensors of elements of whole bytes, "
                           "or matrices of fewer bits, on the GPU, found ")
            << type;

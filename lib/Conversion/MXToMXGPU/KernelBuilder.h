@@ -82,6 +82,16 @@ public:
                       mlir::ValueRange initial = {});
 };
 
+/// The module's gpu.module for `target`, made at first use.
+mlir::gpu::GPUModuleOp getKernelModule(mlir::ModuleOp module,
+                                       const target::TargetInfo &target);
+
+/// Numbers that a kernel computes with.
+bool isKernelNumber(mlir::Type type);
+/// What of the math dialect an NVPTX instruction computes, with the same bits
+/// as anywhere else. The rest is expanded by mx-expand-math.
+bool hasKernelInstruction(mlir::Operation *op);
+
 /// Builds the kernel of an operation and launches it in its place. Fails with
 /// an error at the operation where it is not supported.
 llvm::LogicalResult convertMatmul(MatmulOpInterface op,
@@ -106,6 +116,7 @@ llvm::LogicalResult convertPackWeights(PackWeightsOp op,
 
 /// The same for linalg operations: fills with zeros become the runtime's.
 llvm::LogicalResult convertFill(mlir::linalg::FillOp op);
+bool isMemset(mlir::linalg::FillOp op);
 llvm::LogicalResult convertReduction(mlir::linalg::LinalgOp op,
                                      mlir::gpu::GPUModuleOp module);
 

@@ -38,6 +38,33 @@ struct ConvertEncode final : OpConversionPattern<EncodeTensorMapOp> {
   }
 };
 
+/// A bit that the host reads.
+struct ConvertLoad final : OpConversionPattern<memref::LoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().isInteger(1))
+      return rewriter.notifyMatchFailure(op, "not a bit");
+    Value byte = memref::LoadOp::create(
+        rewriter, op.getLoc(), adaptor.getMemref(), adaptor.getIndices());
+    Value zero = arith::ConstantOp::create(
+        rewriter, op.getLoc(), rewriter.getZeroAttr(byte.getType()));
+    rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, arith::CmpIPredicate::ne,
+                                               byte, zero);
+    return success();
+  }
+};
+
+/// Bits have a byte each, which is 0 or 1.
+std::optional<Type> convertBits(MemRefType type) {
+  if (!type.getElementType().isInteger(1))
+    return std::nullopt;
+  return MemRefType::Builder(type).setElementType(
+      IntegerType::get(type.getContext(), 8));
+}
+
 struct StoreAsBytesPass final
     : mx::mxgpu::impl::MXStoreAsBytesBase<StoreAsBytesPass> {
   void runOnOperation() override {
@@ -45,12 +72,15 @@ struct StoreAsBytesPass final
       return signalPassFailure();
     TypeConverter converter;
     mx::addStorageConversions(converter);
+    converter.addConversion([](MemRefType type) -> std::optional<Type> {
+      return convertBits(type);
+    });
     RewritePatternSet patterns(&getContext());
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addLegalDialect<arith::ArithDialect>();
     mx::populateStoragePatterns(converter, patterns, target);
-    patterns.add<ConvertEncode>(converter, &getContext());
+    patterns.add<ConvertEncode, ConvertLoad>(converter, &getContext());
     target.addDynamicallyLegalOp<EncodeTensorMapOp>([&](EncodeTensorMapOp op) {
       return converter.isLegal(op.getOperation());
     });

@@ -85,7 +85,7 @@ struct ConvertMemRefOp final : ConversionPattern {
                   ConversionPatternRewriter &rewriter) const override {
     if (!isa<memref::AllocOp, memref::AllocaOp, memref::DeallocOp,
              memref::CopyOp, memref::CastOp, memref::CollapseShapeOp,
-             memref::ExpandShapeOp, memref::SubViewOp,
+             memref::ExpandShapeOp, memref::SubViewOp, memref::TransposeOp,
              memref::ReinterpretCastOp, memref::ExtractAlignedPointerAsIndexOp,
              memref::ExtractStridedMetadataOp>(op))
       return rewriter.notifyMatchFailure(op,
@@ -96,8 +96,8 @@ struct ConvertMemRefOp final : ConversionPattern {
     if (packed &&
         (part
              ? !takesWholeRows(part)
-             : isa<memref::ReinterpretCastOp, memref::ExtractStridedMetadataOp>(
-                   op)))
+             : isa<memref::TransposeOp, memref::ReinterpretCastOp,
+                   memref::ExtractStridedMetadataOp>(op)))
       return rewriter.notifyMatchFailure(op, "a view of packed elements");
     if (packed && cutsRows(op))
       return rewriter.notifyMatchFailure(op, "rows that may not fill bytes");

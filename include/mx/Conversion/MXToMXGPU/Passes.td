@@ -68,6 +68,51 @@ def MXDequantizeOperands
                            "::mx::MXDialect"];
 }
 
+def MXLinalgToLoops
+    : Pass<"mx-linalg-to-loops", "::mlir::ModuleOp"> {
+  let summary = "Turn what no other kernel computes into parallel loops";
+  let description = [{
+    A `linalg` operation on memrefs that `convert-mx-to-mxgpu` has no kernel for
+    becomes an `scf.parallel` over its parallel loops that every result has an
+    index for; its other loops are `scf.for` inside, in their order, and carry
+    the results. A `memref.copy` of a part of an array becomes such loops too,
+    and a `memref.store` one of a single iteration. The attribute
+    `mxgpu.simple_kernel` names the kernel that `mx-loops-to-kernels` makes.
+
+    A remark says of each which it is, and why it is not part of another kernel
+    (docs/SimpleKernels.md). Sizes are checked at run time as on the CPU path.
+
+    Example:
+
+    ```mlir
+    scf.parallel (%i, %j) = (%c0, %c0) to (%m, %n) step (%c1, %c1) {
+      %a = memref.load %x[%j, %i] : memref<?x?xf32>
+      memref.store %a, %y[%i, %j] : memref<?x?xf32>
+    } {mxgpu.simple_kernel = "linalg_transpose"}
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::cf::ControlFlowDialect", "::mlir::index::IndexDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mx::mxgpu::MXGPUDialect"];
+}
+
+def MXLoopsToKernels
+    : Pass<"mx-loops-to-kernels", "::mlir::ModuleOp"> {
+  let summary = "Put marked parallel loops into kernels";
+  let description = [{
+    Each `scf.parallel` with the attribute `mxgpu.simple_kernel` becomes a
+    launch of a kernel with one thread for each iteration. Values from outside
+    become arguments of the kernel; bits (`i1`) are given as bytes.
+  }];
+  let options = [MX_ChipOption];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mx::mxgpu::MXGPUDialect"];
+}
+
 def ConvertMXToMXGPU
     : Pass<"convert-mx-to-mxgpu", "::mlir::ModuleOp"> {
   let summary = "Replace mx operations on memrefs with kernels and launches";
@@ -80,7 +125,8 @@ def ConvertMXToMXGPU
     `mx.pack_weights` (docs/Quantize.md has the table); on chips with tcgen05, `mx.matmul` of all operands with
     scales in `sf_128x4` tiles (docs/Matmul.md); `linalg.fill` with zeros, and
     `linalg` operations that reduce rows of matrices (docs/Reductions.md).
-    Anything else is an error that says what is supported.
+    Anything else is an error that says what is supported: `mx-linalg-to-loops`
+    and `mx-loops-to-kernels` run before and take what they can.
   }];
   let options = [
     MX_ChipOption,
@@ -100,7 +146,7 @@ def MXStoreAsBytes : Pass<"mx-store-as-bytes", "::mlir::ModuleOp"> {
     Memrefs of `f4E2M1FN` become `i8` with two elements, the lower one in the
     low nibble, and half as many in the last dimension; those of `f6E3M2FN` and
     `f6E2M3FN` become one `i8` each, in function signatures too: the same bytes
-    as in `convert-mx-to-cpu`. It runs when no operation is left that accesses
+    as in `convert-mx-to-cpu`. Those of `i1` become one `i8` each, 0 or 1. It runs when no operation is left that accesses
     elements.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",

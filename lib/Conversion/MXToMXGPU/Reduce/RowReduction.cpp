@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowReduction.h"
+#include "../ElementRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -145,4 +146,18 @@ RowReduction mx::mxgpu::makeRowReduction(linalg::GenericOp op) {
   }
   block->eraseArguments(elsewhere);
   return {kind, matrices};
+}
+
+bool mx::mxgpu::hasReductionKernel(linalg::GenericOp op) {
+  // Whoever asks has another way; only a pass over the whole module does.
+  ScopedDiagnosticHandler quiet(op.getContext(),
+                                [](Diagnostic &) { return success(); });
+  if (failed(verifyRowReduction(op)))
+    return false;
+  OpBuilder builder(op);
+  auto copy = cast<linalg::GenericOp>(builder.clone(*op));
+  makeRowReduction(copy);
+  bool isSupported = succeeded(ElementRegion(copy.getBody()).verify());
+  copy.erase();
+  return isSupported;
 }

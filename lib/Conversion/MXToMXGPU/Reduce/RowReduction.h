@@ -16,6 +16,9 @@ namespace mx::mxgpu {
 /// Says at `op` what a kernel reduces where it is something else.
 llvm::LogicalResult verifyRowReduction(mlir::linalg::GenericOp op);
 
+/// Whether there is such a kernel for it.
+bool hasReductionKernel(mlir::linalg::GenericOp op);
+
 struct RowReduction {
   ReduceKind kind;
   llvm::SmallVector<mlir::Value> matrices;

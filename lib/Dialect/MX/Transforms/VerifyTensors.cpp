@@ -51,8 +51,8 @@ static LogicalResult verifyLowering(Operation *op) {
   InFlightDiagnostic diag =
       op->emitOpError("expected an operation on tensors that bufferizes: ");
   if (op->hasTrait<OpTrait::Elementwise>())
-    return diag << "write it as a linalg.generic on elements, which "
-                   "mlir-opt --convert-elementwise-to-linalg does";
+    return diag << "write it as a linalg.generic on elements, which mx-opt "
+                   "--mx-decompose-tensors does";
   return diag << "write it with linalg, tensor or mx operations";
 }
 
@@ -78,36 +78,20 @@ static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
-static LogicalResult refuseElementwise(linalg::LinalgOp op) {
-  std::optional<Obstacle> found = findObstacle(op);
-  Obstacle obstacle = found ? *found : findElementwiseObstacle(op);
-  if (!found && !obstacle)
-    obstacle = {"no product computes its inputs, and no quantization takes its "
-                "results"};
-  if (!obstacle)
-    obstacle = {"fusion is switched off, or has not been run"};
-  InFlightDiagnostic diag =
-      op->emitOpError("expected to become part of a product before it or of a "
-                      "quantization after it, as elementwise operations on the "
-                      "GPU do; it cannot, since ")
-      << obstacle.why;
-  if (obstacle.where && obstacle.where != op)
-    diag.attachNote(obstacle.where->getLoc())
-        << "this is '" << obstacle.where->getName() << "'";
-  return diag;
-}
-
-/// Fills and reductions are left to the passes that build kernels for them.
-static LogicalResult verifyLinalg(linalg::LinalgOp op) {
-  if (isa<linalg::FillOp>(op))
-    return success();
+/// Leaves the reason why an operation has a kernel of its own to those who say
+/// that it has one.
+static void explain(linalg::LinalgOp op) {
+  auto set = [&](const Twine &why) {
+    op->setAttr(kApartAttr, StringAttr::get(op.getContext(), why));
+  };
   if (linalg::isaContractionOpInterface(op))
-    return op.emitOpError(
-        "expected products in block formats on the GPU: quantize both operands "
-        "for mx.matmul, or run mx-opt --mx-quantize-matmuls (docs/Linalg.md)");
-  if (op.getNumParallelLoops() == op.getNumLoops())
-    return refuseElementwise(op);
-  return success();
+    return set("its operands are not in block formats: quantize both for "
+               "mx.matmul, or run mx-opt --mx-quantize-matmuls "
+               "(docs/Linalg.md)");
+  if (isa<linalg::FillOp>(op) || op.getNumParallelLoops() != op.getNumLoops())
+    return;
+  if (std::optional<Obstacle> found = findObstacle(op); found && *found)
+    set(found->why);
 }
 
 /// A number of 8, 16, 32 or 64 bits that occupies whole bytes.
@@ -126,7 +110,6 @@ static LogicalResult verifyOnDevice(Operation *op, bool hostReads) {
            << why;
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](linalg::LinalgOp linalgOp) { return verifyLinalg(linalgOp); })
       .Case([&](arith::ConstantOp constant) -> LogicalResult {
         if (!isTensor(constant.getType()))
           return success();
@@ -147,15 +130,6 @@ static LogicalResult verifyOnDevice(Operation *op, bool hostReads) {
                       "as an argument; launch plans, those of mx-compile and "
                       "mx-run, read it");
       })
-      .Case([&](tensor::PadOp) {
-        return refuse("where no kernel pads them: pad the argument before the "
-                      "call (products and quantizers take any number of rows)");
-      })
-      .Case<tensor::InsertOp, tensor::GenerateOp, tensor::FromElementsOp,
-            tensor::SplatOp>([&](Operation *) {
-        return refuse("where the host cannot write elements: make the tensor "
-                      "an argument of the function");
-      })
       .Default([](Operation *) { return success(); });
 }
 
@@ -170,8 +144,6 @@ struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
   void runOnOperation() override {
     if (failed(verifyVectorSizes(getOperation(), kMaxHostVector)))
       return signalPassFailure();
-    // An operation that a neighbour keeps apart says more than one that has
-    // none.
     SmallVector<Operation *> ops;
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (op->getDialect() && !isOpTriviallyDead(op))
@@ -182,14 +154,13 @@ struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
           isa<tensor::GenerateOp, tensor::PadOp>(op);
       return isOfElements ? WalkResult::skip() : WalkResult::advance();
     });
-    std::stable_partition(ops.begin(), ops.end(), [](Operation *op) {
-      auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-      return !linalgOp || findObstacle(linalgOp);
-    });
-    for (Operation *op : ops)
+    for (Operation *op : ops) {
       if (failed(verifyLowering(op)) ||
           (onDevice && failed(verifyOnDevice(op, hostReads))))
         return signalPassFailure();
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && onDevice)
+        explain(linalgOp);
+    }
   }
 };
 } // namespace

@@ -70,7 +70,7 @@ namespace {
 /// kernels of them. This dialect knows them by name only.
 struct CarriedAttribute {
   StringRef name, type;
-  StringRef carriers[2];
+  StringRef carriers[2]; // or one
   bool (*isOfType)(Attribute);
 };
 } // namespace
@@ -84,6 +84,10 @@ static constexpr CarriedAttribute kCarried[] = {
      "#mxgpu.quantize_schedule",
      {"mx.quantize", "mx.dequantize"},
      [](Attribute attribute) { return isa<QuantizeScheduleAttr>(attribute); }},
+    {kSimpleKernelAttrName,
+     "a string",
+     {"scf.parallel"},
+     [](Attribute attribute) { return isa<StringAttr>(attribute); }},
 };
 
 LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
@@ -98,8 +102,8 @@ LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
   // carried_attributes C2
   if (!llvm::is_contained(known->carriers, op->getName().getStringRef()))
     return op->emitOpError("expected ")
-           << known->name << " only on " << known->carriers[0] << " and "
-           << known->carriers[1];
+           << known->name << " only on " << known->carriers[0]
+           << (known->carriers[1].empty() ? "" : " and ") << known->carriers[1];
   // carried_attributes C3
   if (!known->isOfType(attribute.getValue()))
     return op->emitOpError("expected ")

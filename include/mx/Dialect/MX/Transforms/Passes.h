@@ -28,6 +28,10 @@ namespace mx {
 inline constexpr llvm::StringLiteral kEntryTypeAttr = "mx.type";
 inline constexpr llvm::StringLiteral kEntryNameAttr = "mx.name";
 
+/// Of a linalg operation: why it is not part of a product or quantization, as
+/// mx-verify-tensors leaves it for remarks.
+inline constexpr llvm::StringLiteral kApartAttr = "mx.apart";
+
 /// Maps encoded tensors to their physical ones and keeps every other type.
 void populateMXMaterializeLayoutsTypes(mlir::TypeConverter &converter);
 

@@ -19,6 +19,33 @@ def MXKeepRoundings : Pass<"mx-keep-roundings"> {
   }];
 }
 
+def MXDecomposeTensors : Pass<"mx-decompose-tensors"> {
+  let summary = "Write operations on tensors as linalg operations on elements";
+  let description = [{
+    Calls upstream's decompositions, so that the passes after this one meet
+    nothing but `linalg` operations with loops, `tensor` and `mx`:
+
+    - operations of `arith` and `math` on tensors become `linalg.generic`, as
+      `convert-elementwise-to-linalg` has it, but into a tensor of their own
+      where upstream would write over an operand;
+    - `linalg.softmax` and other operations that say what they consist of,
+      `linalg.pack` and `linalg.unpack` become these parts;
+    - a constant tensor of equal numbers that a `linalg.generic` reads becomes
+      the number; with `on-device` any other becomes a `linalg.fill`.
+
+    It runs first, before `mx-define-arith`: functions of elements then get the
+    same bits on all targets, and can become part of products and quantizations.
+  }];
+  let options = [
+    Option<"onDevice", "on-device", "bool", /*default=*/"false",
+           "Tensors are in device memory">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def MXDefineArith : Pass<"mx-define-arith"> {
   let summary = "Give arith the same meaning on all targets where it leaves results open";
   let description = [{
@@ -185,11 +212,12 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
   let description = [{
     Reports the first operation on tensors that no later pass can lower, while
     it still looks as it was written, and says what to do instead. These are
-    operations that do not bufferize, and with `on-device` also operations that
-    the host would execute on tensors in device memory, matmuls of `linalg`, and
-    elementwise operations that were not fused, with the reason. With
-    `host-reads` the host may read elements of whole bytes (`tensor.extract`).
-    It runs after fusion and changes nothing.
+    operations that do not bufferize, and with `on-device` also constants and
+    reads of elements by the host. With `host-reads` the host may read elements
+    of whole bytes (`tensor.extract`).
+
+    It runs after fusion. The attribute `mx.apart`, with `on-device`, says why a
+    `linalg` operation was not fused, for the remarks of `mx-linalg-to-loops`.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
@@ -325,6 +353,17 @@ def MXReplacePoison : Pass<"mx-replace-poison"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
+}
+
+def MXReturnWhole : Pass<"mx-return-whole"> {
+  let summary = "Copy parts of buffers that are returned";
+  let description = [{
+    Bufferization returns a slice in place where it has the layout of a whole
+    array, as the first rows of a matrix have. The memory of a result is the
+    caller's and holds no more than the result: the part is copied to a buffer
+    of its own.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def MXExpandMath : Pass<"mx-expand-math"> {

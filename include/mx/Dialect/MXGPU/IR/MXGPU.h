@@ -98,6 +98,9 @@ inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
 /// The same of an `mx.quantize` or `mx.dequantize`.
 inline constexpr llvm::StringLiteral kQuantizeScheduleAttrName =
     "mxgpu.quantize_schedule";
+/// The same of an `scf.parallel` that becomes a kernel of this name.
+inline constexpr llvm::StringLiteral kSimpleKernelAttrName =
+    "mxgpu.simple_kernel";
 
 /// Most stages of a ring: more than any memory holds, few enough to add up.
 inline constexpr int64_t kMaxStages = 1024;

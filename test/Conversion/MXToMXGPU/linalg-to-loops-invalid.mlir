@@ -1,0 +1,62 @@
+// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-linalg-to-loops
+
+#id = affine_map<(i) -> (i)>
+func.func @widen(%x: memref<8xf8E4M3FN>, %y: memref<8xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : memref<8xf8E4M3FN>) outs(%y : memref<8xf32>) {
+  ^bb0(%a: f8E4M3FN, %old: f32):
+    // expected-error @below {{'arith.extf' op expected operands and results of f16, bf16, f32, f64, i1, i8, i16, i32, i64 or index in a kernel of its own on the GPU, found 'f8E4M3FN'; mx.dequantize widens narrower floats}}
+    %0 = arith.extf %a : f8E4M3FN to f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @function(%x: memref<8xf32>) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<8xf32>) {
+  ^bb0(%old: f32):
+    // expected-error @below {{'math.exp' op expected operations of arith, math and scf, and memref.load, in a kernel of its own on the GPU, found one that no thread computes}}
+    %0 = math.exp %old : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+func.func @nibbles(%x: memref<8x8xf4E2M1FN>, %y: memref<8x8xf4E2M1FN>) {
+  // expected-error @below {{'linalg.generic' op expected numbers, or memrefs with strides of f16, bf16, f32, f64, floats of 8 bits, i1, i8, i16, i32, i64 or index in a kernel of its own on the GPU, found operand 0 of type 'memref<8x8xf4E2M1FN>'}}
+  linalg.transpose ins(%x : memref<8x8xf4E2M1FN>) outs(%y : memref<8x8xf4E2M1FN>) permutation = [1, 0]
+  return
+}
+
+// -----
+
+func.func @shared_bytes(%x: memref<8x8xf4E2M1FN>, %y: memref<8x8xf4E2M1FN, strided<[16, 1]>>) {
+  // expected-error @below {{'memref.copy' op expected copies of whole tensors of f4E2M1FN on the GPU, which share bytes, found one of a part}}
+  memref.copy %x, %y : memref<8x8xf4E2M1FN> to memref<8x8xf4E2M1FN, strided<[16, 1]>>
+  return
+}
+
+// -----
+
+func.func @element(%x: memref<8xf8E4M3FN>, %n: f8E4M3FN, %i: index) {
+  // expected-error @below {{'memref.store' op expected elements of f16, bf16, f32, f64, i1, i8, i16, i32, i64 or index where a kernel writes one on the GPU, found 'f8E4M3FN'}}
+  memref.store %n, %x[%i] : memref<8xf8E4M3FN>
+  return
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+func.func @remainder(%x: memref<8xf32>) {
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel"]} outs(%x : memref<8xf32>) {
+  ^bb0(%old: f32):
+    // expected-error @below {{'arith.remf' op expected an operation that GPUs compute exactly, found arith.remf; subtract a multiple instead}}
+    %0 = arith.remf %old, %old : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

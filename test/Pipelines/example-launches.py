@@ -1,0 +1,60 @@
+"""The kernels that the examples launch, in their order: nothing that has a kernel of its own, or is part of one, becomes
+a simple kernel instead.
+
+REQUIRES: compiler
+RUN: %python %s %examples mx-opt
+"""
+
+import glob
+import os
+import re
+import subprocess
+import sys
+
+examples, mx_opt = sys.argv[1:3]
+
+# Of each file and entry, as --mx-to-mxgpu writes them; a kernel's name begins with that of the entry.
+LAUNCHES = {
+    ("grouped_matmul", "main"): "quantize quantize_0 grouped_matmul",
+    ("grouped_schedule", "rows"): "grouped_matmul",
+    ("grouped_schedule", "reduction"): "grouped_matmul",
+    ("grouped_schedule", "parts"): "grouped_matmul",
+    ("matmul", "main"): "quantize quantize_0 matmul",
+    ("matmul_f32", "main"): "quantize quantize_0 matmul",
+    ("matmul_schedule", "main"): "quantize quantize_0 matmul",
+    ("moe_layer", "quantize_weights"): "quantize quantize_0",
+    ("moe_layer", "forward"): "quantize grouped_matmul quantize_0 grouped_matmul_0",
+    ("moe_layer", "backward"):
+        "quantize grouped_matmul grouped_matmul_0 reduce quantize_0 grouped_matmul_1 grouped_matmul_2",
+    ("moe_linalg", "forward"): "quantize quantize_0 grouped_matmul quantize_1 quantize_2 grouped_matmul_0",
+    ("moe_linalg", "backward"):
+        "quantize quantize_0 grouped_matmul quantize_1 grouped_matmul_0 reduce quantize_2 quantize_3 "
+        "grouped_matmul_1 quantize_4 grouped_matmul_2",
+}
+
+
+# What an example is written for.
+BEFORE = {"moe_linalg": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse"]}
+
+
+def find_launches(file, passes):
+    """Pairs of an entry and what it launches."""
+    text = subprocess.run([mx_opt, file, *passes, "--mx-to-mxgpu"], capture_output=True, text=True, check=True).stdout
+    for function in re.split(r"^  func\.func ", text, flags=re.MULTILINE)[1:]:
+        entry = re.match(r"(?:private )?@(\w+)", function).group(1)
+        yield entry, [name.removeprefix(entry + "_") for name in re.findall(r"mxgpu\.launch @kernels::@(\w+)", function)]
+
+
+wrong, found = 0, set()
+for file in sorted(glob.glob(os.path.join(examples, "*.mlir"))):
+    name = os.path.basename(file).removesuffix(".mlir")
+    for entry, launches in find_launches(file, BEFORE.get(name, [])):
+        found.add((name, entry))
+        if "--write" in sys.argv:
+            print(f'    ("{name}", "{entry}"): "{" ".join(launches)}",')
+        elif launches != LAUNCHES.get((name, entry), "").split():
+            wrong += 1
+            print(f"{name}, {entry}: expected launches of {LAUNCHES.get((name, entry))}, found {' '.join(launches)}")
+if "--write" not in sys.argv and found != set(LAUNCHES):
+    sys.exit(f"expected the entries {sorted(LAUNCHES)}, found {sorted(found)}")
+sys.exit(wrong != 0)
