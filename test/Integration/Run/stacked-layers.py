@@ -92,4 +92,4 @@ def run(chip, element, tiled):
 
 failures = sum(run(chip, element, tiled) for chip in chips
                for element, tiled in [("f8E4M3FN", True), ("f4E2M1FN", True), ("f8E5M2", False)])
-sys.exit(failures != 0)
+sys.exit(int(failures != 0))

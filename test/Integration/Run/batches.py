@@ -1,0 +1,115 @@
+"""Batches of matmuls: the simulator, the CPU and numpy agree.
+
+RUN: %python %s mx-run %t sm_90a sm_100a
+REQUIRES: compiler, numpy
+
+Static and dynamic sizes, rows that do not fill tiles, operands that the same
+function quantizes, an epilogue, a sum that is added to, bf16 with quantized
+weights. Oracle: numpy in float64 on decoded numbers.
+"""
+
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(here, "..", "CPU"))
+import mx_reference as ref
+
+mx_run, directory, *chips = sys.argv[1:]
+os.makedirs(directory, exist_ok=True)
+BF16 = ml_dtypes.bfloat16
+TILED = ", #mx.scale_layout<sf_128x4>"
+
+
+def quantized(batch, rows, columns, element):
+    return (f"tensor<{batch}x{rows}x{columns}x{element}>", f"tensor<{batch}x{rows}x{columns // 32}xf8E8M0FNU{TILED}>")
+
+
+def product(batch, rows, columns, size, element="f8E4M3FN", options="", epilogue=""):
+    """Of given operands."""
+    a, sa = quantized(batch, rows, size, element)
+    b, sb = quantized(batch, columns, size, element)
+    c = f"tensor<{batch}x{rows}x{columns}xf32>"
+    return f"""func.func @main(%a: {a}, %sa: {sa}, %b: {b}, %sb: {sb}, %c: {c}) -> {c} {{
+  %y = mx.matmul ins(%a, %sa, %b, %sb : {a}, {sa}, {b}, {sb}) outs(%c : {c}) {options} -> {c} {epilogue}
+  return %y : {c}
+}}
+"""
+
+
+def weights(batch, rows, columns, size, element):
+    """bf16 by quantized weights."""
+    a = f"tensor<{batch}x{rows}x{size}xbf16>"
+    b, sb = quantized(batch, columns, size, element)
+    c = f"tensor<{batch}x{rows}x{columns}xf32>"
+    return f"""func.func @main(%a: {a}, %b: {b}, %sb: {sb}, %c: {c}) -> {c} {{
+  %y = mx.matmul ins(%a, %b, %sb : {a}, {b}, {sb}) outs(%c : {c}) -> {c}
+  return %y : {c}
+}}
+"""
+
+
+TWICE = """epilogue {
+  ^bb0(%sum: f32, %row: index, %column: index):
+    %i = arith.index_cast %row : index to i32
+    %f = arith.sitofp %i : i32 to f32
+    %y = arith.addf %sum, %f : f32
+    mx.yield %y : f32
+  }"""
+
+#      name         program                                          sizes              element     what is done
+CASES = [
+    ("static", product(3, 130, 72, 256), (3, 130, 72, 256), "f8E4M3FN", ""),
+    ("dynamic", product("?", "?", 64, 128), (2, 33, 64, 128), "f8E4M3FN", ""),
+    ("one", product("?", "?", 64, 128), (1, 128, 64, 128), "f8E4M3FN", ""),
+    ("f4", product(2, 128, 128, 256, "f4E2M1FN"), (2, 128, 128, 256), "f4E2M1FN", ""),
+    ("add", product(2, 40, 64, 128, options="accumulate"), (2, 40, 64, 128), "f8E4M3FN", "accumulate"),
+    ("rows", product(2, 200, 64, 128, epilogue=TWICE), (2, 200, 64, 128), "f8E4M3FN", "rows"),
+    ("weights", weights(2, 24, 128, 128, "f8E4M3FN"), (2, 24, 128, 128), "f8E4M3FN", "weights"),
+]
+
+
+def run(chip, name, program, sizes, element, what):
+    batch, rows, columns, size = sizes
+    rng = np.random.default_rng(list(sizes))
+    x = rng.standard_normal((batch, rows, size)).astype(BF16)
+    w = rng.standard_normal((batch, columns, size)).astype(np.float32)
+    c = rng.standard_normal((batch, rows, columns)).astype(np.float32)
+    qa, sa = (np.stack(parts) for parts in zip(*(ref.quantize(m.astype(np.float32), element) for m in x)))
+    qb, sb = (np.stack(parts) for parts in zip(*(ref.quantize(m, element) for m in w)))
+    b = ref.real(qb, sb, element)
+    given_b = [ref.pack(qb, element), ref.tile(sb)]
+    if what == "weights":
+        a, given = x.astype(np.float64), [x.view(np.uint16), *given_b, c]
+    else:
+        a, given = ref.real(qa, sa, element), [ref.pack(qa, element), ref.tile(sa), *given_b, c]
+    path = lambda part: os.path.join(directory, f"{chip}-{name}-{part}")
+    with open(path("program.mlir"), "w") as file:
+        file.write(program)
+    command = [mx_run, path("program.mlir"), "--device=sim", f"--chip={chip}", "--check=cpu",
+               "--result=" + path("y.npy")]
+    for i, array in enumerate(given):
+        np.save(path(f"{i}.npy"), array)
+        command.append("--arg=" + path(f"{i}.npy"))
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    expected = a @ np.swapaxes(b, 1, 2)
+    magnitude = np.abs(a) @ np.swapaxes(np.abs(b), 1, 2)
+    if what == "accumulate":
+        expected = expected + c
+    if what == "rows":
+        expected = expected + np.arange(rows)[:, None]
+    error = np.abs(np.load(path("y.npy")) - expected)
+    # The tensor core cuts off bits of what it adds (docs/Spec.md).
+    bad = np.count_nonzero(error > 2.0 ** -12 * (magnitude + np.abs(expected)))
+    print(f"{chip} {name}: {bad} of {error.size} elements wrong")
+    return bad
+
+
+failures = sum(run(chip, *case) for chip in chips for case in CASES)
+sys.exit(int(failures != 0))
