@@ -259,7 +259,7 @@ Value FormatArith::multiply(Int xBits, Int yBits) {
 //===----------------------------------------------------------------------===//
 
 Int FormatArith::blockScale(Type element, ScaleRounding mode, Int absMax) {
-  static constexpr llvm::StringLiteral kNames[] = {"ceil", "floor", "even"};
+  static constexpr llvm::StringLiteral kNames[] = {"ceil", "floor", "even", "fit"};
   return number(
       call("scale_" + nameOf(element) + "_" + kNames[unsigned(mode)], {absMax},
            absMax.type(), [&](FormatArith &n, ArrayRef<Int> args) -> Value {
@@ -268,10 +268,10 @@ Int FormatArith::blockScale(Type element, ScaleRounding mode, Int absMax) {
                                      : getScaleRecipe(formatOf(element));
              Int a = args[0];
              auto finite = [&]() -> Int {
-               if (mode == ScaleRounding::Floor)
-                 return (a >> 23) - recipe.emax;
-               if (mode == ScaleRounding::Even)
-                 return ((a + (1 << (22 - recipe.mantissaBits))) >> 23) -
+               if (mode != ScaleRounding::Ceil)
+                 return ((a + int64_t(recipe.getCarry(
+                                  ScaleRecipe::Rounding(mode)))) >>
+                         23) -
                         recipe.emax;
                // cvt.rp.satfinite.ue8m0: the next power of two; 2^-127 is
                // the f32 subnormal 0x00400000.
