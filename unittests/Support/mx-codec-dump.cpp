@@ -22,7 +22,8 @@ namespace {
 
 constexpr const char *kUsage =
     "usage: mx-codec-dump encode FORMAT | decode FORMAT | int8 |\n"
-    "         e8m0 up|down | quantize FORMAT|int8 ceil|floor|even|fit | nvfp4 ENC\n"
+    "         e8m0 up|down | nvfp4 ENC |\n"
+    "         quantize FORMAT|int8 ceil|floor|even|fit\n"
     "binary32 values on stdin (decode: none), codes on stdout: 16 bits each "
     "for\n"
     "encode, binary32 for decode, else bytes; quantize and nvfp4 write the\n"

@@ -201,14 +201,16 @@ LogicalResult mx::import::importTosaCastTo(Operation *root,
                                             : getElementTypeOrSelf(elementType);
   Value elements = makeEmpty(builder, loc, sizes, element);
   sizes.back() = divideSize(builder, loc, sizes.back(), 32);
-  Value scales = makeEmpty(builder, loc, sizes, getElementTypeOrSelf(scaleType));
+  Value scales =
+      makeEmpty(builder, loc, sizes, getElementTypeOrSelf(scaleType));
   Value outs[] = {elements, scales};
   auto quantize = QuantizeOp::create(
       builder, loc, ValueRange(outs).getTypes(), input,
       /*input_scales=*/ValueRange(), /*global_scale=*/Value(), /*seed=*/Value(),
       /*gather=*/Value(), /*offsets=*/Value(), outs, RaggedKindAttr(),
       ArrayRef<int64_t>{1}, /*block_size=*/32, /*square=*/false,
-      /*amax=*/false, /*concat=*/false, ScaleRounding::Fit, /*prologueCount=*/0);
+      /*amax=*/false, /*concat=*/false, ScaleRounding::Fit,
+      /*prologueCount=*/0);
   Value codes = quantize->getResult(0);
   if (isInt8(op.getOutputData()))
     codes = getAsTosaInt8(builder, codes);
