@@ -19,13 +19,14 @@ constexpr uint32_t kInfinityBits = 0x7F800000u;
 constexpr uint32_t kSixthBits = 0x3E2AAAABu; // fl(1/6)
 
 constexpr ScaleRecipe kRecipes[] = {
-    {0x3B124925u, 8, 3, 0x600000u},  // E4M3: 448
-    {0x37924925u, 15, 2, 0x600000u}, // E5M2: 57344
-    {0x3D124925u, 4, 2, 0x600000u},  // E3M2: 28
-    {0x3E088889u, 2, 3, 0x700000u},  // E2M3: 7.5
-    {kSixthBits, 2, 1, 0x400000u},   // E2M1: 6
+    {0x3B124925u, 8, 3, 0x600000u, 0x17FFFFu},  // E4M3: 448, up to 464
+    {0x37924925u, 15, 2, 0x600000u, 0x100000u}, // E5M2: 57344
+    {0x3D124925u, 4, 2, 0x600000u, 0x100000u},  // E3M2: 28
+    {0x3E088889u, 2, 3, 0x700000u, 0x080000u},  // E2M3: 7.5
+    {kSixthBits, 2, 1, 0x400000u, 0x200000u},   // E2M1: 6
 };
-constexpr ScaleRecipe kInt8Recipe = {0x3F010204u, 0, 6, 0x7E0000u}; // 127/64
+constexpr ScaleRecipe kInt8Recipe = {0x3F010204u, 0, 6, 0x7E0000u,
+                                     0x010000u}; // 127/64
 
 bool isNaNBits(uint32_t magnitude) { return magnitude > kInfinityBits; }
 
@@ -64,9 +65,7 @@ uint8_t mx::blockScale(const ScaleRecipe &recipe,
   if (rounding == ScaleRecipe::Rounding::Ceil)
     return encodeE8M0Up(mulF32(floatFromBits(absMaxBits),
                                floatFromBits(recipe.maxReciprocalBits)));
-  // Half an ulp of the element's mantissa.
-  if (rounding == ScaleRecipe::Rounding::Even)
-    absMaxBits += 1u << (22 - recipe.mantissaBits);
+  absMaxBits += recipe.getCarry(rounding);
   int exponent = int(absMaxBits >> 23) - recipe.emax;
   return uint8_t(exponent < 0 ? 0 : exponent > 0xFE ? 0xFE : exponent);
 }

@@ -136,7 +136,9 @@ def scale_of(name, rounding, a):
         byte = e8m0_of(product, True)
     else:
         b = bits(a).astype(np.int64)
-        if rounding == "even":
+        if rounding == "fit" and top == 448:
+            b = b + ((b & 0x7FFFFF) > 0x680000) * 0x800000  # 464: 1.8125 * 2^8
+        elif rounding in ("even", "fit"):
             b = b + (1 << (22 - mantissa_bits))
         byte = np.clip((b >> 23) - int(np.floor(np.log2(top))), 0, 254)
     return np.where(np.isnan(a), 255, np.where(np.isinf(a), 254, byte)).astype(np.uint8)
@@ -150,7 +152,7 @@ def check_recipes(x):
     blocks = blocks_of(x, 32)
     a = abs_max(blocks)
     for name in [*FORMATS, "int8"]:
-        for rounding in ("ceil", "floor", "even"):
+        for rounding in ("ceil", "floor", "even", "fit"):
             scale = scale_of(name, rounding, a)
             inverse = np.exp2(127.0 - scale)
             inverse[scale == 255] = np.nan

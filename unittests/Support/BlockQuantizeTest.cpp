@@ -23,7 +23,7 @@ constexpr FloatFormat kElements[] = {FloatFormat::E4M3, FloatFormat::E5M2,
                                      FloatFormat::E3M2, FloatFormat::E2M3,
                                      FloatFormat::E2M1};
 constexpr Rounding kRoundings[] = {Rounding::Ceil, Rounding::Floor,
-                                   Rounding::Even};
+                                   Rounding::Even, Rounding::Fit};
 
 constexpr uint32_t kInfinityBits = 0x7F800000u;
 
@@ -40,6 +40,10 @@ uint8_t scaleByDefinition(double max, unsigned mantissaBits, Rounding rounding,
     float reciprocal = float(1.0 / max);
     return e8m0Search(double(float(a * double(reciprocal))), true, true);
   }
+  bool isFitOfE4M3 = rounding == Rounding::Fit && max == 448;
+  // All other types have a number after the largest, to which ties go.
+  if (rounding == Rounding::Fit && !isFitOfE4M3)
+    rounding = Rounding::Even;
   if (rounding == Rounding::Even && bits >= 0x00800000u) {
     // Round a to the element's mantissa, away from zero in ties: the integer
     // add of half an ulp.
@@ -51,6 +55,8 @@ uint8_t scaleByDefinition(double max, unsigned mantissaBits, Rounding rounding,
   int field = a < 0x1p-126 ? 0 : std::ilogb(a) + 127;
   if (rounding == Rounding::Even && bits < 0x00800000u)
     field = double(bits) + std::ldexp(0.5, 23 - int(mantissaBits)) >= 0x1p23;
+  if (isFitOfE4M3 && a >= 0x1p-126)
+    field += std::ldexp(a, -std::ilogb(a)) > 464.0 / 256;
   int byte = field - std::ilogb(max);
   return uint8_t(std::max(0, std::min(254, byte)));
 }

@@ -22,7 +22,8 @@ namespace {
 
 constexpr const char *kUsage =
     "usage: mx-codec-dump encode FORMAT | decode FORMAT | int8 |\n"
-    "         e8m0 up|down | quantize FORMAT|int8 ceil|floor|even | nvfp4 ENC\n"
+    "         e8m0 up|down | nvfp4 ENC |\n"
+    "         quantize FORMAT|int8 ceil|floor|even|fit\n"
     "binary32 values on stdin (decode: none), codes on stdout: 16 bits each "
     "for\n"
     "encode, binary32 for decode, else bytes; quantize and nvfp4 write the\n"
@@ -47,6 +48,8 @@ Rounding parseRounding(const std::string &name) {
     return Rounding::Floor;
   if (name == "even")
     return Rounding::Even;
+  if (name == "fit")
+    return Rounding::Fit;
   fail("unknown rounding '" + name + "'");
 }
 

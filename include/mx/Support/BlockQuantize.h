@@ -25,7 +25,8 @@ struct ScaleRecipe {
   enum class Rounding : uint8_t {
     Ceil,  ///< cvt.rp.ue8m0(a * fl(1 / max)): no element saturates
     Floor, ///< OCP MX v1.0: exponent of a minus emax
-    Even   ///< floor of a rounded to the element's mantissa
+    Even,  ///< floor of a rounded to the element's mantissa
+    Fit    ///< TOSA 1.1: the least with which a is rounded to an element
   };
 
   uint32_t maxReciprocalBits; ///< fl(1 / largest element) as binary32
@@ -36,6 +37,17 @@ struct ScaleRecipe {
   /// multiplication for every bf16 value, and for every f32 but one per
   /// floating-point element type (0x04600001 for E4M3).
   uint32_t ceilThreshold;
+  /// `Fit` adds this to the bits of a: the exponent becomes one more where a
+  /// would be rounded beyond the largest element. Of all types but E4M3, which
+  /// has NaN there, that is `Even`'s half unit of the mantissa.
+  uint32_t fitCarry;
+
+  /// What is added to the bits of a before its exponent is taken.
+  uint32_t getCarry(Rounding rounding) const {
+    return rounding == Rounding::Even  ? 1u << (22 - mantissaBits)
+           : rounding == Rounding::Fit ? fitCarry
+                                       : 0;
+  }
 };
 
 /// The recipe of E4M3, E5M2, E3M2, E2M3 or E2M1 elements.

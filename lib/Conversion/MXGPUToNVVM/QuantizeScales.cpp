@@ -69,9 +69,8 @@ Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
 /// The exponent of a, or of a rounded to the element's mantissa, minus that of
 /// the largest element.
 Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
-  Value rounded = bits;
-  if (recipe.rounding == ScaleRounding::Even)
-    rounded = builder.add(bits, builder.i32(1 << (22 - scale.mantissaBits)));
+  uint32_t carry = scale.getCarry(ScaleRecipe::Rounding(recipe.rounding));
+  Value rounded = carry ? builder.add(bits, builder.i32(carry)) : bits;
   Value exponent = arith::ShRUIOp::create(builder, rounded, builder.i32(23));
   Value byte =
       arith::SubIOp::create(builder, exponent, builder.i32(scale.emax));

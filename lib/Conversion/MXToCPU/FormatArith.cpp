@@ -259,32 +259,33 @@ Value FormatArith::multiply(Int xBits, Int yBits) {
 //===----------------------------------------------------------------------===//
 
 Int FormatArith::blockScale(Type element, ScaleRounding mode, Int absMax) {
-  static constexpr llvm::StringLiteral kNames[] = {"ceil", "floor", "even"};
-  return number(
-      call("scale_" + nameOf(element) + "_" + kNames[unsigned(mode)], {absMax},
-           absMax.type(), [&](FormatArith &n, ArrayRef<Int> args) -> Value {
-             const ScaleRecipe &recipe =
-                 element.isInteger() ? getInt8ScaleRecipe()
-                                     : getScaleRecipe(formatOf(element));
-             Int a = args[0];
-             auto finite = [&]() -> Int {
-               if (mode == ScaleRounding::Floor)
-                 return (a >> 23) - recipe.emax;
-               if (mode == ScaleRounding::Even)
-                 return ((a + (1 << (22 - recipe.mantissaBits))) >> 23) -
-                        recipe.emax;
-               // cvt.rp.satfinite.ue8m0: the next power of two; 2^-127 is
-               // the f32 subnormal 0x00400000.
-               Int t = n.number(
-                   n.multiply(a, a.like(int64_t(recipe.maxReciprocalBits))));
-               Int exact = (t < 0x800000).select(0x400000, t.like(0));
-               Int more = ((t & 0x7FFFFF) > exact).to(t.type());
-               return (t >> 23) + more;
-             };
-             Int byte = finite().max(0).min(254);
-             byte = (a == kF32Infinity).select(254, byte);
-             return (a > kF32Infinity).select(255, byte);
-           }));
+  static constexpr llvm::StringLiteral kNames[] = {"ceil", "floor", "even",
+                                                   "fit"};
+  return number(call(
+      "scale_" + nameOf(element) + "_" + kNames[unsigned(mode)], {absMax},
+      absMax.type(), [&](FormatArith &n, ArrayRef<Int> args) -> Value {
+        const ScaleRecipe &recipe = element.isInteger()
+                                        ? getInt8ScaleRecipe()
+                                        : getScaleRecipe(formatOf(element));
+        Int a = args[0];
+        auto finite = [&]() -> Int {
+          if (mode != ScaleRounding::Ceil)
+            return ((a +
+                     int64_t(recipe.getCarry(ScaleRecipe::Rounding(mode)))) >>
+                    23) -
+                   recipe.emax;
+          // cvt.rp.satfinite.ue8m0: the next power of two; 2^-127 is
+          // the f32 subnormal 0x00400000.
+          Int t = n.number(
+              n.multiply(a, a.like(int64_t(recipe.maxReciprocalBits))));
+          Int exact = (t < 0x800000).select(0x400000, t.like(0));
+          Int more = ((t & 0x7FFFFF) > exact).to(t.type());
+          return (t >> 23) + more;
+        };
+        Int byte = finite().max(0).min(254);
+        byte = (a == kF32Infinity).select(254, byte);
+        return (a > kF32Infinity).select(255, byte);
+      }));
 }
 
 /// In units of 1/64 the value is significand * 2^(field - byte - 17). Anything

@@ -40,7 +40,10 @@ def block_scale(a, element, rounding):
         tiny = finite < 2.0**-126
         _, e = np.frexp(np.where(tiny, 1.0, finite))
         field = np.where(tiny, 0, e + 126)
-        if rounding == "even":
+        if rounding == "fit" and largest == 448:
+            # 464 is the largest number that is rounded to 448.
+            field += ~tiny & (finite / 2.0 ** (e - 1.0) > 464 / 256)
+        elif rounding in ("even", "fit"):
             # Half a unit of the element's mantissa may carry.
             unit = 2.0 ** np.where(tiny, -126.0, e - 1.0)
             top = np.where(tiny, 1.0, 2.0)

@@ -138,7 +138,7 @@ def ragged(runner, rng, element, total, groups):
 
 runner, rng = Runner(), np.random.default_rng(7)
 for element in ref.ELEMENTS:
-    for rounding in ["ceil", "floor", "even"]:
+    for rounding in ["ceil", "floor", "even", "fit"]:
         both_axes(runner, rng, "f32", element, rounding, "linear")
 both_axes(runner, rng, "bf16", "f8E4M3FN", "ceil", "sf_128x4")
 both_axes(runner, rng, "f16", "f8E5M2", "ceil", "sf_128x4")

@@ -69,6 +69,8 @@ def cases():
         for i, rounding in enumerate(["ceil", "floor", "even"]):
             layout = ["sf_128x4", "linear"][(i + len(element)) % 2]
             yield element, rounding, layout, None
+    for element in ["f8E4M3FN", "f6E2M3FN", "i8"]:
+        yield element, "fit", "linear", None
     for i in range(len(ENCODES)):
         yield "f4E2M1FN", "ceil", ["sf_128x4", "linear"][i % 2], i
 

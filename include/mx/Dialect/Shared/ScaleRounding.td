@@ -16,7 +16,8 @@ def MX_ScaleRounding : I32EnumAttr<"ScaleRounding",
     "how the maximum of a block becomes its scale", [
       I32EnumAttrCase<"Ceil", 0, "ceil">,
       I32EnumAttrCase<"Floor", 1, "floor">,
-      I32EnumAttrCase<"Even", 2, "even">]> {
+      I32EnumAttrCase<"Even", 2, "even">,
+      I32EnumAttrCase<"Fit", 3, "fit">]> {
   let cppNamespace = "::mx";
   let genSpecializedAttr = 0;
 }

@@ -10,6 +10,7 @@
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_MATMULMATCH_H
 #define MX_LIB_DIALECT_MX_TRANSFORMS_MATMULMATCH_H
 
+#include "Import/TensorFacts.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Dialect/MX/IR/MX.h"
@@ -51,9 +52,6 @@ std::optional<MatmulMatch> matchMatmul(mlir::linalg::LinalgOp op, Reason &why);
 /// The product that a loop over groups computes.
 std::optional<MatmulMatch> matchGroupedLoop(mlir::scf::ForOp loop, Reason &why);
 
-/// Whether a value is known to be filled with zeros.
-bool isZeros(mlir::Value tensor);
-
 /// Rows of a matrix, selected by a list of indices.
 struct GatheredRows {
   mlir::Value matrix, numbers;
@@ -62,10 +60,6 @@ struct GatheredRows {
 /// What `tensor` gathers, where an operation makes it of the rows of a matrix;
 /// one whose number is -1 may be zeros.
 std::optional<GatheredRows> matchGather(mlir::Value tensor);
-
-/// The only user of `value`, if that rounds an f32 tensor to bf16 or f16 and
-/// does nothing else.
-mlir::Operation *getRounding(mlir::Value value);
 
 } // namespace mx
 

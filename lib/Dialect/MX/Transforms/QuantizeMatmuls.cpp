@@ -292,7 +292,7 @@ LogicalResult QuantizeMatmuls::readOptions() {
     return failure();
   auto foundRounding = symbolizeScaleRounding(scaleRounding);
   if (!foundRounding)
-    return fail("scale-rounding", "ceil, floor, even", scaleRounding);
+    return fail("scale-rounding", "ceil, floor, even, fit", scaleRounding);
   rounding = *foundRounding;
   auto foundLayout = symbolizeScaleLayoutKind(scaleLayout);
   if (!foundLayout)

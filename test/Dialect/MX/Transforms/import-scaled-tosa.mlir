@@ -27,8 +27,8 @@ func.func @broadcast(%a: tensor<?x8x64xf4E2M1FN>, %sa: tensor<4x8x2xf8E8M0FNU>, 
 
 // The relayout of scales that a quantization writes is part of it.
 // CHECK-LABEL: func.func @quantized(
-// CHECK:         mx.quantize ins(%arg0 : tensor<1x8x64xf32>) outs({{.*}}) scale_rounding = even -> tensor<1x8x64xf8E5M2>, tensor<1x8x2xf8E8M0FNU>
-// CHECK:         mx.quantize ins(%arg1 : tensor<1x16x64xbf16>) outs({{.*}}) scale_rounding = even -> tensor<1x16x64xf8E5M2>, tensor<1x16x2xf8E8M0FNU>
+// CHECK:         mx.quantize ins(%arg0 : tensor<1x8x64xf32>) outs({{.*}}) scale_rounding = fit -> tensor<1x8x64xf8E5M2>, tensor<1x8x2xf8E8M0FNU>
+// CHECK:         mx.quantize ins(%arg1 : tensor<1x16x64xbf16>) outs({{.*}}) scale_rounding = fit -> tensor<1x16x64xf8E5M2>, tensor<1x16x2xf8E8M0FNU>
 // CHECK:         mx.matmul {{.*}} -> tensor<8x16xf32>
 // TILED-LABEL: func.func @quantized(
 // TILED:         mx.matmul
@@ -42,11 +42,10 @@ func.func @quantized(%a: tensor<1x8x64xf32>, %b: tensor<1x16x64xbf16>) -> tensor
 // -----
 
 // CHECK-LABEL: func.func @casts(
-// CHECK:         mx.quantize ins(%arg0 : tensor<3x?x64xf32>) {{.*}} -> tensor<3x?x64xf8E4M3FN>, tensor<3x?x2xf8E8M0FNU>
-// CHECK-NOT:     scale_rounding
+// CHECK:         mx.quantize ins(%arg0 : tensor<3x?x64xf32>) {{.*}} scale_rounding = fit -> tensor<3x?x64xf8E4M3FN>, tensor<3x?x2xf8E8M0FNU>
 // CHECK:         mx.dequantize {{.*}} -> tensor<3x?x64xbf16>
 // CHECK:         %[[V:.*]] = tensor.expand_shape %arg1 {{\[\[}}0, 1]] output_shape [1, 64]
-// CHECK:         %[[Q:.*]]:2 = mx.quantize ins(%[[V]] : tensor<1x64xf32>) {{.*}} scale_rounding = even
+// CHECK:         %[[Q:.*]]:2 = mx.quantize ins(%[[V]] : tensor<1x64xf32>) {{.*}} scale_rounding = fit
 // CHECK:         tensor.collapse_shape %[[Q]]#0 {{\[\[}}0, 1]]
 func.func @casts(%a: tensor<3x?x64xf32>, %b: tensor<64xf32>) -> (tensor<3x?x64xbf16>, tensor<64xf4E2M1FN>, tensor<2xf8E8M0FNU>) {
   %q, %s = tosa.cast_to_block_scaled %a {block_size = BLOCK_SIZE_32} : (tensor<3x?x64xf32>) -> (tensor<3x?x64xf8E4M3FN>, tensor<3x?x2xf8E8M0FNU>)
@@ -60,7 +59,7 @@ func.func @casts(%a: tensor<3x?x64xf32>, %b: tensor<64xf32>) -> (tensor<3x?x64xb
 // MXINT8 is i8, in functions and calls too, and is multiplied as bf16.
 // CHECK-LABEL: func.func private @inner(
 // CHECK-SAME:    %[[A:.*]]: tensor<2x8x64xi8>, %{{.*}}: tensor<2x8x2xf8E8M0FNU>, %{{.*}}: tensor<2x16x64xf32>) -> (tensor<2x8x16xf32>, tensor<2x16x64xi8>)
-// CHECK:         %[[Q:.*]]:2 = mx.quantize ins(%{{.*}}) outs(%{{.*}}) scale_rounding = even -> tensor<2x16x64xi8>
+// CHECK:         %[[Q:.*]]:2 = mx.quantize ins(%{{.*}}) outs(%{{.*}}) scale_rounding = fit -> tensor<2x16x64xi8>
 // CHECK:         %[[X:.*]] = mx.dequantize ins(%[[A]], {{.*}} -> tensor<2x8x64xbf16>
 // CHECK:         %[[Y:.*]] = mx.dequantize ins(%[[Q]]#0, {{.*}} -> tensor<2x16x64xbf16>
 // CHECK:         %[[R:.*]] = mx.matmul ins(%[[X]], %[[Y]] : tensor<2x8x64xbf16>, tensor<2x16x64xbf16>)

@@ -32,7 +32,10 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
 
     - `ceil`: round_up(a * (1 / max)) to a power of two; nothing saturates;
     - `floor` (OCP MX v1.0): 2^(floor(log2(a)) - emax);
-    - `even`: `floor` of a rounded to the element's mantissa.
+    - `even`: `floor` of a rounded to the element's mantissa;
+    - `fit` (TOSA 1.1): the least power of two with which a is rounded to an
+      element. That is `even` but for `f8E4M3FN`, where 464, the largest number
+      that is rounded to 448, decides.
 
     Elements are `round_to_nearest_even(x * 2^(127 - byte))`, saturated; NaN
     becomes the type's NaN, or its largest value if the type has none, and 0 in

@@ -269,7 +269,7 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     Option<"rhsRecipe", "rhs-recipe", "std::string", /*default=*/"\"\"",
            "Formats of the second operand, if different">,
     Option<"scaleRounding", "scale-rounding", "std::string",
-           /*default=*/"\"ceil\"", "How scales are rounded: ceil, floor, even">,
+           /*default=*/"\"ceil\"", "How scales are rounded: ceil, floor, even, fit">,
     Option<"scaleLayout", "scale-layout", "std::string",
            /*default=*/"\"sf_128x4\"", "Layout of scales: sf_128x4 or linear">,
     Option<"globalScale", "global-scale", "double", /*default=*/"1.0",
@@ -314,10 +314,7 @@ def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
            "run time">,
     Option<"wideF16", "wide-f16", "bool", /*default=*/"false",
            "Import scaled numbers of f16 too, without the overflow of scales "
-           "beyond its range">,
-    Option<"strictTosa", "strict-tosa", "bool", /*default=*/"false",
-           "Leave a tosa.cast_to_block_scaled whose scales may differ from "
-           "those of the specification's code">
+           "beyond its range">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",

@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "FlattenContraction.h"
-#include "../MatmulMatch.h"
 #include "Import.h"
 #include "LoopPlan.h"
+#include "TensorFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -145,9 +145,8 @@ mx::import::flattenContraction(linalg::LinalgOp op) {
       ValueRange{flatInit},
       builder.getAffineMapArrayAttr({a->map, b->map, outMap}));
   contract->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  Value result =
-      expandTensor(builder, loc, contract->getResult(0), dims[2],
-                   tensor::getMixedSizes(builder, loc, init), out);
+  Value result = expandTensor(builder, loc, contract->getResult(0), dims[2],
+                              tensor::getMixedSizes(builder, loc, init), out);
   if (result.getType() != op->getResult(0).getType())
     result = tensor::CastOp::create(builder, loc, op->getResult(0).getType(),
                                     result);

@@ -19,8 +19,7 @@ struct FlatContraction {
 /// The same product with one dimension each for a batch, rows, columns and the
 /// reduction, beside `op`, which stays as it is. Nothing if its dimensions
 /// cannot be put together, or if they are so already.
-std::optional<FlatContraction>
-flattenContraction(mlir::linalg::LinalgOp op);
+std::optional<FlatContraction> flattenContraction(mlir::linalg::LinalgOp op);
 
 /// Erases a flat contraction that was not used.
 void eraseContraction(const FlatContraction &flat);

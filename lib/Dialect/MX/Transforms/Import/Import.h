@@ -18,7 +18,6 @@ struct Options {
   ScaleLayoutKind layout = ScaleLayoutKind::Sf128x4;
   bool dynamicBlocks = false;
   bool wideF16 = false;
-  bool strictTosa = false;
   /// Operations that may have lost their last user.
   llvm::SetVector<mlir::Operation *> *dead = nullptr;
 };

@@ -85,7 +85,6 @@ FailureOr<import::Options> ImportScaled::readOptions() {
   options.layout = *layout;
   options.dynamicBlocks = dynamicBlocks;
   options.wideF16 = wideF16;
-  options.strictTosa = strictTosa;
   return options;
 }
 

@@ -180,21 +180,6 @@ LogicalResult mx::import::importTosaCastFrom(Operation *root,
   return success();
 }
 
-/// The rounding of mx.quantize that gives TOSA's scales: the least power of two
-/// with which the largest element is rounded to a number. Of E4M3, where the
-/// number after the largest is NaN, none does so exactly.
-static FailureOr<ScaleRounding>
-getTosaRounding(Type element, const Options &options, Reason &why) {
-  if (!isa<Float8E4M3FNType>(element))
-    return ScaleRounding::Even;
-  if (!options.strictTosa)
-    return ScaleRounding::Ceil;
-  why = "no rounding of mx.quantize gives the scales of TOSA for f8E4M3FN: "
-        "those of ceil are twice as large for maxima from 448 to 464 times a "
-        "power of two, which TOSA allows but strict-tosa does not";
-  return failure();
-}
-
 LogicalResult mx::import::importTosaCastTo(Operation *root,
                                            const Options &options,
                                            Reason &why) {
@@ -203,10 +188,6 @@ LogicalResult mx::import::importTosaCastTo(Operation *root,
     return failure();
   Type elementType = op.getOutputData().getType();
   Type scaleType = op.getOutputScale().getType();
-  FailureOr<ScaleRounding> rounding =
-      getTosaRounding(getElementTypeOrSelf(elementType), options, why);
-  if (failed(rounding))
-    return failure();
   if (!isa<Float32Type, BFloat16Type, Float16Type>(
           getElementTypeOrSelf(op.getInputData()))) {
     why = "its operand is not f32, bf16 or f16";
@@ -220,14 +201,16 @@ LogicalResult mx::import::importTosaCastTo(Operation *root,
                                             : getElementTypeOrSelf(elementType);
   Value elements = makeEmpty(builder, loc, sizes, element);
   sizes.back() = divideSize(builder, loc, sizes.back(), 32);
-  Value scales = makeEmpty(builder, loc, sizes, getElementTypeOrSelf(scaleType));
+  Value scales =
+      makeEmpty(builder, loc, sizes, getElementTypeOrSelf(scaleType));
   Value outs[] = {elements, scales};
   auto quantize = QuantizeOp::create(
       builder, loc, ValueRange(outs).getTypes(), input,
       /*input_scales=*/ValueRange(), /*global_scale=*/Value(), /*seed=*/Value(),
       /*gather=*/Value(), /*offsets=*/Value(), outs, RaggedKindAttr(),
       ArrayRef<int64_t>{1}, /*block_size=*/32, /*square=*/false,
-      /*amax=*/false, /*concat=*/false, *rounding, /*prologueCount=*/0);
+      /*amax=*/false, /*concat=*/false, ScaleRounding::Fit,
+      /*prologueCount=*/0);
   Value codes = quantize->getResult(0);
   if (isInt8(op.getOutputData()))
     codes = getAsTosaInt8(builder, codes);
