@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - From linalg to kernels -----------------------------===//
+//===- Pipelines.cpp - From linalg and TOSA to kernels --------------------===//
 //
 // Passes of mx are put between one's own as any other: the functions that
 // create them, and those that build its pipelines, are in its headers.
@@ -28,8 +28,10 @@ struct MyOptions : public PassPipelineOptions<MyOptions> {
 
 } // namespace
 
-/// linalg -> block-scaled matmuls on tensors, which mx-run and mx-compile take.
+/// linalg, TOSA -> block-scaled matmuls on tensors, which mx-run and mx-compile
+/// take: those that are block-scaled already, and others with chosen formats.
 static void buildQuantize(OpPassManager &pm, const MyOptions &options) {
+  pm.addPass(mx::createMXImportScaled());
   pm.addNestedPass<func::FuncOp>(
       my::createMyChooseRecipes({options.minElements}));
   pm.addPass(mx::createMXQuantizeMatmuls());
@@ -47,7 +49,7 @@ static void buildToNVVM(OpPassManager &pm, const MyOptions &options) {
 
 void my::registerMyPipelines() {
   PassPipelineRegistration<MyOptions>(
-      "my-quantize", "From linalg to block-scaled matmuls", buildQuantize);
-  PassPipelineRegistration<MyOptions>("my-to-nvvm", "From linalg to kernels",
+      "my-quantize", "From linalg and TOSA to block-scaled matmuls", buildQuantize);
+  PassPipelineRegistration<MyOptions>("my-to-nvvm", "From linalg and TOSA to kernels",
                                       buildToNVVM);
 }

@@ -19,7 +19,8 @@ RUN: cmp %t/kernels.mlir %t/same.mlir
 
 CHECK-DAG: PASS: MyCompiler :: choose-recipes.mlir
 CHECK-DAG: PASS: MyCompiler :: layers.mlir
-CHECK: Passed: 2 (100.00%)
+CHECK-DAG: PASS: MyCompiler :: tosa.mlir
+CHECK: Passed: 3 (100.00%)
 CHECK: main(x: tensor<?x?xbf16>, w: tensor<?x?xbf16>)
 CHECK: right
 

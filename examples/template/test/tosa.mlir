@@ -1,0 +1,28 @@
+// A block-scaled product of TOSA, as other compilers write it, becomes mx's
+// operations, runs on the simulator and gives exact numbers.
+
+// RUN: my-compiler-opt %s --my-quantize -o %t.mlir
+// RUN: FileCheck %s --check-prefix=IR < %t.mlir
+// IR-NOT: tosa.
+// IR: mx.quantize
+// IR: mx.quantize
+// IR: mx.matmul
+
+// Rows of 1, 2, 4, ... times 0.5: 64 * 1 * 0.5 in the first.
+// RUN: %python %S/Inputs/arrays.py make %t.x.npy 1x8x64 f32 rows
+// RUN: %python %S/Inputs/arrays.py make %t.w.npy 1x32x64 f32 0.5
+// RUN: mx-run %t.mlir --device=sim --check=cpu --arg %t.x.npy --arg %t.w.npy --result %t.y.npy
+// RUN: %python %S/Inputs/arrays.py show %t.y.npy | FileCheck %s
+// CHECK: 1x8x32
+// CHECK-NEXT: 32.0 64.0 128.0 256.0 512.0 1024.0 2048.0 4096.0
+
+func.func @main(%x: tensor<1x8x64xf32>, %w: tensor<1x32x64xf32>) -> tensor<1x8x32xf32> {
+  %xq, %xs = tosa.cast_to_block_scaled %x {block_size = BLOCK_SIZE_32}
+      : (tensor<1x8x64xf32>) -> (tensor<1x8x64xf8E4M3FN>, tensor<1x8x2xf8E8M0FNU>)
+  %wq, %ws = tosa.cast_to_block_scaled %w {block_size = BLOCK_SIZE_32}
+      : (tensor<1x32x64xf32>) -> (tensor<1x32x64xf8E4M3FN>, tensor<1x32x2xf8E8M0FNU>)
+  %y = tosa.matmul_t_block_scaled %xq, %xs, %wq, %ws {block_size = BLOCK_SIZE_32}
+      : (tensor<1x8x64xf8E4M3FN>, tensor<1x8x2xf8E8M0FNU>,
+         tensor<1x32x64xf8E4M3FN>, tensor<1x32x2xf8E8M0FNU>) -> tensor<1x8x32xf32>
+  return %y : tensor<1x8x32xf32>
+}
