@@ -54,10 +54,10 @@ def number_text(dtype, number):
     return f"{float(number):.6e}" if dtype in values.FLOATS else str(int(number))
 
 
-class Graph:
-    def __init__(self, rng):
-        self.rng = rng
-        self.lines, self.arguments, self.nodes, self.count = [], [], [], 0
+class Graphs:
+    def __init__(self):
+        self.rng, self.nodes, self.results = None, [], []
+        self.lines, self.arguments, self.count = [], [], 0
         self.operations = [
             self.elementwise, self.elementwise, self.body, self.body, self.body_outs, self.reduction, self.reduction,
             self.named_reduction, self.transpose, self.broadcast, self.pad, self.slice, self.insert, self.concat,
@@ -635,7 +635,10 @@ class Graph:
 
     # The whole
 
-    def grow(self, count):
+    def grow(self, seed):
+        """A graph beside those that are there. What it consists of depends on the seed alone."""
+        self.rng, self.nodes = np.random.default_rng(seed), []
+        count = int(self.rng.integers(3, 13))
         while count or not self.nodes:
             with np.errstate(all="ignore"):
                 node = self.pick(self.operations)()
@@ -644,11 +647,12 @@ class Graph:
             count = max(count - 1, 0)
             if node.value.is_tame() and node.value.exact.size < 20000:
                 self.nodes.append(node)
+        results = self.nodes[-1:] + [self.pick(self.nodes) for _ in range(2)]
+        self.results += {node.name: node for node in results}.values()
 
     def program(self):
         """Text, arguments, and what is returned: names of types and numbers."""
-        results = self.nodes[-1:] + [self.pick(self.nodes) for _ in range(2)]
-        results = list({node.name: node for node in results}.values())
+        results = self.results
         parameters = ", ".join(f"%a{i}: {kind}" for i, (kind, _) in enumerate(self.arguments))
         types = ", ".join(node.type for node in results)
         lines = "".join(f"  {line}\n" for text in self.lines for line in text.split("\n"))

@@ -32,15 +32,6 @@ func.func @slice(%x: tensor<128x100xbf16>) -> tensor<128x64xf8E4M3FN> {
 
 // -----
 
-func.func @linear(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {
-  // expected-error @below {{'mx.matmul' op expected scales of a in layout sf_128x4 on the GPU, found 'memref<128x4xf8E8M0FNU>'}}
-  %0 = mx.matmul ins(%a, %s, %a, %s : tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>, tensor<128x128xf8E4M3FN>, tensor<128x4xf8E8M0FNU>)
-      outs(%y : tensor<128x128xf32>) -> tensor<128x128xf32>
-  return %0 : tensor<128x128xf32>
-}
-
-// -----
-
 func.func @host(%x: tensor<?xf32>) -> f32 {
   %c0 = arith.constant 0 : index
   // expected-error @below {{'tensor.extract' op expected tensors to stay in device memory, where the host cannot read an element: return the tensor, and give what depends on it to another function as an argument; launch plans, those of mx-compile and mx-run, read it}}

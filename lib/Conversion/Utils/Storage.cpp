@@ -93,11 +93,9 @@ struct ConvertMemRefOp final : ConversionPattern {
     bool packed = llvm::any_of(op->getOperandTypes(), isPacked) ||
                   llvm::any_of(op->getResultTypes(), isPacked);
     auto part = dyn_cast<memref::SubViewOp>(op);
-    if (packed &&
-        (part
-             ? !takesWholeRows(part)
-             : isa<memref::TransposeOp, memref::ReinterpretCastOp,
-                   memref::ExtractStridedMetadataOp>(op)))
+    if (packed && (part ? !takesWholeRows(part)
+                        : isa<memref::TransposeOp, memref::ReinterpretCastOp,
+                              memref::ExtractStridedMetadataOp>(op)))
       return rewriter.notifyMatchFailure(op, "a view of packed elements");
     if (packed && cutsRows(op))
       return rewriter.notifyMatchFailure(op, "rows that may not fill bytes");

@@ -26,7 +26,7 @@ func.func @half_a_byte(%q: memref<2x33xf4E2M1FN>) {
 
 // -----
 
-// expected-error @below {{expected packed f4E2M1FN elements in an array with identity layout, found 'memref<2x32xf4E2M1FN, strided<[64, 1]>>'}}
-func.func @strided(%q: memref<2x32xf4E2M1FN, strided<[64, 1]>>) {
+// expected-error @below {{expected packed f4E2M1FN elements in rows of their own, without gaps, found 'memref<2x32xf4E2M1FN, strided<[64, 2]>>'}}
+func.func @strided(%q: memref<2x32xf4E2M1FN, strided<[64, 2]>>) {
   return
 }

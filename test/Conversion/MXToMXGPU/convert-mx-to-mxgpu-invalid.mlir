@@ -170,7 +170,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 // -----
 
 func.func @main(%x: memref<4x8xf32, strided<[16, 1]>>, %m: memref<f32>) {
-  // expected-error @below {{'mx.amax' op expected identity layout on the GPU, found 'memref<4x8xf32, strided<[16, 1]>>'}}
+  // expected-error @below {{'mx.amax' op expected an input without gaps on the GPU, found 'memref<4x8xf32, strided<[16, 1]>>'}}
   mx.amax ins(%x : memref<4x8xf32, strided<[16, 1]>>) outs(%m : memref<f32>)
   return
 }

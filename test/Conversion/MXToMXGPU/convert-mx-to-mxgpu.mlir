@@ -169,11 +169,11 @@ func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?x32x4x4xf8E8M0FNU>,
 // CHECK-LABEL: func.func @slices(
 // CHECK-SAME:    %[[A:[^:]*]]: memref<?x128xf8E4M3FN, strided<[?, 1], offset: ?>>,
 // CHECK-DAG:     %[[C128:.*]] = arith.constant 128 : index
-// CHECK-DAG:     %[[START:.*]] = memref.extract_aligned_pointer_as_index %[[A]]
 // CHECK-DAG:     %{{.*}}, %[[OFFSET:.*]], %{{.*}}:2, %[[STRIDES:.*]]:2 = memref.extract_strided_metadata %[[A]]
 // CHECK:         "expected the stride of rows of a to be a multiple of 16, found %lld; the nearest are %lld and %lld"(%[[STRIDES]]#0, %{{.*}}, %{{.*}})
 // CHECK:         %[[FITS:.*]] = arith.cmpi uge, %[[STRIDES]]#0, %[[C128]]
 // CHECK:         mxgpu.require %[[FITS]], "expected the stride of rows of a to be at least their %lld elements, found %lld"(%[[C128]], %[[STRIDES]]#0)
+// CHECK:         %[[START:.*]] = memref.extract_aligned_pointer_as_index %[[A]]
 // CHECK:         %[[ADDRESS:.*]] = arith.addi %[[START]], %[[OFFSET]]
 // CHECK:         "expected the address of a to be a multiple of 16, found %lld; the nearest are %lld and %lld"(%[[ADDRESS]], %{{.*}}, %{{.*}})
 // CHECK-NOT:     "expected the stride

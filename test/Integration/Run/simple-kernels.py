@@ -231,6 +231,16 @@ CASES = [
   %s = tensor.extract_slice %y[1, 0] [3, 4] [2, 1] : tensor<6x4xf6E3M2FN> to tensor<3x4xf6E3M2FN>
   return %z, %s : tensor<4x6xf8E4M3FN>, tensor<3x4xf6E3M2FN>""",
      [codes := np.arange(24, dtype=np.uint8).reshape(6, 4), codes], [codes.T, codes[1::2]], 0),
+    ("narrow_constants", "%e: !we", "!wm, tensor<24x3xf8E4M3FN>", """
+  %s = arith.constant dense<4.0> : tensor<24x8xf8E8M0FNU>
+  %d0 = tensor.empty() : !wm
+  %d = mx.dequantize ins(%e, %s : !we, tensor<24x8xf8E8M0FNU>) outs(%d0 : !wm) -> !wm
+  %c = arith.constant dense<1.5> : tensor<24x1xf8E4M3FN>
+  %part = tensor.extract_slice %e[0, 1] [24, 2] [1, 31] : !we to tensor<24x2xf8E4M3FN>
+  %k = tensor.concat dim(1) %c, %part : (tensor<24x1xf8E4M3FN>, tensor<24x2xf8E4M3FN>) -> tensor<24x3xf8E4M3FN>
+  return %d, %k : !wm, tensor<24x3xf8E4M3FN>""",
+     [few := w.astype(ml_dtypes.float8_e4m3fn).view(np.uint8)],
+     [4 * w.astype(np.float64), np.concatenate([np.full((N, 1), 0x3C), few[:, [1, 32]]], 1)], 0),
     ("empty", "%x: tensor<?x5xf32>, %v: tensor<?x5xf32>", "tensor<?x5xf32>, tensor<f32>", """
   %z = arith.addf %x, %v : tensor<?x5xf32>
   %c = arith.constant 3.0 : f32

@@ -42,14 +42,12 @@ static void explain(Operation *op, StringRef name, bool hasThreads) {
     diag << ", since " << why.getValue();
 }
 
-/// Bytes are moved whatever they mean.
+/// Elements of 6 bits are moved as the bytes that mx-store-as-bytes makes of
+/// them.
 static Value asBytes(KernelBuilder &host, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   Type element = type.getElementType();
-  bool isByte =
-      isa<FloatType>(element) && (element.getIntOrFloatBitWidth() == 6 ||
-                                  element.getIntOrFloatBitWidth() == 8);
-  if (!isByte)
+  if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() != 6)
     return memref;
   MemRefType bytes = MemRefType::Builder(type).setElementType(host.getI8Type());
   return UnrealizedConversionCastOp::create(host, bytes, memref).getResult(0);
@@ -142,8 +140,8 @@ static bool isOnDevice(Operation *op) {
 }
 
 namespace {
-struct LinalgToLoopsPass final
-    : mx::mxgpu::impl::MXLinalgToLoopsBase<LinalgToLoopsPass> {
+struct LinalgToLoops final
+    : mx::mxgpu::impl::MXLinalgToLoopsBase<LinalgToLoops> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {

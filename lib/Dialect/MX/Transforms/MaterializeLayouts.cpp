@@ -58,7 +58,7 @@ static Attribute findEncoding(T typeOrAttr) {
 /// tensor has the dimensions of the batch too.
 static bool takesWholeMatrices(Operation *op) {
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
-  if (!slice)
+  if (!slice || slice.getSourceType().getRank() < 2)
     return false;
   RankedTensorType source = slice.getSourceType();
   for (int64_t dim : {source.getRank() - 2, source.getRank() - 1}) {

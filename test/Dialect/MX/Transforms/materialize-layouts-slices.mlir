@@ -31,3 +31,11 @@ func.func @weights(%w: !packed, %i: index) -> !matrix {
   %0 = tensor.extract_slice %w[%i, 0, 0] [1, 64, 128] [1, 1, 1] : !packed to !matrix
   return %0 : !matrix
 }
+
+// A part of a list is none of matrices.
+// CHECK-LABEL: func.func @list
+// CHECK:         tensor.extract_slice %{{.*}}[2] [3] [1] : tensor<8xf32> to tensor<3xf32>
+func.func @list(%x: tensor<8xf32>) -> tensor<3xf32> {
+  %y = tensor.extract_slice %x[2] [3] [1] : tensor<8xf32> to tensor<3xf32>
+  return %y : tensor<3xf32>
+}
