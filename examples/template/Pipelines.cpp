@@ -49,7 +49,8 @@ static void buildToNVVM(OpPassManager &pm, const MyOptions &options) {
 
 void my::registerMyPipelines() {
   PassPipelineRegistration<MyOptions>(
-      "my-quantize", "From linalg and TOSA to block-scaled matmuls", buildQuantize);
-  PassPipelineRegistration<MyOptions>("my-to-nvvm", "From linalg and TOSA to kernels",
-                                      buildToNVVM);
+      "my-quantize", "From linalg and TOSA to block-scaled matmuls",
+      buildQuantize);
+  PassPipelineRegistration<MyOptions>(
+      "my-to-nvvm", "From linalg and TOSA to kernels", buildToNVVM);
 }
