@@ -63,9 +63,10 @@ TEST(Manifest, Refused) {
        "8:5: kernels[1]: the name 'first' stands here twice"},
       {"\"idle\"", "\"main\"",
        "47:5: entries[1]: the name 'main' stands here twice"},
-      {"\"dtype\": \"u2\"", "\"dtype\": \"b1\"",
-       "14:61: entries[0].arguments[0].dtype: expected i1, i2, i4, i8, u1, u2, "
-       "u4, u8, f2, f4 or f8, found 'b1'"},
+      {"\"dtype\": \"u2\"", "\"dtype\": \"b2\"",
+       "14:61: entries[0].arguments[0].dtype: expected b1, i1, i2, i4, i8, u1, "
+       "u2, "
+       "u4, u8, f2, f4 or f8, found 'b2'"},
       {"[\"?\", 64]", "[\"*\", 64]",
        "14:77: entries[0].arguments[0].shape[0]: expected an integer, found a "
        "string"},
@@ -142,7 +143,8 @@ TEST(Manifest, Refused) {
        "41:37: entries[0].steps[0].byte: expected 0 to 255, found 256"},
       {"{\"buffer\": \"work0\"}, ", "{}, ",
        "42:79: entries[0].steps[1].args[1]: expected one of buffer, "
-       "tensor_map, i64, i32, i16, i8, f64, f32, f16, bytes, argument"},
+       "tensor_map, i64, i32, i16, i8, f64, f32, f16, bytes, argument, or "
+       "buffer and offset"},
   };
   for (auto [from, to, error] : cases)
     EXPECT_EQ(refuse(from, to), error) << to;
