@@ -32,8 +32,8 @@ static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
   return count;
 }
 
-/// The inputs of a piece of a unit, from shared memory where copies have left
-/// them there, else from that of the tensors.
+/// The inputs of a piece of a unit: from shared memory if copies have left them
+/// there, else from the tensors.
 QuantizeInputLoader::Piece QuantizeTileBuilder::loadPiece(Unit unit, Value row,
                                                           Value column) {
   Value inTensor[] = {body.add(unit.first, row),
