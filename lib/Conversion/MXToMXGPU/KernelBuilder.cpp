@@ -132,12 +132,10 @@ void mx::mxgpu::requirePositive(KernelBuilder &host, Value scale) {
 
 Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {
   auto type = cast<MemRefType>(elements.getType());
-  Type element = type.getElementType();
-  if (element.getIntOrFloatBitWidth() >= 8)
+  MemRefType bytes = getStorageType(type);
+  if (bytes == type)
     return elements;
-  return UnrealizedConversionCastOp::create(host, getStorageType(type),
-                                            elements)
-      .getResult(0);
+  return UnrealizedConversionCastOp::create(host, bytes, elements).getResult(0);
 }
 
 KernelOp KernelBuilder::kernel(gpu::GPUModuleOp module, StringRef what,

@@ -42,17 +42,6 @@ static void explain(Operation *op, StringRef name, bool hasThreads) {
     diag << ", since " << why.getValue();
 }
 
-/// Elements of 6 bits are moved as the bytes that mx-store-as-bytes makes of
-/// them.
-static Value asBytes(KernelBuilder &host, Value memref) {
-  auto type = cast<MemRefType>(memref.getType());
-  Type element = type.getElementType();
-  if (!isa<FloatType>(element) || element.getIntOrFloatBitWidth() != 6)
-    return memref;
-  MemRefType bytes = MemRefType::Builder(type).setElementType(host.getI8Type());
-  return UnrealizedConversionCastOp::create(host, bytes, memref).getResult(0);
-}
-
 static LogicalResult convertCopy(memref::CopyOp op) {
   auto type = cast<MemRefType>(op.getTarget().getType());
   if (isa<Float4E2M1FNType>(type.getElementType()))
@@ -68,8 +57,8 @@ static LogicalResult convertCopy(memref::CopyOp op) {
     host.requireSize(host.dim(op.getSource(), dim), sizes.back(),
                      "dimension " + Twine(dim) + " of what is copied");
   }
-  Value from = asBytes(host, op.getSource()),
-        to = asBytes(host, op.getTarget());
+  Value from = toBytes(host, op.getSource()),
+        to = toBytes(host, op.getTarget());
   scf::ParallelOp loop = createSimpleLoop(host, sizes, "copy");
   ValueRange indices = loop.getInductionVars();
   indices = indices.take_front(sizes.size());

@@ -98,13 +98,7 @@ static Value restoreShape(OpBuilder &builder, Location loc, Value numbers,
     groups.emplace_back();
     llvm::append_range(groups.back(),
                        llvm::seq(numRows, numRows + plan.numColumns));
-    SmallVector<int64_t> shape;
-    SmallVector<Value> dynamic;
-    dispatchIndexOpFoldResults(moved, dynamic, shape);
-    numbers = tensor::ExpandShapeOp::create(
-        builder, loc,
-        RankedTensorType::get(shape, getElementTypeOrSelf(numbers)), numbers,
-        groups, moved);
+    numbers = expandToSizes(builder, loc, numbers, groups, moved);
   }
   if (llvm::is_sorted(plan.order))
     return numbers;

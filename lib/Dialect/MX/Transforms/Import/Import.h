@@ -91,6 +91,12 @@ int64_t getBlockOf(mlir::Type scaleType);
 // Tensors of another shape (Shapes.cpp)
 //===----------------------------------------------------------------------===//
 
+/// A tensor with `sizes`, of which each group is a dimension of `tensor`.
+mlir::Value expandToSizes(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value tensor,
+                          llvm::ArrayRef<mlir::ReassociationIndices> groups,
+                          llvm::ArrayRef<mlir::OpFoldResult> sizes);
+
 /// `leaf` with a dimension for each of `groups`: transposed, if its order is
 /// another, and reshaped. Null if that cannot be.
 mlir::Value arrangeTensor(mlir::OpBuilder &builder, mlir::Location loc,

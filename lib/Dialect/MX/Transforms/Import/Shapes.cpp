@@ -113,15 +113,21 @@ Value mx::import::arrangeTensor(OpBuilder &builder, Location loc,
     size_t next = 0;
     for (int64_t count : found->counts)
       sizes.push_back(count ? given[next++] : builder.getIndexAttr(1));
-    SmallVector<int64_t> shape;
-    SmallVector<Value> dynamic;
-    dispatchIndexOpFoldResults(sizes, dynamic, shape);
-    tensor = tensor::ExpandShapeOp::create(
-        builder, loc,
-        RankedTensorType::get(shape, getElementTypeOrSelf(tensor)), tensor,
-        getUnitGroups(found->counts), sizes);
+    tensor = expandToSizes(builder, loc, tensor, getUnitGroups(found->counts),
+                           sizes);
   }
   return castBits(builder, loc, tensor, leaf.element);
+}
+
+Value mx::import::expandToSizes(OpBuilder &builder, Location loc, Value tensor,
+                                ArrayRef<ReassociationIndices> groups,
+                                ArrayRef<OpFoldResult> sizes) {
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamic;
+  dispatchIndexOpFoldResults(sizes, dynamic, shape);
+  return tensor::ExpandShapeOp::create(
+      builder, loc, RankedTensorType::get(shape, getElementTypeOrSelf(tensor)),
+      tensor, groups, sizes);
 }
 
 Value mx::import::expandTensor(OpBuilder &builder, Location loc, Value tensor,
@@ -135,14 +141,8 @@ Value mx::import::expandTensor(OpBuilder &builder, Location loc, Value tensor,
     tensor = tensor::CollapseShapeOp::create(builder, loc, tensor,
                                              getUnitGroups(found->counts));
   SmallVector<ReassociationIndices> own = getGroups(found->counts);
-  if (isOneEach(own))
-    return tensor;
-  SmallVector<int64_t> shape;
-  SmallVector<Value> dynamic;
-  dispatchIndexOpFoldResults(sizes, dynamic, shape);
-  return tensor::ExpandShapeOp::create(
-      builder, loc, RankedTensorType::get(shape, getElementTypeOrSelf(tensor)),
-      tensor, own, sizes);
+  return isOneEach(own) ? tensor
+                        : expandToSizes(builder, loc, tensor, own, sizes);
 }
 
 Value mx::import::relayoutScales(OpBuilder &builder, Location loc, Value scales,
