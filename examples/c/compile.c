@@ -51,14 +51,22 @@ static int show_entries(mxProgram program) {
 
 /* Loads the program that was compiled. */
 static int load_and_show(mxcCompiled compiled, const char *name) {
-  size_t manifest_bytes, kernel_bytes;
+  size_t manifest_bytes, kernel_bytes, constant_bytes;
   const char *manifest =
       mxcCompiledGet(compiled, MXC_MANIFEST, &manifest_bytes);
   const char *kernels = mxcCompiledGet(compiled, MXC_PTX, &kernel_bytes);
+  const char *constants =
+      mxcCompiledGet(compiled, MXC_CONSTANTS, &constant_bytes);
   mxProgram program;
   mxSetErrorPolicy(MX_ERRORS_RETURN);
-  if (mxProgramLoadData(&program, manifest, manifest_bytes, kernels,
-                        kernel_bytes, name)) {
+  mxProgramParts parts = {.manifest = manifest,
+                          .manifestBytes = manifest_bytes,
+                          .kernels = kernels,
+                          .kernelBytes = kernel_bytes,
+                          .constants = constants,
+                          .constantBytes = constant_bytes,
+                          .name = name};
+  if (mxProgramLoadParts(&program, &parts)) {
     fprintf(stderr, "error: %s\n", mxGetThreadError());
     return 1;
   }

@@ -3,7 +3,7 @@
 |*                                                                            *|
 |* Text in; IR, PTX and a manifest, or messages, out. Nothing of MLIR is      *|
 |* needed to use it: modules are handles, and pipelines, attributes and types *|
-|* are text. What it compiles runs with mx_program.h (mxProgramLoadData).     *|
+|* are text. What it compiles runs with mx_program.h (mxProgramLoadParts).    *|
 |*                                                                            *|
 |* Functions return 0, or a status (docs/ExitStatus.md) after they have given *|
 |* messages to the context's callback; those that return a handle return null *|
@@ -104,12 +104,12 @@ MXC_API int mxcCompile(mxcCompiled *compiled, mxcModule module,
                        const mxcCompileOptions *options);
 MXC_API void mxcCompiledDestroy(mxcCompiled compiled);
 
-enum mxcPart { MXC_MANIFEST, MXC_PTX, MXC_CUBIN, MXC_HEADER };
+enum mxcPart { MXC_MANIFEST, MXC_PTX, MXC_CUBIN, MXC_HEADER, MXC_CONSTANTS };
 
 /* A part: it lives as long as `compiled`, and a zero that is not counted
- * follows it. A program without kernels has no PTX, and there is no cubin
- * without an assembler: then the result is null, and `bytes` 0. `bytes` may be
- * null. */
+ * follows it. A program without kernels has no PTX, many have no constants, and
+ * there is no cubin without an assembler: then the result is null, and `bytes`
+ * 0. `bytes` may be null. */
 MXC_API const char *mxcCompiledGet(mxcCompiled compiled, int part,
                                    size_t *bytes);
 /* The directory that mx-launch and mxProgramLoad read. */

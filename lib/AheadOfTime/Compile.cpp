@@ -121,18 +121,16 @@ static LogicalResult compile(ModuleOp module,
   buildMXToPlanPipeline(toKernels, nvvm);
   if (failed(toKernels.run(module)))
     return failure();
-  FailureOr<plan::Manifest> manifest = buildManifest(module);
-  if (failed(manifest))
+  FailureOr<HostPart> host = buildHostPart(module);
+  if (failed(host))
     return failure();
-  output.manifest = std::move(*manifest);
+  output.manifest = std::move(host->manifest);
+  output.constants = std::move(host->data);
   if (output.manifest.target.empty())
     output.manifest.target = options.chip;
   if (output.manifest.kernels.empty())
     return success();
-  // What is left are the kernels.
-  for (auto function :
-       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-    function.erase();
+  eraseHostPart(module);
   PassManager toNVVM(module.getContext());
   buildMXGPUToNVVMPipeline(toNVVM);
   if (failed(toNVVM.run(module)))
@@ -199,7 +197,7 @@ llvm::Error mx::writeCompiledModule(StringRef directory,
   if (!llvm::sys::fs::is_directory(directory))
     return makeError(directory + ": cannot create: it is a file");
   // Of an earlier run: a manifest must not name files of two runs.
-  for (const char *name : {kManifest, kCubin, kManifestPtx}) {
+  for (const char *name : {kManifest, kCubin, kManifestPtx, kManifestData}) {
     llvm::SmallString<128> path(directory);
     llvm::sys::path::append(path, name);
     if (std::error_code error = llvm::sys::fs::remove(path))
@@ -209,6 +207,7 @@ llvm::Error mx::writeCompiledModule(StringRef directory,
   const std::pair<StringRef, StringRef> files[] = {
       {output.manifest.ptx, output.ptx},
       {output.manifest.cubin, output.cubin},
+      {output.manifest.data, output.constants},
       {output.headerName, output.header},
       {kManifest, manifest}};
   for (auto [name, text] : files)

@@ -41,10 +41,10 @@ int mxcCompile(mxcCompiled *compiled, mxcModule module,
 void mxcCompiledDestroy(mxcCompiled compiled) { delete compiled; }
 
 const char *mxcCompiledGet(mxcCompiled compiled, int part, size_t *bytes) {
-  const std::string *parts[] = {&compiled->manifest, &compiled->compiled.ptx,
-                                &compiled->compiled.cubin,
-                                &compiled->compiled.header};
-  bool isThere = part >= MXC_MANIFEST && part <= MXC_HEADER;
+  const std::string *parts[] = {
+      &compiled->manifest, &compiled->compiled.ptx, &compiled->compiled.cubin,
+      &compiled->compiled.header, &compiled->compiled.constants};
+  bool isThere = part >= MXC_MANIFEST && part <= MXC_CONSTANTS;
   size_t size = isThere ? parts[part]->size() : 0;
   if (bytes)
     *bytes = size;

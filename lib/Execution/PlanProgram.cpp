@@ -69,22 +69,19 @@ class BuildManifestPass final
     : public PassWrapper<BuildManifestPass, OperationPass<ModuleOp>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BuildManifestPass)
-  explicit BuildManifestPass(plan::Manifest &manifest) : manifest(manifest) {}
+  explicit BuildManifestPass(HostPart &host) : host(host) {}
   StringRef getArgument() const override { return "mx-build-manifest"; }
 
   void runOnOperation() override {
-    FailureOr<plan::Manifest> built = buildManifest(getOperation());
+    FailureOr<HostPart> built = buildHostPart(getOperation());
     if (failed(built))
       return signalPassFailure();
-    manifest = std::move(*built);
-    // What is left are the kernels.
-    for (auto function :
-         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      function.erase();
+    host = std::move(*built);
+    eraseHostPart(getOperation());
   }
 
 private:
-  plan::Manifest &manifest;
+  HostPart &host;
 };
 
 } // namespace
@@ -167,9 +164,9 @@ PlanProgram::call(ArrayRef<const NpyArray *> inputs) {
   return arrays;
 }
 
-/// Lowers `module` to its manifest and its kernels.
+/// Lowers `module` to its host part and its kernels.
 static LogicalResult lower(ModuleOp module, const CompileOptions &options,
-                           plan::Manifest &manifest, std::string &ptx) {
+                           HostPart &host, std::string &ptx) {
   MXToNVVMOptions nvvm;
   nvvm.chip = options.chip;
   nvvm.explain = options.explain;
@@ -179,11 +176,11 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
     pm.addInstrumentation(createSaveTempsInstrumentation(options.saveTemps));
   pm.addPass(createSymbolDCEPass());
   buildMXToPlanPipeline(pm, nvvm);
-  pm.addPass(std::make_unique<BuildManifestPass>(manifest));
+  pm.addPass(std::make_unique<BuildManifestPass>(host));
   buildMXGPUToNVVMPipeline(pm);
   if (failed(pm.run(module)))
     return failure();
-  if (manifest.kernels.empty())
+  if (host.manifest.kernels.empty())
     return success();
   llvm::raw_string_ostream stream(ptx);
   return translateToPTX(module, stream);
@@ -197,9 +194,10 @@ mx::compileForDevice(ModuleOp module, func::FuncOp entry,
   for (auto function : module.getOps<func::FuncOp>())
     if (function != entry && !function.isExternal())
       function.setPrivate();
-  plan::Manifest manifest;
+  HostPart host;
+  plan::Manifest &manifest = host.manifest;
   std::string ptx;
-  if (failed(lower(module, options, manifest, ptx)))
+  if (failed(lower(module, options, host, ptx)))
     return makeError("cannot compile '" + symbol + "' for " +
                      stringifyDeviceKind(options.device));
   if (manifest.target.empty())
@@ -214,8 +212,10 @@ mx::compileForDevice(ModuleOp module, func::FuncOp entry,
   }
   std::string text = plan::writeManifest(manifest);
   mxProgram loaded = nullptr;
-  if (mxProgramLoadData(&loaded, text.data(), text.size(), ptx.data(),
-                        ptx.size(), kManifestPtx) != MX_SUCCESS)
+  mxProgramParts parts = {text.data(), text.size(),      ptx.data(),
+                          ptx.size(),  host.data.data(), host.data.size(),
+                          kManifestPtx};
+  if (mxProgramLoadParts(&loaded, &parts) != MX_SUCCESS)
     return takeRuntimeError();
   LoadedProgram program(loaded);
   mxEntry handle = nullptr;

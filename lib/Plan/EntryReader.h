@@ -36,6 +36,8 @@ private:
     return json.list<Number>([&](const Reader &n) { return readNumber(n); });
   }
   Buffer readBuffer(const Reader &json);
+  /// One that a step writes.
+  Buffer readTarget(const Reader &json);
   std::vector<Buffer> readBuffers(const Reader &json) {
     return json.list<Buffer>([&](const Reader &b) { return readBuffer(b); });
   }

@@ -270,9 +270,12 @@ int64_t Numbers::get(const Number &number) const {
     return inputs->resultAddresses[index];
   case Number::WorkAddress:
     return inputs->workspaceAddress + get(entry->workBuffers[index].offset);
+  case Number::ConstantAddress:
+    return inputs->constantAddresses[index];
   case Number::ChosenAddress: {
     constexpr Number::Kind kKinds[] = {
-        Number::ArgumentAddress, Number::ResultAddress, Number::WorkAddress};
+        Number::ArgumentAddress, Number::ResultAddress, Number::WorkAddress,
+        Number::ConstantAddress};
     const Buffer &buffer = chosen[index];
     if (buffer.kind == Buffer::Taken)
       return taken[buffer.index].address;
@@ -320,6 +323,7 @@ bool mx::plan::dependsOnAddress(const Number &number,
   return number.kind == Number::ArgumentAddress ||
          number.kind == Number::ResultAddress ||
          number.kind == Number::WorkAddress ||
+         number.kind == Number::ConstantAddress ||
          number.kind == Number::ChosenAddress;
 }
 
@@ -341,6 +345,8 @@ int64_t mx::plan::getBytes(const Entry &entry, const Buffer &of,
     return numbers.get(entry.workBuffers[buffer.index].bytes);
   if (buffer.kind == Buffer::Taken)
     return numbers.taken[buffer.index].bytes;
+  if (buffer.kind == Buffer::Constant)
+    return (*numbers.inputs->constants)[buffer.index].bytes;
   bool isArgument = buffer.kind == Buffer::Argument;
   if (isArgument) {
     int64_t bytes = getItemBytes(entry.arguments[buffer.index].dtype);

@@ -273,6 +273,8 @@ std::string Number::str() const {
     return "result" + index + ".address";
   case WorkAddress:
     return "work" + index + ".address";
+  case ConstantAddress:
+    return "const" + index + ".address";
   case ChosenAddress:
     return "buf" + index + ".address";
   case SmCount:
@@ -291,6 +293,7 @@ std::optional<Number> Number::parse(std::string_view text) {
   constexpr Prefix kPrefixes[] = {{"arg", Argument, ArgumentAddress},
                                   {"result", std::nullopt, ResultAddress},
                                   {"work", std::nullopt, WorkAddress},
+                                  {"const", std::nullopt, ConstantAddress},
                                   {"buf", std::nullopt, ChosenAddress},
                                   {"v", Value, std::nullopt}};
   const Prefix *prefix = nullptr;
@@ -314,14 +317,15 @@ std::optional<Number> Number::parse(std::string_view text) {
   return Number(Extent, *index, *dim);
 }
 
-static const char *const kBuffers[] = {"arg", "result", "work", "buf", "taken"};
+static const char *const kBuffers[] = {"arg",   "result", "work",
+                                       "const", "buf",    "taken"};
 
 std::string Buffer::str() const {
   return kBuffers[kind] + std::to_string(index);
 }
 
 std::optional<Buffer> Buffer::parse(std::string_view text) {
-  for (Kind kind : {Argument, Result, Work, Chosen}) {
+  for (Kind kind : {Argument, Result, Work, Constant, Chosen}) {
     std::string_view rest = text;
     if (!take(rest, kBuffers[kind]))
       continue;

@@ -82,6 +82,10 @@ std::string EntryReader::explainMissing(const Number &number) const {
                : "expected a result that is an array of the caller";
   case Number::WorkAddress:
     return index < bufferCount ? "" : among(bufferCount, "buffers");
+  case Number::ConstantAddress:
+    return index < manifest.constants.size()
+               ? ""
+               : among(manifest.constants.size(), "constants");
   case Number::ChosenAddress:
     return index < chosen.size() && chosen[index]
                ? ""
@@ -117,7 +121,8 @@ Number EntryReader::readNumber(const Reader &json) {
   std::string why =
       number ? explainMissing(*number)
              : "expected a number such as 128, v0, arg0, arg0[1], arg0.bits, "
-               "arg0.address, result0.address, work0.address or sm_count";
+               "arg0.address, result0.address, work0.address, const0.address "
+               "or sm_count";
   if (why.empty())
     return *number;
   json.fail(why + ", found '" + json.string() + "'");
@@ -213,6 +218,8 @@ Buffer EntryReader::readBuffer(const Reader &json) {
              isMemory(entry.results[buffer.index]);
     case Buffer::Work:
       return buffer.index < bufferCount;
+    case Buffer::Constant:
+      return buffer.index < manifest.constants.size();
     case Buffer::Chosen:
       return buffer.index < chosen.size() && chosen[buffer.index];
     case Buffer::Taken: // has no name
@@ -223,10 +230,18 @@ Buffer EntryReader::readBuffer(const Reader &json) {
   if (buffer && isThere(*buffer))
     return *buffer;
   if (!json.failed())
-    json.fail("expected a buffer such as arg0, result0, work0 or buf0 that is "
-              "there, found '" +
+    json.fail("expected a buffer such as arg0, result0, work0, const0 or buf0 "
+              "that is there, found '" +
               text + "'");
   return {};
+}
+
+Buffer EntryReader::readTarget(const Reader &json) {
+  Buffer buffer = readBuffer(json);
+  if (!json.failed() && buffer.kind == Buffer::Constant)
+    json.fail("expected a buffer that may be written, found the constant '" +
+              buffer.str() + "'");
+  return buffer;
 }
 
 void EntryReader::read(const Reader &json) {

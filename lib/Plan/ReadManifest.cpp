@@ -50,6 +50,20 @@ Kernel readKernel(const Reader &json) {
   return kernel;
 }
 
+Constant readConstant(const Reader &json) {
+  Constant constant;
+  if (!json.onlyKeys({"name", "offset", "bytes"}))
+    return constant;
+  constant.name = json["name"].string();
+  constant.offset = json["offset"].integer(0, INT64_MAX / 2);
+  constant.bytes = json["bytes"].integer(0, INT64_MAX / 2);
+  if (!json.failed() && constant.offset % kWorkspaceAlignment)
+    json["offset"].fail("expected a multiple of " +
+                        std::to_string(kWorkspaceAlignment) + ", found " +
+                        std::to_string(constant.offset));
+  return constant;
+}
+
 void readManifest(const Reader &json, Manifest &manifest) {
   // The version first: another one may have other keys.
   int64_t format = json["format"].integer(INT64_MIN, INT64_MAX);
@@ -57,12 +71,16 @@ void readManifest(const Reader &json, Manifest &manifest) {
     json["format"].fail("expected format " + std::to_string(kFormat) +
                         ", found " + std::to_string(format) +
                         ": compile the program again");
-  if (json.failed() || !json.onlyKeys({"format", "target", "ptx", "cubin",
-                                       "kernels", "entries"}))
+  if (json.failed() ||
+      !json.onlyKeys({"format", "target", "ptx", "cubin", "data", "constants",
+                      "kernels", "entries"}))
     return;
   manifest.target = json["target"].string();
   manifest.ptx = readFileName(json, "ptx");
   manifest.cubin = readFileName(json, "cubin");
+  manifest.data = readFileName(json, "data");
+  if (json.has("constants"))
+    manifest.constants = json["constants"].list<Constant>(readConstant);
   std::set<std::string> names;
   auto once = [&](const Reader &of, const std::string &name) {
     if (!of.failed() && !names.insert(name).second)
@@ -79,6 +97,8 @@ void readManifest(const Reader &json, Manifest &manifest) {
   });
   if (!json.failed() && !manifest.kernels.empty() && manifest.ptx.empty())
     json.fail("missing key 'ptx'");
+  if (!json.failed() && !manifest.constants.empty() && manifest.data.empty())
+    json.fail("missing key 'data'");
 }
 
 } // namespace

@@ -28,13 +28,13 @@ void EntryReader::readLaunch(const Reader &json, Step &step) {
 }
 
 void EntryReader::readMemset(const Reader &json, Step &step) {
-  step.to = readBuffer(json["memset"]);
+  step.to = readTarget(json["memset"]);
   step.byte = uint8_t(json["byte"].integer(0, 255));
   step.bytes = readNumber(json["bytes"]);
 }
 
 void EntryReader::readCopy(const Reader &json, Step &step) {
-  step.to = readBuffer(json["to"]);
+  step.to = readTarget(json["to"]);
   step.from = readBuffer(json["copy"]);
   step.bytes = readNumber(json["bytes"]);
 }
@@ -77,7 +77,7 @@ void EntryReader::readChoose(const Reader &json, Step &step) {
   std::vector<Buffer> seen;
   for (const Buffer &buffer : step.among) {
     if (!json.failed() &&
-        (buffer.kind == Buffer::Chosen ||
+        (buffer.kind == Buffer::Chosen || buffer.kind == Buffer::Constant ||
          std::find(seen.begin(), seen.end(), buffer) != seen.end()))
       json["among"].fail("expected different arrays and parts of the "
                          "workspace, found " +

@@ -345,6 +345,16 @@ std::string Writer::write() {
     json.member("ptx", manifest.ptx);
   if (!manifest.cubin.empty())
     json.member("cubin", manifest.cubin);
+  if (!manifest.data.empty())
+    json.member("data", manifest.data);
+  if (!manifest.constants.empty())
+    list("constants", manifest.constants, [&](const Constant &constant) {
+      object([&] {
+        json.member("name", constant.name);
+        json.member("offset", constant.offset);
+        json.member("bytes", constant.bytes);
+      });
+    });
   list("kernels", manifest.kernels,
        [&](const Kernel &kernel) { write(kernel); });
   list("entries", manifest.entries, [&](const Entry &entry) { write(entry); });

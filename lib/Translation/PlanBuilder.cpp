@@ -171,8 +171,7 @@ LogicalResult PlanBuilder::describeResults() {
         return failure();
       continue;
     }
-    auto type = cast<MemRefType>(attribute.getType());
-    Number bytes = 1, constant = type.getElementTypeBitWidth() / 8;
+    Number bytes = 1, constant = plan::getItemBytes(result.dtype);
     for (int64_t size : array->shape) {
       Number extent = size;
       if (ShapedType::isDynamic(size)) {
@@ -235,10 +234,19 @@ LogicalResult PlanBuilder::translateRead(mxplan::ReadOp op) {
   return success();
 }
 
+void PlanBuilder::translateConstant(mxplan::ConstantOp op) {
+  auto constant =
+      llvm::find_if(manifest.constants, [&](const plan::Constant &constant) {
+        return constant.name == op.getGlobal();
+      });
+  buffers[op] = {Buffer::Constant,
+                 unsigned(constant - manifest.constants.begin())};
+}
+
 void PlanBuilder::translateAddress(mxplan::AddressOp op) {
-  constexpr Number::Kind kKinds[] = {Number::ArgumentAddress,
-                                     Number::ResultAddress, Number::WorkAddress,
-                                     Number::ChosenAddress};
+  constexpr Number::Kind kKinds[] = {
+      Number::ArgumentAddress, Number::ResultAddress, Number::WorkAddress,
+      Number::ConstantAddress, Number::ChosenAddress};
   Buffer buffer = getOperand(op.getBuffer()).buffer;
   numbers.set(op, Number(kKinds[buffer.kind], buffer.index));
 }
@@ -299,6 +307,10 @@ LogicalResult PlanBuilder::translate(Operation *op) {
       return op->emitOpError("expected operands that a launch plan knows");
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](mxplan::AllocOp op) { return translateAlloc(op); })
+      .Case([&](mxplan::ConstantOp op) {
+        translateConstant(op);
+        return success();
+      })
       .Case([&](mxplan::AddressOp op) {
         translateAddress(op);
         return success();

@@ -32,6 +32,7 @@ private:
   mlir::LogicalResult translate(mlir::Block &block);
   mlir::LogicalResult translate(mlir::Operation *op);
   mlir::LogicalResult translateAlloc(mxplan::AllocOp op);
+  void translateConstant(mxplan::ConstantOp op);
   void translateAddress(mxplan::AddressOp op);
   mlir::LogicalResult translateCopy(mxplan::CopyOp op);
   mlir::LogicalResult translateFill(mxplan::FillOp op);

@@ -76,6 +76,7 @@ bool PlanScalars::isSize(Number number) const {
   case Number::ArgumentAddress:
   case Number::ResultAddress:
   case Number::WorkAddress:
+  case Number::ConstantAddress:
   case Number::ChosenAddress:
     return false;
   default:
@@ -107,8 +108,10 @@ PlanScalars::simplify(const plan::Expression &expression) const {
   case Operator::CeilDiv:
     return b == one ? std::optional(a) : std::nullopt;
   case Operator::Mod: {
-    bool isAligned = a.kind == Number::WorkAddress && b.isConstant() &&
-                     b.value > 0 && plan::kWorkspaceAlignment % b.value == 0;
+    bool isAligned =
+        (a.kind == Number::WorkAddress || a.kind == Number::ConstantAddress) &&
+        b.isConstant() && b.value > 0 &&
+        plan::kWorkspaceAlignment % b.value == 0;
     return b == one || isAligned ? std::optional(zero) : std::nullopt;
   }
   case Operator::Min:

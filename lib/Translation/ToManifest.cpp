@@ -13,10 +13,13 @@
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
+#include "mx/Dialect/MX/IR/ConstantBytes.h"
 #include "mx/Translation/ToPTX.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mx;
@@ -36,8 +39,27 @@ static FailureOr<plan::Kernel> describeKernel(Operation *op) {
   return kernel;
 }
 
-FailureOr<plan::Manifest> mx::buildManifest(ModuleOp module) {
-  plan::Manifest manifest;
+/// Lists the constants that plans use, each of them once.
+static void addConstants(ModuleOp module, plan::Manifest &manifest,
+                         std::string &data) {
+  llvm::SmallSetVector<StringRef, 8> names;
+  module.walk([&](mxplan::ConstantOp op) { names.insert(op.getGlobal()); });
+  for (StringRef name : names) {
+    data.resize(llvm::alignTo(data.size(), plan::kWorkspaceAlignment));
+    plan::Constant &constant = manifest.constants.emplace_back();
+    constant.name = name;
+    constant.offset = data.size();
+    auto global = module.lookupSymbol<memref::GlobalOp>(name);
+    appendConstantBytes(cast<ElementsAttr>(global.getInitialValueAttr()), data);
+    constant.bytes = int64_t(data.size()) - constant.offset;
+  }
+  if (!names.empty())
+    manifest.data = kManifestData;
+}
+
+FailureOr<HostPart> mx::buildHostPart(ModuleOp module) {
+  HostPart host;
+  plan::Manifest &manifest = host.manifest;
   for (auto kernels : module.getOps<gpu::GPUModuleOp>()) {
     ArrayAttr targets = kernels.getTargetsAttr();
     auto target = targets && targets.size() == 1
@@ -57,6 +79,7 @@ FailureOr<plan::Manifest> mx::buildManifest(ModuleOp module) {
   }
   if (!manifest.kernels.empty())
     manifest.ptx = kManifestPtx;
+  addConstants(module, manifest, host.data);
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!function.isPublic() || function.isExternal())
       continue;
@@ -65,7 +88,13 @@ FailureOr<plan::Manifest> mx::buildManifest(ModuleOp module) {
       return failure();
     manifest.entries.push_back(std::move(*entry));
   }
-  return manifest;
+  return host;
+}
+
+void mx::eraseHostPart(ModuleOp module) {
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (isa<func::FuncOp, memref::GlobalOp>(op))
+      op.erase();
 }
 
 void mx::registerToManifestTranslation() {
@@ -75,10 +104,10 @@ void mx::registerToManifestTranslation() {
         auto module = dyn_cast<ModuleOp>(op);
         if (!module)
           return op->emitOpError("expected builtin.module");
-        FailureOr<plan::Manifest> manifest = buildManifest(module);
-        if (failed(manifest))
+        FailureOr<HostPart> host = buildHostPart(module);
+        if (failed(host))
           return failure();
-        os << plan::writeManifest(*manifest);
+        os << plan::writeManifest(host->manifest);
         return success();
       },
       [](DialectRegistry &registry) {

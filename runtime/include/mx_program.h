@@ -23,13 +23,24 @@ typedef struct mxProgramImpl *mxProgram;
 /* Lives as long as its program. */
 typedef struct mxEntryImpl *mxEntry;
 
-/* Reads DIRECTORY/manifest.json and loads the kernels: the cubin on a GPU where
- * there is one, else the PTX. Where no device was chosen yet, the target of the
- * program helps to choose one (mxSetDevice). */
+/* Reads DIRECTORY/manifest.json, loads the kernels, the cubin on a GPU where
+ * there is one, else the PTX, and copies the constants to the device. Where no
+ * device was chosen yet, the target of the program helps to choose one
+ * (mxSetDevice). */
 MX_API int mxProgramLoad(mxProgram *program, const char *directory);
-/* The same of a manifest and its kernels in memory: PTX, a cubin or a fatbin,
- * as for mxModuleLoad, or null where there are none. `name` stands in messages.
- * Both are copied. */
+/* What the files of a directory have, in memory; null where there is none. */
+typedef struct mxProgramParts {
+  const char *manifest;
+  size_t manifestBytes;
+  const void *kernels; /* PTX, a cubin or a fatbin, as for mxModuleLoad */
+  size_t kernelBytes;
+  const void *constants; /* constants.bin */
+  size_t constantBytes;
+  const char *name; /* stands in messages; null for "program" */
+} mxProgramParts;
+/* All parts are copied. */
+MX_API int mxProgramLoadParts(mxProgram *program, const mxProgramParts *parts);
+/* The same of a program that has no constants. */
 MX_API int mxProgramLoadData(mxProgram *program, const char *manifest,
                              size_t manifestBytes, const void *kernels,
                              size_t kernelBytes, const char *name);

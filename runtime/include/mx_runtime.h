@@ -180,6 +180,11 @@ typedef struct mxLaunchConfig {
   int32_t flags;
 } mxLaunchConfig;
 
+/* For host code that mx-opt --mx-to-nvvm makes. Device memory with the `bytes`
+ * bytes of `data`; `*place` keeps it, so that only the first call copies. It
+ * lives as long as the process. Null after an error. */
+MX_API void *mxLoadConstant(void **place, const void *data, int64_t bytes);
+
 /* Flags of the next launch of this thread by mgpuLaunchKernel or
  * mgpuLaunchClusterKernel, whose signatures have no place for them. They hold
  * for that one, whatever becomes of it. */

@@ -94,6 +94,8 @@ Error Execution::prepare(bool withAddresses) {
       inputs.resultAddresses.push_back(toInteger(call.results[i]));
   }
   inputs.workspaceAddress = toInteger(call.workspace);
+  inputs.constants = entry.constants;
+  inputs.constantAddresses = *entry.constantAddresses;
   inputs.smCount = entry.device->info().multiprocessors;
   std::string wrong = plan::evaluate(plan, inputs, numbers);
   return wrong.empty() ? Error() : invalid(wrong);
@@ -143,6 +145,8 @@ int64_t Execution::getAddress(const plan::Buffer &of) const {
   case plan::Buffer::Work:
     return toInteger(call.workspace) +
            numbers.get(plan.workBuffers[buffer.index].offset);
+  case plan::Buffer::Constant:
+    return inputs.constantAddresses[buffer.index];
   case plan::Buffer::Taken:
     return numbers.taken[buffer.index].address;
   case plan::Buffer::Chosen: // none is, once it is resolved

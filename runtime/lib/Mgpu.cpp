@@ -320,6 +320,26 @@ Error placeOnDevice(const std::array<uint8_t, 128> &image, void *&result) {
 
 } // namespace
 
+void *mxLoadConstant(void **place, const void *data, int64_t bytes) {
+  static auto *mutex = new std::mutex;
+  std::lock_guard<std::mutex> lock(*mutex);
+  if (*place)
+    return *place;
+  onDevice([&](Device &device) -> Error {
+    void *memory = nullptr;
+    // Never none: an array without elements is there too.
+    if (Error error =
+            device.alloc(std::max<size_t>(size_t(bytes), 1), false, memory))
+      return error;
+    if (Error error = device.copy(Copy::ToDevice, memory, data, size_t(bytes),
+                                  /*stream=*/nullptr))
+      return error;
+    *place = memory;
+    return device.synchronize();
+  });
+  return *place;
+}
+
 MX_MGPU void mgpuMemHostRegisterMemRef(int64_t rank, const MemRef *memref,
                                        int64_t elementBytes) {
   onDevice([&](Device &device) {

@@ -20,15 +20,33 @@ using namespace mx;
 using namespace mx::runtime;
 
 struct mxProgramImpl {
-  ~mxProgramImpl() {
-    if (module)
-      (void)unloadModule(module);
-  }
+  ~mxProgramImpl() { (void)unload(); }
+  /// Gives back what is on the device; the first error.
+  Error unload();
   plan::Manifest manifest;
   mxModule module = nullptr;
   std::vector<mxFunction> kernels;
+  /// Where the constants lie; null for one without bytes.
+  Device *device = nullptr;
+  std::vector<int64_t> constants;
   std::vector<mxEntryImpl> entries;
 };
+
+static void *toPointer(int64_t address) {
+  return reinterpret_cast<void *>(uintptr_t(address));
+}
+
+Error mxProgramImpl::unload() {
+  Error first;
+  for (int64_t address : std::exchange(constants, {}))
+    if (address)
+      if (Error error = device->free(toPointer(address)); error && !first)
+        first = error;
+  if (mxModule loaded = std::exchange(module, nullptr))
+    if (Error error = unloadModule(loaded); error && !first)
+      first = error;
+  return first;
+}
 
 namespace {
 struct Programs {
@@ -68,12 +86,16 @@ static Error readProgram(std::string_view text, const std::string &name,
   std::string wrong = plan::readManifest(text, program.manifest);
   if (!wrong.empty())
     return {MX_ERROR_BAD_MODULE, name + ":" + wrong};
-  Device *device;
-  if (Error error = getDevice(device, program.manifest.target))
+  if (Error error = getDevice(program.device, program.manifest.target))
     return error;
   for (const plan::Entry &entry : program.manifest.entries) {
-    mxEntryImpl impl = {
-        &entry, device, &program.kernels, &program.manifest.kernels, {}};
+    mxEntryImpl impl = {&entry,
+                        program.device,
+                        &program.kernels,
+                        &program.manifest.kernels,
+                        &program.manifest.constants,
+                        &program.constants,
+                        {}};
     for (const plan::Result &value : entry.results) {
       std::vector<int64_t> &shape = impl.resultShapes.emplace_back();
       for (const plan::Number &extent : value.shape)
@@ -100,14 +122,40 @@ static Error loadKernels(const void *image, size_t bytes, const char *name,
   return {};
 }
 
+/// Copies the constants to the device.
+static Error loadConstants(const void *data, size_t bytes,
+                           const std::string &name, mxProgramImpl &program) {
+  program.constants.reserve(program.manifest.constants.size());
+  for (const plan::Constant &constant : program.manifest.constants) {
+    // Their sum fits: the reader bounds both.
+    if (size_t(constant.offset + constant.bytes) > bytes)
+      return {MX_ERROR_BAD_MODULE,
+              name + ": expected the " +
+                  std::to_string(constant.offset + constant.bytes) +
+                  " bytes that the manifest tells of, found " +
+                  std::to_string(bytes)};
+    void *memory = nullptr;
+    if (constant.bytes)
+      if (Error error = program.device->alloc(size_t(constant.bytes),
+                                              /*shared=*/false, memory))
+        return error;
+    program.constants.push_back(int64_t(reinterpret_cast<uintptr_t>(memory)));
+    if (constant.bytes)
+      if (Error error = program.device->copy(
+              Copy::ToDevice, memory,
+              static_cast<const char *>(data) + constant.offset,
+              size_t(constant.bytes), /*stream=*/nullptr))
+        return error;
+  }
+  // Launches may go to any stream.
+  return program.constants.empty() ? Error() : program.device->synchronize();
+}
+
 /// The file that suits the device.
 static Error loadKernels(const std::string &directory, mxProgramImpl &program) {
   const plan::Manifest &manifest = program.manifest;
-  Device *device;
-  if (Error error = getDevice(device, manifest.target))
-    return error;
   // The simulator reads PTX; where a cubin is missing the driver compiles it.
-  bool isGpu = strcmp(device->info().kind, "cuda") == 0;
+  bool isGpu = strcmp(program.device->info().kind, "cuda") == 0;
   const std::string &name =
       isGpu && !manifest.cubin.empty() ? manifest.cubin : manifest.ptx;
   std::string path = directory + "/" + name, image;
@@ -139,19 +187,32 @@ Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
   if (!program->manifest.kernels.empty())
     if (Error error = loadKernels(directory, *program))
       return error;
+  if (!program->manifest.constants.empty()) {
+    std::string data;
+    path = directory + ("/" + program->manifest.data);
+    if (Error error = readFile(path, data))
+      return error;
+    if (Error error = loadConstants(data.data(), data.size(), path, *program))
+      return error;
+  }
   result = publish(std::move(program));
   return {};
 }
 
-Error mx::runtime::loadProgram(std::string_view manifest, const void *kernels,
-                               size_t kernelBytes, const char *name,
-                               mxProgram &result) {
+Error mx::runtime::loadProgram(const mxProgramParts &parts, mxProgram &result) {
   auto program = std::make_unique<mxProgramImpl>();
-  if (Error error = readProgram(manifest, name, *program))
+  const char *name = parts.name ? parts.name : "program";
+  if (Error error =
+          readProgram({parts.manifest, parts.manifestBytes}, name, *program))
     return error;
   if (!program->manifest.kernels.empty())
-    if (Error error = loadKernels(kernels, kernelBytes, name, *program))
+    if (Error error =
+            loadKernels(parts.kernels, parts.kernelBytes, name, *program))
       return error;
+  if (Error error = loadConstants(parts.constants,
+                                  parts.constants ? parts.constantBytes : 0,
+                                  std::string(name) + ": constants", *program))
+    return error;
   result = publish(std::move(program));
   return {};
 }
@@ -171,9 +232,7 @@ Error mx::runtime::unloadProgram(mxProgram program) {
   p.programs.erase(program);
   for (mxEntryImpl &entry : program->entries)
     p.entries.erase(&entry);
-  std::unique_ptr<mxProgramImpl> owned(program);
-  mxModule module = std::exchange(owned->module, nullptr);
-  return module ? unloadModule(module) : Error();
+  return std::unique_ptr<mxProgramImpl>(program)->unload();
 }
 
 Error mx::runtime::getEntry(mxProgram program, const char *name,

@@ -18,6 +18,8 @@ struct mxEntryImpl {
   /// Of the manifest, in its order.
   const std::vector<mxFunction> *kernels;
   const std::vector<mx::plan::Kernel> *kernelInfos;
+  const std::vector<mx::plan::Constant> *constants;
+  const std::vector<int64_t> *constantAddresses;
   /// What mxValueInfo points at.
   std::vector<std::vector<int64_t>> resultShapes;
 };
@@ -25,9 +27,7 @@ struct mxEntryImpl {
 namespace mx::runtime {
 
 Error loadProgram(const char *directory, mxProgram &program);
-/// `kernels` is null where there are none.
-Error loadProgram(std::string_view manifest, const void *kernels,
-                  size_t kernelBytes, const char *name, mxProgram &program);
+Error loadProgram(const mxProgramParts &parts, mxProgram &program);
 Error unloadProgram(mxProgram program);
 Error getEntry(mxProgram program, const char *name, mxEntry &entry);
 Error getEntry(mxProgram program, int32_t index, mxEntry &entry);

@@ -31,18 +31,21 @@ int mxProgramLoad(mxProgram *program, const char *directory) {
   return attempt([&] { return loadProgram(directory, *program); });
 }
 
-int mxProgramLoadData(mxProgram *program, const char *manifest,
-                      size_t manifestBytes, const void *kernels,
-                      size_t kernelBytes, const char *name) {
+int mxProgramLoadParts(mxProgram *program, const mxProgramParts *parts) {
   if (!program)
     return reportNull("a place for the program");
   *program = nullptr;
-  if (!manifest)
+  if (!parts || !parts->manifest)
     return reportNull("a manifest");
-  return attempt([&] {
-    return loadProgram({manifest, manifestBytes}, kernels, kernelBytes,
-                       name ? name : "program", *program);
-  });
+  return attempt([&] { return loadProgram(*parts, *program); });
+}
+
+int mxProgramLoadData(mxProgram *program, const char *manifest,
+                      size_t manifestBytes, const void *kernels,
+                      size_t kernelBytes, const char *name) {
+  mxProgramParts parts = {
+      manifest, manifestBytes, kernels, kernelBytes, nullptr, 0, name};
+  return mxProgramLoadParts(program, &parts);
 }
 
 int mxProgramUnload(mxProgram program) {

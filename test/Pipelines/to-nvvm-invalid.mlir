@@ -11,9 +11,25 @@ func.func @remainder(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @constant() -> tensor<2xbf16> {
-  // expected-error @below {{'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument of the function}}
-  %x = arith.constant dense<[1.0, 2.0]> : tensor<2xbf16>
+func.func @constant() -> tensor<2xi4> {
+  // expected-error @below {{'arith.constant' op expected a constant of integers of 1, 8, 16, 32 or 64 bits or floats of 4, 6, 8, 16, 32 or 64 bits, found one of i4}}
+  %x = arith.constant dense<[1, 2]> : tensor<2xi4>
+  return %x : tensor<2xi4>
+}
+
+// -----
+
+func.func @sparse() -> tensor<4xf32> {
+  // expected-error @below {{'arith.constant' op expected a dense or dense_resource constant, found another one}}
+  %x = arith.constant sparse<[[0], [2]], [1.0, 2.0]> : tensor<4xf32>
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @no_resource() -> tensor<2xbf16> {
+  // expected-error @below {{'arith.constant' op expected the bytes of the resource 'weights' in the file (dialect_resources), found none}}
+  %x = arith.constant dense_resource<weights> : tensor<2xbf16>
   return %x : tensor<2xbf16>
 }
 

@@ -232,3 +232,37 @@ func.func @bits(%f: f32) {
   mxgpu.require %isPositive, "expected another number than 0, found %lld" (%shown)
   return
 }
+
+// -----
+
+// Constants that are used, each once and at a multiple of 256 in the file; the
+// address of one needs no check.
+
+// CHECK:      "data": "constants.bin",
+// CHECK-NEXT: "constants": [
+// CHECK-NEXT:   {"name": "second", "offset": 0, "bytes": 4},
+// CHECK-NEXT:   {"name": "first", "offset": 256, "bytes": 12}
+// CHECK-NEXT: ],
+// CHECK:      "name": "constants",
+// CHECK:      "values": [],
+// CHECK-NEXT: "requires": [],
+// CHECK:      {"copy": "const0", "to": "arg0", "bytes": 4},
+// CHECK-NEXT: {"copy": "const1", "to": "arg1", "bytes": 12},
+// CHECK-NEXT: {"copy": "const0", "to": "arg0", "bytes": 4}
+memref.global "private" constant @first : memref<3xf32> = dense<[1.0, 2.0, 3.0]>
+memref.global "private" constant @unused : memref<3xf32> = dense<[1.0, 2.0, 4.0]>
+memref.global "private" constant @second : memref<2xbf16> = dense<1.0>
+func.func @constants(%x: memref<2xbf16>, %y: memref<3xf32>) {
+  %a = memref.get_global @second : memref<2xbf16>
+  %b = memref.get_global @first : memref<3xf32>
+  %address = memref.extract_aligned_pointer_as_index %b : memref<3xf32> -> index
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %rest = arith.remui %address, %c16 : index
+  %isAligned = arith.cmpi eq, %rest, %c0 : index
+  mxgpu.require %isAligned, "expected an address at a multiple of 16"
+  memref.copy %a, %x : memref<2xbf16> to memref<2xbf16>
+  memref.copy %b, %y : memref<3xf32> to memref<3xf32>
+  memref.copy %a, %x : memref<2xbf16> to memref<2xbf16>
+  return
+}

@@ -34,6 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       inputs.argumentAddresses.push_back(4096);
     }
     inputs.resultAddresses.assign(entry.results.size(), 4096);
+    inputs.constants = &manifest.constants;
+    inputs.constantAddresses.assign(manifest.constants.size(), 4096);
     Numbers numbers;
     (void)evaluate(entry, inputs, numbers);
   }

@@ -22,6 +22,8 @@ protected:
     inputs.argumentAddresses = {4096, 0, 0};
     inputs.resultAddresses = {8192};
     inputs.hasAddresses = true;
+    inputs.constants = &manifest.constants;
+    inputs.constantAddresses = {12288};
     inputs.smCount = 2;
   }
   Entry &entry() { return manifest.entries[0]; }
@@ -38,6 +40,8 @@ TEST_F(Evaluate, Values) {
   EXPECT_EQ(getBytes(entry(), {Buffer::Argument, 0}, numbers), 300 * 64 * 2);
   EXPECT_EQ(getBytes(entry(), {Buffer::Result, 0}, numbers), 300 * 64 * 2);
   EXPECT_EQ(getBytes(entry(), {Buffer::Work, 0}, numbers), 1536);
+  EXPECT_EQ(getBytes(entry(), {Buffer::Constant, 0}, numbers), 16);
+  EXPECT_EQ(numbers.get(Number(Number::ConstantAddress, 0)), 12288);
 }
 
 TEST_F(Evaluate, Bits) {

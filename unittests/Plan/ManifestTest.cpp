@@ -43,106 +43,118 @@ std::string refuse(const std::string &from, const std::string &to) {
 
 TEST(Manifest, Refused) {
   const std::tuple<const char *, const char *, const char *> cases[] = {
-      {"\"format\": 2", "\"format\": 1",
-       "2:13: format: expected format 2, found 1: compile the program again"},
-      {"\"format\": 2,", "", "1:1: missing key 'format'"},
-      {"\"format\": 2", "\"format\": \"2\"",
+      {"\"format\": 3", "\"format\": 1",
+       "2:13: format: expected format 3, found 1: compile the program again"},
+      {"\"format\": 3,", "", "1:1: missing key 'format'"},
+      {"\"format\": 3", "\"format\": \"3\"",
        "2:13: format: expected an integer, found a string"},
       {"\"target\"", "\"chip\"",
        "3:11: unknown key 'chip', expected one of format, target, ptx, cubin, "
-       "kernels, entries"},
+       "data, constants, kernels, entries"},
       {"\"ptx\": \"kernels.ptx\",", "", "1:1: missing key 'ptx'"},
+      {"\"data\": \"constants.bin\",", "", "1:1: missing key 'data'"},
+      {"\"offset\": 256, \"bytes\": 16", "\"offset\": 8, \"bytes\": 16",
+       "8:32: constants[0].offset: expected a multiple of 256, found 8"},
+      {"\"offset\": 256, \"bytes\": 16", "\"offset\": 256, \"bytes\": -1",
+       "8:46: constants[0].bytes: expected 0 to 4611686018427387903, found -1"},
+      {"\"copy\": \"const0\"", "\"copy\": \"const1\"",
+       "63:18: entries[1].steps[0].copy: expected a buffer such as arg0, "
+       "result0, work0, const0 or buf0 that is there, found 'const1'"},
+      {"\"copy\": \"const0\", \"to\": \"result0\"",
+       "\"copy\": \"const0\", \"to\": \"const0\"",
+       "63:34: entries[1].steps[0].to: expected a buffer that may be written, "
+       "found the constant 'const0'"},
       {"kernels.ptx", "../kernels.ptx",
        "4:10: ptx: expected the name of a file beside the manifest, found "
        "'../kernels.ptx'"},
       {"[128, 1, 1]", "[128, 1]",
-       "7:32: kernels[0].block: expected 3 numbers, found 2"},
+       "11:32: kernels[0].block: expected 3 numbers, found 2"},
       {"[128, 1, 1]", "[0, 1, 1]",
-       "7:33: kernels[0].block[0]: expected 1 to 1024, found 0"},
+       "11:33: kernels[0].block[0]: expected 1 to 1024, found 0"},
       {"\"second\"", "\"first\"",
-       "8:5: kernels[1]: the name 'first' stands here twice"},
+       "12:5: kernels[1]: the name 'first' stands here twice"},
       {"\"idle\"", "\"main\"",
-       "47:5: entries[1]: the name 'main' stands here twice"},
+       "51:5: entries[1]: the name 'main' stands here twice"},
       {"\"dtype\": \"u2\"", "\"dtype\": \"b2\"",
-       "14:61: entries[0].arguments[0].dtype: expected b1, i1, i2, i4, i8, u1, "
+       "18:61: entries[0].arguments[0].dtype: expected b1, i1, i2, i4, i8, u1, "
        "u2, "
        "u4, u8, f2, f4 or f8, found 'b2'"},
       {"[\"?\", 64]", "[\"*\", 64]",
-       "14:77: entries[0].arguments[0].shape[0]: expected an integer, found a "
+       "18:77: entries[0].arguments[0].shape[0]: expected an integer, found a "
        "string"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"div\", \"arg0[0]\", 128]",
-       "22:10: entries[0].values[0][0]: expected an operator such as add, "
+       "26:10: entries[0].values[0][0]: expected an operator such as add, "
        "addi.i32 or truncf.f64.bf16, found 'div'"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"addi\", \"arg0[0]\", 128]",
-       "22:10: entries[0].values[0][0]: expected an operator such as add, "
+       "26:10: entries[0].values[0][0]: expected an operator such as add, "
        "addi.i32 or truncf.f64.bf16, found 'addi'"},
       {"[\"ceildiv\", \"arg0[0]\", 128]",
        "[\"truncf.f16.f32\", \"arg0[0]\", 128]",
-       "22:10: entries[0].values[0][0]: expected an operator such as add, "
+       "26:10: entries[0].values[0][0]: expected an operator such as add, "
        "addi.i32 or truncf.f64.bf16, found 'truncf.f16.f32'"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\", 128, 5]",
-       "22:37: entries[0].values[0][3]: expected a string, found an integer"},
+       "26:37: entries[0].values[0][3]: expected a string, found an integer"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[\"ceildiv\", \"arg0[0]\"]",
-       "22:9: entries[0].values[0]: expected 2 operands of ceildiv and "
+       "26:9: entries[0].values[0]: expected 2 operands of ceildiv and "
        "perhaps a place, found 1"},
       {"[\"ceildiv\", \"arg0[0]\", 128]", "[]",
-       "22:9: entries[0].values[0]: expected an operator and its operands"},
+       "26:9: entries[0].values[0]: expected an operator and its operands"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"v1\", 512]",
-       "23:17: entries[0].values[1][1]: expected one of 1 values before, found "
+       "27:17: entries[0].values[1][1]: expected one of 1 values before, found "
        "'v1'"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg0[2]\", 512]",
-       "23:17: entries[0].values[1][1]: expected one of 2 dimensions, found "
+       "27:17: entries[0].values[1][1]: expected one of 2 dimensions, found "
        "'arg0[2]'"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg1[0]\", 512]",
-       "23:17: entries[0].values[1][1]: expected an argument that is an array, "
+       "27:17: entries[0].values[1][1]: expected an argument that is an array, "
        "found 'arg1[0]'"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg2\", 512]",
-       "23:17: entries[0].values[1][1]: expected an argument that is an "
+       "27:17: entries[0].values[1][1]: expected an argument that is an "
        "integer, found 'arg2'"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg3[0]\", 512]",
-       "23:17: entries[0].values[1][1]: expected one of 3 arguments, found "
+       "27:17: entries[0].values[1][1]: expected one of 3 arguments, found "
        "'arg3[0]'"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"m\", 512]",
-       "23:17: entries[0].values[1][1]: expected a number such as 128, v0, "
+       "27:17: entries[0].values[1][1]: expected a number such as 128, v0, "
        "arg0, arg0[1], arg0.bits, arg0.address, result0.address, "
-       "work0.address or sm_count, found 'm'"},
+       "work0.address, const0.address or sm_count, found 'm'"},
       {"[\"mul\", \"v0\", 512]", "[\"mul\", \"arg1.bits\", 512]",
-       "23:17: entries[0].values[1][1]: expected an argument that is a float, "
+       "27:17: entries[0].values[1][1]: expected an argument that is a float, "
        "found 'arg1.bits'"},
       {"\"workspace\": \"v1\"", "\"workspace\": \"v3\"",
-       "33:20: entries[0].workspace: expected a size that follows from no "
+       "37:20: entries[0].workspace: expected a size that follows from no "
        "address, found 'v3'"},
       {"bytes, found {}", "bytes",
-       "31:40: entries[0].requires[0].message: expected {} for each of 2 "
+       "35:40: entries[0].requires[0].message: expected {} for each of 2 "
        "values, found 1"},
       {"\"memset\": \"work0\"", "\"memset\": \"work1\"",
-       "41:20: entries[0].steps[0].memset: expected a buffer such as arg0, "
-       "result0, work0 or buf0 that is there, found 'work1'"},
+       "45:20: entries[0].steps[0].memset: expected a buffer such as arg0, "
+       "result0, work0, const0 or buf0 that is there, found 'work1'"},
       {"\"copy\": \"arg0\"", "\"copy\": \"arg1\"",
-       "44:18: entries[0].steps[3].copy: expected a buffer such as arg0, "
-       "result0, work0 or buf0 that is there, found 'arg1'"},
+       "48:18: entries[0].steps[3].copy: expected a buffer such as arg0, "
+       "result0, work0, const0 or buf0 that is there, found 'arg1'"},
       {"\"launch\": \"first\"", "\"launch\": \"third\"",
-       "42:20: entries[0].steps[1].launch: expected a kernel of this manifest, "
+       "46:20: entries[0].steps[1].launch: expected a kernel of this manifest, "
        "found 'third'"},
       {"\"tensor_map\": 0", "\"tensor_map\": 1",
-       "42:75: entries[0].steps[1].args[0].tensor_map: expected 0 to 0, found "
+       "46:75: entries[0].steps[1].args[0].tensor_map: expected 0 to 0, found "
        "1"},
       {"\"argument\": 2", "\"argument\": 0",
-       "42:148: entries[0].steps[1].args[4].argument: expected an argument "
+       "46:148: entries[0].steps[1].args[4].argument: expected an argument "
        "that is a number"},
       {"0000803f", "0000803",
-       "42:162: entries[0].steps[1].args[5].bytes: expected 1 to 8 bytes as "
+       "46:162: entries[0].steps[1].args[5].bytes: expected 1 to 8 bytes as "
        "pairs of hexadecimal digits, found '0000803'"},
       {"\"box\": [64, 128]", "\"box\": [64]",
-       "38:9: entries[0].tensor_maps[0]: expected 1 strides and a box of 2 for "
+       "42:9: entries[0].tensor_maps[0]: expected 1 strides and a box of 2 for "
        "as many dimensions, found 1 and 1"},
       {"\"swizzle\": \"128b\"", "\"swizzle\": \"128\"",
-       "38:131: entries[0].tensor_maps[0].swizzle: expected one of none, 32b, "
+       "42:131: entries[0].tensor_maps[0].swizzle: expected one of none, 32b, "
        "64b, 128b, 128b_atom32, 128b_atom32_flip8, 128b_atom64, found '128'"},
       {"\"byte\": 255", "\"byte\": 256",
-       "41:37: entries[0].steps[0].byte: expected 0 to 255, found 256"},
+       "45:37: entries[0].steps[0].byte: expected 0 to 255, found 256"},
       {"{\"buffer\": \"work0\"}, ", "{}, ",
-       "42:79: entries[0].steps[1].args[1]: expected one of buffer, "
+       "46:79: entries[0].steps[1].args[1]: expected one of buffer, "
        "tensor_map, i64, i32, i16, i8, f64, f32, f16, bytes, argument, or "
        "buffer and offset"},
   };
@@ -168,8 +180,8 @@ TEST(Manifest, StepsRefused) {
        "\"yields\": [\"buf2\", \"v4\", \"v7\"]",
        "yields[2]: expected a value of this block, found 'v7'"},
       {"\"yields\": [0, \"buf0\"]", "\"yields\": [0, \"buf2\"]",
-       "yields[1]: expected a buffer such as arg0, result0, work0 or buf0 that "
-       "is there, found 'buf2'"},
+       "yields[1]: expected a buffer such as arg0, result0, work0, const0 or "
+       "buf0 that is there, found 'buf2'"},
       {"{\"copy\": \"buf0\", \"to\": \"result0\"",
        "{\"copy\": \"buf1\", \"to\": \"result0\"", "found 'buf1'"},
       {"\"value\": \"v2\"", "\"value\": \"v3\"",
@@ -220,6 +232,8 @@ void evaluateAll(const Manifest &manifest, std::mt19937 &random) {
       inputs.argumentAddresses.push_back(4096);
     }
     inputs.resultAddresses.assign(entry.results.size(), 4096);
+    inputs.constants = &manifest.constants;
+    inputs.constantAddresses.assign(manifest.constants.size(), 4096);
     Numbers numbers;
     (void)evaluate(entry, inputs, numbers);
   }

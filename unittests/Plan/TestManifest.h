@@ -9,10 +9,14 @@ namespace mx::plan {
 
 /// As writeManifest prints it.
 inline constexpr char kTestManifest[] = R"({
-  "format": 2,
+  "format": 3,
   "target": "sm_100a",
   "ptx": "kernels.ptx",
   "cubin": "kernels.cubin",
+  "data": "constants.bin",
+  "constants": [
+    {"name": "bias", "offset": 256, "bytes": 16}
+  ],
   "kernels": [
     {"name": "first", "block": [128, 1, 1], "dynamic_smem": 1024, "programmatic": false},
     {"name": "second", "block": [32, 2, 1], "dynamic_smem": 0, "programmatic": true, "schedule": "<stages = 2>"}
@@ -57,13 +61,17 @@ inline constexpr char kTestManifest[] = R"({
     {
       "name": "idle",
       "arguments": [],
-      "results": [],
+      "results": [
+        {"name": "w", "type": "tensor<4xf32>", "dtype": "f4", "shape": [4]}
+      ],
       "values": [],
       "requires": [],
       "workspace": 0,
       "buffers": [],
       "tensor_maps": [],
-      "steps": []
+      "steps": [
+        {"copy": "const0", "to": "result0", "bytes": 16}
+      ]
     },
     {
       "name": "loop",

@@ -181,9 +181,9 @@ TEST_F(Program, DoesNothingForNoElements) {
 
 TEST_F(Program, RefusesBadFiles) {
   std::string manifest = files.path + "/manifest.json";
-  files.change("\"format\": 2", "\"format\": 7");
+  files.change("\"format\": 3", "\"format\": 7");
   expectLoadError(MX_ERROR_BAD_MODULE,
-                  manifest + ":2:13: format: expected format 2, found 7: "
+                  manifest + ":2:13: format: expected format 3, found 7: "
                              "compile the program again");
   files.change("\"target\": \"sm_90a\",", "\"target\": \"sm_90a\"");
   expectLoadError(MX_ERROR_BAD_MODULE, manifest + ":4:3: expected ',' or '}'");
@@ -206,6 +206,67 @@ TEST_F(Program, RefusesBadFiles) {
   std::filesystem::remove(manifest);
   expectLoadError(MX_ERROR_BAD_MODULE,
                   manifest + ": cannot open: No such file or directory");
+}
+
+/// The manifest with a constant of `bytes` bytes in place of y.
+std::string withConstant(std::string manifest, const std::string &bytes) {
+  auto change = [&](const std::string &from, const std::string &to) {
+    size_t at = manifest.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    manifest.replace(at, from.size(), to);
+  };
+  change("\"kernels\": [",
+         "\"data\": \"constants.bin\", \"constants\": [{\"name\": \"none\", "
+         "\"offset\": 0, \"bytes\": 0}, {\"name\": \"ys\", \"offset\": 256, "
+         "\"bytes\": " +
+             bytes + "}], \"kernels\": [");
+  change("{\"buffer\": \"arg1\"}", "{\"buffer\": \"const1\"}");
+  return manifest;
+}
+
+TEST_F(Program, HasConstantsOnTheDevice) {
+  std::string data(256, '\0');
+  for (int32_t i = 0; i < kElements; ++i) {
+    float value = 0.5f * float(i);
+    data.append(reinterpret_cast<const char *>(&value), sizeof value);
+  }
+  files.write("constants.bin", data);
+  files.write("manifest.json",
+              withConstant(files.manifest, std::to_string(kElements * 4)));
+  // Each has its own copy, which is gone with the program.
+  for (int round = 0; round < 2; ++round) {
+    prepare();
+    ASSERT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+    std::vector<float> z(kElements);
+    ASSERT_EQ(mxMemcpyToHost(z.data(), result, z.size() * 4, nullptr),
+              MX_SUCCESS);
+    for (size_t i = 0; i < z.size(); ++i)
+      ASSERT_EQ(z[i], x[i] + 0.5f * float(i));
+    ASSERT_EQ(mxProgramUnload(program), MX_SUCCESS) << mxGetLastError();
+    program = nullptr;
+  }
+}
+
+TEST_F(Program, RefusesBadConstants) {
+  files.write("manifest.json", withConstant(files.manifest, "1200"));
+  expectLoadError(MX_ERROR_BAD_MODULE,
+                  files.path +
+                      "/constants.bin: cannot open: No such file or directory");
+  files.write("constants.bin", std::string(1455, '\0'));
+  expectLoadError(MX_ERROR_BAD_MODULE,
+                  files.path + "/constants.bin: expected the 1456 bytes that "
+                               "the manifest tells of, found 1455");
+  files.write("constants.bin", std::string(1456, '\0'));
+  ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
+      << mxGetLastError();
+  // More than any device has.
+  files.write("manifest.json",
+              withConstant(files.manifest, "4611686018427387903"));
+  mxProgramUnload(program);
+  expectLoadError(MX_ERROR_BAD_MODULE,
+                  files.path +
+                      "/constants.bin: expected the 4611686018427388159 bytes "
+                      "that the manifest tells of, found 1456");
 }
 
 TEST_F(Program, RefusesKernelsThatAreNotThere) {

@@ -34,12 +34,14 @@ struct CompileModuleOptions {
   bool fuse = true;
 };
 
-/// What a program consists of, as mxProgramLoadData takes it.
+/// What a program consists of, as mxProgramLoadParts takes it.
 struct CompiledModule {
   plan::Manifest manifest;
   /// Empty where the program has no kernels, and the cubin where there is no
   /// assembler.
   std::string ptx, cubin;
+  /// The bytes of all constants.
+  std::string constants;
   /// The text and the file of a C header.
   std::string header, headerName;
 };
@@ -55,8 +57,8 @@ compileModule(mlir::ModuleOp module, const CompileModuleOptions &options,
 /// `module` was parsed from. Bytecode has none.
 void nameArguments(mlir::ModuleOp module, llvm::SourceMgr &sources);
 
-/// Writes manifest.json, kernels.ptx, kernels.cubin and the header, the
-/// manifest last.
+/// Writes manifest.json, kernels.ptx, kernels.cubin, constants.bin and the
+/// header, the manifest last.
 llvm::Error writeCompiledModule(llvm::StringRef directory,
                                 const CompiledModule &compiled);
 

@@ -30,6 +30,7 @@ struct Number {
     ArgumentAddress, ///< "arg0.address"
     ResultAddress,   ///< "result0.address"
     WorkAddress,     ///< "work0.address"
+    ConstantAddress, ///< "const0.address"
     ChosenAddress,   ///< "buf0.address"
     SmCount          ///< "sm_count"
   };

@@ -21,8 +21,9 @@
 namespace mx::plan {
 
 /// Of the manifest. A reader refuses any other.
-inline constexpr int64_t kFormat = 2;
-/// Of the workspace and of every buffer in it, in bytes.
+inline constexpr int64_t kFormat = 3;
+/// Of the workspace and of every buffer in it, of constants on the device and
+/// in their file, in bytes.
 inline constexpr int64_t kWorkspaceAlignment = 256;
 /// Stands for an extent that an argument's array decides.
 inline constexpr int64_t kDynamic = -1;
@@ -34,17 +35,18 @@ inline constexpr int64_t kMaxSteps = int64_t(1) << 25;
 /// Blocks within one another: a file is nested no deeper than Json.cpp reads.
 inline constexpr size_t kMaxDepth = 32;
 
-/// Device memory: brought by the caller, a part of the workspace, one of those
-/// that a step chose, or, once that is known, memory that a step took.
+/// Device memory: brought by the caller, a part of the workspace, a constant of
+/// the program, one of those that a step chose, or, once that is known, memory
+/// that a step took.
 struct Buffer {
-  enum Kind : uint8_t { Argument, Result, Work, Chosen, Taken };
+  enum Kind : uint8_t { Argument, Result, Work, Constant, Chosen, Taken };
   Kind kind = Argument;
   unsigned index = 0;
 
   bool operator==(const Buffer &other) const {
     return kind == other.kind && index == other.index;
   }
-  /// "arg0", "result0", "work0", "buf0".
+  /// "arg0", "result0", "work0", "const0", "buf0".
   std::string str() const;
   static std::optional<Buffer> parse(std::string_view text);
 };
@@ -186,6 +188,16 @@ struct Step {
   std::vector<Block> blocks;
 };
 
+/// An array that the program brings: a part of the file of constants, which is
+/// in device memory as long as the program is loaded. Nothing writes it.
+struct Constant {
+  /// For people: of what the program calls it, or a number.
+  std::string name;
+  /// In the file, a multiple of kWorkspaceAlignment.
+  int64_t offset = 0;
+  int64_t bytes = 0;
+};
+
 struct Kernel {
   std::string name;
   std::array<int64_t, 3> block = {1, 1, 1};
@@ -214,7 +226,8 @@ struct Manifest {
   /// The GPU it was compiled for: "sm_100a".
   std::string target;
   /// Files beside the manifest; empty where there is none.
-  std::string ptx, cubin;
+  std::string ptx, cubin, data;
+  std::vector<Constant> constants;
   std::vector<Kernel> kernels;
   std::vector<Entry> entries;
 };
@@ -234,7 +247,7 @@ std::string readManifest(std::string_view text, Manifest &manifest);
 // Evaluation
 //===----------------------------------------------------------------------===//
 
-/// What a call brings.
+/// What a call brings, and what the program and the device bring to it.
 struct Inputs {
   /// The extents of each argument; empty for numbers.
   std::vector<std::vector<int64_t>> shapes;
@@ -244,6 +257,9 @@ struct Inputs {
   bool hasAddresses = false;
   std::vector<int64_t> argumentAddresses, resultAddresses;
   int64_t workspaceAddress = 0;
+  /// Of the manifest; null if it has none.
+  const std::vector<Constant> *constants = nullptr;
+  std::vector<int64_t> constantAddresses;
   int64_t smCount = 0;
 };
 
@@ -263,7 +279,7 @@ struct Numbers {
   int64_t get(const Number &number) const;
   /// Defines a value, or changes one that a loop carries.
   void set(const Number &value, int64_t number);
-  /// The argument, result or part of the workspace that a buffer is.
+  /// The argument, result, constant or part of the workspace that a buffer is.
   Buffer resolve(const Buffer &buffer) const;
   void choose(const Buffer &buffer, const Buffer &resolved);
   /// The value of the expression, or nothing and why.

@@ -14,15 +14,25 @@
 
 namespace mx {
 
-/// The file that a manifest names as its kernels.
+/// The files that a manifest names as its kernels and its constants.
 inline constexpr const char *kManifestPtx = "kernels.ptx";
+inline constexpr const char *kManifestData = "constants.bin";
+
+/// What a program is beside its kernels: plans, and the bytes of constants.
+struct HostPart {
+  plan::Manifest manifest;
+  std::string data;
+};
 
 /// The plans of the public functions of a module as `mx-to-plan` leaves it:
 /// kernels are allocated mxgpu.kernels. What a plan cannot express is an error
 /// at the operation.
-llvm::FailureOr<plan::Manifest> buildManifest(mlir::ModuleOp module);
+llvm::FailureOr<HostPart> buildHostPart(mlir::ModuleOp module);
 
-/// Registers `--mx-to-manifest`.
+/// Leaves the kernels, to be lowered.
+void eraseHostPart(mlir::ModuleOp module);
+
+/// Registers `--mx-to-manifest`, which prints the manifest without the bytes.
 void registerToManifestTranslation();
 
 } // namespace mx

@@ -234,6 +234,7 @@ struct ConvertMXGPUHostToGPUPass final
   void runOnOperation() override {
     if (failed(verifySupport()))
       return signalPassFailure();
+    loadConstants(getOperation());
     MLIRContext *context = &getContext();
     TypeConverter converter;
     converter.addConversion([](Type type) { return type; });

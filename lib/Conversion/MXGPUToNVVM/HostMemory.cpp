@@ -8,6 +8,7 @@
 
 #include "../Utils/ByteCounts.h"
 #include "HostRuntime.h"
+#include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -20,7 +21,7 @@ using namespace mx::mxgpu;
 /// Bytes of a memref with identity layout, as i64.
 static Value getBytes(NVVMBuilder &builder, MemRefType type,
                       ValueRange dynamicSizes) {
-  Value bytes = builder.i64(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+  Value bytes = builder.i64(mx::getElementBytes(type.getElementType()));
   for (int64_t size : type.getShape()) {
     Value factor;
     if (ShapedType::isDynamic(size)) {
@@ -134,6 +135,44 @@ struct DeviceCopyLowering final : OpConversionPattern<memref::CopyOp> {
 };
 
 } // namespace
+
+void mx::mxgpu::loadConstants(ModuleOp module) {
+  SmallVector<memref::GetGlobalOp> references;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<gpu::GPUModuleOp>(op))
+      return WalkResult::skip();
+    if (auto reference = dyn_cast<memref::GetGlobalOp>(op))
+      references.push_back(reference);
+    return WalkResult::advance();
+  });
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
+  for (memref::GetGlobalOp reference : references) {
+    NVVMBuilder builder(reference.getLoc(), module.getContext());
+    std::string name = (reference.getName() + "_on_device").str();
+    if (!module.lookupSymbol(name)) {
+      builder.setInsertionPointToStart(module.getBody());
+      auto place = LLVM::GlobalOp::create(
+          builder, pointer, /*isConstant=*/false, LLVM::Linkage::Internal, name,
+          builder.getZeroAttr(builder.getI64Type()));
+      place.removeValueAttr();
+      builder.createBlock(&place.getInitializerRegion());
+      LLVM::ReturnOp::create(builder,
+                             LLVM::ZeroOp::create(builder, pointer).getRes());
+    }
+    SmallPtrSet<Operation *, 4> users(reference->user_begin(),
+                                      reference->user_end());
+    builder.setInsertionPointAfter(reference);
+    Value place = LLVM::AddressOfOp::create(builder, pointer, name);
+    Value data = getBasePointer(builder, reference);
+    Value memory = callRuntime(
+        builder, "mxLoadConstant", pointer,
+        {place, data, getBytes(builder, reference.getType(), ValueRange())});
+    Value onDevice = buildMemRef(builder, reference.getType(), memory, {});
+    reference.getResult().replaceUsesWithIf(onDevice, [&](OpOperand &use) {
+      return users.contains(use.getOwner());
+    });
+  }
+}
 
 void mx::mxgpu::addHostMemoryPatterns(const TypeConverter &converter,
                                       RewritePatternSet &patterns) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostRuntime.h"
+#include "../Utils/ByteCounts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -53,7 +54,7 @@ Value mx::mxgpu::getPointer(NVVMBuilder &builder, Value memref) {
   if (type && !type.getLayout().isIdentity()) {
     Value offset =
         memref::ExtractStridedMetadataOp::create(builder, memref).getOffset();
-    Value bytes = builder.index(type.getElementTypeBitWidth() / 8);
+    Value bytes = builder.index(mx::getElementBytes(type.getElementType()));
     address = builder.add(address, builder.mul(offset, bytes));
   }
   return toPointer(builder, address);

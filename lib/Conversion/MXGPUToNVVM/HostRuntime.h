@@ -29,6 +29,10 @@ mlir::Value storeArray(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> values,
 /// The runtime's fill, which is not one of the functions that stock MLIR calls.
 inline constexpr llvm::StringLiteral kMemset = "mxMemset";
 
+/// Makes references to constants of the host ones to copies on the device,
+/// which the runtime makes once for each constant of a module.
+void loadConstants(mlir::ModuleOp module);
+
 /// Allocations, fills and copies of device memory.
 void addHostMemoryPatterns(const mlir::TypeConverter &converter,
                            mlir::RewritePatternSet &patterns);

@@ -56,8 +56,11 @@ static LogicalResult verifyWhole(Operation *op, ValueRange memrefs) {
 
 static LogicalResult verifyAlloc(memref::AllocOp op) {
   MemRefType type = op.getType();
-  if (!type.getLayout().isIdentity() || !type.getElementType().isIntOrFloat() ||
-      type.getElementTypeBitWidth() % 8 ||
+  Type element = type.getElementType();
+  bool hasBytes =
+      element.isIndex() ||
+      (element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0);
+  if (!type.getLayout().isIdentity() || !hasBytes ||
       op.getAlignment().value_or(1) > kBufferAlignment)
     return op.emitOpError("expected whole bytes in identity layout at a "
                           "multiple of at most ")
@@ -124,7 +127,7 @@ static LogicalResult verifySupport(Operation *op) {
       .Case([](gpu::MemsetOp op) { return verifyMemset(op); })
       .Case([](EncodeTensorMapOp op) { return verifyMapElements(op); })
       .Case<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::DeallocOp,
-            memref::SubViewOp, memref::TransposeOp,
+            memref::SubViewOp, memref::TransposeOp, memref::GetGlobalOp,
             memref::ExtractStridedMetadataOp,
             memref::ExtractAlignedPointerAsIndexOp, LaunchOp, scf::IfOp,
             scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ConditionOp,

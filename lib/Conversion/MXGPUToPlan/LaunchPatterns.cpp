@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/ByteCounts.h"
 #include "../Utils/MapNumbers.h"
 #include "Views.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
@@ -76,10 +77,9 @@ struct LaunchPattern final : OpConversionPattern<LaunchOp> {
       return llvm::to_vector(parts);
     auto memref = cast<MemRefType>(type);
     View view = getView(builder, memref, parts);
-    Value bits = builder.constant(memref.getElementTypeBitWidth());
-    Value bytes = arith::DivUIOp::create(builder.builder, builder.loc,
-                                         builder.mul(view.offset, bits),
-                                         builder.constant(8));
+    Value bytes =
+        builder.mul(view.offset,
+                    builder.constant(getElementBytes(memref.getElementType())));
     view.buffer =
         mxplan::PartOp::create(builder.builder, builder.loc,
                                view.buffer.getType(), view.buffer, bytes);

@@ -44,6 +44,22 @@ struct AllocPattern final : OpConversionPattern<memref::AllocOp> {
   }
 };
 
+/// Of a constant: convert-mx-to-mxgpu has refused other globals.
+struct GlobalPattern final : OpConversionPattern<memref::GetGlobalOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::GetGlobalOp op, OneToNOpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value buffer = mxplan::ConstantOp::create(
+        rewriter, op.getLoc(), mxplan::BufferType::get(getContext()),
+        op.getNameAttr());
+    rewriter.replaceOpWithMultiple(op,
+                                   SmallVector<SmallVector<Value>>{{buffer}});
+    return success();
+  }
+};
+
 struct DeallocPattern final : OpConversionPattern<memref::DeallocOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -170,7 +186,7 @@ struct PoisonPattern final : OpConversionPattern<ub::PoisonOp> {
 
 void mx::mxgpu::addMemoryPatterns(const TypeConverter &converter,
                                   RewritePatternSet &patterns) {
-  patterns.add<AllocPattern, DeallocPattern, CopyPattern, MemsetPattern,
-               LoadPattern, AssertPattern, PoisonPattern>(
+  patterns.add<AllocPattern, GlobalPattern, DeallocPattern, CopyPattern,
+               MemsetPattern, LoadPattern, AssertPattern, PoisonPattern>(
       converter, patterns.getContext());
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Views.h"
+#include "../Utils/ByteCounts.h"
 #include "../Utils/MapNumbers.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 
@@ -91,7 +92,7 @@ SmallVector<Value> mx::mxgpu::getParts(MemRefType type, const View &view) {
 Value mx::mxgpu::getBytes(IndexBuilder &builder, MemRefType type,
                           const View &view) {
   return builder.mul(builder.mul(view.sizes),
-                     builder.constant(type.getElementTypeBitWidth() / 8));
+                     builder.constant(getElementBytes(type.getElementType())));
 }
 
 SmallVector<Value> mx::mxgpu::getSingles(ArrayRef<ValueRange> operands) {

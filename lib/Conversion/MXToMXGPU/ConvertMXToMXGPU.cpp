@@ -47,13 +47,25 @@ gpu::GPUModuleOp mx::mxgpu::getKernelModule(ModuleOp module,
   return kernels;
 }
 
+/// Whether an operation refers to a global that is no constant. Constants are
+/// copied to the device.
+static bool isVariable(Operation *op) {
+  auto reference = dyn_cast<memref::GetGlobalOp>(op);
+  if (!reference)
+    return false;
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      op, reference.getNameAttr());
+  return !global || !global.getConstant() ||
+         !isa_and_present<ElementsAttr>(global.getInitialValueAttr());
+}
+
 /// The host cannot write device memory, nor read it unless it is a launch plan
 /// that does: refuses operations that would.
 static LogicalResult verifyHost(ModuleOp module, bool hostReads) {
   WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<gpu::GPUModuleOp>(op))
       return WalkResult::skip();
-    if (isa<memref::GetGlobalOp, memref::AllocaOp>(op)) {
+    if (isa<memref::AllocaOp>(op) || isVariable(op)) {
       op->emitOpError("expected tensors in device memory, found one in the "
                       "memory of the host");
       return WalkResult::interrupt();

@@ -30,15 +30,16 @@ void mx::mxgpu::clearMemory(KernelBuilder &host, Value memref) {
 }
 
 /// Whether all bytes of the memref are elements of it alone.
-static bool isWhole(MemRefType type) {
-  bool isNarrow = type.getElementTypeBitWidth() < 8;
+static bool ownsItsBytes(MemRefType type) {
+  bool isNarrow =
+      !type.getElementType().isIndex() && type.getElementTypeBitWidth() < 8;
   return type.getLayout().isIdentity() && !type.getElementType().isInteger(1) &&
          (!isNarrow || type.getRank() == 2);
 }
 
 bool mx::mxgpu::isMemset(linalg::FillOp op) {
   auto type = dyn_cast<MemRefType>(op.getDpsInits()[0].getType());
-  return type && isZeroBits(op.getInputs()[0]) && isWhole(type);
+  return type && isZeroBits(op.getInputs()[0]) && ownsItsBytes(type);
 }
 
 LogicalResult mx::mxgpu::convertFill(linalg::FillOp op) {
@@ -48,7 +49,7 @@ LogicalResult mx::mxgpu::convertFill(linalg::FillOp op) {
                           "GPU, which fills memory with zeros; found another "
                           "value: make the tensor an argument of the function, "
                           "or add the value where it is used");
-  if (!isWhole(type))
+  if (!ownsItsBytes(type))
     return op.emitOpError("expected whole tensors of elements of whole bytes, "
                           "or matrices of fewer bits, on the GPU, found ")
            << type;

@@ -20,7 +20,8 @@ using namespace mx::mxgpu;
 bool mx::mxgpu::mayHaveStride(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
-  return type.getElementTypeBitWidth() >= 8 &&
+  return (type.getElementType().isIndex() ||
+          type.getElementTypeBitWidth() >= 8) &&
          succeeded(type.getStridesAndOffset(strides, offset)) &&
          strides.back() == 1;
 }

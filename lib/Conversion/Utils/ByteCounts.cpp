@@ -47,11 +47,14 @@ void mx::forEachDoubtfulExtent(
   }
 }
 
+int64_t mx::getElementBytes(Type element) {
+  return element.isIndex()
+             ? 8
+             : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
 static double countStaticBytes(MemRefType type) {
-  Type element = type.getElementType();
-  double bytes = element.isIndex()
-                     ? 8
-                     : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  double bytes = double(mx::getElementBytes(type.getElementType()));
   for (int64_t extent : type.getShape())
     if (!ShapedType::isDynamic(extent))
       bytes *= double(extent);

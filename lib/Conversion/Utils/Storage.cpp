@@ -13,6 +13,9 @@
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mx/Dialect/MX/IR/ConstantBytes.h"
 
 using namespace mlir;
 using namespace mx;
@@ -178,21 +181,28 @@ struct ConvertDim final : OpConversionPattern<memref::DimOp> {
   }
 };
 
-/// The bytes of constant elements: as convertStorage has it.
-DenseElementsAttr convertElements(DenseElementsAttr elements, Type converted,
-                                  bool packed) {
-  SmallVector<uint8_t> bytes;
-  for (const APFloat &element : elements.getValues<APFloat>())
-    bytes.push_back(uint8_t(element.bitcastToAPInt().getZExtValue()));
-  if (packed) {
-    for (size_t i = 0; i + 1 < bytes.size(); i += 2)
-      bytes[i / 2] = uint8_t(bytes[i] | bytes[i + 1] << 4);
-    bytes.truncate(bytes.size() / 2);
-  }
-  auto memref = cast<MemRefType>(converted);
-  return DenseElementsAttr::get(
-      RankedTensorType::get(memref.getShape(), memref.getElementType()),
-      ArrayRef<uint8_t>(bytes));
+/// Constant elements as those of an array of bytes. A resource remains one:
+/// attributes of many bytes are compared and kept for the whole process.
+ElementsAttr convertElements(ElementsAttr elements, MemRefType type) {
+  std::string bytes;
+  appendConstantBytes(elements, bytes);
+  auto tensor = RankedTensorType::get(type.getShape(), type.getElementType());
+  if (type.getElementType().isInteger(1))
+    return DenseElementsAttr::get(
+        tensor, llvm::map_to_vector(bytes, [](char bit) { return bit != 0; }));
+  ArrayRef<char> data(bytes.data(), bytes.size());
+  auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
+  if (!resource)
+    return DenseElementsAttr::getFromRawBuffer(tensor, data);
+  return DenseResourceElementsAttr::get(
+      tensor, resource.getRawHandle().getKey(),
+      HeapAsmResourceBlob::allocateAndCopyInferAlign(data));
+}
+
+/// LLVM's translation takes no bits from a resource.
+bool isBitResource(memref::GlobalOp op) {
+  return op.getType().getElementType().isInteger(1) &&
+         isa_and_present<DenseResourceElementsAttr>(op.getInitialValueAttr());
 }
 
 struct ConvertGlobal final : OpConversionPattern<memref::GlobalOp> {
@@ -206,10 +216,11 @@ struct ConvertGlobal final : OpConversionPattern<memref::GlobalOp> {
     if (!type)
       return rewriter.notifyMatchFailure(op, "elements do not fill bytes");
     Attribute initial = op.getInitialValueAttr();
-    if (auto elements = dyn_cast_or_null<DenseElementsAttr>(initial))
-      initial = convertElements(elements, type, isPacked(op.getType()));
-    else if (initial && !isa<UnitAttr>(initial))
-      return rewriter.notifyMatchFailure(op, "expected dense elements");
+    if (auto elements = dyn_cast_or_null<ElementsAttr>(initial)) {
+      if (std::optional<std::string> fault = findConstantFault(elements))
+        return op.emitOpError("expected ") << *fault;
+      initial = convertElements(elements, type);
+    }
     rewriter.modifyOpInPlace(op, [&] {
       op.setType(type);
       op.setInitialValueAttr(initial);
@@ -307,8 +318,9 @@ void mx::populateStoragePatterns(const TypeConverter &converter,
   });
   target.addDynamicallyLegalDialect<memref::MemRefDialect>(
       [&](Operation *op) { return converter.isLegal(op); });
-  target.addDynamicallyLegalOp<memref::GlobalOp>(
-      [&](memref::GlobalOp op) { return converter.isLegal(op.getType()); });
+  target.addDynamicallyLegalOp<memref::GlobalOp>([&](memref::GlobalOp op) {
+    return converter.isLegal(op.getType()) && !isBitResource(op);
+  });
   target.addDynamicallyLegalOp<func::CallOp, func::ReturnOp>(
       [&](Operation *op) { return converter.isLegal(op); });
 }

@@ -111,3 +111,54 @@ func.func @part(%x: !mxplan.buffer, %n: index) {
   mxplan.copy %p to %x bytes(%n)
   return
 }
+
+// -----
+
+func.func @nothing() {
+  // expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found nothing named @nobody}}
+  %c = mxplan.constant @nobody
+  return
+}
+
+// -----
+
+func.func @function() {
+  // expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found func.func named @function}}
+  %c = mxplan.constant @function
+  return
+}
+
+// -----
+
+memref.global "private" @variable : memref<2xf32> = dense<1.0>
+func.func @variable_user() {
+  // expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found memref.global named @variable}}
+  %c = mxplan.constant @variable
+  return
+}
+
+// -----
+
+memref.global "private" constant @elsewhere : memref<2xf32>
+func.func @external() {
+  // expected-error @below {{'mxplan.constant' op expected a memref.global that is constant and has a value, found memref.global named @elsewhere}}
+  %c = mxplan.constant @elsewhere
+  return
+}
+
+// -----
+
+memref.global "private" constant @short : memref<4xf32> = dense_resource<short>
+func.func @short_user() {
+  // expected-error @below {{'mxplan.constant' op expected the resource 'short' to have the 16 bytes of tensor<4xf32>, found 12}}
+  %c = mxplan.constant @short
+  return
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      short: "0x04000000000000000000000000000000"
+    }
+  }
+#-}

@@ -9,6 +9,8 @@
 // CHECK-SAME:    %[[X:.*]]: !mxplan.buffer, %[[N:.*]]: index)
 // CHECK-SAME:    mxplan.arguments = [#mxplan.value<"x", memref<?xi32>, tensor<?xi32>>], mxplan.results = []
 // CHECK:         %[[Y:.*]] = mxplan.alloc %[[N]]
+// CHECK:         %[[B:.*]] = mxplan.constant @bias
+// CHECK:         mxplan.copy %[[B]] to %[[Y]]
 // CHECK:         mxplan.fill %[[Y]], 255 bytes(%[[N]])
 // CHECK:         mxplan.copy %[[X]] to %[[Y]] bytes(%[[N]])
 // CHECK:         mxplan.address %[[X]]
@@ -20,6 +22,8 @@
 // SIMPLE-LABEL: func.func @all(
 // SIMPLE-COUNT-1: mxplan.alloc
 // SIMPLE-NOT:     mxplan.alloc
+// SIMPLE-COUNT-1: mxplan.constant
+// SIMPLE-NOT:     mxplan.constant
 // SIMPLE-COUNT-1: mxplan.address
 // SIMPLE-NOT:     mxplan.address
 // SIMPLE-COUNT-2: mxplan.read
@@ -27,16 +31,21 @@
 // SIMPLE:         return
 !map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
 module attributes {gpu.container_module} {
+  memref.global "private" constant @bias : memref<2xf32> = dense<[1.0, 2.0]>
   func.func @all(%x: !mxplan.buffer, %n: index)
       attributes {mxplan.arguments = [#mxplan.value<"x", memref<?xi32>, tensor<?xi32>>], mxplan.results = []} {
     %y = mxplan.alloc %n
     %unused = mxplan.alloc %n
+    %bias = mxplan.constant @bias
+    %b = mxplan.constant @bias
+    mxplan.copy %bias to %y bytes(%n)
+    mxplan.copy %b to %y bytes(%n)
     mxplan.fill %y, 255 bytes(%n)
     mxplan.copy %x to %y bytes(%n)
     %a = mxplan.address %x
-    %b = mxplan.address %x
+    %address = mxplan.address %x
     %same = arith.cmpi ne, %a, %n : index
-    %again = arith.cmpi ne, %b, %n : index
+    %again = arith.cmpi ne, %address, %n : index
     mxgpu.require %same, "expected nothing"
     mxgpu.require %again, "expected nothing"
     %map = mxplan.encode_tensor_map %y offset(%n) dims(%n, %n) strides(%n) l2_promotion = b64 : !map

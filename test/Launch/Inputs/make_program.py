@@ -58,7 +58,7 @@ entry = {
     ],
 }
 manifest = {
-    "format": 2,
+    "format": 3,
     "target": "sm_90a",
     "ptx": "kernels.ptx",
     "kernels": [

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mx/Dialect/MX/IR/ConstantBytes.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/Shared/VectorSizes.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -103,6 +104,16 @@ static bool isReadable(Type type) {
          !(isa<FloatType>(type) && bits == 8);
 }
 
+/// What lies in memory must have bytes.
+static LogicalResult verifyConstant(Operation *op) {
+  auto constant = dyn_cast<arith::ConstantOp>(op);
+  if (!constant || !isTensor(constant.getType()))
+    return success();
+  std::optional<std::string> fault =
+      findConstantFault(cast<ElementsAttr>(constant.getValue()));
+  return fault ? op->emitOpError("expected ") << *fault : success();
+}
+
 /// Only kernels access device memory, and there are no kernels for these.
 static LogicalResult verifyOnDevice(Operation *op, bool hostReads) {
   auto refuse = [&](StringRef why) -> LogicalResult {
@@ -110,12 +121,6 @@ static LogicalResult verifyOnDevice(Operation *op, bool hostReads) {
            << why;
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](arith::ConstantOp constant) -> LogicalResult {
-        if (!isTensor(constant.getType()))
-          return success();
-        return refuse("where constants are not: make it an argument of the "
-                      "function");
-      })
       .Case([&](tensor::ExtractOp extract) -> LogicalResult {
         Type type = extract.getType();
         if (hostReads && isReadable(type))
@@ -155,7 +160,7 @@ struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
       return isOfElements ? WalkResult::skip() : WalkResult::advance();
     });
     for (Operation *op : ops) {
-      if (failed(verifyLowering(op)) ||
+      if (failed(verifyLowering(op)) || failed(verifyConstant(op)) ||
           (onDevice && failed(verifyOnDevice(op, hostReads))))
         return signalPassFailure();
       if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && onDevice)

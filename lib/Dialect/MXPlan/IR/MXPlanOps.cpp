@@ -6,9 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mx/Dialect/MX/IR/ConstantBytes.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/MXPlan/IR/MXPlan.h"
 #include "mx/Target/TensorMap.h"
@@ -40,6 +42,22 @@ LogicalResult EncodeTensorMapOp::verify() {
            << rank << " dims and " << rank - 1 << " strides for a box of "
            << rank << " dimensions, found " << getDims().size() << " and "
            << getStrides().size();
+  return success();
+}
+
+LogicalResult ConstantOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  Operation *symbol =
+      symbolTable.lookupNearestSymbolFrom(getOperation(), getGlobalAttr());
+  auto global = dyn_cast_if_present<memref::GlobalOp>(symbol);
+  if (!global || !global.getConstant() ||
+      !isa_and_present<ElementsAttr>(global.getInitialValueAttr()))
+    return emitOpError("expected a memref.global that is constant and has a "
+                       "value, found ")
+           << (symbol ? symbol->getName().getStringRef() : "nothing")
+           << " named " << getGlobalAttr();
+  if (std::optional<std::string> fault =
+          findConstantFault(cast<ElementsAttr>(global.getInitialValueAttr())))
+    return emitOpError("expected ") << *fault;
   return success();
 }
 

@@ -101,6 +101,24 @@ def MXPlan_AllocOp : MXPlan_Op<"alloc"> {
   let assemblyFormat = "$bytes attr-dict";
 }
 
+def MXPlan_ConstantOp : MXPlan_Op<"constant", [
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "an array that the program brings";
+  let description = [{
+    The symbol is a `memref.global` that is constant and has a value. Its bytes
+    are copied to the device when the program is loaded, and stay there as long
+    as it is; nothing may write them.
+
+    ```mlir
+    memref.global "private" constant @bias : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
+    %bias = mxplan.constant @bias
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$global);
+  let results = (outs MXPlan_Buffer:$buffer);
+  let assemblyFormat = "$global attr-dict";
+}
+
 def MXPlan_AddressOp : MXPlan_Op<"address", [Pure]> {
   let summary = "the address of a buffer on the device";
   let arguments = (ins MXPlan_Buffer:$buffer);
