@@ -91,7 +91,7 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
 static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
                        bool hostReads) {
   buildMXFusionPipeline(pm, options);
-  pm.addPass(createMXVerifyTensors({/*onDevice=*/true, hostReads}));
+  pm.addPass(createMXVerifyTensors({/*onDevice=*/true}));
   pm.addPass(mxgpu::createMXSelectSchedule({options.chip, options.explain}));
   pm.addPass(createMXMaterializeLayouts());
   pm.addPass(mxgpu::createMXDequantizeOperands({options.chip}));
@@ -102,7 +102,8 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(mxgpu::createMXLinalgToLoops());
   pm.addPass(mxgpu::createMXLoopsToKernels({options.chip}));
-  pm.addPass(mxgpu::createConvertMXToMXGPU({options.chip, hostReads}));
+  pm.addPass(mxgpu::createConvertMXToMXGPU({options.chip}));
+  pm.addPass(mxgpu::createMXSinkScalars({hostReads}));
   pm.addPass(mxgpu::createMXStoreAsBytes());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -50,7 +50,7 @@ func.func @slice(%x: tensor<128x100xbf16>) -> tensor<128x64xf8E4M3FN> {
 
 func.func @host(%x: tensor<?xf32>) -> f32 {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{'tensor.extract' op expected tensors to stay in device memory, where the host cannot read an element: return the tensor, and give what depends on it to another function as an argument; launch plans, those of mx-compile and mx-run, read it}}
+  // expected-error @below {{'memref.load' op expected tensors to stay in device memory, where the host cannot read an element: return the tensor, and give what depends on it to another function as an argument; launch plans, those of mx-compile and mx-run, read it}}
   %0 = tensor.extract %x[%c0] : tensor<?xf32>
   return %0 : f32
 }

@@ -35,7 +35,9 @@ def refuses(name, says, *arguments):
         "launch": call("mx-launch", name, "--device=sim", *files),
     }
     for run, (status, text) in runs.items():
-        text = re.sub(r"^mx-\w+: entry 'main': ", "", text.split("\n")[0])
+        # Not what the compiler remarks.
+        lines = [line for line in text.split("\n") if not line.startswith(" ") and ": remark: " not in line]
+        text = re.sub(r"^mx-\w+: entry 'main': ", "", lines[0])
         text = re.sub(r"^(\S+:\d+:\d+: )(error: )?('mx\.\w+' op )?", r"\1", text)
         assert status == 2 and text == says, f"{name}, {run}: expected 2: {says}\nfound {status}: {text}"
 
@@ -120,3 +122,43 @@ refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of scales to be 4,
         np.int64(128), np.int64(5))
 refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of input to be a multiple of 32, found 100; the nearest "
         "are 96 and 128", x[:, :100].copy(), np.int64(128), np.int64(100), np.int64(3))
+
+# Slices that are not in their array, whose place an argument, a loop or data decides. Up to the end they are.
+program("rows", """func.func @main(%x: tensor<?x64xf32>, %first: index, %rows: index) -> tensor<?x64xf32> {
+  %p = tensor.extract_slice %x[%first, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+  %0 = tensor.empty(%rows) : tensor<?x64xf32>
+  %y = linalg.negf ins(%p : tensor<?x64xf32>) outs(%0 : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+""")
+program("layers", """func.func @main(%x: tensor<?x64xf32>, %layers: index) -> tensor<2x64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %y0 = tensor.extract_slice %x[0, 0] [2, 64] [1, 1] : tensor<?x64xf32> to tensor<2x64xf32>
+  %y = scf.for %i = %c0 to %layers step %c1 iter_args(%sum = %y0) -> (tensor<2x64xf32>) {
+    %row = arith.muli %i, %c2 : index
+    %p = tensor.extract_slice %x[%row, 0] [2, 64] [1, 1] : tensor<?x64xf32> to tensor<2x64xf32>
+    %next = arith.addf %sum, %p : tensor<2x64xf32>
+    scf.yield %next : tensor<2x64xf32>
+  }
+  return %y : tensor<2x64xf32>
+}
+""")
+x = np.arange(6 * 64, dtype=np.float32).reshape(6, 64)
+BEYOND = "'memref.subview' op expected an access inside of its array: "
+for first, rows in (2, 5), (5, 2), (0, 7):
+    refuses("rows", f"rows.mlir:2:8: {BEYOND}subview runs out-of-bounds along dimension 0", x, np.int64(first), np.int64(rows))
+for first, rows in (-1, 2), (7, 1):
+    refuses("rows", f"rows.mlir:2:8: {BEYOND}offset 0 is out-of-bounds", x, np.int64(first), np.int64(rows))
+refuses("layers", f"layers.mlir:8:10: {BEYOND}offset 0 is out-of-bounds", x, np.int64(4))
+for name, *numbers in ("rows", 2, 4), ("rows", 6, 0), ("rows", 0, 6), ("layers", 3):
+    np.save("x.npy", x)
+    files = ["--arg", "x.npy"]
+    for i, number in enumerate(numbers):
+        np.save(f"n{i}.npy", np.int64(number))
+        files += ["--arg", f"n{i}.npy"]
+    want = -x[numbers[0] : numbers[0] + numbers[1]] if name == "rows" else x[0:2] + x.reshape(3, 2, 64).sum(0)
+    for run in ["mx-run", f"{name}.mlir", "--device=cpu"], ["mx-run", f"{name}.mlir", "--device=sim"], ["mx-launch", name, "--device=sim"]:
+        status, text = call(*run, *files, "--result", "y.npy")
+        assert status == 0 and np.array_equal(np.load("y.npy"), want), f"{run} {numbers}: {text}"

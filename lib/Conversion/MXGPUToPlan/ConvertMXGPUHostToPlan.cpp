@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/ByteCounts.h"
+#include "../Utils/HostMessages.h"
 #include "../Utils/MapNumbers.h"
 #include "Views.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -203,12 +204,7 @@ static void checkReads(func::FuncOp function) {
     if (!op)
       return;
     OpBuilder builder(load);
-    op.generateRuntimeVerification(
-        builder, load.getLoc(), [](Operation *op, StringRef message) {
-          return ("'" + op->getName().getStringRef() +
-                  "' op expected an access inside of its array: " + message)
-              .str();
-        });
+    op.generateRuntimeVerification(builder, load.getLoc(), describeAccess);
   });
 }
 

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/HostMessages.h"
 #include "Views.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -97,6 +98,9 @@ struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
     SmallVector<Value> sizes = take(op.getStaticSizes(), op.getSizes().size());
     SmallVector<Value> steps =
         take(op.getStaticStrides(), op.getStrides().size());
+    for (size_t dim = 0; dim < sizes.size(); ++dim)
+      requireInside(op, dim, offsets[dim], sizes[dim], steps[dim],
+                    view.sizes[dim], builder);
     llvm::SmallBitVector dropped = op.getDroppedDims();
     View part;
     part.buffer = view.buffer;
@@ -110,6 +114,49 @@ struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
       part.strides.push_back(builder.mul(view.strides[dim], steps[dim]));
     }
     replace(op, part, rewriter);
+  }
+
+  /// The first and the last element of a slice are in its array; one without
+  /// elements may begin where the array ends. What upstream's verification on
+  /// the CPU path asks, in its words, without branches: then it is known before
+  /// a call.
+  static void requireInside(memref::SubViewOp op, size_t dim, Value offset,
+                            Value size, Value step, Value extent,
+                            IndexBuilder &builder) {
+    if (isConstantIntValue(offset, 0) && isConstantIntValue(step, 1) &&
+        size == extent)
+      return;
+    using arith::CmpIPredicate;
+    auto compare = [&](CmpIPredicate predicate, Value a, Value b) -> Value {
+      return arith::CmpIOp::create(builder.builder, builder.loc, predicate, a,
+                                   b);
+    };
+    auto isWithin = [&](Value position, Value end) -> Value {
+      return arith::AndIOp::create(
+          builder.builder, builder.loc,
+          compare(CmpIPredicate::sle, builder.constant(0), position),
+          compare(CmpIPredicate::slt, position, end));
+    };
+    Value one = builder.constant(1);
+    Value hasElements = compare(CmpIPredicate::slt, builder.constant(0), size);
+    Value end =
+        arith::SelectOp::create(builder.builder, builder.loc, hasElements,
+                                extent, builder.add(extent, one));
+    Value steps =
+        arith::SubIOp::create(builder.builder, builder.loc, size, one);
+    Value last = builder.add(offset, builder.mul(steps, step));
+    Value endsWithin = arith::SelectOp::create(
+        builder.builder, builder.loc, hasElements, isWithin(last, extent),
+        compare(CmpIPredicate::eq, one, one));
+    RequireOp::create(builder.builder, builder.loc, isWithin(offset, end),
+                      describeAccess(op, "offset " + std::to_string(dim) +
+                                             " is out-of-bounds"),
+                      ValueRange());
+    RequireOp::create(
+        builder.builder, builder.loc, endsWithin,
+        describeAccess(op, "subview runs out-of-bounds along dimension " +
+                               std::to_string(dim)),
+        ValueRange());
   }
 };
 

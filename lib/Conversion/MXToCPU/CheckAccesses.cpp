@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/HostMessages.h"
 #include "EndProgram.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,12 +31,6 @@ using namespace mx;
 
 namespace {
 
-std::string describe(Operation *op, StringRef message) {
-  return ("'" + op->getName().getStringRef() +
-          "' op expected an access inside of its array: " + message)
-      .str();
-}
-
 struct CheckAccessesPass final
     : mx::impl::MXCheckAccessesBase<CheckAccessesPass> {
   void runOnOperation() override {
@@ -45,7 +40,7 @@ struct CheckAccessesPass final
     OpBuilder builder(&getContext());
     for (RuntimeVerifiableOpInterface op : accesses) {
       builder.setInsertionPoint(op);
-      op.generateRuntimeVerification(builder, op.getLoc(), describe);
+      op.generateRuntimeVerification(builder, op.getLoc(), describeAccess);
     }
     SmallVector<cf::AssertOp> asserts;
     getOperation().walk([&](cf::AssertOp op) { asserts.push_back(op); });

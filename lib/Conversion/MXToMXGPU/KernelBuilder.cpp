@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "../Utils/MemoryScalars.h"
 #include "../Utils/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -114,8 +115,9 @@ void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
                    "dimension " + Twine(batch + 1) + " of " + name);
 }
 
-/// By their bits, zero, negative numbers and NaN are refused alike.
-void mx::mxgpu::requirePositive(KernelBuilder &host, Value scale) {
+/// By their bits, zero, negative numbers and NaN are the same. The host does
+/// not wait for what follows from memory (docs/Spec.md).
+Value mx::mxgpu::checkPositive(KernelBuilder &host, Value scale) {
   Value bits = arith::BitcastOp::create(host, host.getI32Type(), scale);
   Value shown = arith::IndexCastUIOp::create(host, host.getIndexType(), bits);
   auto isAtMost = [&](Value a, Value b) -> Value {
@@ -124,10 +126,17 @@ void mx::mxgpu::requirePositive(KernelBuilder &host, Value scale) {
   Value isAboveZero = isAtMost(host.index(1), shown);
   Value isPositive = arith::AndIOp::create(
       host, isAboveZero, isAtMost(shown, host.index(0x7F800000)));
+  if (followsFromMemory(scale)) {
+    Value nan = arith::ConstantOp::create(
+        host, host.getFloatAttr(host.getF32Type(),
+                                APFloat::getNaN(APFloat::IEEEsingle())));
+    return arith::SelectOp::create(host, isPositive, scale, nan);
+  }
   RequireOp::create(host, isPositive,
                     "expected a global_scale greater than 0, found the "
                     "bits %lld",
                     ValueRange(shown));
+  return scale;
 }
 
 Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {

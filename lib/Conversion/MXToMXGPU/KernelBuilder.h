@@ -136,8 +136,9 @@ llvm::LogicalResult verifyRowStride(mlir::Operation *op, mlir::MemRefType type,
 void requireRows(KernelBuilder &host, mlir::Value matrix, int64_t multiple,
                  int64_t alignment, const llvm::Twine &name);
 
-/// Requires at run time that NVFP4's factor of the tensor is above 0.
-void requirePositive(KernelBuilder &host, mlir::Value scale);
+/// Requires at run time that NVFP4's factor of the tensor is above 0, and
+/// returns it; of one that follows from memory returns NaN where it is not.
+mlir::Value checkPositive(KernelBuilder &host, mlir::Value scale);
 
 /// Writes zeros over a whole memref, before what follows.
 void clearMemory(KernelBuilder &host, mlir::Value memref);

@@ -33,3 +33,9 @@ Value mx::getConstantText(OpBuilder &builder, Location loc, ModuleOp module,
   }
   return LLVM::AddressOfOp::create(builder, loc, global);
 }
+
+std::string mx::describeAccess(Operation *op, StringRef message) {
+  return ("'" + op->getName().getStringRef() +
+          "' op expected an access inside of its array: " + message)
+      .str();
+}

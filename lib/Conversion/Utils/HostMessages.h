@@ -21,6 +21,10 @@ mlir::Value getConstantText(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::ModuleOp module, llvm::StringRef prefix,
                             const std::string &text);
 
+/// Of an element or a slice that `op` takes from an array, and that is not in
+/// it: `message` is upstream's.
+std::string describeAccess(mlir::Operation *op, llvm::StringRef message);
+
 } // namespace mx
 
 #endif // MX_LIB_CONVERSION_UTILS_HOSTMESSAGES_H

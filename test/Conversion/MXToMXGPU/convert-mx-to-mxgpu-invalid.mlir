@@ -370,17 +370,6 @@ func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %zero: bf16, %i: index)
 
 !a = memref<128x64xf8E4M3FN>
 !s = memref<1x1x32x4x4xf8E8M0FNU>
-func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %i: index) {
-  mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
-  // expected-error @below {{'memref.load' op expected only mx operations on tensors in device memory, found one that the host would run}}
-  %b = memref.load %s[%i, %i, %i, %i, %i] : !s
-  return
-}
-
-// -----
-
-!a = memref<128x64xf8E4M3FN>
-!s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: memref<128x64xbf16>, %a: !a, %s: !s, %i: index, %zero: bf16) {
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%a, %s : !a, !s)
   // expected-error @below {{'memref.store' op expected only mx operations on tensors in device memory, found one that the host would run}}

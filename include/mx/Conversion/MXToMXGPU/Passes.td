@@ -128,16 +128,44 @@ def ConvertMXToMXGPU
     Anything else is an error that says what is supported: `mx-linalg-to-loops`
     and `mx-loops-to-kernels` run before and take what they can.
   }];
-  let options = [
-    MX_ChipOption,
-    Option<"hostReads", "host-reads", "bool", /*default=*/"false",
-           "The host can read numbers from device memory, as a launch plan does">
-  ];
+  let options = [MX_ChipOption];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mx::mxgpu::MXGPUDialect"];
+}
+
+def MXSinkScalars : Pass<"mx-sink-scalars", "::mlir::ModuleOp"> {
+  let summary = "Let kernels compute numbers that follow from device memory";
+  let description = [{
+    Where a launch is given an integer or a float that the host computes from
+    elements of arrays, the kernel is given the arrays and computes it before
+    anything else: the host need not wait for the device.
+
+    ```mlir
+    %amax = memref.load %a[] : memref<f32>
+    %g = arith.divf %c, %amax : f32
+    mxgpu.launch @kernels::@quantize grid(%n) args(%x, %q, %g : ...)
+    ```
+
+    becomes
+
+    ```mlir
+    mxgpu.launch @kernels::@quantize grid(%n) args(%x, %q, %a : ...)
+    ```
+
+    A number stays with the host if its array may be written between the load
+    and the launch, or by the kernel; if they are not in one block; and if it is
+    an `index`, a size. A kernel that may start before those before it have
+    ended reads after `mxgpu.wait_dependencies`. Where a number stays, and where the host itself needs a number, a launch plan waits
+    and reads it (`host-reads`), and other host code is refused.
+  }];
+  let options = [
+    Option<"hostReads", "host-reads", "bool", /*default=*/"false",
+           "The host can read numbers from device memory, as a launch plan does">
+  ];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def MXStoreAsBytes : Pass<"mx-store-as-bytes", "::mlir::ModuleOp"> {

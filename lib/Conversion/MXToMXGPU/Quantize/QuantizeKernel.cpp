@@ -82,10 +82,8 @@ SmallVector<Value> QuantizeRowsBuilder::getArguments() {
     else
       llvm::append_values(arguments, toBytes(host, op.getElements(i)),
                           op.getScales(i));
-  if (Value scale = op.getGlobalScale()) {
-    requirePositive(host, scale);
-    arguments.push_back(scale);
-  }
+  if (Value scale = op.getGlobalScale())
+    arguments.push_back(checkPositive(host, scale));
   if (op.getSeed())
     arguments.push_back(op.getSeed());
   llvm::append_range(arguments, op.getAmaxOuts());

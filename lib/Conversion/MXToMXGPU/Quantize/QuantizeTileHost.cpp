@@ -213,10 +213,8 @@ void QuantizeTileBuilder::build() {
   llvm::append_values(arguments, rows, columns);
   if (getBatchRank(op))
     arguments.push_back(getBatchSize());
-  if (Value scale = op.getGlobalScale()) {
-    requirePositive(host, scale);
-    arguments.push_back(scale);
-  }
+  if (Value scale = op.getGlobalScale())
+    arguments.push_back(checkPositive(host, scale));
   if (op.getSeed())
     arguments.push_back(op.getSeed());
   if (op.getOffsets())

@@ -115,25 +115,15 @@ static LogicalResult verifyConstant(Operation *op) {
 }
 
 /// Only kernels access device memory, and there are no kernels for these.
-static LogicalResult verifyOnDevice(Operation *op, bool hostReads) {
-  auto refuse = [&](StringRef why) -> LogicalResult {
-    return op->emitOpError("expected tensors to stay in device memory, ")
-           << why;
-  };
+static LogicalResult verifyOnDevice(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](tensor::ExtractOp extract) -> LogicalResult {
-        Type type = extract.getType();
-        if (hostReads && isReadable(type))
+        if (isReadable(extract.getType()))
           return success();
-        if (hostReads)
-          return op->emitOpError("expected an integer, f16, bf16, f32 or f64 "
-                                 "where the host reads an element from device "
-                                 "memory, found ")
-                 << type;
-        return refuse("where the host cannot read an element: return the "
-                      "tensor, and give what depends on it to another function "
-                      "as an argument; launch plans, those of mx-compile and "
-                      "mx-run, read it");
+        return op->emitOpError("expected an integer, f16, bf16, f32 or f64 "
+                               "where the host reads an element from device "
+                               "memory, found ")
+               << extract.getType();
       })
       .Default([](Operation *) { return success(); });
 }
@@ -161,7 +151,7 @@ struct VerifyTensors final : mx::impl::MXVerifyTensorsBase<VerifyTensors> {
     });
     for (Operation *op : ops) {
       if (failed(verifyLowering(op)) || failed(verifyConstant(op)) ||
-          (onDevice && failed(verifyOnDevice(op, hostReads))))
+          (onDevice && failed(verifyOnDevice(op))))
         return signalPassFailure();
       if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && onDevice)
         explain(linalgOp);

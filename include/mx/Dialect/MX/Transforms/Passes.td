@@ -212,18 +212,15 @@ def MXVerifyTensors : Pass<"mx-verify-tensors"> {
   let description = [{
     Reports the first operation on tensors that no later pass can lower, while
     it still looks as it was written, and says what to do instead. These are
-    operations that do not bufferize, and with `on-device` also constants and
-    reads of elements by the host. With `host-reads` the host may read elements
-    of whole bytes (`tensor.extract`).
+    operations that do not bufferize, constants that have no bytes, and with
+    `on-device` also reads of elements that have no bytes of their own.
 
     It runs after fusion. The attribute `mx.apart`, with `on-device`, says why a
     `linalg` operation was not fused, for the remarks of `mx-linalg-to-loops`.
   }];
   let options = [
     Option<"onDevice", "on-device", "bool", /*default=*/"false",
-           "Tensors are in device memory">,
-    Option<"hostReads", "host-reads", "bool", /*default=*/"false",
-           "The host can read numbers from device memory">
+           "Tensors are in device memory">
   ];
 }
 

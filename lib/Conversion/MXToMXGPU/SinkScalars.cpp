@@ -1,0 +1,272 @@
+//===- SinkScalars.cpp - Kernels read the numbers that they take ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A number that follows from an element of an array would make the host wait
+// for the device, only to give it back with the next launch. The kernel gets
+// the array instead, and computes the number before anything else.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Utils/MemoryScalars.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_MXSINKSCALARS
+#include "mx/Conversion/MXToMXGPU/Passes.h.inc"
+} // namespace mx::mxgpu
+
+//===----------------------------------------------------------------------===//
+// What the kernel would find
+//===----------------------------------------------------------------------===//
+
+/// The array that a memref is a view of, or a tensor map shows; null if several
+/// are possible. Arguments of a function do not overlap.
+static Value findArray(Value memref) {
+  if (auto map = memref.getDefiningOp<EncodeTensorMapOp>())
+    memref = map.getSource();
+  while (true) {
+    if (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
+      memref = view.getViewSource();
+    else if (auto bytes = memref.getDefiningOp<UnrealizedConversionCastOp>();
+             bytes && bytes.getNumOperands() == 1)
+      memref = bytes.getOperand(0); // of f4 and f6, until mx-store-as-bytes
+    else
+      break;
+  }
+  if (auto argument = dyn_cast<BlockArgument>(memref))
+    return isa<FunctionOpInterface>(argument.getOwner()->getParentOp())
+               ? memref
+               : Value();
+  return memref.getDefiningOp<memref::AllocOp>() ||
+                 memref.getDefiningOp<memref::GetGlobalOp>()
+             ? memref
+             : Value();
+}
+
+/// Whether an operand is an array, or part of it.
+static bool mayBe(Value operand, Value array) {
+  if (!isa<BaseMemRefType, TensorMapType>(operand.getType()))
+    return false;
+  Value touched = findArray(operand);
+  return !touched || touched == array;
+}
+
+/// Whether all that is done with a memref, and with views of it, is to read.
+static bool isOnlyRead(Value memref) {
+  return llvm::all_of(memref.getUsers(), [&](Operation *user) {
+    if (isa<ViewLikeOpInterface>(user))
+      return isOnlyRead(user->getResult(0));
+    auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+    return effects && !effects.getEffectOnValue<MemoryEffects::Write>(memref) &&
+           effects.getEffectOnValue<MemoryEffects::Read>(memref);
+  });
+}
+
+/// Whether a kernel may write an array that it is given.
+static bool mayWrite(LaunchOp launch, Value array) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+      launch, launch.getKernelAttr());
+  // Those that a kernel has got here, and its launch not yet, are only read.
+  for (auto [operand, argument] :
+       llvm::zip(launch.getArgs(), kernel.getBody().getArguments()))
+    if (mayBe(operand, array) &&
+        (isa<TensorMapType>(operand.getType()) || !isOnlyRead(argument)))
+      return true;
+  return false;
+}
+
+/// Whether an operation leaves an array, and what is in it, as it is.
+static bool leaves(Operation *op, Value array) {
+  if (isMemoryEffectFree(op) || isa<memref::LoadOp, memref::AllocOp>(op))
+    return true;
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    return !mayWrite(launch, array);
+  WalkResult result = op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      if (mayBe(operand, array))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
+/// Whether a kernel would load what the host loads.
+static bool canLoadInKernel(memref::LoadOp load, LaunchOp launch) {
+  Type type = load.getType();
+  bool hasBytes =
+      type.isIndex() || type.getIntOrFloatBitWidth() >= 16 || type.isInteger(8);
+  Value array = findArray(load.getMemRef());
+  if (!hasBytes || !array || load->getBlock() != launch->getBlock() ||
+      !load->isBeforeInBlock(launch))
+    return false;
+  for (Operation *op = load->getNextNode(); op != launch;
+       op = op->getNextNode())
+    if (!leaves(op, array))
+      return false;
+  return !mayWrite(launch, array);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// What computes an argument, if the kernel can do that as well; else nothing.
+static llvm::SetVector<Operation *> findSinkable(Value argument,
+                                                 LaunchOp launch) {
+  // Sizes are checked by the host, and it makes grids of them.
+  if (!argument.getType().isIntOrFloat())
+    return {};
+  llvm::SetVector<Operation *> ops = findArithmetic(argument);
+  bool reads = false;
+  for (Operation *op : ops) {
+    auto load = dyn_cast<memref::LoadOp>(op);
+    reads |= bool(load);
+    // GPUs have no exact remainder.
+    if (isa<arith::RemFOp>(op) || (load && !canLoadInKernel(load, launch)))
+      return {};
+  }
+  return reads ? std::move(ops) : llvm::SetVector<Operation *>();
+}
+
+namespace {
+/// One launch and its kernel, which nothing else launches.
+class Sinker {
+public:
+  Sinker(LaunchOp launch, KernelOp kernel)
+      : launch(launch), kernel(kernel),
+        builder(OpBuilder::atBlockBegin(&kernel.getBody().front())),
+        arguments(launch.getArgs()) {
+    // What kernels before it write is there only then.
+    for (auto wait : kernel.getBody().getOps<WaitDependenciesOp>())
+      builder.setInsertionPointAfter(wait);
+  }
+
+  /// The operations of the host that a kernel computes now.
+  llvm::SetVector<Operation *> run() {
+    llvm::SetVector<Operation *> sunk;
+    llvm::BitVector isSunk(arguments.size());
+    for (auto [index, argument] : llvm::enumerate(launch.getArgs())) {
+      llvm::SetVector<Operation *> ops = findSinkable(argument, launch);
+      if (ops.empty() || isUsedBefore(kernel.getBody().getArgument(index)))
+        continue;
+      for (Operation *op : ops)
+        clone(op);
+      kernel.getBody().getArgument(index).replaceAllUsesWith(
+          inKernel.lookup(argument));
+      isSunk.set(index);
+      sunk.insert(ops.begin(), ops.end());
+    }
+    if (sunk.empty())
+      return sunk;
+    isSunk.resize(arguments.size());
+    (void)kernel.eraseArguments(isSunk);
+    SmallVector<Value> kept;
+    for (auto [index, argument] : llvm::enumerate(arguments))
+      if (!isSunk.test(index))
+        kept.push_back(argument);
+    launch.getArgsMutable().assign(kept);
+    return sunk;
+  }
+
+private:
+  /// Whether the kernel needs an argument before it can compute it.
+  bool isUsedBefore(BlockArgument argument) {
+    Block *block = builder.getInsertionBlock();
+    auto start = builder.getInsertionPoint();
+    return llvm::any_of(argument.getUsers(), [&](Operation *user) {
+      Operation *inBlock = block->findAncestorOpInBlock(*user);
+      return start == block->end() || inBlock->isBeforeInBlock(&*start);
+    });
+  }
+
+  void clone(Operation *op) {
+    if (inKernel.contains(op->getResult(0)))
+      return;
+    for (Value operand : op->getOperands())
+      if (!inKernel.contains(operand))
+        inKernel.map(operand, addArgument(operand));
+    builder.clone(*op, inKernel);
+  }
+
+  Value addArgument(Value value) {
+    unsigned index = arguments.size();
+    (void)kernel.insertArgument(index, getParameterType(value.getType()),
+                                DictionaryAttr(), value.getLoc());
+    arguments.push_back(value);
+    return kernel.getBody().getArgument(index);
+  }
+
+  LaunchOp launch;
+  KernelOp kernel;
+  OpBuilder builder;
+  IRMapping inKernel;
+  /// Of the launch as it will be, with those that kernels compute.
+  SmallVector<Value> arguments;
+};
+
+struct SinkScalarsPass final
+    : mx::mxgpu::impl::MXSinkScalarsBase<SinkScalarsPass> {
+  using MXSinkScalarsBase::MXSinkScalarsBase;
+
+  void runOnOperation() override {
+    SmallVector<LaunchOp> launches;
+    llvm::DenseMap<Operation *, unsigned> counts;
+    SymbolTableCollection symbols;
+    auto getKernel = [&](LaunchOp launch) {
+      return symbols.lookupNearestSymbolFrom<KernelOp>(launch,
+                                                       launch.getKernelAttr());
+    };
+    getOperation().walk([&](LaunchOp launch) {
+      launches.push_back(launch);
+      ++counts[getKernel(launch)];
+    });
+    llvm::SetVector<Operation *> sunk;
+    for (LaunchOp launch : launches) {
+      KernelOp kernel = getKernel(launch);
+      if (counts[kernel] == 1)
+        sunk.insert_range(Sinker(launch, kernel).run());
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Operation *op : llvm::to_vector(llvm::reverse(sunk)))
+        if (op->use_empty()) {
+          sunk.remove(op);
+          op->erase();
+          changed = true;
+        }
+    }
+    if (!hostReads && failed(verifyReads()))
+      signalPassFailure();
+  }
+
+  LogicalResult verifyReads() {
+    WalkResult result =
+        getOperation().walk<WalkOrder::PreOrder>([](Operation *op) {
+          if (isa<gpu::GPUModuleOp>(op))
+            return WalkResult::skip();
+          if (!isa<memref::LoadOp>(op) || op->use_empty())
+            return WalkResult::advance();
+          op->emitOpError(
+              "expected tensors to stay in device memory, where the host "
+              "cannot read an element: return the tensor, and give what "
+              "depends on it to another function as an argument; launch plans, "
+              "those of mx-compile and mx-run, read it");
+          return WalkResult::interrupt();
+        });
+    return failure(result.wasInterrupted());
+  }
+};
+} // namespace
