@@ -172,7 +172,7 @@ class Graphs:
         if which == "math.exp":
             return text, values.exponential(value)
         if which == "math.tanh":
-            return text, values.lipschitz(value, np.tanh, 1.0)
+            return text, values.hyperbolic_tangent(value)
         low, high = np.floor(value.exact - value.error), np.floor(value.exact + value.error)
         return text, Number(dtype, np.floor(value.exact), high - low)
 
