@@ -20,6 +20,7 @@ class Program:
     refused: str = None  # words of the message
     reason: str = None
     results: int = 1  # of a refused program
+    status: int = 2  # that it ends with
 
 
 def runs(make, entry="main", passes=(), commute=()):
@@ -32,8 +33,9 @@ def runs(make, entry="main", passes=(), commute=()):
     return add
 
 
-def refuses(name, make, words, reason, results=1, entry="main", passes=()):
-    PROGRAMS[name] = Program(make, None, entry, tuple(passes), (), words, reason, results)
+def refuses(name, make, words, reason, **options):
+    """A row of a program that ends with a message: some of its words, and what the table says about it."""
+    PROGRAMS[name] = Program(make, None, refused=words, reason=reason, **options)
 
 
 # Arguments. Small whole numbers are exact in all block formats of 8 bits, and so are sums of their products in f32.
