@@ -247,3 +247,8 @@ def weight_only_chain(x, w1, s1, w2, s2):
 def cross_attention_quantized(x, wq, sq, wk, sk, wv, sv):
     q, k, v = layer(x, wq, sq), layer(x, wk, sk), layer(x, wv, sv)
     return [product("mn,nk->mk", softmax(rows(q, k), 1), v.to("f32"))]
+
+
+@runs(lambda rng: [np.bool_(True), np.bool_(False), normal(rng, 6), np.float32(0.25)])
+def flags(keep, twice, x, n):
+    return [x if keep else -x, x + x if twice else x, n > 0.5, np.bool_(keep ^ twice), np.int32(-int(keep))]

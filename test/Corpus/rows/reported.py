@@ -155,10 +155,13 @@ def constant_splat(a, sa):
     return [rows(numbers(a, sa), w, tensor_core=True)]
 
 
-refuses("constant_weights", lambda rng: [normal(rng, 5, 3)], "constant",
+refuses("constant_weights", lambda rng: [normal(rng, 5, 3)],
+        "'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument",
         "constant tensors of numbers that differ are in the memory of the host; make them arguments")
-refuses("resource_weights", lambda rng: [normal(rng, 5, 4)], "constant",
+refuses("resource_weights", lambda rng: [normal(rng, 5, 4)],
+        "'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument",
         "constant tensors of numbers that differ are in the memory of the host; make them arguments")
+
 
 
 @runs(lambda rng: [normal(rng, 34, 64, dtype=BF16), *weights(rng, 5, 40, 64, element="f4E2M1FN"), np.int64(3)])
