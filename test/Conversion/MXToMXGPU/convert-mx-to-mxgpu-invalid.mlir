@@ -525,9 +525,10 @@ func.func @main(%q: memref<128x64xf8E4M3FN, strided<[68, 1]>>, %s: memref<128x2x
 
 // -----
 
-func.func @main(%q: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU, strided<[4, 1]>>, %x: memref<128x64xbf16>) {
-  // expected-error @below {{'mx.dequantize' op expected scales with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
-  mx.dequantize ins(%q, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%x : memref<128x64xbf16>)
+!s = memref<2x1x32x4x4xf8E8M0FNU, strided<[1024, 512, 16, 4, 1]>>
+func.func @main(%q: memref<256x64xf8E4M3FN>, %s: !s, %x: memref<256x64xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected scales with identity layout on the GPU, found 'memref<2x1x32x4x4xf8E8M0FNU, strided<[1024, 512, 16, 4, 1]>>'}}
+  mx.dequantize ins(%q, %s : memref<256x64xf8E4M3FN>, !s) outs(%x : memref<256x64xbf16>)
   return
 }
 
