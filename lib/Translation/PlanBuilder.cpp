@@ -13,6 +13,7 @@
 #include "mx/Arrays/Arrays.h"
 #include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -172,7 +173,7 @@ LogicalResult PlanBuilder::describeResults() {
       continue;
     }
     auto type = cast<MemRefType>(attribute.getType());
-    Number bytes = 1, constant = type.getElementTypeBitWidth() / 8;
+    Number bytes = 1, constant = getElementBits(type) / 8;
     for (int64_t size : array->shape) {
       Number extent = size;
       if (ShapedType::isDynamic(size)) {
@@ -226,7 +227,7 @@ LogicalResult PlanBuilder::translateRead(mxplan::ReadOp op) {
   step.from = getOperand(op.getBuffer()).buffer;
   step.offset = numbers.get(op.getOffset());
   // Floats are known by their bits.
-  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  unsigned bits = getElementBits(type);
   step.dtype = (isa<FloatType>(type) && bits < 64 ? "u" : "i") +
                std::to_string(bits / 8);
   step.results = {numbers.define()};

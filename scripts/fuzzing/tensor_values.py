@@ -17,7 +17,7 @@ from math_bounds import read_bounds
 # dtype of NumPy, unit roundoff, least number with all its digits
 FLOATS = {"f32": (np.float32, 2.0**-24, 2.0**-126), "bf16": (ml_dtypes.bfloat16, 2.0**-8, 2.0**-126),
           "f16": (np.float16, 2.0**-11, 2.0**-14), "f64": (np.float64, 2.0**-53, 2.0**-1022)}
-INTEGERS = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+INTEGERS = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64}
 LARGEST = {"f32": 1e30, "bf16": 1e30, "f16": 6e4, "f64": 1e200}
 
 

@@ -20,6 +20,7 @@
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -56,8 +57,9 @@ static LogicalResult verifyWhole(Operation *op, ValueRange memrefs) {
 
 static LogicalResult verifyAlloc(memref::AllocOp op) {
   MemRefType type = op.getType();
-  if (!type.getLayout().isIdentity() || !type.getElementType().isIntOrFloat() ||
-      type.getElementTypeBitWidth() % 8 ||
+  if (!type.getLayout().isIdentity() ||
+      !type.getElementType().isIntOrIndexOrFloat() ||
+      getElementBits(type) % 8 ||
       op.getAlignment().value_or(1) > kBufferAlignment)
     return op.emitOpError("expected whole bytes in identity layout at a "
                           "multiple of at most ")

@@ -9,6 +9,7 @@
 #include "../Utils/MapNumbers.h"
 #include "Views.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx;
@@ -76,7 +77,7 @@ struct LaunchPattern final : OpConversionPattern<LaunchOp> {
       return llvm::to_vector(parts);
     auto memref = cast<MemRefType>(type);
     View view = getView(builder, memref, parts);
-    Value bits = builder.constant(memref.getElementTypeBitWidth());
+    Value bits = builder.constant(getElementBits(memref));
     Value bytes = arith::DivUIOp::create(builder.builder, builder.loc,
                                          builder.mul(view.offset, bits),
                                          builder.constant(8));

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 
@@ -49,9 +50,7 @@ void mx::forEachDoubtfulExtent(
 
 static double countStaticBytes(MemRefType type) {
   Type element = type.getElementType();
-  double bytes = element.isIndex()
-                     ? 8
-                     : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  double bytes = llvm::divideCeil(mx::getElementBits(element), 8);
   for (int64_t extent : type.getShape())
     if (!ShapedType::isDynamic(extent))
       bytes *= double(extent);

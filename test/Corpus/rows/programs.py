@@ -252,3 +252,41 @@ def cross_attention_quantized(x, wq, sq, wk, sk, wv, sv):
 @runs(lambda rng: [np.bool_(True), np.bool_(False), normal(rng, 6), np.float32(0.25)])
 def flags(keep, twice, x, n):
     return [x if keep else -x, x + x if twice else x, n > 0.5, np.bool_(keep ^ twice), np.int32(-int(keep))]
+
+
+@runs(lambda rng: [np.array([4, -3, 70000, 2**33, 9]), np.int64(2)])
+def index_tensors(x, first):
+    s = x[first:]
+    with np.errstate(over="ignore"):
+        return [np.concatenate([s * s, np.zeros(3, np.int64)]), s, s[1]]
+
+
+refuses("reshape_by_tensor", lambda rng: [normal(rng, 12), np.array([3, 4])], "'memref.reshape' op expected only mx operations on tensors",
+        "the sizes are on the device; tensor.expand_shape takes numbers")
+refuses("gather_operation", lambda rng: [normal(rng, 9, 4), np.array([[1], [0], [8], [8], [3]])],
+        "'tensor.gather' op expected an operation on tensors that bufferizes",
+        "upstream does not bufferize it; a linalg.generic with tensor.extract does the same (embedding_lookup)")
+refuses("arithmetic_on_f8", lambda rng: [Codes(np.zeros((6, 8), np.uint8), "f8E4M3FN") for _ in range(2)],
+        "found 'f8E4M3FN'; mx.dequantize widens narrower floats",
+        "numbers of 8 bits have no arithmetic of their own; mx.dequantize widens them")
+
+
+@runs(lambda rng: [normal(rng, 7, 5), normal(rng, 5, 5)])
+def shift_rows(x, a):
+    k, b = x + x, a * a
+    return [join(np.concatenate, k[1:], k[-1:]), b.T - b]
+
+
+@runs(lambda rng: [whole(rng, 16, dtype=np.float32, most=9)])
+def halving_sum(x):
+    return [x.sum(0).reshape(1), np.int64(4)]
+
+
+@runs(lambda rng: [normal(rng, 2, 3, dtype=BF16), normal(rng, 4, 3, dtype=BF16), np.int64(3)])
+def growing_cache(x, new, times):
+    return [join(np.concatenate, x, *[new] * int(times))]
+
+
+@runs(lambda rng: [normal(rng, 8, 3)])
+def parallel_slices(x):
+    return [exp(x)]
