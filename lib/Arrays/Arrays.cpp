@@ -87,9 +87,8 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
   ArrayType array;
   array.dtype = getDtype(element);
   array.isScalar = !tensor;
-  bool isNarrowScalar =
-      !tensor && type.isIntOrFloat() &&
-      type.getIntOrFloatBitWidth() < (isa<FloatType>(type) ? 16u : 8u);
+  bool isNarrowScalar = !tensor && isa<FloatType>(type) &&
+                        type.getIntOrFloatBitWidth() < 16;
   if (isa<BaseMemRefType>(type))
     return makeError("expected a ranked tensor or a number, found " +
                      describe() +
@@ -98,11 +97,9 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
   if (array.dtype.empty() || isNarrowScalar)
     return makeError("expected a ranked tensor or a number, found " +
                      describe() +
-                     (element.isInteger(1)
-                          ? ": bits come in tensors, use i8"
-                          : ": arrays have integers of 8, 16, 32 and 64 bits, "
-                            "index, f16, bf16, f32, f64 and, as tensors, "
-                            "floats of 8 bits and fewer"));
+                     ": arrays have integers of 1, 8, 16, 32 and 64 bits, "
+                     "index, f16, bf16, f32, f64 and, as tensors, floats of 8 "
+                     "bits and fewer");
   if (!tensor)
     return array;
   array.shape = llvm::to_vector(getMaterializedType(tensor).getShape());

@@ -14,6 +14,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 #include "mx/Execution/Intermediates.h"
 #include <cstring>
 
@@ -36,8 +37,7 @@ static bool canCut(tensor::ExtractSliceOp slice) {
   RankedTensorType type = slice.getType();
   return type.getRank() == slice.getSourceType().getRank() &&
          slice.hasUnitStride() && !type.getEncoding() &&
-         (type.getElementType().isIndex() ||
-          type.getElementTypeBitWidth() >= 8);
+         getElementBits(type) >= 8;
 }
 
 /// Whether an operation uses part of a tensor that is in no array. Slices are

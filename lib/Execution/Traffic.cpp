@@ -17,6 +17,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Support/WeightLayout.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -203,7 +204,7 @@ AffineExpr Sizes::getBytes(Value shaped) {
   for (AffineExpr size : sizes)
     elements = elements * size;
   Type element = type.getElementType();
-  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+  int64_t bits = getElementBits(element);
   return bits == 4 ? elements.floorDiv(2) : elements * ((bits + 7) / 8);
 }
 

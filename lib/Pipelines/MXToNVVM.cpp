@@ -22,6 +22,7 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
@@ -86,6 +87,22 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
   pm.addPass(createMXGroupBatches());
 }
 
+/// Upstream's pipeline, but for plans, which free nothing: those only keep the
+/// copies of what a function returns and does not own.
+static void addDeallocation(OpPassManager &pm, bool isPlan) {
+  if (!isPlan) {
+    bufferization::buildBufferDeallocationPipeline(
+        pm, bufferization::BufferDeallocationPipelineOptions());
+    return;
+  }
+  pm.addPass(memref::createExpandReallocPass({/*emitDeallocs=*/false}));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+  pm.addPass(createMXDropDeallocations());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
 /// From functions on tensors to functions that launch allocated kernels.
 /// `hostReads`: a launch plan reads numbers from device memory.
 static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
@@ -97,8 +114,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(mxgpu::createMXDequantizeOperands({options.chip}));
   addBufferization(pm);
   pm.addPass(createMXReturnWhole());
-  bufferization::buildBufferDeallocationPipeline(
-      pm, bufferization::BufferDeallocationPipelineOptions());
+  addDeallocation(pm, /*isPlan=*/hostReads);
   pm.addPass(createConvertBufferizationToMemRefPass());
   pm.addPass(mxgpu::createMXLinalgToLoops());
   pm.addPass(mxgpu::createMXLoopsToKernels({options.chip}));

@@ -13,6 +13,7 @@
 #include "mx/Arrays/Arrays.h"
 #include "mx/Dialect/MX/IR/Place.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -225,7 +226,7 @@ LogicalResult PlanBuilder::translateRead(mxplan::ReadOp op) {
   step.from = getOperand(op.getBuffer()).buffer;
   step.offset = numbers.get(op.getOffset());
   // Floats are known by their bits.
-  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  unsigned bits = getElementBits(type);
   step.dtype = (isa<FloatType>(type) && bits < 64 ? "u" : "i") +
                std::to_string(bits / 8);
   step.results = {numbers.define()};

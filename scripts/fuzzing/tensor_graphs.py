@@ -4,6 +4,7 @@ A graph grows one operation at a time from a value that is there. Shapes are odd
 compiled and some are not; every operation says what it computes in `tensor_values`."""
 
 import dataclasses
+import re
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from .tensor_values import Number
 
 SIZES = [1, 2, 3, 5, 7, 8, 13, 33]
 FLOATS = ["f32"] * 5 + ["bf16", "f16", "f64"]
-INTEGERS = ["i32", "i32", "i8", "i16", "i64"]
+ELEMENT = re.compile(r"tensor<(?:[\d?]+x)*(\w+)>")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +126,7 @@ class Graphs:
 
     def argument(self, dtype=None, dims=None):
         """A new argument of the function, of new sizes if none are given."""
-        dtype = dtype or self.pick(FLOATS + ["i32", "i1"])
+        dtype = dtype or self.pick(FLOATS + ["i32", "i1", "index"])
         name = f"%a{len(self.arguments)}"
         if dims is None:
             rank = int(self.rng.integers(0, 5))
@@ -172,7 +173,7 @@ class Graphs:
         if which == "math.exp":
             return text, values.exponential(value)
         if which == "math.tanh":
-            return text, values.lipschitz(value, np.tanh, 1.0)
+            return text, values.hyperbolic_tangent(value)
         low, high = np.floor(value.exact - value.error), np.floor(value.exact + value.error)
         return text, Number(dtype, np.floor(value.exact), high - low)
 
@@ -252,7 +253,7 @@ class Graphs:
             header += f" ins({', '.join(node.name for node in nodes)} : {', '.join(node.type for node in nodes)})"
         types = [kind for _, kind in outs]
         header += f" outs({', '.join(name for name, _ in outs)} : {', '.join(types)}) {{"
-        scalars = [node.dtype for node in nodes] + [kind.rstrip(">").split("x")[-1].split("<")[-1] for kind in types]
+        scalars = [node.dtype for node in nodes] + [ELEMENT.match(kind)[1] for kind in types]
         result = self.fresh()
         self.lines.append(f"{result}{f':{len(outs)}' if len(outs) > 1 else ''} = {header}")
         self.lines.append(f"^bb0({', '.join(f'{name}: {kind}' for name, kind in zip(names, scalars))}):")
@@ -536,7 +537,8 @@ class Graphs:
                   "bf16": [("extf", "f32")], "f16": [("extf", "f32")], "i1": [("extui", "i32"), ("uitofp", "f32")],
                   "i8": [("extsi", "i32"), ("sitofp", "f32")], "i16": [("extsi", "i32"), ("sitofp", "f32")],
                   "i32": [("trunci", "i8"), ("extsi", "i64"), ("sitofp", "f32")],
-                  "i64": [("trunci", "i32"), ("sitofp", "f64")]}
+                  "i64": [("trunci", "i32"), ("sitofp", "f64"), ("index_cast", "index")],
+                  "index": [("index_cast", "i64"), ("index_cast", "i32")]}
         which, dtype = self.pick(tables[node.dtype])
         return self.add(f"arith.{which} {node.name} : {node.type} to {type_of(dtype, node.dims)}", node.dims,
                         values.convert(node.value, dtype))

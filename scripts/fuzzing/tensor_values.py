@@ -4,14 +4,20 @@ Each value is computed without rounding (floats in float64, integers as the prog
 that the program's roundings can cause, so that a difference above the bound is a wrong number and nothing else."""
 
 import dataclasses
+import functools
+import pathlib
+import sys
 
 import ml_dtypes
 import numpy as np
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "test" / "python"))
+from math_bounds import read_bounds
+
 # dtype of NumPy, unit roundoff, least number with all its digits
 FLOATS = {"f32": (np.float32, 2.0**-24, 2.0**-126), "bf16": (ml_dtypes.bfloat16, 2.0**-8, 2.0**-126),
           "f16": (np.float16, 2.0**-11, 2.0**-14), "f64": (np.float64, 2.0**-53, 2.0**-1022)}
-INTEGERS = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64}
+INTEGERS = {"i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64}
 LARGEST = {"f32": 1e30, "bf16": 1e30, "f16": 6e4, "f64": 1e200}
 
 
@@ -84,7 +90,13 @@ def extreme(a, b, function):
     return Number(a.dtype, function(a.exact, b.exact), np.maximum(a.error, b.error))
 
 
-def lipschitz(a, function, slope, steps=4):
+@functools.lru_cache(None)
+def roundings_of(function, dtype):
+    """The error of a function of math as a number of roundings: a unit in the last place is at most two of them."""
+    return 2 * read_bounds(dtype)[function]
+
+
+def lipschitz(a, function, slope, steps):
     """A function that is nowhere steeper than `slope`, a number or a function of the largest and least values."""
     with np.errstate(all="ignore"):
         return rounded(a.dtype, function(a.exact), a.error * slope(a.exact, a.error) if callable(slope)
@@ -92,12 +104,11 @@ def lipschitz(a, function, slope, steps=4):
 
 
 def exponential(a):
-    return lipschitz(a, np.exp, lambda x, e: np.exp(np.minimum(x + e, 700)))
+    return lipschitz(a, np.exp, lambda x, e: np.exp(np.minimum(x + e, 700)), roundings_of("exp", a.dtype))
 
 
-def root(a):
-    """Of a magnitude, which is at least 1."""
-    return lipschitz(a, np.sqrt, 0.5, 2)
+def hyperbolic_tangent(a):
+    return lipschitz(a, np.tanh, 1.0, roundings_of("tanh", a.dtype))
 
 
 def less(a, b):

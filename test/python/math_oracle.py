@@ -1,13 +1,11 @@
 """The functions of math in more digits than f32 has, errors in units of its last
-place, and the bounds that docs/Math.md states.
+place.
 
 numpy's longdouble has 64 bits of significand on x86 and glibc computes it to about
 one of its last bits: 2^-39 of an ulp of f32. check_oracle compares it with mpmath.
 """
 
 import math
-import os
-import re
 
 import mpmath
 import ml_dtypes
@@ -79,11 +77,3 @@ def measure(dtype, exact, found):
     error[bad] = np.inf
     worst = int(np.argmax(error))
     return float(error[worst]), worst
-
-
-def read_bounds(kind):
-    """Function -> largest error of f32, from the table in docs/Math.md."""
-    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-    rows = re.findall(r"^\| `(\w+)` \|(?:\\\||[^|])*\| *([\d.]+) *\| *([\d.]+) *\|", open(f"{root}/docs/Math.md").read(), re.M)
-    column = {"f32": 1, "bf16": 2, "f16": 2}[kind]
-    return {row[0]: float(row[column]) for row in rows}

@@ -28,6 +28,7 @@
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/MXGPU/IR/TensorMaps.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -289,7 +290,7 @@ struct ConvertMXGPUHostToGPUPass final
     }
     if (auto memset = dyn_cast<gpu::MemsetOp>(op))
       if (!mx::isZeroBits(memset.getValue()) ||
-          memset.getValue().getType().getIntOrFloatBitWidth() % 8 ||
+          mx::getElementBits(memset.getValue().getType()) % 8 ||
           memset.getAsyncToken())
         return op->emitOpError("expected a constant of whole bytes that are 0 "
                                "and no tokens");

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -21,7 +22,7 @@ using namespace mx::mxgpu;
 /// Bytes of a memref with identity layout, as i64.
 static Value getBytes(NVVMBuilder &builder, MemRefType type,
                       ValueRange dynamicSizes) {
-  Value bytes = builder.i64(mx::getElementBytes(type.getElementType()));
+  Value bytes = builder.i64(llvm::divideCeil(mx::getElementBits(type), 8));
   for (int64_t size : type.getShape()) {
     Value factor;
     if (ShapedType::isDynamic(size)) {

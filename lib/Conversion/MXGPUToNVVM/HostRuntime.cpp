@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostRuntime.h"
-#include "../Utils/ByteCounts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -54,7 +54,7 @@ Value mx::mxgpu::getPointer(NVVMBuilder &builder, Value memref) {
   if (type && !type.getLayout().isIdentity()) {
     Value offset =
         memref::ExtractStridedMetadataOp::create(builder, memref).getOffset();
-    Value bytes = builder.index(mx::getElementBytes(type.getElementType()));
+    Value bytes = builder.index(mx::getElementBits(type) / 8);
     address = builder.add(address, builder.mul(offset, bytes));
   }
   return toPointer(builder, address);

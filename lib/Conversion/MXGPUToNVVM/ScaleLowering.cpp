@@ -25,6 +25,18 @@ static Value rem(NVVMBuilder &builder, Value value, int64_t by) {
   return arith::RemUIOp::create(builder, value, builder.index(by));
 }
 
+/// In a matrix with any strides, as a slice has them.
+static Value getPlaceInMatrix(NVVMBuilder &builder, Value matrix, Value row,
+                              Value column) {
+  if (cast<MemRefType>(matrix.getType()).getLayout().isIdentity())
+    return builder.add(
+        builder.mul(row, memref::DimOp::create(builder, matrix, 1)), column);
+  auto view = memref::ExtractStridedMetadataOp::create(builder, matrix);
+  Value inRow = builder.add(builder.mul(column, view.getStrides()[1]),
+                            view.getOffset());
+  return builder.add(builder.mul(row, view.getStrides()[0]), inRow);
+}
+
 namespace {
 
 /// The byte in which a scale lies.
@@ -41,9 +53,9 @@ struct ScalePlace {
     Value lineSize = memref::DimOp::create(builder, scales, 1);
     Value isLine = builder.isBelow(line, lines);
     Value exists = builder.both(isLine, builder.isBelow(inLine, lineSize));
-    Value offset = builder.add(builder.mul(line, lineSize), inLine);
     if (isMatrix)
-      return {offset, exists};
+      return {getPlaceInMatrix(builder, scales, row, block), exists};
+    Value offset = builder.add(builder.mul(line, lineSize), inLine);
     Value inTile = builder.add(
         builder.mul(rem(builder, row, 32), builder.index(16)),
         builder.mul(rem(builder, div(builder, row, 32), 4), builder.index(4)));

@@ -21,6 +21,7 @@
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -57,11 +58,9 @@ static LogicalResult verifyWhole(Operation *op, ValueRange memrefs) {
 
 static LogicalResult verifyAlloc(memref::AllocOp op) {
   MemRefType type = op.getType();
-  Type element = type.getElementType();
-  bool hasBytes =
-      element.isIndex() ||
-      (element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0);
-  if (!type.getLayout().isIdentity() || !hasBytes ||
+  if (!type.getLayout().isIdentity() ||
+      !type.getElementType().isIntOrIndexOrFloat() ||
+      getElementBits(type) % 8 ||
       op.getAlignment().value_or(1) > kBufferAlignment)
     return op.emitOpError("expected whole bytes in identity layout at a "
                           "multiple of at most ")

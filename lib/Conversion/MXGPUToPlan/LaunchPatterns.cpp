@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Utils/ByteCounts.h"
 #include "../Utils/MapNumbers.h"
 #include "Views.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx;
@@ -77,9 +77,10 @@ struct LaunchPattern final : OpConversionPattern<LaunchOp> {
       return llvm::to_vector(parts);
     auto memref = cast<MemRefType>(type);
     View view = getView(builder, memref, parts);
-    Value bytes =
-        builder.mul(view.offset,
-                    builder.constant(getElementBytes(memref.getElementType())));
+    Value bits = builder.constant(getElementBits(memref));
+    Value bytes = arith::DivUIOp::create(builder.builder, builder.loc,
+                                         builder.mul(view.offset, bits),
+                                         builder.constant(8));
     view.buffer =
         mxplan::PartOp::create(builder.builder, builder.loc,
                                view.buffer.getType(), view.buffer, bytes);

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx;
@@ -128,7 +129,7 @@ struct LoadPattern final : OpConversionPattern<memref::LoadOp> {
     // A bit has a byte of its own.
     bool isBit = op.getType().isInteger(1);
     Type stored = isBit ? rewriter.getI8Type() : op.getType();
-    int64_t bits = stored.isIndex() ? 64 : stored.getIntOrFloatBitWidth();
+    int64_t bits = getElementBits(stored);
     Value number = mxplan::ReadOp::create(
         rewriter, op.getLoc(), stored, view.buffer,
         builder.mul(element, builder.constant(bits / 8)));

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Views.h"
-#include "../Utils/ByteCounts.h"
 #include "../Utils/MapNumbers.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx;
@@ -92,7 +92,7 @@ SmallVector<Value> mx::mxgpu::getParts(MemRefType type, const View &view) {
 Value mx::mxgpu::getBytes(IndexBuilder &builder, MemRefType type,
                           const View &view) {
   return builder.mul(builder.mul(view.sizes),
-                     builder.constant(getElementBytes(type.getElementType())));
+                     builder.constant(getElementBits(type) / 8));
 }
 
 SmallVector<Value> mx::mxgpu::getSingles(ArrayRef<ValueRange> operands) {

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
@@ -31,8 +32,7 @@ void mx::mxgpu::clearMemory(KernelBuilder &host, Value memref) {
 
 /// Whether all bytes of the memref are elements of it alone.
 static bool ownsItsBytes(MemRefType type) {
-  bool isNarrow =
-      !type.getElementType().isIndex() && type.getElementTypeBitWidth() < 8;
+  bool isNarrow = getElementBits(type) < 8;
   return type.getLayout().isIdentity() && !type.getElementType().isInteger(1) &&
          (!isNarrow || type.getRank() == 2);
 }

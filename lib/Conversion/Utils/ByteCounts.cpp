@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
 
@@ -47,14 +48,9 @@ void mx::forEachDoubtfulExtent(
   }
 }
 
-int64_t mx::getElementBytes(Type element) {
-  return element.isIndex()
-             ? 8
-             : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-}
-
 static double countStaticBytes(MemRefType type) {
-  double bytes = double(mx::getElementBytes(type.getElementType()));
+  Type element = type.getElementType();
+  double bytes = llvm::divideCeil(mx::getElementBits(element), 8);
   for (int64_t extent : type.getShape())
     if (!ShapedType::isDynamic(extent))
       bytes *= double(extent);

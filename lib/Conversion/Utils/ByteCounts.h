@@ -15,10 +15,6 @@
 
 namespace mx {
 
-/// Bytes that an element has in an array: an index 8, an element of fewer bits
-/// than a byte 1.
-int64_t getElementBytes(mlir::Type element);
-
 /// That the extents which are known leave room for an array of this type; if
 /// not, an error of `op`.
 llvm::LogicalResult verifyByteCount(mlir::Operation *op, mlir::MemRefType type);

@@ -515,9 +515,10 @@ func.func @main(%q: memref<128x64xf8E4M3FN, strided<[68, 1]>>, %s: memref<128x2x
 
 // -----
 
-func.func @main(%q: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU, strided<[4, 1]>>, %x: memref<128x64xbf16>) {
-  // expected-error @below {{'mx.dequantize' op expected scales with identity layout on the GPU, found 'memref<128x2xf8E8M0FNU, strided<[4, 1]>>'}}
-  mx.dequantize ins(%q, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU, strided<[4, 1]>>) outs(%x : memref<128x64xbf16>)
+!s = memref<2x1x32x4x4xf8E8M0FNU, strided<[1024, 512, 16, 4, 1]>>
+func.func @main(%q: memref<256x64xf8E4M3FN>, %s: !s, %x: memref<256x64xbf16>) {
+  // expected-error @below {{'mx.dequantize' op expected scales with identity layout on the GPU, found 'memref<2x1x32x4x4xf8E8M0FNU, strided<[1024, 512, 16, 4, 1]>>'}}
+  mx.dequantize ins(%q, %s : memref<256x64xf8E4M3FN>, !s) outs(%x : memref<256x64xbf16>)
   return
 }
 
@@ -568,9 +569,9 @@ func.func @main(%s: memref<128x2xf8E8M0FNU>, %t: memref<3x1x32x4x4xf8E8M0FNU>, %
 
 // -----
 
-func.func @main(%s: memref<2x128x2xf8E8M0FNU>, %t: memref<2x1x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.relayout' op expected scales to be those of a matrix with identity layout on the GPU, found 'memref<2x128x2xf8E8M0FNU>'}}
-  mx.relayout ins(%s : memref<2x128x2xf8E8M0FNU>) outs(%t : memref<2x1x1x32x4x4xf8E8M0FNU>)
+func.func @main(%s: memref<2x128x2xf8E8M0FNU, strided<[512, 4, 1]>>, %t: memref<2x1x1x32x4x4xf8E8M0FNU>) {
+  // expected-error @below {{'mx.relayout' op expected scales to be contiguous on the GPU, but for those of one matrix that are read row by row, found 'memref<2x128x2xf8E8M0FNU, strided<[512, 4, 1]>>'}}
+  mx.relayout ins(%s : memref<2x128x2xf8E8M0FNU, strided<[512, 4, 1]>>) outs(%t : memref<2x1x1x32x4x4xf8E8M0FNU>)
   return
 }
 

@@ -14,7 +14,8 @@ import sys
 
 import numpy as np
 from chips import adapt_schedule
-from math_oracle import FUNCTIONS, LONG, TYPES, check_oracle, measure, read_bounds
+from math_bounds import read_bounds
+from math_oracle import FUNCTIONS, LONG, TYPES, check_oracle, measure
 
 mx_run, directory = sys.argv[1:3]
 only = sys.argv[3:]

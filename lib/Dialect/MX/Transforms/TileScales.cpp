@@ -67,8 +67,7 @@ static bool tileAtSource(Value scales) {
 static void tileScales(OpOperand &use) {
   Value scales = use.get();
   auto type = dyn_cast<RankedTensorType>(scales.getType());
-  if (!type || type.getRank() != 2 ||
-      getLayoutKind(type, /*logicalRank=*/2) != ScaleLayoutKind::Linear)
+  if (!type || getLayoutKind(type, type.getRank()) != ScaleLayoutKind::Linear)
     return;
   ++numTiled;
   if (tileAtSource(scales))

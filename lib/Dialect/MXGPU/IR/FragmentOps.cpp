@@ -357,12 +357,16 @@ LogicalResult DequantizeBlockOp::verify() {
   return success();
 }
 
-/// A matrix of scales, or tiles of them, and one of its scales.
-static LogicalResult verifyScales(Operation *op, MemRefType type, Type scale) {
+/// A matrix of scales, or tiles of them, and one of its scales. A matrix that
+/// is read may be a slice.
+static LogicalResult verifyScales(Operation *op, MemRefType type, Type scale,
+                                  bool mayBeSlice) {
   bool isTiles = type.getRank() == 5 &&
                  type.getShape().drop_front(2) == ArrayRef<int64_t>{32, 4, 4};
   // shared C16
-  if (!type.getLayout().isIdentity() || (!isTiles && type.getRank() != 2))
+  bool isWhole = type.getLayout().isIdentity();
+  bool isMatrix = type.getRank() == 2 && (isWhole || mayBeSlice);
+  if (!isMatrix && !(isTiles && isWhole))
     return op->emitOpError(
                "expected a matrix or tiles of shape ...x32x4x4, found ")
            << type;
@@ -377,13 +381,13 @@ static LogicalResult verifyScales(Operation *op, MemRefType type, Type scale) {
 }
 
 LogicalResult LoadScaleOp::verify() {
-  return verifyScales(*this, cast<MemRefType>(getSource().getType()),
-                      getType());
+  return verifyScales(*this, cast<MemRefType>(getSource().getType()), getType(),
+                      /*mayBeSlice=*/true);
 }
 
 LogicalResult StoreScalesOp::verify() {
   if (failed(verifyScales(*this, cast<MemRefType>(getDest().getType()),
-                          getScale().getType())))
+                          getScale().getType(), /*mayBeSlice=*/false)))
     return failure();
   // Four groups lie in a warp.
   int64_t lanes = getLanes();

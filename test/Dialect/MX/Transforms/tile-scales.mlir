@@ -37,3 +37,16 @@ func.func @returned(%x: tensor<?x128xbf16>, %b: !w, %bs: !wt, %n: index) -> (ten
   %y = mx.matmul ins(%q#0, %q#1, %b, %bs : !e, !l, !w, !wt) outs(%o : tensor<?x64xf32>) -> tensor<?x64xf32>
   return %y, %q#1 : tensor<?x64xf32>, !l
 }
+
+// Scales of a batch.
+// CHECK-LABEL: func.func @batch
+// CHECK-SAME:    (%[[A:.*]]: tensor<?x40x128xf8E4M3FN>, %[[AS:[a-z0-9]*]]:
+// CHECK:         %[[TILES:.*]] = tensor.empty(%{{.*}}) : tensor<?x40x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+// CHECK-NEXT:    %[[T:.*]] = mx.relayout ins(%[[AS]] : tensor<?x40x4xf8E8M0FNU>) outs(%[[TILES]] :
+// CHECK:         mx.matmul ins(%[[A]], %[[T]],
+func.func @batch(%a: tensor<?x40x128xf8E4M3FN>, %as: tensor<?x40x4xf8E8M0FNU>, %b: tensor<?x64x128xf8E4M3FN>,
+                 %bs: tensor<?x64x4xf8E8M0FNU>, %o: tensor<?x40x64xf32>) -> tensor<?x40x64xf32> {
+  %y = mx.matmul ins(%a, %as, %b, %bs : tensor<?x40x128xf8E4M3FN>, tensor<?x40x4xf8E8M0FNU>, tensor<?x64x128xf8E4M3FN>,
+      tensor<?x64x4xf8E8M0FNU>) outs(%o : tensor<?x40x64xf32>) -> tensor<?x40x64xf32>
+  return %y : tensor<?x40x64xf32>
+}

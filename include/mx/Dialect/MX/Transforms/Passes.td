@@ -87,10 +87,10 @@ def MXGroupBatches : Pass<"mx-group-batches"> {
 def MXTileScales : Pass<"mx-tile-scales"> {
   let summary = "Bring the scales of matmuls into the layout of tensor cores";
   let description = [{
-    Scales of an `mx.matmul` of matrices that lie row by row become tiles of
-    layout `sf_128x4`: an `mx.quantize` of the function that gives them to
-    matmuls alone, into a `tensor.empty`, writes tiles itself; before any other
-    scales the pass inserts an `mx.relayout`. Scales of batches and of
+    Scales of an `mx.matmul`, of matrices or batches of them, that lie row by
+    row become tiles of layout `sf_128x4`: an `mx.quantize` of the function that
+    gives them to matmuls alone, into a `tensor.empty`, writes tiles itself;
+    before any other scales the pass inserts an `mx.relayout`. Scales of
     `mx.grouped_matmul` stay as they are.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
@@ -347,6 +347,20 @@ def MXReplacePoison : Pass<"mx-replace-poison"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
+}
+
+def MXDropDeallocations : Pass<"mx-drop-deallocations"> {
+  let summary = "Remove deallocations, for plans whose memory is a workspace";
+  let description = [{
+    Runs behind `ownership-based-buffer-deallocation` for launch plans, which
+    give a workspace back as a whole. `bufferization.dealloc` of several
+    buffers that may be one, as a loop makes that carries new buffers from round
+    to round, would become comparisons of their addresses in host memory. Who
+    asks a deallocation whether it owns a buffer learns that it does not, and
+    clones it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect"];
 }
 
 def MXReturnWhole : Pass<"mx-return-whole"> {

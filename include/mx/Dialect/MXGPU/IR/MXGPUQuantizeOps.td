@@ -191,9 +191,9 @@ def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
 def MXGPU_LoadScaleOp : MXGPU_Op<"load_scale"> {
   let summary = "read the scale of a block, or 0 outside the tensor";
   let description = [{
-    The scale at `row` and `block` of a matrix of scales, or of scale tiles,
-    `tiles of rows x tiles of blocks x 32 x 4 x 4`. Nothing writes them while
-    the kernel runs.
+    The scale at `row` and `block` of a matrix of scales, which may have
+    strides, or of scale tiles, `tiles of rows x tiles of blocks x 32 x 4 x 4`.
+    Nothing writes them while the kernel runs.
 
     Example:
 

@@ -1,0 +1,9 @@
+// RUN: %corpus %s
+
+// TOSA: numbers in MXFP6 are cast to f32; imported.
+!e = tensor<5x3x64xf6E3M2FN>
+!s = tensor<5x3x2xf8E8M0FNU>
+func.func @main(%e: !e, %s: !s) -> tensor<5x3x64xf32> {
+  %y = tosa.cast_from_block_scaled %e, %s {block_size = BLOCK_SIZE_32} : (!e, !s) -> tensor<5x3x64xf32>
+  return %y : tensor<5x3x64xf32>
+}

@@ -1,0 +1,15 @@
+"""The largest errors of functions that docs/Math.md states, in units of the last place."""
+
+import os
+import re
+
+ROW = re.compile(r"^\| `(\w+)` \|(?:\\\||[^|])*\| *([\d.]+) *\| *([\d.]+) *\|", re.M)
+
+
+def read_bounds(dtype):
+    """Function -> bound for results of this type."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    with open(os.path.join(root, "docs", "Math.md"), encoding="utf-8") as page:
+        rows = ROW.findall(page.read())
+    column = {"f32": 1, "bf16": 2, "f16": 2}[dtype]
+    return {row[0]: float(row[column]) for row in rows}
