@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TileThreads.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/ScaleLayout.h"
 
@@ -20,38 +21,79 @@ using namespace mx::mxgpu;
 static constexpr int64_t kRelayoutTile[] = {kScaleTileRows, 32};
 static constexpr int64_t kRelayoutThreads = 256;
 
-static void buildKernel(KernelOp kernel, RelayoutOp op) {
+namespace {
+
+/// Scales that lie row by row, and in tiles. Stacked matrices are one; in tiles
+/// each of them has its own.
+struct Relayout {
+  RelayoutOp op;
+  bool fromMatrix;
+  /// Dimensions before the matrix.
+  int64_t batch;
+
+  void buildKernel(KernelOp kernel);
+};
+
+} // namespace
+
+void Relayout::buildKernel(KernelOp kernel) {
   KernelBuilder body(op.getLoc(), kernel.getContext());
   Block &entry = kernel.getBody().front();
   body.setInsertionPointToStart(&entry);
   Value input = entry.getArgument(0), out = entry.getArgument(1);
   Type type = getElementTypeOrSelf(out.getType());
-  bool fromMatrix = cast<MemRefType>(input.getType()).getRank() == 2;
-  Value matrix = fromMatrix ? input : out;
+  Value matrix = fromMatrix ? input : out, tiles = fromMatrix ? out : input;
   Value rows = body.dim(matrix, 0), blocks = body.dim(matrix, 1);
-  auto threads = forEachTile(
-      body, "relayout", rows, blocks, kRelayoutTile, kRelayoutThreads,
-      /*vector=*/1, RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
-  SmallVector<std::pair<Value, Value>> pieces;
-  for (int64_t i = 0; i < kRelayoutTile[0]; i += threads.step) {
-    Value row = body.add(threads.row, i);
-    pieces.push_back(
-        {row, LoadScaleOp::create(body, type, input, row, threads.column)});
+  Value rowsInTiles = rows, matrixRows, paddedRows;
+  if (batch) {
+    matrixRows = entry.getArgument(2);
+    paddedRows = body.mul(body.ceilDiv(matrixRows, kScaleTileRows),
+                          body.index(kScaleTileRows));
+    rowsInTiles = body.mul(body.dim(tiles, 0), body.index(kScaleTileRows));
   }
-  for (auto [row, scale] : pieces)
-    StoreScalesOp::create(body, scale, out, row, threads.column, rows, blocks,
-                          /*lanes=*/1);
+  auto threads = forEachTile(
+      body, "relayout", rowsInTiles, blocks, kRelayoutTile, kRelayoutThreads,
+      /*vector=*/1, RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  // Of the first piece. Tiles of one matrix end before the next one begins.
+  Value first, inMatrix;
+  if (batch) {
+    Value number = arith::DivUIOp::create(body, threads.row, paddedRows);
+    first = body.mul(number, matrixRows);
+    inMatrix = arith::RemUIOp::create(body, threads.row, paddedRows);
+  }
+  // Behind its matrix a row is as if behind all, where nothing is.
+  auto getRowOfMatrix = [&](Value rowInTiles, int64_t i) -> Value {
+    if (!batch)
+      return rowInTiles;
+    Value row = body.add(inMatrix, i);
+    Value exists =
+        arith::CmpIOp::create(body, arith::CmpIPredicate::ult, row, matrixRows);
+    return arith::SelectOp::create(body, exists, body.add(first, row), rows);
+  };
+  struct Piece {
+    Value to, scale;
+  };
+  SmallVector<Piece> pieces;
+  for (int64_t i = 0; i < kRelayoutTile[0]; i += threads.step) {
+    Value to = body.add(threads.row, i), from = getRowOfMatrix(to, i);
+    if (!fromMatrix)
+      std::swap(to, from);
+    pieces.push_back(
+        {to, LoadScaleOp::create(body, type, input, from, threads.column)});
+  }
+  Value rowsOfOut = fromMatrix ? rowsInTiles : rows;
+  for (const Piece &piece : pieces)
+    StoreScalesOp::create(body, piece.scale, out, piece.to, threads.column,
+                          rowsOfOut, blocks, /*lanes=*/1);
 }
 
-/// Fails unless scales are those of a matrix, as such or in tiles.
 static LogicalResult verifyForm(RelayoutOp op, Value scales) {
   auto type = cast<MemRefType>(scales.getType());
-  bool isMatrix = type.getRank() == 2 || type.getRank() == 5;
-  if (isMatrix && isContiguous(type))
+  if (isContiguous(type))
     return success();
-  return op->emitOpError("expected scales to be those of a matrix with "
-                         "identity layout on the GPU, found ")
-         << type;
+  return op->emitOpError("expected scales with identity layout on the GPU, "
+                         "found ")
+         << type << ": copy the part to a tensor of its own";
 }
 
 LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
@@ -62,9 +104,9 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
   if (failed(verifyForm(op, input)) || failed(verifyForm(op, out)))
     return failure();
   KernelBuilder host(op.getLoc(), op);
+  int64_t inputRank = cast<MemRefType>(input.getType()).getRank();
   int64_t rank = cast<MemRefType>(out.getType()).getRank();
-  bool fromMatrix = cast<MemRefType>(input.getType()).getRank() == 2;
-  if (fromMatrix == (rank == 2)) { // The layouts are the same.
+  if (inputRank == rank) { // The layouts are the same.
     for (int64_t i = 0; i < rank; ++i)
       host.requireSize(host.dim(input, i), host.dim(out, i),
                        "dimension " + Twine(i) + " of input");
@@ -72,14 +114,27 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
     op.erase();
     return success();
   }
-  Value matrix = fromMatrix ? input : out, tiles = fromMatrix ? out : input;
-  Value rows = host.dim(matrix, 0), blocks = host.dim(matrix, 1);
-  requireScaleSizes(host, tiles, rows, blocks, /*block=*/1);
-  SmallVector<Value> arguments = {input, out};
+  Relayout relayout{op, inputRank < rank, std::min(inputRank, rank) - 2};
+  int64_t batch = relayout.batch;
+  Value matrix = relayout.fromMatrix ? input : out;
+  Value tiles = relayout.fromMatrix ? out : input;
+  for (int64_t i = 0; i < batch; ++i)
+    host.requireSize(host.dim(tiles, i), host.dim(matrix, i),
+                     "dimension " + Twine(i) + " of scales");
+  Value rows = host.dim(matrix, batch), blocks = host.dim(matrix, batch + 1);
+  requireScaleSizes(host, tiles, rows, blocks, /*block=*/1,
+                    /*rowTiles=*/Value(), "scales", batch);
+  SmallVector<Value> arguments = {collapseLeading(host, input, batch + 1),
+                                  collapseLeading(host, out, batch + 1)};
+  Value rowTiles = host.ceilDiv(rows, kRelayoutTile[0]);
+  if (batch) {
+    arguments.push_back(rows);
+    for (int64_t i = 0; i < batch; ++i)
+      rowTiles = host.mul(rowTiles, host.dim(matrix, i));
+  }
   KernelOp kernel =
       host.kernel(module, "relayout", ValueRange(arguments).getTypes());
-  buildKernel(kernel, op);
-  Value rowTiles = host.ceilDiv(rows, kRelayoutTile[0]);
+  relayout.buildKernel(kernel);
   Value columnTiles = host.ceilDiv(blocks, kRelayoutTile[1]);
   host.launch(kernel, host.mul(rowTiles, columnTiles), arguments);
   op.erase();
