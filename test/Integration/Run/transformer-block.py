@@ -1,16 +1,16 @@
 """examples/transformer_block.mlir, imported and run on the simulator: each stage against numpy in float64, from the
 inputs that the device had (Inputs/transformer_block.py has them and their bounds).
 
-RUN: %python %s mx-run mx-opt %examples %t sm_100a random:200:1
-RUN: %python %s mx-run mx-opt %examples %t sm_90a random:130:2
-RUN: %python %s mx-run mx-opt %examples %t sm_100a nan:20:3
+RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_100a random:200:1
+RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_90a random:130:2
+RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_100a nan:20:3
 REQUIRES: compiler, numpy
 
-usage: transformer-block.py MX_RUN MX_OPT EXAMPLES DIRECTORY CHIP KIND:TOKENS:SEED... | faults
+usage: transformer-block.py MX_OPT MX_RUN MX_COMPILE MX_LAUNCH EXAMPLES DIRECTORY CHIP KIND:TOKENS:SEED... | faults
 
-A case runs twice. First as a user runs it, with --check=cpu. Then the function returns intermediate values too, which
-keeps some operations from becoming part of others; its result must have the same bits, so what is found there holds for
-the program as it is. The first case is also compared with the whole block in float64, as a whole.
+A case runs as a user runs it, with --check=cpu, and as a launch plan that mx-compile wrote. Then the function returns
+intermediate values too, which keeps some operations from becoming part of others; its result must have the same bits, so
+what is found there holds for the program as it is. The first case is also compared with the block in float64 as a whole.
 
 With faults the program is changed in one place at a time, and the stage that is wrong must be named.
 """
@@ -26,7 +26,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(here, "Inputs"), os.path.join(here, "..", "CPU")]
 import transformer_block as block
 
-mx_run, mx_opt, examples, directory, chip, *cases = sys.argv[1:]
+mx_opt, mx_run, mx_compile, mx_launch, examples, directory, chip, *cases = sys.argv[1:]
 directory = os.path.join(directory, chip)
 os.makedirs(directory, exist_ok=True)
 path = lambda name: os.path.join(directory, name)
@@ -81,8 +81,8 @@ def observe(text, name):
     return path(name + "-observed.mlir")
 
 
-def run(program, arguments, results, *options):
-    command = [mx_run, program, "--entry=block", "--device=sim", f"--chip={chip}", *options]
+def run(command, arguments, results):
+    command = [*command, "--entry=block", "--device=sim"]
     for name, array in arguments.items():
         np.save(path(name + ".npy"), array.view(np.uint16) if array.dtype == block.BF16 else array)
         command.append("--arg=" + path(name + ".npy"))
@@ -99,7 +99,7 @@ BF16_VALUES = {"y", *(n for n, t in block.OBSERVED.items()
 
 
 def find_stages(program, arguments):
-    arrays, _ = run(program, arguments, NAMES)
+    arrays, _ = run([mx_run, program, f"--chip={chip}"], arguments, NAMES)
     found = {name: array.view(block.BF16) if name in BF16_VALUES else array for name, array in zip(NAMES, arrays)}
     wrong, used = block.find_wrong(arguments, found, chip)
     return found, wrong, used
@@ -119,12 +119,14 @@ def compare_whole(arguments, found):
 def check(case, text, plain, observed, whole):
     kind, tokens, seed = case.split(":")
     arguments = block.make_arguments(int(tokens), int(seed), kind)
-    (y,), said = run(plain, arguments, ["plain"], "--check=cpu")
+    (y,), said = run([mx_run, plain, f"--chip={chip}", "--check=cpu"], arguments, ["plain"])
     if "check: passed" not in said:
         sys.exit(f"{case}: expected a check that passes, found\n{said}")
+    (launched,), _ = run([mx_launch, path("compiled")], arguments, ["launched"])
     found, wrong, used = find_stages(observed, arguments)
-    if y.tobytes() != found["y"].tobytes():
-        wrong["y of both programs"] = "they differ"
+    for way, bits in [("of the program as it is", y), ("of the launch plan", launched)]:
+        if bits.tobytes() != found["y"].tobytes():
+            wrong["y " + way] = "it has other bits than with its stages"
     for stage, text in wrong.items():
         print(f"{chip} {case}: {stage}: {text}")
     most = ", ".join(f"{stage} {part:.2f}" for stage, part in used.items())
@@ -184,6 +186,8 @@ with open(example) as file:
 if cases == ["faults"]:
     sys.exit(check_faults(text) != 0)
 import_program(text, "plain")
+execute(mx_compile, path("plain-imported.mlir"), "--entry=block", f"--chip={chip}", "--ptxas=none", "-o",
+        path("compiled"))
 observed = observe(text, "stages")
 failures = sum(check(case, text, path("plain-imported.mlir"), observed, whole=number == 0 and case.startswith("random"))
                for number, case in enumerate(cases))
