@@ -199,8 +199,7 @@ Reason QuantizeMatmuls::checkReduction(const MatmulMatch &product,
                                        const Recipes &recipes) {
   if (product.ragged == RaggedKind::Reduction)
     return {}; // which is filled up with zeros
-  auto type = cast<RankedTensorType>(product.a.tensor.getType());
-  int64_t size = type.getDimSize(type.getRank() - 2 + product.a.axis);
+  int64_t size = getReductionSize(product);
   int64_t multiple = recipes.getMultiple(&getContext());
   if (ShapedType::isDynamic(size))
     return dynamicReductions

@@ -37,8 +37,15 @@ mx::findStoredOperand(const MatmulMatch::Operand &operand) {
 void mx::useStoredFormats(const MatmulMatch &product, Recipes &recipes) {
   if (recipes.a->isNVFP4 || recipes.b->isNVFP4)
     return;
-  if (auto stored = findStoredOperand(product.a))
-    recipes.a = stored->recipe;
-  if (auto stored = findStoredOperand(product.b))
-    recipes.b = stored->recipe;
+  Recipes stored = recipes;
+  if (auto operand = findStoredOperand(product.a))
+    stored.a = operand->recipe;
+  if (auto operand = findStoredOperand(product.b))
+    stored.b = operand->recipe;
+  // A format of 4 bits wants more of the reduction than others.
+  int64_t size = getReductionSize(product);
+  int64_t multiple = stored.getMultiple(product.a.tensor.getContext());
+  if (product.ragged == RaggedKind::Reduction || ShapedType::isDynamic(size) ||
+      size % multiple == 0)
+    recipes = stored;
 }

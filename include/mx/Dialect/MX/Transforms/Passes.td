@@ -87,11 +87,11 @@ def MXGroupBatches : Pass<"mx-group-batches"> {
 def MXTileScales : Pass<"mx-tile-scales"> {
   let summary = "Bring the scales of matmuls into the layout of tensor cores";
   let description = [{
-    Scales of an `mx.matmul` of matrices that lie row by row become tiles of
-    layout `sf_128x4`: an `mx.quantize` of the function that gives them to
-    matmuls alone, into a `tensor.empty`, writes tiles itself; before any other
-    scales the pass inserts an `mx.relayout`. Scales of batches and of
-    `mx.grouped_matmul` stay as they are.
+    Scales of an `mx.matmul`, or of the matrices of an `mx.grouped_matmul`, that
+    lie row by row become tiles of layout `sf_128x4`: an `mx.quantize` of the
+    function that gives them to products alone, into a `tensor.empty`, writes
+    tiles itself; before any other scales the pass inserts an `mx.relayout`.
+    Scales of ragged groups stay as they are.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
