@@ -30,11 +30,22 @@ LAUNCHES = {
     ("moe_linalg", "backward"):
         "quantize quantize_0 grouped_matmul quantize_1 grouped_matmul_0 reduce quantize_2 quantize_3 "
         "grouped_matmul_1 quantize_4 grouped_matmul_2",
+    # Products of weights are kernels of their own; those of bf16 alone, and what is between, are simple ones.
+    ("transformer_block", "block"):
+        "reduce linalg_generic relayout matmul linalg_generic_0 linalg_generic_1 linalg_generic_2 linalg_fill "
+        "linalg_generic_3 linalg_generic_4 linalg_generic_5 linalg_generic_6 linalg_generic_7 linalg_generic_8 "
+        "linalg_generic_9 relayout_0 matmul_0 reduce_0 linalg_generic_10 linalg_matmul linalg_fill_0 linalg_generic_11 "
+        "linalg_generic_12 reduce_1 linalg_generic_13 linalg_generic_14 linalg_generic_15 reduce_2 linalg_generic_16 "
+        "linalg_generic_17 linalg_generic_18 linalg_generic_19 quantize relayout_1 grouped_matmul relayout_2 "
+        "grouped_matmul_0 linalg_generic_20 linalg_generic_21",
 }
 
 
 # What an example is written for.
-BEFORE = {"moe_linalg": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse"]}
+BEFORE = {
+    "moe_linalg": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse"],
+    "transformer_block": ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize"],
+}
 
 
 def find_launches(file, passes):

@@ -552,6 +552,28 @@ func.func @relayout(%s: memref<?x?xf8E8M0FNU>, %t: memref<?x?x32x4x4xf8E8M0FNU>,
 
 // -----
 
+// Matrices of a batch lie below each other, each with tiles of its own: a row
+// behind its matrix is one that does not exist.
+// CHECK-LABEL: func.func @relayout_batch(
+// CHECK:         "expected dimension 0 of scales to be %lld, found %lld"
+// CHECK:         "expected dimension 1 of scales to be %lld, found %lld"
+// CHECK:         memref.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : memref<?x?x?xf8E8M0FNU> into memref<?x?xf8E8M0FNU>
+// CHECK:         memref.collapse_shape %{{.*}} {{\[\[}}0, 1], [2], [3], [4], [5]] :
+// CHECK-LABEL: mxgpu.kernel @relayout_batch_relayout(
+// CHECK-SAME:    %[[S:[a-z_0-9]*]]: memref<?x?xf8E8M0FNU>, %[[T:[a-z_0-9]*]]: memref<?x?x32x4x4xf8E8M0FNU>, %[[ROWS:[a-z_0-9]*]]: index) {
+// CHECK:         %[[ALL:.*]] = memref.dim %[[S]]
+// CHECK:         arith.ceildivui %[[ROWS]]
+// CHECK:         mxgpu.role @relayout warps(8) {
+// CHECK:         %[[EXISTS:.*]] = arith.cmpi ult, %{{.*}}, %[[ROWS]]
+// CHECK:         %[[ROW:.*]] = arith.select %[[EXISTS]], %{{.*}}, %[[ALL]]
+// CHECK:         mxgpu.load_scale %[[S]][%[[ROW]],
+func.func @relayout_batch(%s: memref<?x?x?xf8E8M0FNU>, %t: memref<?x?x?x32x4x4xf8E8M0FNU>) {
+  mx.relayout ins(%s : memref<?x?x?xf8E8M0FNU>) outs(%t : memref<?x?x?x32x4x4xf8E8M0FNU>)
+  return
+}
+
+// -----
+
 // Names of kernels do not clash: with one another, or with what is there.
 
 // CHECK: func.func private @kernels()

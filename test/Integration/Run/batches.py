@@ -5,7 +5,7 @@ REQUIRES: compiler, numpy
 
 Static and dynamic sizes, rows that do not fill tiles, operands that the same
 function quantizes, an epilogue, a sum that is added to, bf16 with quantized
-weights. Oracle: numpy in float64 on decoded numbers.
+weights, scales row by row. Oracle: numpy in float64 on decoded numbers.
 """
 
 import os
@@ -67,6 +67,7 @@ CASES = [
     ("dynamic", product("?", "?", 64, 128), (2, 33, 64, 128), "f8E4M3FN", ""),
     ("one", product("?", "?", 64, 128), (1, 128, 64, 128), "f8E4M3FN", ""),
     ("f4", product(2, 128, 128, 256, "f4E2M1FN"), (2, 128, 128, 256), "f4E2M1FN", ""),
+    ("linear", product(3, 130, 72, 256).replace(TILED, ""), (3, 130, 72, 256), "f8E4M3FN", "linear"),
     ("add", product(2, 40, 64, 128, options="accumulate"), (2, 40, 64, 128), "f8E4M3FN", "accumulate"),
     ("rows", product(2, 200, 64, 128, epilogue=TWICE), (2, 200, 64, 128), "f8E4M3FN", "rows"),
     ("weights", weights(2, 24, 128, 128, "f8E4M3FN"), (2, 24, 128, 128), "f8E4M3FN", "weights"),
@@ -82,11 +83,12 @@ def run(chip, name, program, sizes, element, what):
     qa, sa = (np.stack(parts) for parts in zip(*(ref.quantize(m.astype(np.float32), element) for m in x)))
     qb, sb = (np.stack(parts) for parts in zip(*(ref.quantize(m, element) for m in w)))
     b = ref.real(qb, sb, element)
-    given_b = [ref.pack(qb, element), ref.tile(sb)]
+    lay = (lambda scales: scales) if what == "linear" else ref.tile
+    given_b = [ref.pack(qb, element), lay(sb)]
     if what == "weights":
         a, given = x.astype(np.float64), [x.view(np.uint16), *given_b, c]
     else:
-        a, given = ref.real(qa, sa, element), [ref.pack(qa, element), ref.tile(sa), *given_b, c]
+        a, given = ref.real(qa, sa, element), [ref.pack(qa, element), lay(sa), *given_b, c]
     path = lambda part: os.path.join(directory, f"{chip}-{name}-{part}")
     with open(path("program.mlir"), "w") as file:
         file.write(program)

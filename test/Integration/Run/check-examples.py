@@ -40,6 +40,7 @@ SIZES = {
     ("moe_layer", "quantize_weights"): {},
     ("moe_linalg", "backward"): {**LAYER, "x": [T]},
     ("moe_linalg", "forward"): FORWARD,
+    ("transformer_block", "block"): {"x": [T], "cos": [T], "sin": [T]},
 }
 
 random = np.random.default_rng(16)
@@ -94,7 +95,7 @@ def clear_padding(array, ends):
 def prepare(path):
     """The file, or what the command in its first comment makes of it."""
     head = open(path).read().split("\n\n", 1)[0]
-    command = re.search(r"^//\s+mx-opt (--mx-quantize-matmuls.*)$", head, re.MULTILINE)
+    command = re.search(r"^//\s+mx-opt (--mx-.*)$", head, re.MULTILINE)
     if not command:
         return path
     out = f"{directory}/{os.path.basename(path)}"

@@ -84,13 +84,14 @@ class Program:
 
 def scale_argument(program, scales, type_, layout):
     """Scales as an argument, and their type."""
-    rows, blocks = scales.shape
+    *batch, rows, blocks = scales.shape
+    shape = "x".join(map(str, scales.shape))
     if layout == "linear":
-        t = f"tensor<{rows}x{blocks}x{type_}>"
+        t = f"tensor<{shape}x{type_}>"
         return program.argument(t, scales), t
-    slack = np.full((-(-rows // 128) * 128, -(-blocks // 4) * 4), 0xA5, np.uint8)
-    slack[:rows, :blocks] = scales
-    t = f"tensor<{rows}x{blocks}x{type_}, #mx.scale_layout<sf_128x4>>"
+    slack = np.full((*batch, -(-rows // 128) * 128, -(-blocks // 4) * 4), 0xA5, np.uint8)
+    slack[..., :rows, :blocks] = scales
+    t = f"tensor<{shape}x{type_}, #mx.scale_layout<sf_128x4>>"
     return program.argument(t, ref.tile(slack)), t
 
 
@@ -153,11 +154,12 @@ def add_nvfp4(program):
                 "block_size = 16")
 
 
-def add_relayout(program, rows, blocks, type_):
-    scales = rng.integers(0, 256, (rows, blocks)).astype(np.uint8)
+def add_relayout(program, shape, type_):
+    """Of a matrix, or of a batch, of which each matrix has tiles of its own."""
+    scales = rng.integers(0, 256, shape).astype(np.uint8)
     linear, tl = scale_argument(program, scales, type_, "linear")
     tiles, tt = scale_argument(program, scales, type_, "sf_128x4")
-    name = f"relayout {rows}x{blocks}x{type_}"
+    name = f"relayout {shape} {type_}"
     program.result(f"{name} to tiles", tt, ref.tile(scales),
                    f"mx.relayout ins({linear} : {tl}) {{out}}")
     program.result(f"{name} from tiles", tl, scales,
@@ -199,9 +201,10 @@ for element in ref.ELEMENTS:
 programs["nvfp4"] = Program()
 add_nvfp4(programs["nvfp4"])
 programs["relayout"] = Program()
-for shape in [(300, 9), (128, 4), (1, 1), (257, 40), (33, 130)]:
+for shape in [(300, 9), (128, 4), (1, 1), (257, 40), (33, 130),
+              (3, 130, 9), (4, 128, 8), (1, 200, 4), (2, 3, 33, 40), (5, 1, 1)]:
     for type_ in ["f8E8M0FNU", "f8E4M3FN"]:
-        add_relayout(programs["relayout"], *shape, type_)
+        add_relayout(programs["relayout"], shape, type_)
 
 failures = sum(program.run(name, chip) for name, program in programs.items()
                for chip in chips)

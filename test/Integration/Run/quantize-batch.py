@@ -43,6 +43,7 @@ CASES = [
     ((3, 352, 288), "bf16", [1, 0], "f8E4M3FN", "sf_128x4", False, LARGE),
     ((3, 288, 352), "bf16", [1, 0], "f4E2M1FN", "linear", False, LARGE),
     ((1, 128, 128), "bf16", [1, 0], "f8E4M3FN", "sf_128x4", True, ""),
+    ((3, 100, 64), "f32", [1], "f8E4M3FN", "sf_128x4", True, "negate"),
 ]
 
 
@@ -61,7 +62,9 @@ def program(case):
     results = ", ".join(types)
     return (f"func.func @main(%x: {x}, %g: f32, %seed: i64) -> ({results}) {{\n"
             + "\n".join(f"%e{i} = tensor.empty() : {t}" for i, t in enumerate(types))
-            + f"\n%q:{len(types)} = mx.quantize ins(%x : {x}) {'global_scale(%g)' if options == 'nvfp4' else ''}"
+            # What is computed before is no part of the kernel.
+            + ("\n%in = arith.negf %x : " + x if options == "negate" else "")
+            + f"\n%q:{len(types)} = mx.quantize ins({'%in' if options == 'negate' else '%x'} : {x}) {'global_scale(%g)' if options == 'nvfp4' else ''}"
             f" {'seed(%seed)' if options == 'seed' else ''} outs({', '.join(empty)} : {results}) axes = {axes}"
             f" block_size = {block} {options if options in ('square', 'amax') else ''}"
             f" {options if options.startswith('{') else ''} -> {results}\n"
@@ -88,7 +91,7 @@ def run(case, rng):
         sys.exit(f"{case}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
     if options == "seed":
         return 0  # compared with the CPU path
-    wide = x.astype(np.float32).reshape(-1, *shape[-2:])
+    wide = (-x if options == "negate" else x).astype(np.float32).reshape(-1, *shape[-2:])
     wrong = []
     for k, axis in enumerate(axes):
         parts = [ref.quantize(np.ascontiguousarray(matrix if axis else matrix.T), element,

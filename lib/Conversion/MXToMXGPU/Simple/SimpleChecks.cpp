@@ -58,7 +58,11 @@ static LogicalResult verifyInside(Operation *op) {
       return op->emitOpError("expected operands and results of f16, bf16, f32, "
                              "f64, i1, i8, i16, i32, i64 or index in a kernel "
                              "of its own on the GPU, found ")
-             << type << "; mx.dequantize widens narrower floats";
+             << type << "; "
+             << (isa<arith::ScalingExtFOp>(op)
+                     ? "mx-opt --mx-import-scaled makes operations of mx of "
+                       "it (docs/ImportScaled.md)"
+                     : "mx.dequantize widens narrower floats");
   return success();
 }
 

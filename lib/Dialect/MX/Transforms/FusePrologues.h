@@ -18,6 +18,10 @@ namespace mx::detail {
 /// Operations computed where results are quantized.
 extern llvm::TrackingStatistic numPrologues;
 
+/// Whether there is no batch. The region of a prologue does not know its batch,
+/// and kernels for batches have none.
+bool isOfMatrix(QuantizeOp op);
+
 /// quantize(x) axes = [1] and quantize(x) axes = [0] -> axes = [1, 0]
 bool mergeAxes(mlir::IRRewriter &rewriter, QuantizeOp first, QuantizeOp second);
 

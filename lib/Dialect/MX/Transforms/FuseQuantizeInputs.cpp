@@ -16,6 +16,10 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::detail;
 
+bool mx::detail::isOfMatrix(QuantizeOp op) {
+  return op.getInput().getType().getRank() == 2;
+}
+
 /// Whether `op` reads a tensor's elements as plain numbers, without scales.
 static bool readsNumbersOf(QuantizeOp op, Value tensor) {
   return llvm::any_of(op.getSources(), [&](const QuantizeSource &source) {
@@ -49,6 +53,8 @@ static void finishFusion(IRRewriter &rewriter, FusedRegionBuilder &builder,
 }
 
 Obstacle mx::findPrologueObstacle(linalg::LinalgOp prologue, QuantizeOp op) {
+  if (!isOfMatrix(op))
+    return {"the quantization is one of a batch, which has no prologue", op};
   if (Obstacle found = findElementwiseObstacle(prologue))
     return found;
   if (Obstacle found = findOtherUse(op, prologue))
@@ -176,7 +182,7 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input) {
 }
 
 bool mx::detail::fuseInput(IRRewriter &rewriter, QuantizeOp op) {
-  return op.getNumResults() &&
+  return op.getNumResults() && isOfMatrix(op) &&
          llvm::any_of(llvm::to_vector(op.getInputs()), [&](Value input) {
            return fuseConcat(rewriter, op, input) ||
                   fuseElementwiseInput(rewriter, op, input) ||

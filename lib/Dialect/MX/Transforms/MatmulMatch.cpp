@@ -126,3 +126,8 @@ std::optional<MatmulMatch> mx::matchMatmul(linalg::LinalgOp op, Reason &why) {
   product.accumulate = !isZeros(product.out);
   return product;
 }
+
+int64_t mx::getReductionSize(const MatmulMatch &product) {
+  auto type = cast<RankedTensorType>(product.a.tensor.getType());
+  return type.getDimSize(type.getRank() - 2 + product.a.axis);
+}

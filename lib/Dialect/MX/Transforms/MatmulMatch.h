@@ -42,6 +42,9 @@ struct MatmulMatch {
   mlir::Value offsets;
 };
 
+/// The size of what is summed over.
+int64_t getReductionSize(const MatmulMatch &product);
+
 /// Why there is no matmul.
 using Reason = std::string;
 

@@ -167,7 +167,7 @@ int64_t mx::detail::getValueBits(QuantizeOp op) {
 bool mx::detail::mergeValues(IRRewriter &rewriter, QuantizeOp first,
                              QuantizeOp second) {
   if (first.getAxes() != second.getAxes() || first.getGlobalScale() ||
-      first.getConcat() ||
+      first.getConcat() || !isOfMatrix(first) ||
       first.getInput().getType().getShape() !=
           second.getInput().getType().getShape() ||
       !haveSameRecipe(first, second) || !haveRelatedInputs(first, second))

@@ -9,8 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Import/FlattenContraction.h"
+#include "Import/Import.h"
 #include "MatmulMatch.h"
 #include "QuantizeRecipes.h"
+#include "StoredOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/PatternMatch.h"
@@ -30,15 +32,16 @@ namespace mx {
 #include "mx/Dialect/MX/Transforms/Passes.h.inc"
 } // namespace mx
 
-/// Of an operation that is left as it is.
-static constexpr llvm::StringLiteral kNoRecipe = "none";
-static constexpr llvm::StringLiteral kRecipeAttr = "mx.recipe";
-
 //===----------------------------------------------------------------------===//
 // Rewriting
 //===----------------------------------------------------------------------===//
 
 namespace {
+
+/// What a product reads of an operand.
+struct ElementsAndScales {
+  Value elements, scales;
+};
 
 struct QuantizeMatmuls final
     : mx::impl::MXQuantizeMatmulsBase<QuantizeMatmuls> {
@@ -55,6 +58,9 @@ private:
   QuantizeOp quantize(OpBuilder &builder, const MatmulMatch &product,
                       const MatmulMatch::Operand &operand,
                       const Recipe &recipe);
+  ElementsAndScales getElements(OpBuilder &builder, const MatmulMatch &product,
+                                const MatmulMatch::Operand &operand,
+                                const Recipe &recipe);
 
   /// Products that this run rewrote.
   int64_t numRewritten = 0;
@@ -170,13 +176,30 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
       /*amax=*/false, /*concat=*/false, rounding, /*prologueCount=*/0);
 }
 
+/// Those of `recipe`: what the operand was made of, or what it is quantized to.
+ElementsAndScales
+QuantizeMatmuls::getElements(OpBuilder &builder, const MatmulMatch &product,
+                             const MatmulMatch::Operand &operand,
+                             const Recipe &recipe) {
+  auto stored = findStoredOperand(operand);
+  if (!stored || stored->recipe != &recipe) {
+    QuantizeOp op = quantize(builder, product, operand, recipe);
+    return {op.getResult(0), op.getResult(1)};
+  }
+  Location loc = operand.tensor.getLoc();
+  auto type = cast<RankedTensorType>(stored->scales.getType());
+  if (getLayoutKind(type, type.getRank()) != ScaleLayoutKind::Linear)
+    return {stored->elements, stored->scales};
+  return {stored->elements,
+          import::relayoutScales(builder, loc, stored->scales, layout)};
+}
+
 /// Why the reduction cannot be cut into blocks; empty if it can.
 Reason QuantizeMatmuls::checkReduction(const MatmulMatch &product,
                                        const Recipes &recipes) {
   if (product.ragged == RaggedKind::Reduction)
     return {}; // which is filled up with zeros
-  auto type = cast<RankedTensorType>(product.a.tensor.getType());
-  int64_t size = type.getDimSize(type.getRank() - 2 + product.a.axis);
+  int64_t size = getReductionSize(product);
   int64_t multiple = recipes.getMultiple(&getContext());
   if (ShapedType::isDynamic(size))
     return dynamicReductions
@@ -211,23 +234,23 @@ LogicalResult QuantizeMatmuls::rewrite(MatmulMatch product) {
     out = tensor::EmptyOp::create(builder, loc,
                                   tensor::getMixedSizes(builder, loc, out),
                                   getElementTypeOrSelf(replaced));
-  QuantizeOp a = quantize(builder, product, product.a, *recipes->a);
-  QuantizeOp b = quantize(builder, product, product.b, *recipes->b);
+  auto a = getElements(builder, product, product.a, *recipes->a);
+  auto b = getElements(builder, product, product.b, *recipes->b);
   Value alpha;
   if (recipes->a->isNVFP4 && globalScale != 1.0)
     alpha = arith::ConstantOp::create(
         builder, loc,
         builder.getF32FloatAttr(1.0 / (globalScale * globalScale)));
-  int64_t block = a.getBlockSize();
+  int64_t block = getBlockSizeOf(recipes->a->getScale(&getContext()));
   Operation *op;
   if (product.ragged == RaggedKind::None)
-    op = MatmulOp::create(builder, loc, out.getType(), a.getResult(0),
-                          a.getResult(1), b.getResult(0), b.getResult(1), alpha,
-                          out, block, product.accumulate, /*epilogueCount=*/0);
+    op = MatmulOp::create(builder, loc, out.getType(), a.elements, a.scales,
+                          b.elements, b.scales, alpha, out, block,
+                          product.accumulate, /*epilogueCount=*/0);
   else
     op = GroupedMatmulOp::create(
-        builder, loc, out.getType(), a.getResult(0), a.getResult(1),
-        b.getResult(0), b.getResult(1), product.offsets, alpha,
+        builder, loc, out.getType(), a.elements, a.scales, b.elements, b.scales,
+        product.offsets, alpha,
         /*scatter=*/Value(), out, product.ragged, /*masked=*/false, block,
         /*num_b=*/1, product.accumulate, ScaleRounding::Ceil,
         /*epilogueCount=*/0);
@@ -249,16 +272,10 @@ FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &product) {
   Recipes recipes = defaults;
   linalg::LinalgOp op = product.op;
   Attribute attr = op->getAttr(kRecipeAttr);
+  if (isLeftAlone(op))
+    return Recipes();
   if (attr) {
-    SmallVector<StringRef, 2> names;
-    if (auto name = dyn_cast<StringAttr>(attr))
-      names.assign(2, name.getValue());
-    else if (auto array = dyn_cast<ArrayAttr>(attr))
-      for (auto name : array.getAsRange<StringAttr>())
-        names.push_back(name.getValue());
-    if (llvm::all_of(names, [](StringRef name) { return name == kNoRecipe; }) &&
-        !names.empty())
-      return Recipes();
+    SmallVector<StringRef, 2> names = getRecipeNames(op);
     if (names.size() == 2)
       recipes = {findRecipe(names[0]), findRecipe(names[1])};
     if (names.size() != 2 || !recipes.a || !recipes.b)
@@ -268,6 +285,8 @@ FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &product) {
   }
   if (product.isSwapped)
     std::swap(recipes.a, recipes.b);
+  if (!attr)
+    useStoredFormats(product, recipes);
   if (recipes.a->isNVFP4 != recipes.b->isNVFP4)
     return op.emitOpError("expected nvfp4 for both operands or for "
                           "none, found ")
@@ -307,6 +326,8 @@ LogicalResult QuantizeMatmuls::readOptions() {
 /// A product of matrices, or one that can be written as such.
 LogicalResult QuantizeMatmuls::quantizeMatmul(linalg::LinalgOp op) {
   Reason why, ignored;
+  if (isLeftAlone(op))
+    return success();
   if (std::optional<MatmulMatch> product = matchMatmul(op, why))
     return rewrite(*product);
   if (why.empty())

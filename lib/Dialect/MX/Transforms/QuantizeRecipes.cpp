@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeRecipes.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -38,10 +39,23 @@ int64_t Recipes::getMultiple(MLIRContext *context) const {
   return kMultiples[fours];
 }
 
-const Recipe *mx::findRecipe(StringRef name) {
-  const Recipe *found = llvm::find_if(
-      kRecipes, [&](const Recipe &recipe) { return recipe.name == name; });
+/// The first for which `is` holds.
+static const Recipe *findRecipeIf(function_ref<bool(const Recipe &)> is) {
+  const Recipe *found = llvm::find_if(kRecipes, is);
   return found == std::end(kRecipes) ? nullptr : found;
+}
+
+const Recipe *mx::findRecipe(StringRef name) {
+  return findRecipeIf(
+      [&](const Recipe &recipe) { return recipe.name == name; });
+}
+
+const Recipe *mx::findRecipe(Type element, Type scale) {
+  MLIRContext *context = element.getContext();
+  return findRecipeIf([&](const Recipe &recipe) {
+    return recipe.getElement(context) == element &&
+           recipe.getScale(context) == scale;
+  });
 }
 
 std::string mx::listRecipes() {
@@ -50,4 +64,24 @@ std::string mx::listRecipes() {
                                       return recipe.name.str();
                                     }),
                     ", ");
+}
+
+/// Of an operation that is left as it is.
+static constexpr llvm::StringLiteral kNoRecipe = "none";
+
+SmallVector<StringRef, 2> mx::getRecipeNames(Operation *op) {
+  Attribute attr = op->getAttr(kRecipeAttr);
+  if (auto name = dyn_cast_if_present<StringAttr>(attr))
+    return SmallVector<StringRef, 2>(2, name.getValue());
+  SmallVector<StringRef, 2> names;
+  if (auto array = dyn_cast_if_present<ArrayAttr>(attr))
+    for (auto name : array.getAsRange<StringAttr>())
+      names.push_back(name.getValue());
+  return names;
+}
+
+bool mx::isLeftAlone(Operation *op) {
+  SmallVector<StringRef, 2> names = getRecipeNames(op);
+  return !names.empty() &&
+         llvm::all_of(names, [](StringRef name) { return name == kNoRecipe; });
 }

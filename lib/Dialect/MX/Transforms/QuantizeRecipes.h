@@ -29,9 +29,20 @@ struct Recipes {
 
 /// Null if there is no such recipe.
 const Recipe *findRecipe(llvm::StringRef name);
+const Recipe *findRecipe(mlir::Type element, mlir::Type scale);
 
 /// Their names, for messages.
 std::string listRecipes();
+
+/// Of an operation that has a recipe, or two, of its own.
+inline constexpr llvm::StringLiteral kRecipeAttr = "mx.recipe";
+
+/// The names of both operands' recipes; not two if the attribute is missing, or
+/// of another form.
+llvm::SmallVector<llvm::StringRef, 2> getRecipeNames(mlir::Operation *op);
+
+/// Whether the attribute says so.
+bool isLeftAlone(mlir::Operation *op);
 
 } // namespace mx
 

@@ -41,10 +41,20 @@ static Value createTiled(OpBuilder &builder, Location loc, Value scales) {
   return tensor::EmptyOp::create(builder, loc, type, sizes);
 }
 
-/// Whether a value is the scales of a product.
+/// Whether scales of such elements, of a product, belong to matrices and not to
+/// ragged groups.
+static bool isOfMatrices(MatmulOpInterface op, Value elements) {
+  if (op.getRaggedOrNone() == RaggedKind::None)
+    return true;
+  return op.getRaggedOrNone() == RaggedKind::Rows &&
+         cast<ShapedType>(elements.getType()).getRank() == 3;
+}
+
+/// Whether a value is the scales of matrices in a product.
 static bool isOfProduct(OpOperand &use) {
-  auto op = dyn_cast<MatmulOp>(use.getOwner());
-  return op && (op.getAScales() == use.get() || op.getBScales() == use.get());
+  auto op = dyn_cast<MatmulOpInterface>(use.getOwner());
+  return op && ((op.getAScales() == use.get() && isOfMatrices(op, op.getA())) ||
+                (op.getBScales() == use.get() && isOfMatrices(op, op.getB())));
 }
 
 /// Has the quantizer that gives scales to products alone write tiles.
@@ -64,10 +74,12 @@ static bool tileAtSource(Value scales) {
   return true;
 }
 
-static void tileScales(OpOperand &use) {
+static void tileScales(OpOperand &use, Value elements) {
   Value scales = use.get();
   auto type = dyn_cast<RankedTensorType>(scales.getType());
-  if (!type || getLayoutKind(type, type.getRank()) != ScaleLayoutKind::Linear)
+  int64_t rank = cast<ShapedType>(elements.getType()).getRank();
+  if (!type || type.getRank() != rank ||
+      getLayoutKind(type, rank) != ScaleLayoutKind::Linear)
     return;
   ++numTiled;
   if (tileAtSource(scales))
@@ -81,15 +93,19 @@ static void tileScales(OpOperand &use) {
   use.set(relayout->getResult(0));
 }
 
+template <typename Op>
+static void tileScalesOf(Op op) {
+  if (op.getAScales() && isOfMatrices(op, op.getA()))
+    tileScales(op.getAScalesMutable()[0], op.getA());
+  if (op.getBScales() && isOfMatrices(op, op.getB()))
+    tileScales(op.getBScalesMutable()[0], op.getB());
+}
+
 namespace {
 struct TileScales final : mx::impl::MXTileScalesBase<TileScales> {
   void runOnOperation() override {
-    getOperation()->walk([](MatmulOp op) {
-      if (op.getAScales())
-        tileScales(op.getAScalesMutable()[0]);
-      if (op.getBScales())
-        tileScales(op.getBScalesMutable()[0]);
-    });
+    getOperation()->walk([](MatmulOp op) { tileScalesOf(op); });
+    getOperation()->walk([](GroupedMatmulOp op) { tileScalesOf(op); });
   }
 };
 } // namespace

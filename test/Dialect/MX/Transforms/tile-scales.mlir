@@ -39,14 +39,42 @@ func.func @returned(%x: tensor<?x128xbf16>, %b: !w, %bs: !wt, %n: index) -> (ten
 }
 
 // Scales of a batch.
-// CHECK-LABEL: func.func @batch
+// CHECK-LABEL: func.func @dynamic_batch
 // CHECK-SAME:    (%[[A:.*]]: tensor<?x40x128xf8E4M3FN>, %[[AS:[a-z0-9]*]]:
 // CHECK:         %[[TILES:.*]] = tensor.empty(%{{.*}}) : tensor<?x40x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NEXT:    %[[T:.*]] = mx.relayout ins(%[[AS]] : tensor<?x40x4xf8E8M0FNU>) outs(%[[TILES]] :
 // CHECK:         mx.matmul ins(%[[A]], %[[T]],
-func.func @batch(%a: tensor<?x40x128xf8E4M3FN>, %as: tensor<?x40x4xf8E8M0FNU>, %b: tensor<?x64x128xf8E4M3FN>,
+func.func @dynamic_batch(%a: tensor<?x40x128xf8E4M3FN>, %as: tensor<?x40x4xf8E8M0FNU>, %b: tensor<?x64x128xf8E4M3FN>,
                  %bs: tensor<?x64x4xf8E8M0FNU>, %o: tensor<?x40x64xf32>) -> tensor<?x40x64xf32> {
   %y = mx.matmul ins(%a, %as, %b, %bs : tensor<?x40x128xf8E4M3FN>, tensor<?x40x4xf8E8M0FNU>, tensor<?x64x128xf8E4M3FN>,
       tensor<?x64x4xf8E8M0FNU>) outs(%o : tensor<?x40x64xf32>) -> tensor<?x40x64xf32>
   return %y : tensor<?x40x64xf32>
+}
+
+// Of a batch: a quantizer and an argument.
+// CHECK-LABEL: func.func @batch
+// CHECK:         %[[Q:.*]]:2 = mx.quantize
+// CHECK-SAME:      -> tensor<3x40x128xf8E4M3FN>, tensor<3x40x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+// CHECK:         %[[B:.*]] = mx.relayout ins(%arg2 : tensor<3x64x4xf8E8M0FNU>) outs(%{{.*}} : tensor<3x64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
+// CHECK-NEXT:    mx.matmul ins(%[[Q]]#0, %[[Q]]#1, %arg1, %[[B]] :
+func.func @batch(%x: tensor<3x40x128xbf16>, %b: tensor<3x64x128xf8E4M3FN>, %bs: tensor<3x64x4xf8E8M0FNU>) -> tensor<3x40x64xf32> {
+  %e = tensor.empty() : tensor<3x40x128xf8E4M3FN>
+  %s = tensor.empty() : tensor<3x40x4xf8E8M0FNU>
+  %q:2 = mx.quantize ins(%x : tensor<3x40x128xbf16>) outs(%e, %s : tensor<3x40x128xf8E4M3FN>, tensor<3x40x4xf8E8M0FNU>)
+      -> tensor<3x40x128xf8E4M3FN>, tensor<3x40x4xf8E8M0FNU>
+  %o = tensor.empty() : tensor<3x40x64xf32>
+  %y = mx.matmul ins(%q#0, %q#1, %b, %bs : tensor<3x40x128xf8E4M3FN>, tensor<3x40x4xf8E8M0FNU>, tensor<3x64x128xf8E4M3FN>, tensor<3x64x4xf8E8M0FNU>)
+      outs(%o : tensor<3x40x64xf32>) -> tensor<3x40x64xf32>
+  return %y : tensor<3x40x64xf32>
+}
+
+// The matrices of groups; scales of ragged rows have a layout of their own, and
+// stay what they are.
+// CHECK-LABEL: func.func @groups
+// CHECK:         %[[B:.*]] = mx.relayout ins(%arg3 : tensor<3x64x4xf8E8M0FNU>)
+// CHECK-NEXT:    mx.grouped_matmul ragged = rows ins(%arg0, %arg1, %arg2, %[[B]] :
+func.func @groups(%a: !e, %as: !l, %b: tensor<3x64x128xf8E4M3FN>, %bs: tensor<3x64x4xf8E8M0FNU>, %ends: tensor<3xi32>, %o: tensor<?x64xf32>) -> tensor<?x64xf32> {
+  %y = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !e, !l, tensor<3x64x128xf8E4M3FN>, tensor<3x64x4xf8E8M0FNU>)
+      offsets(%ends : tensor<3xi32>) outs(%o : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
 }

@@ -87,11 +87,11 @@ def MXGroupBatches : Pass<"mx-group-batches"> {
 def MXTileScales : Pass<"mx-tile-scales"> {
   let summary = "Bring the scales of matmuls into the layout of tensor cores";
   let description = [{
-    Scales of an `mx.matmul`, of matrices or batches of them, that lie row by
-    row become tiles of layout `sf_128x4`: an `mx.quantize` of the function that
-    gives them to matmuls alone, into a `tensor.empty`, writes tiles itself;
-    before any other scales the pass inserts an `mx.relayout`. Scales of
-    `mx.grouped_matmul` stay as they are.
+    Scales of an `mx.matmul`, or of the matrices of an `mx.grouped_matmul`, that
+    lie row by row become tiles of layout `sf_128x4`: an `mx.quantize` of the
+    function that gives them to products alone, into a `tensor.empty`, writes
+    tiles itself; before any other scales the pass inserts an `mx.relayout`.
+    Scales of ragged groups stay as they are.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
@@ -196,6 +196,7 @@ def MXFusePrologues : Pass<"mx-fuse-prologues"> {
       a multiplication in the prologue if the result is f32; a narrower result
       would be rounded twice, so the operation stays.
 
+    Quantizations of batches get no prologue: it would not know its batch.
     The results have the same bits: a value keeps the type, and so the rounding,
     of the tensor that it replaces. Run `convert-elementwise-to-linalg` before
     it to turn elementwise operations on tensors into `linalg`.
@@ -234,7 +235,9 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     (docs/Linalg.md) to one `mx.grouped_matmul`. An operand whose reduction
     dimension is not its last is quantized along the dimension before, which
     writes it transposed. An operand that an operation gathers from the rows of
-    a matrix, by a list of indices, becomes a `gather`. The contents of `outs`
+    a matrix, by a list of indices, becomes a `gather`. One that `mx.dequantize`
+    makes of a format below, with `f8E8M0FNU` scales along the reduction, is read
+    as it is stored, in that format. The contents of `outs`
     are added unless they are zeros; if an f32 result is only rounded to bf16 or
     f16, the matmul returns that type.
 

@@ -1,0 +1,194 @@
+"""examples/transformer_block.mlir, imported and run on the simulator: each stage against numpy in float64, from the
+inputs that the device had (Inputs/transformer_block.py has them and their bounds).
+
+RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_100a random:200:1
+RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_90a random:130:2
+RUN: %python %s mx-opt mx-run mx-compile mx-launch %examples %t sm_100a nan:20:3
+REQUIRES: compiler, numpy
+
+usage: transformer-block.py MX_OPT MX_RUN MX_COMPILE MX_LAUNCH EXAMPLES DIRECTORY CHIP KIND:TOKENS:SEED... | faults
+
+A case runs as a user runs it, with --check=cpu, and as a launch plan that mx-compile wrote. Then the function returns
+intermediate values too, which keeps some operations from becoming part of others; its result must have the same bits, so
+what is found there holds for the program as it is. The first case is also compared with the block in float64 as a whole.
+
+With faults the program is changed in one place at a time, and the stage that is wrong must be named.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path += [os.path.join(here, "Inputs"), os.path.join(here, "..", "CPU")]
+import transformer_block as block
+
+mx_opt, mx_run, mx_compile, mx_launch, examples, directory, chip, *cases = sys.argv[1:]
+directory = os.path.join(directory, chip)
+os.makedirs(directory, exist_ok=True)
+path = lambda name: os.path.join(directory, name)
+example = os.path.join(examples, "transformer_block.mlir")
+IMPORT = ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize"]
+
+
+def execute(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def add_results(text, values):
+    """@block with more results, behind its own."""
+    head, body = text.split("func.func @block(", 1)
+    names = "".join(f", {name}" for name, _ in values)
+    types = "".join(f", {type_}" for _, type_ in values)
+    body = re.sub(r"\) -> \(?([^{]*?)\)? \{\n", lambda m: f") -> ({m.group(1)}{types}) {{\n", body, count=1)
+    at = body.rindex("return ")
+    body, last = body[:at], body[at:]
+    last = re.sub(r"return (.*?) : ([^\n]*)", lambda m: f"return {m.group(1)}{names} : {m.group(2)}{types}", last)
+    return f"{head}func.func @block({body}{last}"
+
+
+def import_program(text, name):
+    with open(path(name + ".mlir"), "w") as file:
+        file.write(text)
+    execute(mx_opt, path(name + ".mlir"), *IMPORT, "-o", path(name + "-imported.mlir"))
+    with open(path(name + "-imported.mlir")) as file:
+        text = file.read()
+    expected = {" mx.matmul ": 2, " mx.grouped_matmul ": 2, " mx.quantize ": 2, " mx.dequantize ": 0, " gather(": 1,
+                "scf.for": 0, "scaling_extf": 0, " linalg.matmul ": 1}
+    counts = {word: text.count(word) for word in expected}
+    if counts != expected:
+        sys.exit(f"{name}: expected {expected} in the imported program, found {counts}")
+    return text
+
+
+def observe(text, name):
+    """An imported program that returns what stages give; `text` is the example."""
+    text = add_results(text, [("%" + value, type_) for value, type_ in block.OBSERVED.items()])
+    text = import_program(text, name)
+    quantizers = re.findall(r"^ +(%\w+):2 = mx\.quantize .* -> (.*)$", text, re.M)
+    values = []
+    for number, types in quantizers:
+        elements, scales = re.match(r"(tensor<[^,]*>), (.*)$", types).groups()
+        values += [(number + "#0", elements), (number + "#1", scales)]
+    with open(path(name + "-observed.mlir"), "w") as file:
+        file.write(add_results(text, values))
+    return path(name + "-observed.mlir")
+
+
+def run(command, arguments, results):
+    command = [*command, "--entry=block", "--device=sim"]
+    for name, array in arguments.items():
+        np.save(path(name + ".npy"), array.view(np.uint16) if array.dtype == block.BF16 else array)
+        command.append("--arg=" + path(name + ".npy"))
+    command += [f"--result={path(name)}-out.npy" for name in results]
+    said = execute(*command)
+    return [np.load(path(name) + "-out.npy") for name in results], said
+
+
+# What the device returns, in its order: y, stages, elements and scales.
+NAMES = ["y", *("tokens_" if n == "tokens" else n for n in block.OBSERVED),
+         *(f"{n}_{part}" for n in block.QUANTIZED for part in "es")]
+BF16_VALUES = {"y", *(n for n, t in block.OBSERVED.items()
+                      if t in ("!tokens", "!qkv", "!heads", "!probs", "!gu", "!h"))}
+
+
+def find_stages(program, arguments):
+    arrays, _ = run([mx_run, program, f"--chip={chip}"], arguments, NAMES)
+    found = {name: array.view(block.BF16) if name in BF16_VALUES else array for name, array in zip(NAMES, arrays)}
+    wrong, used = block.find_wrong(arguments, found, chip)
+    return found, wrong, used
+
+
+def compare_whole(arguments, found):
+    """Tokens that have the same experts. Products of experts have the noise of MXFP8, some 5 % of what they add
+    (docs/MoE.md); a stage that is missing or wrong is as large as its result."""
+    exact, choice = block.run_model(arguments)
+    same = (choice == found["choice"]).all(1)
+    noise = found["y"].astype(np.float64)[same] - exact[same]
+    ratio = 10 * np.log10((exact[same] ** 2).sum() / (noise**2).sum())
+    print(f"{chip}: the whole block, {ratio:.1f} dB, {same.mean():.1%} of the tokens have the same experts")
+    return bool(ratio < 25 or same.mean() < 0.9)
+
+
+def check(case, text, plain, observed, whole):
+    kind, tokens, seed = case.split(":")
+    arguments = block.make_arguments(int(tokens), int(seed), kind)
+    (y,), said = run([mx_run, plain, f"--chip={chip}", "--check=cpu"], arguments, ["plain"])
+    if "check: passed" not in said:
+        sys.exit(f"{case}: expected a check that passes, found\n{said}")
+    (launched,), _ = run([mx_launch, path("compiled")], arguments, ["launched"])
+    found, wrong, used = find_stages(observed, arguments)
+    for way, bits in [("of the program as it is", y), ("of the launch plan", launched)]:
+        if bits.tobytes() != found["y"].tobytes():
+            wrong["y " + way] = "it has other bits than with its stages"
+    for stage, text in wrong.items():
+        print(f"{chip} {case}: {stage}: {text}")
+    most = ", ".join(f"{stage} {part:.2f}" for stage, part in used.items())
+    print(f"{chip} {case}: {len(wrong)} stages are wrong; of the bounds were used {most}")
+    return bool(wrong) + (whole and compare_whole(arguments, found))
+
+
+# The stage that is wrong, and what it is changed from and to.
+FAULTS = [
+    ("n1", "%size = arith.constant 256.0", "%size = arith.constant 255.0"),
+    ("qkv", "ins(%n1, %wqkv,", "ins(%x, %wqkv,"),
+    ("turned", "arith.select %first, %minus, %si", "arith.select %first, %si, %minus"),
+    ("turned", "#angle = affine_map<(t, h, d) -> (t, d mod 32)>", "#angle = affine_map<(t, h, d) -> (t, d floordiv 2)>"),
+    ("scores", "#s_k = affine_map<(h, g, i, j, d) -> (j, h, d)>", "#s_k = affine_map<(h, g, i, j, d) -> (j, g, d)>"),
+    ("soft", "%eighth = arith.constant 0.125", "%eighth = arith.constant 0.126"),
+    ("soft", "arith.cmpi ule, %j, %i", "arith.cmpi uge, %j, %c0"),
+    ("soft", "linalg.softmax dimension(3)", "linalg.softmax dimension(2)"),
+    ("context", "#c_v = affine_map<(i, h, g, d, j) -> (j, h, d)>", "#c_v = affine_map<(i, h, g, d, j) -> (j, g, d)>"),
+    ("o", "ins(%context, %wo,", "ins(%n1, %wo,"),
+    ("a", "%added = arith.addf %f, %sum", "%added = arith.subf %f, %sum"),
+    ("n2", "@norm(%a, %expert_norm)", "@norm(%a, %attention_norm)"),
+    ("logits", "ins(%n2, %router", "ins(%a, %router"),
+    ("weights", "linalg.softmax dimension(1)", "linalg.softmax dimension(0)"),
+    ("choice", "arith.cmpi ult, %f, %e", "arith.cmpi ugt, %f, %e"),
+    ("chosen", "arith.select %is, %weight, %old", "arith.select %is, %old, %weight"),
+    ("gates", "arith.divf %value, %sum", "arith.mulf %value, %sum"),
+    ("places", "arith.andi %same, %earlier", "arith.andi %earlier, %earlier"),
+    ("ends", "arith.cmpi ule, %expert, %ei", "arith.cmpi ult, %expert, %ei"),
+    ("tokens_", "arith.select %is, %own, %token", "arith.select %is, %row, %token"),
+    ("xq", "tensor.extract %n2[", "tensor.extract %a["),
+    ("h", "%gu[0, 128] [%p, 128]", "%gu[0, 0] [%p, 128]"),
+    ("h", "arith.divf %gf, %d", "arith.divf %uf, %d"),
+    ("mixed", "arith.mulf %element, %prob", "arith.addf %element, %prob"),
+    ("y", "ins(%a, %mixed", "ins(%x, %mixed"),
+]
+
+
+def check_faults(text):
+    """Ties must have been broken: with tokens that are alike, and a router without an opinion."""
+    missed = 0
+    arguments = {kind: block.make_arguments(24, 8, kind) for kind in ["random", "equal"]}
+    for number, (stage, old, new) in enumerate(FAULTS):
+        if old not in text:
+            sys.exit(f"expected {old} in {example}")
+        kind = "equal" if stage == "choice" else "random"
+        _, wrong, _ = find_stages(observe(text.replace(old, new, 1), f"fault{number}"), arguments[kind])
+        first = next(iter(wrong), "none")
+        if first != stage:
+            missed += 1
+            print(f"{new} instead of {old}: expected the first wrong stage to be {stage}, found {first}")
+    print(f"{chip}: {len(FAULTS)} faults, {missed} were missed")
+    return missed
+
+
+with open(example) as file:
+    text = file.read()
+if cases == ["faults"]:
+    sys.exit(check_faults(text) != 0)
+import_program(text, "plain")
+execute(mx_compile, path("plain-imported.mlir"), "--entry=block", f"--chip={chip}", "--ptxas=none", "-o",
+        path("compiled"))
+observed = observe(text, "stages")
+failures = sum(check(case, text, path("plain-imported.mlir"), observed, whole=number == 0 and case.startswith("random"))
+               for number, case in enumerate(cases))
+sys.exit(failures != 0)
