@@ -45,6 +45,71 @@ static Value createCounts(OpBuilder &builder, MatmulOp op) {
   return linalg::FillOp::create(builder, loc, rows, empty).getResult(0);
 }
 
+/// The dimensions of a batch as one.
+static Value collapseBatch(OpBuilder &builder, Location loc, Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t batch = type.getRank() - 2;
+  ReassociationIndices all(llvm::to_vector(llvm::seq<int64_t>(0, batch)));
+  int64_t size = 1;
+  for (int64_t extent : type.getShape().take_front(batch))
+    size = ShapedType::isDynamic(size) || ShapedType::isDynamic(extent)
+               ? ShapedType::kDynamic
+               : size * extent;
+  SmallVector<int64_t> shape = {size};
+  llvm::append_range(shape, type.getShape().take_back(2));
+  return tensor::CollapseShapeOp::create(
+      builder, loc,
+      RankedTensorType::get(shape, type.getElementType(), type.getEncoding()),
+      tensor, ArrayRef<ReassociationIndices>{all, {batch}, {batch + 1}});
+}
+
+/// The same product of a batch of one dimension.
+static MatmulOp collapseBatch(MatmulOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  SmallVector<Value> operands;
+  SmallVector<Type> types;
+  for (Value operand : op->getOperands()) {
+    bool hasBatch = isa<RankedTensorType>(operand.getType());
+    operands.push_back(hasBatch ? collapseBatch(builder, loc, operand)
+                                : operand);
+  }
+  for (OpOperand &out : op.getOutsMutable())
+    types.push_back(operands[out.getOperandNumber()].getType());
+  OperationState state(loc, op->getName(), operands, types,
+                       op->getDiscardableAttrDictionary().getValue());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  for (Region &region : op->getRegions())
+    state.addRegion()->takeBody(region);
+  auto collapsed = cast<MatmulOp>(builder.create(state));
+  for (auto [before, after, out] : llvm::zip_equal(
+           op->getResults(), collapsed->getResults(), op.getOuts())) {
+    auto type = cast<RankedTensorType>(before.getType());
+    int64_t batch = type.getRank() - 2;
+    ReassociationIndices all(llvm::to_vector(llvm::seq<int64_t>(0, batch)));
+    before.replaceAllUsesWith(tensor::ExpandShapeOp::create(
+        builder, loc, type, after,
+        ArrayRef<ReassociationIndices>{all, {batch}, {batch + 1}},
+        tensor::getMixedSizes(builder, loc, out)));
+  }
+  op.erase();
+  return collapsed;
+}
+
+/// Whether all tensors are batches of matrices of the same dimensions, and none
+/// of the results has a layout.
+static bool canCollapse(MatmulOp op) {
+  int64_t rank = cast<ShapedType>(op.getA().getType()).getRank();
+  return llvm::all_of(op->getOperandTypes(),
+                      [&](Type type) {
+                        auto tensor = dyn_cast<RankedTensorType>(type);
+                        return !tensor || tensor.getRank() == rank;
+                      }) &&
+         llvm::none_of(op->getResultTypes(), [](Type type) {
+           return bool(cast<RankedTensorType>(type).getEncoding());
+         });
+}
+
 static void groupBatch(MatmulOp op) {
   OpBuilder builder(op);
   Value counts = createCounts(builder, op);
@@ -68,6 +133,8 @@ struct GroupBatches final : mx::impl::MXGroupBatchesBase<GroupBatches> {
   void runOnOperation() override {
     getOperation()->walk([](MatmulOp op) {
       auto type = dyn_cast<RankedTensorType>(op.getA().getType());
+      if (type && type.getRank() > 3 && canCollapse(op))
+        groupBatch(collapseBatch(op));
       if (type && type.getRank() == 3)
         groupBatch(op);
     });

@@ -81,12 +81,25 @@ static bool takesWholeMatrices(Operation *op) {
   return true;
 }
 
+/// Whether a reshape makes one dimension of those of a batch, and leaves the
+/// matrices as they are.
+static bool keepsMatrices(Operation *op) {
+  auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
+  if (!collapse || collapse.getResultType().getRank() < 2 ||
+      collapse.getSrcType().getEncoding() !=
+          collapse.getResultType().getEncoding())
+    return false;
+  return llvm::all_of(
+      ArrayRef(collapse.getReassociationIndices()).take_back(2),
+      [](const ReassociationIndices &group) { return group.size() == 1; });
+}
+
 static bool isConverted(Operation *op) {
   return isa_and_nonnull<MXDialect>(op->getDialect()) ||
          isa<func::FuncOp, func::CallOp, func::ReturnOp, scf::ForOp, scf::IfOp,
              scf::WhileOp, scf::YieldOp, scf::ConditionOp, arith::SelectOp,
              tensor::EmptyOp, tensor::DimOp>(op) ||
-         takesWholeMatrices(op);
+         takesWholeMatrices(op) || keepsMatrices(op);
 }
 
 /// An encoding that `op` carries and that cannot be made explicit: any at all
@@ -281,6 +294,28 @@ struct ConvertSlice final : OpConversionPattern<tensor::ExtractSliceOp> {
   }
 };
 
+/// A batch that becomes one dimension.
+struct ConvertCollapse final : OpConversionPattern<tensor::CollapseShapeOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tensor::CollapseShapeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast_or_null<RankedTensorType>(
+        typeConverter->convertType(op.getType()));
+    if (!type)
+      return rewriter.notifyMatchFailure(op, "has no physical type");
+    SmallVector<ReassociationIndices> groups = op.getReassociationIndices();
+    groups.pop_back_n(2);
+    for (int64_t dim = op.getSrcType().getRank() - 2;
+         int64_t(groups.size()) < type.getRank(); ++dim)
+      groups.push_back({dim});
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        op, type, adaptor.getSrc(), groups);
+    return success();
+  }
+};
+
 struct MaterializeLayouts final
     : mx::impl::MXMaterializeLayoutsBase<MaterializeLayouts> {
   void runOnOperation() override {
@@ -325,7 +360,6 @@ void mx::populateMXMaterializeLayoutsTypes(TypeConverter &converter) {
 
 void mx::populateMXMaterializeLayoutsPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns) {
-  patterns
-      .add<ConvertMXOp, ConvertEmpty, ConvertDim, ConvertSelect, ConvertSlice>(
-          converter, patterns.getContext());
+  patterns.add<ConvertMXOp, ConvertEmpty, ConvertDim, ConvertSelect,
+               ConvertSlice, ConvertCollapse>(converter, patterns.getContext());
 }
