@@ -49,7 +49,6 @@
 !w2_s = tensor<8x256x4xf8E8M0FNU>
 !w2_n = tensor<8x256x128xbf16>
 
-#id1 = affine_map<(i) -> (i)>
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 #column = affine_map<(i, j) -> (j)>

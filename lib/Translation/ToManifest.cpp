@@ -10,11 +10,8 @@
 #include "mx/Translation/ToManifest.h"
 #include "PlanBuilder.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
 #include "mx/Dialect/MX/IR/ConstantBytes.h"
@@ -113,7 +110,6 @@ void mx::registerToManifestTranslation() {
       [](DialectRegistry &registry) {
         registerPTXDialects(registry);
         // What is in allocated kernels and plans.
-        registry.insert<index::IndexDialect, math::MathDialect, ub::UBDialect,
-                        vector::VectorDialect>();
+        registry.insert<vector::VectorDialect>();
       });
 }

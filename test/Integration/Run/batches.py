@@ -67,6 +67,10 @@ CASES = [
     ("dynamic", product("?", "?", 64, 128), (2, 33, 64, 128), "f8E4M3FN", ""),
     ("one", product("?", "?", 64, 128), (1, 128, 64, 128), "f8E4M3FN", ""),
     ("f4", product(2, 128, 128, 256, "f4E2M1FN"), (2, 128, 128, 256), "f4E2M1FN", ""),
+    ("several", product("2x3", 40, 72, 128), ((2, 3), 40, 72, 128), "f8E4M3FN", ""),
+    ("several_open", product("?x3x?", "?", 64, 128, "f4E2M1FN"), ((2, 3, 1), 33, 64, 128), "f4E2M1FN", ""),
+    ("several_linear", product("3x?", 40, 72, 128, epilogue=TWICE).replace(TILED, ""), ((3, 2), 40, 72, 128), "f8E4M3FN", "linear rows"),
+    ("several_weights", weights("2x2", 24, 128, 128, "f8E4M3FN"), ((2, 2), 24, 128, 128), "f8E4M3FN", "weights"),
     ("linear", product(3, 130, 72, 256).replace(TILED, ""), (3, 130, 72, 256), "f8E4M3FN", "linear"),
     ("add", product(2, 40, 64, 128, options="accumulate"), (2, 40, 64, 128), "f8E4M3FN", "accumulate"),
     ("rows", product(2, 200, 64, 128, epilogue=TWICE), (2, 200, 64, 128), "f8E4M3FN", "rows"),
@@ -76,14 +80,17 @@ CASES = [
 
 def run(chip, name, program, sizes, element, what):
     batch, rows, columns, size = sizes
-    rng = np.random.default_rng(list(sizes))
+    # A batch of several dimensions is compared as one.
+    dims = batch if isinstance(batch, tuple) else (batch,)
+    batch = int(np.prod(dims))
+    rng = np.random.default_rng([batch, rows, columns, size])
     x = rng.standard_normal((batch, rows, size)).astype(BF16)
     w = rng.standard_normal((batch, columns, size)).astype(np.float32)
     c = rng.standard_normal((batch, rows, columns)).astype(np.float32)
     qa, sa = (np.stack(parts) for parts in zip(*(ref.quantize(m.astype(np.float32), element) for m in x)))
     qb, sb = (np.stack(parts) for parts in zip(*(ref.quantize(m, element) for m in w)))
     b = ref.real(qb, sb, element)
-    lay = (lambda scales: scales) if what == "linear" else ref.tile
+    lay = (lambda scales: scales) if "linear" in what else ref.tile
     given_b = [ref.pack(qb, element), lay(sb)]
     if what == "weights":
         a, given = x.astype(np.float64), [x.view(np.uint16), *given_b, c]
@@ -95,7 +102,7 @@ def run(chip, name, program, sizes, element, what):
     command = [mx_run, path("program.mlir"), "--device=sim", f"--chip={chip}", "--check=cpu",
                "--result=" + path("y.npy")]
     for i, array in enumerate(given):
-        np.save(path(f"{i}.npy"), array)
+        np.save(path(f"{i}.npy"), array.reshape(*dims, *array.shape[1:]))
         command.append("--arg=" + path(f"{i}.npy"))
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -104,9 +111,12 @@ def run(chip, name, program, sizes, element, what):
     magnitude = np.abs(a) @ np.swapaxes(np.abs(b), 1, 2)
     if what == "accumulate":
         expected = expected + c
-    if what == "rows":
+    if "rows" in what:
         expected = expected + np.arange(rows)[:, None]
-    error = np.abs(np.load(path("y.npy")) - expected)
+    y = np.load(path("y.npy"))
+    if y.shape != (*dims, rows, columns):
+        sys.exit(f"{chip} {name}: expected shape {(*dims, rows, columns)}, found {y.shape}")
+    error = np.abs(y.reshape(expected.shape) - expected)
     # The tensor core cuts off bits of what it adds (docs/Spec.md).
     bad = np.count_nonzero(error > 2.0 ** -12 * (magnitude + np.abs(expected)))
     print(f"{chip} {name}: {bad} of {error.size} elements wrong")

@@ -131,3 +131,13 @@ int64_t mx::getReductionSize(const MatmulMatch &product) {
   auto type = cast<RankedTensorType>(product.a.tensor.getType());
   return type.getDimSize(type.getRank() - 2 + product.a.axis);
 }
+
+RaggedKind mx::getRaggedOfOperand(const MatmulMatch &product,
+                                  const MatmulMatch::Operand &operand) {
+  if (product.ragged == RaggedKind::None ||
+      cast<RankedTensorType>(operand.tensor.getType()).getRank() == 3)
+    return RaggedKind::None;
+  bool isLast =
+      (operand.axis == 1) == (product.ragged == RaggedKind::Reduction);
+  return isLast ? RaggedKind::Reduction : RaggedKind::Rows;
+}

@@ -45,6 +45,12 @@ struct MatmulMatch {
 /// The size of what is summed over.
 int64_t getReductionSize(const MatmulMatch &product);
 
+/// What the groups divide in an operand: of ragged rows the other dimension
+/// than the reduction, of a ragged reduction that one. Matrices of groups, of
+/// rank 3, have none.
+RaggedKind getRaggedOfOperand(const MatmulMatch &product,
+                              const MatmulMatch::Operand &operand);
+
 /// Why there is no matmul.
 using Reason = std::string;
 

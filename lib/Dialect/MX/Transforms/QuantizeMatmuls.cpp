@@ -112,19 +112,6 @@ static OpFoldResult getCapacity(OpBuilder &builder, Location loc,
   return compute<arith::MulIOp>(builder, loc, tiles, kRaggedReductionAlign);
 }
 
-/// What the groups divide in an operand that is quantized: of ragged rows the
-/// other dimension than the reduction, of a ragged reduction that one. Matrices
-/// of groups, of rank 3, have none.
-static RaggedKind getRaggedOfInput(const MatmulMatch &product,
-                                   const MatmulMatch::Operand &operand) {
-  if (product.ragged == RaggedKind::None ||
-      cast<RankedTensorType>(operand.tensor.getType()).getRank() == 3)
-    return RaggedKind::None;
-  bool isLast =
-      (operand.axis == 1) == (product.ragged == RaggedKind::Reduction);
-  return isLast ? RaggedKind::Reduction : RaggedKind::Rows;
-}
-
 QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
                                      const MatmulMatch &product,
                                      const MatmulMatch::Operand &operand,
@@ -134,7 +121,7 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
   MLIRContext *context = builder.getContext();
   Type scale = recipe.getScale(context);
   int64_t block = getBlockSizeOf(scale);
-  RaggedKind ragged = getRaggedOfInput(product, operand);
+  RaggedKind ragged = getRaggedOfOperand(product, operand);
   // The destination has the reduction last, and the groups of the product.
   RaggedKind outRagged =
       ragged == RaggedKind::None ? RaggedKind::None : product.ragged;
@@ -181,7 +168,7 @@ ElementsAndScales
 QuantizeMatmuls::getElements(OpBuilder &builder, const MatmulMatch &product,
                              const MatmulMatch::Operand &operand,
                              const Recipe &recipe) {
-  auto stored = findStoredOperand(operand);
+  auto stored = findStoredOperand(product, operand);
   if (!stored || stored->recipe != &recipe) {
     QuantizeOp op = quantize(builder, product, operand, recipe);
     return {op.getResult(0), op.getResult(1)};

@@ -13,9 +13,12 @@ using namespace mlir;
 using namespace mx;
 
 std::optional<StoredOperand>
-mx::findStoredOperand(const MatmulMatch::Operand &operand) {
+mx::findStoredOperand(const MatmulMatch &product,
+                      const MatmulMatch::Operand &operand) {
+  // Groups have blocks, or tiles of scales, of their own.
   auto dequantize = operand.tensor.getDefiningOp<DequantizeOp>();
-  if (!dequantize || operand.axis != 1 || dequantize.getOffsets() ||
+  if (!dequantize || getRaggedOfOperand(product, operand) != RaggedKind::None ||
+      operand.axis != 1 || dequantize.getOffsets() ||
       dequantize.getGlobalScale())
     return std::nullopt;
   Value elements = dequantize.getInput(), scales = dequantize.getScales();
@@ -38,9 +41,9 @@ void mx::useStoredFormats(const MatmulMatch &product, Recipes &recipes) {
   if (recipes.a->isNVFP4 || recipes.b->isNVFP4)
     return;
   Recipes stored = recipes;
-  if (auto operand = findStoredOperand(product.a))
+  if (auto operand = findStoredOperand(product, product.a))
     stored.a = operand->recipe;
-  if (auto operand = findStoredOperand(product.b))
+  if (auto operand = findStoredOperand(product, product.b))
     stored.b = operand->recipe;
   // A format of 4 bits wants more of the reduction than others.
   int64_t size = getReductionSize(product);

@@ -19,7 +19,8 @@ struct StoredOperand {
 /// The elements and scales of which `operand` has the numbers, if a product can
 /// read them as they are: blocks lie along what is summed over.
 std::optional<StoredOperand>
-findStoredOperand(const MatmulMatch::Operand &operand);
+findStoredOperand(const MatmulMatch &product,
+                  const MatmulMatch::Operand &operand);
 
 /// Chooses the formats that operands are stored in.
 void useStoredFormats(const MatmulMatch &product, Recipes &recipes);

@@ -126,6 +126,67 @@ func.func @experts(%x: tensor<?x128xbf16>, %e: tensor<4x96x128xf8E5M2>, %s: tens
 
 // -----
 
+// Rows of groups, and the reduction of groups: tiles of scales, or blocks, begin
+// with each group, which is not how they are stored.
+#mk = affine_map<(m, n, k) -> (m, k)>
+#nk = affine_map<(m, n, k) -> (n, k)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+!x = tensor<256x128xbf16>
+!e = tensor<256x128xf8E4M3FN>
+!s = tensor<256x4xf8E8M0FNU>
+!w = tensor<4x96x128xbf16>
+!t = tensor<128x256xbf16>
+!te = tensor<128x256xf8E4M3FN>
+!ts = tensor<128x8xf8E8M0FNU>
+!y = tensor<256x96xf32>
+!g = tensor<4x128x128xf32>
+// CHECK-LABEL: func.func @groups(
+// CHECK-DAG:     %[[X:.*]] = mx.dequantize ins(%{{.*}} : tensor<256x128xf8E4M3FN>
+// CHECK-DAG:     %[[T:.*]] = mx.dequantize ins(%{{.*}} : tensor<128x256xf8E4M3FN>
+// CHECK-DAG:     mx.quantize ragged = rows ins(%[[X]] :
+// CHECK:         mx.grouped_matmul ragged = rows
+// CHECK:         %[[Q:.*]]:2 = mx.quantize ragged = reduction ins(%[[T]] :
+// CHECK:         mx.grouped_matmul ragged = reduction ins(%[[Q]]#0, %[[Q]]#1, %[[Q]]#0, %[[Q]]#1 :
+// NVFP4-LABEL: func.func @groups(
+func.func @groups(%e: !e, %s: !s, %w: !w, %te: !te, %ts: !ts, %ends: tensor<4xi32>) -> (!y, !g) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %x0 = tensor.empty() : !x
+  %x = mx.dequantize ins(%e, %s : !e, !s) outs(%x0 : !x) -> !x
+  %t0 = tensor.empty() : !t
+  %t = mx.dequantize ins(%te, %ts : !te, !ts) outs(%t0 : !t) -> !t
+  %init = tensor.empty() : !y
+  %y:2 = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %init, %start = %c0) -> (!y, index) {
+    %i = tensor.extract %ends[%g] : tensor<4xi32>
+    %end = arith.index_cast %i : i32 to index
+    %n = arith.subi %end, %start : index
+    %xg = tensor.extract_slice %x[%start, 0] [%n, 128] [1, 1] : !x to tensor<?x128xbf16>
+    %wg = tensor.extract_slice %w[%g, 0, 0] [1, 96, 128] [1, 1, 1] : !w to tensor<96x128xbf16>
+    %part = tensor.empty(%n) : tensor<?x96xf32>
+    %zeros = linalg.fill ins(%zero : f32) outs(%part : tensor<?x96xf32>) -> tensor<?x96xf32>
+    %r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%xg, %wg : tensor<?x128xbf16>, tensor<96x128xbf16>) outs(%zeros : tensor<?x96xf32>) -> tensor<?x96xf32>
+    %o = tensor.insert_slice %r into %out[%start, 0] [%n, 96] [1, 1] : tensor<?x96xf32> into !y
+    scf.yield %o, %end : !y, index
+  }
+  %none = tensor.empty() : !g
+  %d:2 = scf.for %g = %c0 to %c4 step %c1 iter_args(%out = %none, %start = %c0) -> (!g, index) {
+    %i = tensor.extract %ends[%g] : tensor<4xi32>
+    %end = arith.index_cast %i : i32 to index
+    %n = arith.subi %end, %start : index
+    %tg = tensor.extract_slice %t[0, %start] [128, %n] [1, 1] : !t to tensor<128x?xbf16>
+    %part = tensor.empty() : tensor<128x128xf32>
+    %zeros = linalg.fill ins(%zero : f32) outs(%part : tensor<128x128xf32>) -> tensor<128x128xf32>
+    %r = linalg.matmul indexing_maps = [#mk, #nk, #mn] ins(%tg, %tg : tensor<128x?xbf16>, tensor<128x?xbf16>) outs(%zeros : tensor<128x128xf32>) -> tensor<128x128xf32>
+    %o = tensor.insert_slice %r into %out[%g, 0, 0] [1, 128, 128] [1, 1, 1] : tensor<128x128xf32> into !g
+    scf.yield %o, %end : !g, index
+  }
+  return %y#0, %d#0 : !y, !g
+}
+
+// -----
+
 // "none" is said on purpose, so there is no remark that says why, though this is
 // no product of matrices.
 // CHECK-LABEL: func.func @none(

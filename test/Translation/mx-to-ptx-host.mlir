@@ -1,0 +1,18 @@
+// RUN: mx-translate --mx-to-ptx %s | FileCheck %s
+
+// The host's code may hold what checks of sizes and canonicalization leave there:
+// operations of index, math and ub.
+// CHECK: .target sm_90a
+// CHECK: .entry kernel
+func.func @main(%a: index, %b: index, %x: f32) -> (i1, f32) {
+  %0 = index.cmp slt(%a, %b)
+  %1 = math.sqrt %x : f32
+  %2 = ub.poison : f32
+  %3 = arith.select %0, %1, %2 : f32
+  return %0, %3 : i1, f32
+}
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx80">] {
+  llvm.func @kernel() attributes {gpu.kernel, nvvm.kernel} {
+    llvm.return
+  }
+}
