@@ -32,13 +32,13 @@ static bool isMatrix(Value scales, int64_t batch) {
 /// where nothing is read or written.
 static Value getMatrixRow(KernelBuilder &body, Value row, Value matrix,
                           Value rows) {
-  Value whole = body.mul(body.ceilDiv(rows, kScaleTileRows),
-                         body.index(kScaleTileRows));
+  Value whole =
+      body.mul(body.ceilDiv(rows, kScaleTileRows), body.index(kScaleTileRows));
   Value inMatrix = arith::RemUIOp::create(body, row, whole);
   Value first =
       body.mul(arith::DivUIOp::create(body, row, whole).getResult(), rows);
-  Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
-                                       inMatrix, rows);
+  Value exists =
+      arith::CmpIOp::create(body, arith::CmpIPredicate::ult, inMatrix, rows);
   return arith::SelectOp::create(body, exists, body.add(first, inMatrix),
                                  body.dim(matrix, 0));
 }
@@ -110,7 +110,8 @@ LogicalResult mx::mxgpu::convertRelayout(RelayoutOp op,
     return success();
   }
   int64_t batch = std::min(inputRank, rank) - 2;
-  if (failed(verifyForm(op, input, batch)) || failed(verifyForm(op, out, batch)))
+  if (failed(verifyForm(op, input, batch)) ||
+      failed(verifyForm(op, out, batch)))
     return failure();
   bool fromMatrix = isMatrix(input, batch);
   Value matrix = fromMatrix ? input : out, tiles = fromMatrix ? out : input;
