@@ -87,8 +87,8 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
   ArrayType array;
   array.dtype = getDtype(element);
   array.isScalar = !tensor;
-  bool isNarrowScalar = !tensor && isa<FloatType>(type) &&
-                        type.getIntOrFloatBitWidth() < 16;
+  bool isNarrowScalar =
+      !tensor && isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 16;
   if (isa<BaseMemRefType>(type))
     return makeError("expected a ranked tensor or a number, found " +
                      describe() +

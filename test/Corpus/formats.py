@@ -143,8 +143,3 @@ class CodeRange(Codes):
 
     def describe(self, place):
         return f"code {self.ends[0][place]} to {self.ends[1][place]}"
-
-
-def dequantize(x, dtype="bf16"):
-    """Numbers rounded once."""
-    return x.to(dtype)

@@ -16,18 +16,17 @@ class Program:
     oracle: callable  # of the values of the arguments: the results
     entry: str = "main"
     passes: tuple = ()  # options of mx-opt before
-    commute: tuple = ()  # pairs of arguments that may be exchanged
     refused: str = None  # words of the message
     reason: str = None
     results: int = 1  # of a refused program
     status: int = 2  # that it ends with
 
 
-def runs(make, entry="main", passes=(), commute=()):
+def runs(make, entry="main", passes=()):
     """A row: the function below it is the oracle, and its name the program's."""
 
     def add(oracle):
-        PROGRAMS[oracle.__name__] = Program(make, oracle, entry, tuple(passes), tuple(commute))
+        PROGRAMS[oracle.__name__] = Program(make, oracle, entry, tuple(passes))
         return oracle
 
     return add

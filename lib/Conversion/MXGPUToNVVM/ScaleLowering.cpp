@@ -32,8 +32,8 @@ static Value getPlaceInMatrix(NVVMBuilder &builder, Value matrix, Value row,
     return builder.add(
         builder.mul(row, memref::DimOp::create(builder, matrix, 1)), column);
   auto view = memref::ExtractStridedMetadataOp::create(builder, matrix);
-  Value inRow = builder.add(builder.mul(column, view.getStrides()[1]),
-                            view.getOffset());
+  Value inRow =
+      builder.add(builder.mul(column, view.getStrides()[1]), view.getOffset());
   return builder.add(builder.mul(row, view.getStrides()[0]), inRow);
 }
 

@@ -1,11 +1,11 @@
 """Parts of models: norms, attention, softmax, embeddings, losses."""
 
 import numpy as np
-from formats import numbers
-from intervals import (Bits, Interval, absolute, cos, exp, join, log, maximum, minimum, of_integers, product, rows, rsqrt, sin, sqrt, where)
-from program import BF16, normal, refuses, runs, weights, whole
-from rows.reported import layer, matmul
-from formats import Quantized
+from formats import Quantized, numbers
+from intervals import (Interval, absolute, cos, exp, join, log, maximum, minimum, of_integers, product, rows, rsqrt, sin, sqrt,
+                       where)
+from program import BF16, normal, runs, weights, whole
+from rows.reported import matmul
 
 
 def softmax(x, axis):

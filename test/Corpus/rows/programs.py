@@ -1,13 +1,12 @@
 """More of what models and front ends write: integers, experts, formats, control flow, slices, whole attention."""
 
-import ml_dtypes
 import numpy as np
-from formats import Codes, Quantized, Scales, numbers, ref
-from intervals import (Bits, Interval, absolute, exp, join, log1p, maximum, minimum, of_integers, product, rows, sigmoid, silu, sqrt, tanh,
+from formats import Codes, Quantized, Scales, numbers
+from intervals import (Interval, absolute, exp, join, log1p, maximum, minimum, of_integers, product, rows, sigmoid, sqrt, tanh,
                        where)
 from program import BF16, normal, refuses, runs, weights, whole
 from rows.layers import softmax
-from rows.reported import layer, matmul
+from rows.reported import layer
 
 
 @runs(lambda rng: [*weights(rng, 3, 131, 64, tiled=False), *weights(rng, 3, 150, 64, tiled=False)])
@@ -290,3 +289,14 @@ def growing_cache(x, new, times):
 @runs(lambda rng: [normal(rng, 8, 3)])
 def parallel_slices(x):
     return [exp(x)]
+
+
+@runs(lambda rng: [Scales(rng.integers(1, 255, (3, 131, 6)).astype(np.uint8)), Scales(rng.integers(1, 255, (140, 11)).astype(np.uint8), False),
+                   np.int64(4)])
+def relayout_batches(t, w, column):
+    return [Scales(t.bytes, False), Scales(w.bytes[:, column:column + 5]), t]
+
+
+@runs(lambda rng: [normal(rng, 4, 1, 64, dtype=BF16), *weights(rng, 4, 48, 64, tiled=False)])
+def fp8_attention_cache(q, k, s):
+    return [product("bmk,bnk->bmn", q, numbers(k, s).to("bf16")[:, 7:27])]

@@ -2,7 +2,7 @@
 
 import numpy as np
 from formats import Codes, Quantized, Scales, numbers
-from intervals import (Bits, Interval, absolute, exp, join, log, maximum, minimum, of_integers, product, rows, rsqrt, sqrt, tanh, where)
+from intervals import Interval, join, product, rows, sqrt, tanh
 from program import BF16, normal, nvfp4, refuses, runs, weights, whole
 from rows.reported import matmul
 
@@ -26,7 +26,7 @@ def recurrent_network(x, wx, wh, h):
     return [join(np.stack, *states), h]
 
 
-@runs(lambda rng: [(a := weights(rng, 20, 64))[0], Scales(rng.integers(120, 132, (40, 2), np.uint8), False), weights(rng, 24, 64)[0],
+@runs(lambda rng: [weights(rng, 20, 64)[0], Scales(rng.integers(120, 132, (40, 2), np.uint8), False), weights(rng, 24, 64)[0],
                    Scales(rng.integers(120, 132, (24, 4), np.uint8), False)])
 def strided_scales(a, all_, b, sb):
     return [matmul(a, Scales(all_.bytes[1::2]), b, Scales(sb.bytes[:, ::2]))]
