@@ -160,6 +160,10 @@ mx::compileModule(ModuleOp module, const CompileModuleOptions &options,
                   StringRef prefix) {
   if (llvm::Error error = selectEntries(module, options))
     return error;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic() && !function.isExternal())
+      if (llvm::Error error = returnMemRefArguments(function))
+        return error;
   OwningOpRef<ModuleOp> source =
       options.explain ? module.clone() : OwningOpRef<ModuleOp>();
   CompiledModule output;

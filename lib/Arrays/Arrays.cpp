@@ -82,15 +82,22 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
     llvm::raw_string_ostream(text) << type;
     return text;
   };
-  auto tensor = dyn_cast<RankedTensorType>(type);
+  // A memref is what a tensor becomes.
+  auto memref = dyn_cast<MemRefType>(type);
+  bool isArray =
+      memref && memref.getLayout().isIdentity() && !memref.getMemorySpace();
+  auto tensor = isArray ? RankedTensorType::get(memref.getShape(),
+                                                memref.getElementType())
+                        : dyn_cast<RankedTensorType>(type);
   Type element = tensor ? tensor.getElementType() : type;
   ArrayType array;
   array.dtype = getDtype(element);
   array.isScalar = !tensor;
   bool isNarrowScalar =
       !tensor && isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 16;
-  if (isa<BaseMemRefType>(type))
-    return makeError("expected a ranked tensor or a number, found " +
+  if (isa<BaseMemRefType>(type) && !isArray)
+    return makeError("expected a memref of known rank with identity layout and "
+                     "no memory space, found " +
                      describe() +
                      ": write the function on tensors, which become buffers "
                      "when it is compiled");

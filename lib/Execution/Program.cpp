@@ -52,6 +52,34 @@ llvm::Expected<func::FuncOp> mx::lookupEntry(ModuleOp module, StringRef name) {
   return entry;
 }
 
+llvm::Error mx::returnMemRefArguments(func::FuncOp entry) {
+  SmallVector<BlockArgument> memrefs;
+  for (BlockArgument argument : entry.getArguments())
+    if (isa<MemRefType>(argument.getType()))
+      memrefs.push_back(argument);
+  if (memrefs.empty())
+    return llvm::Error::success();
+  auto module = entry->getParentOfType<ModuleOp>();
+  if (!SymbolTable::symbolKnownUseEmpty(entry, module))
+    return makeError("entry '" + entry.getSymName() +
+                     "': expected a function with memrefs that nothing calls, "
+                     "found a call: call another function from both");
+  SmallVector<Type> results(entry.getResultTypes());
+  llvm::append_range(results, ValueRange(memrefs).getTypes());
+  entry.setType(
+      FunctionType::get(entry.getContext(), entry.getArgumentTypes(), results));
+  if (ArrayAttr attributes = entry.getAllResultAttrs()) {
+    SmallVector<Attribute> all(attributes.getValue());
+    all.resize(results.size(), DictionaryAttr::get(entry.getContext()));
+    entry.setAllResultAttrs(all);
+  }
+  entry.walk([&](func::ReturnOp end) {
+    end.getOperandsMutable().append(
+        SmallVector<Value>(memrefs.begin(), memrefs.end()));
+  });
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::unique_ptr<Program>>
 Program::compile(ModuleOp module, StringRef name,
                  const CompileOptions &options) {

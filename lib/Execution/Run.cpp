@@ -169,6 +169,15 @@ int mx::run(const RunOptions &given) {
   if (!entry)
     return report(makeError(options.inputFile + ": " +
                             llvm::toString(entry.takeError())));
+  if (options.checkWithCPU &&
+      llvm::any_of(entry->getArgumentTypes(), llvm::IsaPred<MemRefType>))
+    return report(makeError(options.inputFile + ": entry '" + options.entry +
+                            "': expected a function of tensors with --check, "
+                            "found arguments that are memrefs: compare the "
+                            "results of --device=cpu"));
+  if (llvm::Error error = returnMemRefArguments(*entry))
+    return report(
+        makeError(options.inputFile + ": " + llvm::toString(std::move(error))));
   std::vector<NpyArray> arguments;
   if (llvm::Error error = readArguments(*entry, options, arguments))
     return report(std::move(error));

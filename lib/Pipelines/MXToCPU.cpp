@@ -72,6 +72,7 @@ void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createMXVerifyDims());
   addBufferization(pm);
+  pm.addPass(createMXDropDeallocations());
   pm.addPass(createMXCheckAccesses());
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createForallToForLoopPass());

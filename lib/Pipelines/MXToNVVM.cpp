@@ -113,6 +113,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(createMXMaterializeLayouts());
   pm.addPass(mxgpu::createMXDequantizeOperands({options.chip}));
   addBufferization(pm);
+  pm.addPass(createMXDropDeallocations());
   pm.addPass(createMXReturnWhole());
   addDeallocation(pm, /*isPlan=*/hostReads);
   pm.addPass(createConvertBufferizationToMemRefPass());

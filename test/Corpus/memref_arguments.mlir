@@ -1,6 +1,6 @@
 // RUN: %corpus %s
 
-// Arguments and the result as memrefs, as code behind bufferization has them.
+// Arguments as memrefs, as code behind bufferization has them: one is added to.
 !a = memref<19x64xbf16>
 func.func @main(%a: !a, %b: memref<64x24xbf16>, %y: memref<19x24xf32>) {
   linalg.matmul ins(%a, %b : !a, memref<64x24xbf16>) outs(%y : memref<19x24xf32>)

@@ -19,13 +19,19 @@
 // CHECK-FLAG: mx-run: expected --check=cpu, found --check=gpu
 //
 // RUN: not mx-run %s --device=cpu --entry=other 2>&1 | FileCheck %s --check-prefix=ENTRY
-// ENTRY: expected the entry to be one of [main, fixed, buffers], found 'other'
+// ENTRY: expected the entry to be one of [main, fixed, buffers, whole, caller], found 'other'
 //
 // RUN: not mx-run %s --device=cpu --entry=declared 2>&1 | FileCheck %s --check-prefix=DECLARED
 // DECLARED: expected the entry 'declared' to be a func.func with a body
 //
 // RUN: not mx-run %s --device=cpu --entry=buffers --arg %t/f.npy 2>&1 | FileCheck %s --check-prefix=BUFFERS
-// BUFFERS: entry 'buffers', argument 0: expected a ranked tensor or a number, found memref<4xf32>
+// BUFFERS: entry 'buffers', argument 0: expected a memref of known rank with identity layout and no memory space, found memref<4xf32, strided<[2]>>
+//
+// RUN: not mx-run %s --device=cpu --entry=whole --check=cpu --arg %t/fixed.npy 2>&1 | FileCheck %s --check-prefix=CHECKED
+// CHECKED: entry 'whole': expected a function of tensors with --check, found arguments that are memrefs: compare the results of --device=cpu
+//
+// RUN: not mx-run %s --device=cpu --entry=whole --arg %t/fixed.npy 2>&1 | FileCheck %s --check-prefix=CALLED
+// CALLED: entry 'whole': expected a function with memrefs that nothing calls, found a call: call another function from both
 //
 // RUN: not mx-run %s --device=cpu --arg %t/x.npy 2>&1 | FileCheck %s --check-prefix=COUNT
 // COUNT: mx-run: expected 2 --arg, one for each argument of entry 'main', found 1
@@ -93,8 +99,17 @@ func.func @fixed(%x: tensor<64x95xf32>) {
   return
 }
 
-func.func @buffers(%x: memref<4xf32>) {
+func.func @buffers(%x: memref<4xf32, strided<[2]>>) {
   return
 }
 
 func.func private @declared(%x: tensor<4xf32>)
+
+func.func @whole(%x: memref<4xf32>) {
+  return
+}
+
+func.func @caller(%x: memref<4xf32>) {
+  call @whole(%x) : (memref<4xf32>) -> ()
+  return
+}

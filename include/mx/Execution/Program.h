@@ -55,6 +55,10 @@ llvm::Expected<DeviceKind> selectDevice(llvm::StringRef name,
 llvm::Expected<mlir::func::FuncOp> lookupEntry(mlir::ModuleOp module,
                                                llvm::StringRef name);
 
+/// Makes memrefs that an entry is given results, behind its own: it may write
+/// them. Fails if something calls the entry.
+llvm::Error returnMemRefArguments(mlir::func::FuncOp entry);
+
 /// Compares the concrete shapes of the arguments with what the operations of
 /// `entry` ask for, as far as shapes can be propagated; diagnostics name the
 /// operation.

@@ -142,9 +142,10 @@ def layers_in_for(x, weights, scales):
     return [x]
 
 
-refuses("memref_arguments", lambda rng: [whole(rng, 19, 64), whole(rng, 64, 24), np.zeros((19, 24), np.float32)],
-        "expected a ranked tensor or a number, found memref<19x64xbf16>: write the function on tensors",
-        "mx-run calls functions of tensors, which become buffers when they are compiled", results=0)
+# What memrefs have afterwards are results.
+@runs(lambda rng: [normal(rng, 19, 64, dtype=BF16), normal(rng, 64, 24, dtype=BF16), normal(rng, 19, 24)])
+def memref_arguments(a, b, y):
+    return [a, b, product("mk,kn->mn", a, b, init=y)]
 
 
 @runs(lambda rng: [*weights(rng, 21, 64)])
@@ -153,13 +154,14 @@ def constant_splat(a, sa):
     return [rows(numbers(a, sa), w, tensor_core=True)]
 
 
-refuses("constant_weights", lambda rng: [normal(rng, 5, 3)],
-        "'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument",
-        "constant tensors of numbers that differ are in the memory of the host; make them arguments")
-refuses("resource_weights", lambda rng: [normal(rng, 5, 4)],
-        "'arith.constant' op expected tensors to stay in device memory, where constants are not: make it an argument",
-        "constant tensors of numbers that differ are in the memory of the host; make them arguments")
+@runs(lambda rng: [normal(rng, 5, 3)])
+def constant_weights(x):
+    return [product("mk,kn->mn", x, Interval("f32", np.array([[1.0, -2.0], [0.5, 3.0], [-1.25, 4.0]])))]
 
+
+@runs(lambda rng: [normal(rng, 5, 4)])
+def resource_weights(x):
+    return [x + Interval("f32", np.array([1.0, 2.0, 3.0, 4.0]))]
 
 
 @runs(lambda rng: [normal(rng, 34, 64, dtype=BF16), *weights(rng, 5, 40, 64, element="f4E2M1FN"), np.int64(3)])

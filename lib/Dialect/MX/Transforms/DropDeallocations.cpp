@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 
 using namespace mlir;
@@ -22,6 +23,12 @@ namespace {
 struct DropDeallocations final
     : mx::impl::MXDropDeallocationsBase<DropDeallocations> {
   void runOnOperation() override {
+    // Whoever allocates by hand frees by hand; upstream, which finds the place
+    // by itself, takes no such program.
+    getOperation()->walk([](memref::DeallocOp op) {
+      if (op.getMemref().getDefiningOp<memref::AllocOp>())
+        op.erase();
+    });
     getOperation()->walk([](bufferization::DeallocOp op) {
       OpBuilder builder(op);
       // Who owns nothing has a buffer cloned that it returns or yields, which

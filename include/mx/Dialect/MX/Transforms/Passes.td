@@ -353,7 +353,7 @@ def MXReplacePoison : Pass<"mx-replace-poison"> {
 }
 
 def MXDropDeallocations : Pass<"mx-drop-deallocations"> {
-  let summary = "Remove deallocations, for plans whose memory is a workspace";
+  let summary = "Remove deallocations that others make";
   let description = [{
     Runs behind `ownership-based-buffer-deallocation` for launch plans, which
     give a workspace back as a whole. `bufferization.dealloc` of several
@@ -361,6 +361,10 @@ def MXDropDeallocations : Pass<"mx-drop-deallocations"> {
     to round, would become comparisons of their addresses in host memory. Who
     asks a deallocation whether it owns a buffer learns that it does not, and
     clones it.
+
+    It also runs before, on all paths: upstream finds the place of a deallocation
+    by itself, and refuses functions with a `memref.dealloc`. Those of a
+    `memref.alloc` are removed.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::bufferization::BufferizationDialect"];
