@@ -31,6 +31,12 @@ namespace mx {
 static Value createCounts(OpBuilder &builder, MatmulOp op) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(op.getA().getType());
+  if (!type.isDynamicDim(0) && !type.isDynamicDim(1))
+    return arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(
+            RankedTensorType::get({type.getDimSize(0)}, builder.getI32Type()),
+            builder.getI32IntegerAttr(type.getDimSize(1))));
   OpFoldResult batch = tensor::getMixedSize(builder, loc, op.getA(), 0);
   Value empty =
       tensor::EmptyOp::create(builder, loc, {batch}, builder.getI32Type());
@@ -45,12 +51,16 @@ static Value createCounts(OpBuilder &builder, MatmulOp op) {
   return linalg::FillOp::create(builder, loc, rows, empty).getResult(0);
 }
 
-/// The dimensions of a batch as one.
-static Value collapseBatch(OpBuilder &builder, Location loc, Value tensor) {
+/// The dimensions of a batch together, then those of its matrices.
+static SmallVector<ReassociationIndices> groupDimensions(int64_t rank) {
+  ReassociationIndices batch(llvm::to_vector(llvm::seq<int64_t>(0, rank - 2)));
+  return {batch, {rank - 2}, {rank - 1}};
+}
+
+/// A tensor whose batch has one dimension.
+static Value collapse(OpBuilder &builder, Location loc, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
-  int64_t batch = type.getRank() - 2;
-  ReassociationIndices all(llvm::to_vector(llvm::seq<int64_t>(0, batch)));
-  int64_t size = 1;
+  int64_t batch = type.getRank() - 2, size = 1;
   for (int64_t extent : type.getShape().take_front(batch))
     size = ShapedType::isDynamic(size) || ShapedType::isDynamic(extent)
                ? ShapedType::kDynamic
@@ -60,7 +70,7 @@ static Value collapseBatch(OpBuilder &builder, Location loc, Value tensor) {
   return tensor::CollapseShapeOp::create(
       builder, loc,
       RankedTensorType::get(shape, type.getElementType(), type.getEncoding()),
-      tensor, ArrayRef<ReassociationIndices>{all, {batch}, {batch + 1}});
+      tensor, groupDimensions(type.getRank()));
 }
 
 /// The same product of a batch of one dimension.
@@ -71,8 +81,7 @@ static MatmulOp collapseBatch(MatmulOp op) {
   SmallVector<Type> types;
   for (Value operand : op->getOperands()) {
     bool hasBatch = isa<RankedTensorType>(operand.getType());
-    operands.push_back(hasBatch ? collapseBatch(builder, loc, operand)
-                                : operand);
+    operands.push_back(hasBatch ? collapse(builder, loc, operand) : operand);
   }
   for (OpOperand &out : op.getOutsMutable())
     types.push_back(operands[out.getOperandNumber()].getType());
@@ -85,11 +94,8 @@ static MatmulOp collapseBatch(MatmulOp op) {
   for (auto [before, after, out] : llvm::zip_equal(
            op->getResults(), collapsed->getResults(), op.getOuts())) {
     auto type = cast<RankedTensorType>(before.getType());
-    int64_t batch = type.getRank() - 2;
-    ReassociationIndices all(llvm::to_vector(llvm::seq<int64_t>(0, batch)));
     before.replaceAllUsesWith(tensor::ExpandShapeOp::create(
-        builder, loc, type, after,
-        ArrayRef<ReassociationIndices>{all, {batch}, {batch + 1}},
+        builder, loc, type, after, groupDimensions(type.getRank()),
         tensor::getMixedSizes(builder, loc, out)));
   }
   op.erase();

@@ -2,9 +2,7 @@
 
 // The rows of A, for each matrix; the rest is the same.
 // CHECK-LABEL: func.func @batch
-// CHECK-DAG:     %[[ROWS:.*]] = arith.constant 96 : i32
-// CHECK-DAG:     %[[EMPTY:.*]] = tensor.empty() : tensor<3xi32>
-// CHECK:         %[[COUNTS:.*]] = linalg.fill ins(%[[ROWS]] : i32) outs(%[[EMPTY]] : tensor<3xi32>) -> tensor<3xi32>
+// CHECK:         %[[COUNTS:.*]] = arith.constant dense<96> : tensor<3xi32>
 // CHECK:         mx.grouped_matmul ragged = rows masked ins(%arg0, %arg1, %arg2, %arg3 : {{.*}}) offsets(%[[COUNTS]] : tensor<3xi32>) outs(%arg4 : tensor<3x96x64xf32>) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 128]{{.*}}>} -> tensor<3x96x64xf32> epilogue {
 // CHECK-NEXT:    ^bb0(%[[SUM:.*]]: f32, %{{.*}}: index, %{{.*}}: index):
 // CHECK-NEXT:      %[[TWICE:.*]] = arith.addf %[[SUM]], %[[SUM]] : f32
@@ -33,12 +31,26 @@ func.func @dynamic(%a: tensor<?x?x128xbf16>, %b: tensor<?x64x128xbf16>, %c: tens
   return %y : tensor<?x?x64xf32>
 }
 
-// A matrix, and batches of batches.
-// CHECK-LABEL: func.func @others
-// CHECK-COUNT-2: mx.matmul
+// A matrix.
+// CHECK-LABEL: func.func @matrix
+// CHECK:         mx.matmul
 // CHECK-NOT:     grouped
-func.func @others(%a: tensor<32x128xbf16>, %c: tensor<32x32xf32>, %d: tensor<2x3x32x128xbf16>, %e: tensor<2x3x32x32xf32>) -> (tensor<32x32xf32>, tensor<2x3x32x32xf32>) {
+func.func @matrix(%a: tensor<32x128xbf16>, %c: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %y = mx.matmul ins(%a, %a : tensor<32x128xbf16>, tensor<32x128xbf16>) outs(%c : tensor<32x32xf32>) -> tensor<32x32xf32>
-  %z = mx.matmul ins(%d, %d : tensor<2x3x32x128xbf16>, tensor<2x3x32x128xbf16>) outs(%e : tensor<2x3x32x32xf32>) -> tensor<2x3x32x32xf32>
-  return %y, %z : tensor<32x32xf32>, tensor<2x3x32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// All dimensions of a batch are one; the result gets its own again.
+// CHECK-LABEL: func.func @several
+// CHECK:         %[[A:.*]] = tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2], [3]] : tensor<?x2x96x128xf8E4M3FN> into tensor<?x96x128xf8E4M3FN>
+// CHECK:         %[[AS:.*]] = tensor.collapse_shape %arg1 {{\[\[}}0, 1], [2], [3]] : tensor<?x2x96x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>> into tensor<?x96x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+// CHECK:         %[[Y:.*]] = mx.grouped_matmul ragged = rows masked ins(%[[A]], %[[AS]],
+// CHECK:         %[[N:.*]] = tensor.dim %arg4, %c0
+// CHECK:         %[[BACK:.*]] = tensor.expand_shape %[[Y]] {{\[\[}}0, 1], [2], [3]] output_shape [%[[N]], 2, 96, 64] : tensor<?x96x64xf32> into tensor<?x2x96x64xf32>
+// CHECK:         return %[[BACK]]
+!s4 = tensor<?x2x96x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!t4 = tensor<?x2x64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+func.func @several(%a: tensor<?x2x96x128xf8E4M3FN>, %as: !s4, %b: tensor<?x2x64x128xf8E4M3FN>, %bs: !t4, %c: tensor<?x2x96x64xf32>) -> tensor<?x2x96x64xf32> {
+  %y = mx.matmul ins(%a, %as, %b, %bs : tensor<?x2x96x128xf8E4M3FN>, !s4, tensor<?x2x64x128xf8E4M3FN>, !t4) outs(%c : tensor<?x2x96x64xf32>) -> tensor<?x2x96x64xf32>
+  return %y : tensor<?x2x96x64xf32>
 }

@@ -39,3 +39,11 @@ func.func @list(%x: tensor<8xf32>) -> tensor<3xf32> {
   %y = tensor.extract_slice %x[2] [3] [1] : tensor<8xf32> to tensor<3xf32>
   return %y : tensor<3xf32>
 }
+
+// A batch that becomes one dimension.
+// CHECK-LABEL: func.func @collapse
+// CHECK:         tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2], [3], [4], [5], [6]] : tensor<?x3x2x1x32x4x4xf8E8M0FNU> into tensor<?x2x1x32x4x4xf8E8M0FNU>
+func.func @collapse(%s: tensor<?x3x200x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) -> tensor<?x200x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>> {
+  %0 = tensor.collapse_shape %s [[0, 1], [2], [3]] : tensor<?x3x200x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>> into tensor<?x200x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+  return %0 : tensor<?x200x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+}

@@ -71,14 +71,16 @@ def MXGroupBatches : Pass<"mx-group-batches"> {
     Rewrites an `mx.matmul` of rank 3 on tensors as an `mx.grouped_matmul
     ragged = rows masked` all of whose groups use all their rows, for which
     there are kernels. Scales in `sf_128x4`, results and epilogues are the same
-    in both. The number of rows is filled in once for each matrix:
+    in both. The number of rows stands once for each matrix, as a constant or,
+    if sizes are dynamic, by a `linalg.fill`:
 
     ```mlir
-    %n = linalg.fill ins(%rows : i32) outs(%empty : tensor<8xi32>) -> tensor<8xi32>
+    %n = arith.constant dense<96> : tensor<8xi32>
     %y = mx.grouped_matmul ragged = rows masked ins(...) offsets(%n : tensor<8xi32>) ...
     ```
 
-    Tensors of a higher rank stay as they are.
+    Of a higher rank, all dimensions of the batch become one before
+    (`tensor.collapse_shape`), provided all operands have them.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
