@@ -206,6 +206,10 @@ mx::compileForDevice(ModuleOp module, func::FuncOp entry,
     if (!ptx.empty())
       if (llvm::Error error = saveText(options.saveTemps, kManifestPtx, ptx))
         return error;
+    if (!host.data.empty())
+      if (llvm::Error error =
+              saveText(options.saveTemps, kManifestData, host.data))
+        return error;
     if (llvm::Error error = saveText(options.saveTemps, "manifest.json",
                                      plan::writeManifest(manifest)))
       return error;

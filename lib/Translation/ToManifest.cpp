@@ -94,17 +94,19 @@ void mx::eraseHostPart(ModuleOp module) {
       op.erase();
 }
 
-void mx::registerToManifestTranslation() {
+/// Registers a translation that prints something of the host part of a module.
+static void registerOfHostPart(StringRef name, StringRef summary,
+                               void (*print)(const HostPart &, raw_ostream &)) {
   TranslateFromMLIRRegistration registration(
-      "mx-to-manifest", "print the launch plans of a module as a manifest",
-      [](Operation *op, raw_ostream &os) -> LogicalResult {
+      name, summary,
+      [print](Operation *op, raw_ostream &os) -> LogicalResult {
         auto module = dyn_cast<ModuleOp>(op);
         if (!module)
           return op->emitOpError("expected builtin.module");
         FailureOr<HostPart> host = buildHostPart(module);
         if (failed(host))
           return failure();
-        os << plan::writeManifest(host->manifest);
+        print(*host, os);
         return success();
       },
       [](DialectRegistry &registry) {
@@ -112,4 +114,16 @@ void mx::registerToManifestTranslation() {
         // What is in allocated kernels and plans.
         registry.insert<vector::VectorDialect>();
       });
+}
+
+void mx::registerToManifestTranslation() {
+  registerOfHostPart("mx-to-manifest",
+                     "print the launch plans of a module as a manifest",
+                     [](const HostPart &host, raw_ostream &os) {
+                       os << plan::writeManifest(host.manifest);
+                     });
+  registerOfHostPart(
+      "mx-to-constants",
+      "write the file of constants that the manifest of a module names",
+      [](const HostPart &host, raw_ostream &os) { os << host.data; });
 }

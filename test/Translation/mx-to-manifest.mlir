@@ -135,15 +135,31 @@ func.func @memory(%x: memref<?x4xbf16>) -> (memref<?x2xf32>, memref<?x4xbf16>, m
 // -----
 
 // A part of an array, of which a plan needs the address of the whole. What an
-// address in the workspace is a multiple of is known.
+// address in the workspace is a multiple of is known. The part must be in the
+// array: its first row, its last one if it has any, and columns as they are.
 
 // CHECK:      "name": "parts",
 // CHECK:      "values": [
+// CHECK-NEXT:   ["sub", "arg0[0]", "arg1"{{.*}}],
+// CHECK-NEXT:   ["lt", 0, "v0"],
+// CHECK-NEXT:   ["add", "arg0[0]", 1{{.*}}],
+// CHECK-NEXT:   ["select", "v1", "arg0[0]", "v2"],
+// CHECK-NEXT:   ["sub", "v0", 1{{.*}}],
+// CHECK-NEXT:   ["add", "v4", "arg1"{{.*}}],
+// CHECK-NEXT:   ["lt", "v5", "arg0[0]"],
+// CHECK-NEXT:   ["le", 0, "v5"],
+// CHECK-NEXT:   ["min", "v6", "v7"],
+// CHECK-NEXT:   ["select", "v1", "v8", 1],
+// CHECK-NEXT:   ["lt", "arg1", "v3"],
+// CHECK-NEXT:   ["le", 0, "arg1"],
+// CHECK-NEXT:   ["min", "v10", "v11"],
 // CHECK-NEXT:   ["mod", "arg0.address", 512],
-// CHECK-NEXT:   ["eq", "v0", 0]
+// CHECK-NEXT:   ["eq", "v13", 0]
 // CHECK-NEXT: ],
 // CHECK-NEXT: "requires": [
-// CHECK-NEXT:   {"condition": "v1", {{.*}}}
+// CHECK-NEXT:   {"condition": "v12", "message": "{{.*}}'memref.subview' op expected an access inside of its array: offset 0 is out-of-bounds", "values": []},
+// CHECK-NEXT:   {"condition": "v9", "message": "{{.*}}subview runs out-of-bounds along dimension 0", "values": []},
+// CHECK-NEXT:   {"condition": "v14", {{.*}}}
 // CHECK-NEXT: ],
 // CHECK:      "tensor_maps": [
 // CHECK-NEXT:   {"buffer": "work0", "offset": 0, "type": "u8", "dims": [128, 64], "strides": [128], "box": [128, 64], "swizzle": "128b", "l2": "256b", "oob": "zero"}
@@ -190,11 +206,10 @@ module attributes {gpu.container_module} {
 // leaves open: size, stride and offset.
 
 // CHECK:      "name": "slice",
-// CHECK:      "values": [
-// CHECK-NEXT:   ["mul", "arg0[1]", "arg1"{{.*}}],
-// CHECK-NEXT:   ["add", "v0", 64{{.*}}]
+// CHECK:        ["mul", "arg0[1]", "arg1"{{.*}}],
+// CHECK-NEXT:   ["add", "[[ROW:v[0-9]+]]", 64{{.*}}]
 // CHECK-NEXT: ],
-// CHECK:      "args": [{"buffer": "arg0"}, {"i64": "arg0[1]"}, {"i64": "v1"}]
+// CHECK:      "args": [{"buffer": "arg0"}, {"i64": "arg0[1]"}, {"i64": "v{{[0-9]+}}"}]
 !slice = memref<32x128xbf16, strided<[?, 1], offset: ?>>
 module attributes {gpu.container_module} {
   func.func @slice(%a: memref<?x?xbf16>, %first: index) {

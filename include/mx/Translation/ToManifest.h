@@ -32,7 +32,7 @@ llvm::FailureOr<HostPart> buildHostPart(mlir::ModuleOp module);
 /// Leaves the kernels, to be lowered.
 void eraseHostPart(mlir::ModuleOp module);
 
-/// Registers `--mx-to-manifest`, which prints the manifest without the bytes.
+/// Registers `--mx-to-manifest`, and `--mx-to-constants` for the bytes.
 void registerToManifestTranslation();
 
 } // namespace mx

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/ByteCounts.h"
+#include "../Utils/Constants.h"
 #include "../Utils/HostMessages.h"
 #include "../Utils/MapNumbers.h"
 #include "Views.h"
@@ -122,12 +123,18 @@ static LogicalResult verifySupport(Operation *op) {
       .Case([](memref::CastOp op) { return verifyCast(op); })
       .Case([](memref::DimOp op) { return verifyDim(op); })
       .Case([](memref::LoadOp op) { return verifyLoad(op); })
+      .Case([](memref::GetGlobalOp op) -> LogicalResult {
+        if (isConstant(op))
+          return success();
+        return op.emitOpError("expected a global that is constant and has a "
+                              "value in a launch plan, found another one");
+      })
       .Case(
           [](memref::CopyOp op) { return verifyWhole(op, op->getOperands()); })
       .Case([](gpu::MemsetOp op) { return verifyMemset(op); })
       .Case([](EncodeTensorMapOp op) { return verifyMapElements(op); })
       .Case<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::DeallocOp,
-            memref::SubViewOp, memref::TransposeOp, memref::GetGlobalOp,
+            memref::SubViewOp, memref::TransposeOp,
             memref::ExtractStridedMetadataOp,
             memref::ExtractAlignedPointerAsIndexOp, LaunchOp, scf::IfOp,
             scf::IndexSwitchOp, scf::ForOp, scf::WhileOp, scf::ConditionOp,

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/Constants.h"
 #include "KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -51,12 +52,7 @@ gpu::GPUModuleOp mx::mxgpu::getKernelModule(ModuleOp module,
 /// copied to the device.
 static bool isVariable(Operation *op) {
   auto reference = dyn_cast<memref::GetGlobalOp>(op);
-  if (!reference)
-    return false;
-  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
-      op, reference.getNameAttr());
-  return !global || !global.getConstant() ||
-         !isa_and_present<ElementsAttr>(global.getInitialValueAttr());
+  return reference && !isConstant(reference);
 }
 
 /// The host cannot write device memory: refuses operations that would. What it

@@ -17,3 +17,10 @@ bool mx::isZeroBits(Value value) {
   auto integer = dyn_cast<IntegerAttr>(attr);
   return integer && integer.getValue().isZero();
 }
+
+bool mx::isConstant(memref::GetGlobalOp reference) {
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      reference, reference.getNameAttr());
+  return global && global.getConstant() &&
+         isa_and_present<ElementsAttr>(global.getInitialValueAttr());
+}

@@ -22,7 +22,7 @@ func.func @part(%x: memref<4x4xi16>, %y: memref<4x2xi16>) {
 // -----
 
 func.func @unknown(%x: memref<4xf32>) {
-  // expected-error @below {{'memref.get_global' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found another operation}}
+  // expected-error @below {{'memref.get_global' op expected a global that is constant and has a value in a launch plan, found another one}}
   %0 = memref.get_global @g : memref<4xf32>
   return
 }
