@@ -233,11 +233,8 @@ std::string mx::plan::check(const Entry &entry, const Step &step,
   }
   if (step.kind == Step::Launch)
     return {};
-  int64_t most = getBytes(entry, step.to, numbers);
-  if (step.kind == Step::Copy)
-    most = std::min(most, getBytes(entry, step.from, numbers));
   if (step.kind == Step::Read) {
-    most = getBytes(entry, step.from, numbers);
+    int64_t most = getBytes(entry, step.from, numbers);
     int64_t offset = numbers.get(step.offset), size = getItemBytes(step.dtype);
     if (offset < 0 || offset > most || most - offset < size)
       return "expected a number within the " + std::to_string(most) +
@@ -245,6 +242,9 @@ std::string mx::plan::check(const Entry &entry, const Step &step,
              std::to_string(offset);
     return {};
   }
+  int64_t most = getBytes(entry, step.to, numbers);
+  if (step.kind == Step::Copy)
+    most = std::min(most, getBytes(entry, step.from, numbers));
   int64_t bytes = numbers.get(step.bytes);
   if (bytes < 0 || bytes > most)
     return "expected at most the " + std::to_string(most) +

@@ -162,3 +162,39 @@ for name, *numbers in ("rows", 2, 4), ("rows", 6, 0), ("rows", 0, 6), ("layers",
     for run in ["mx-run", f"{name}.mlir", "--device=cpu"], ["mx-run", f"{name}.mlir", "--device=sim"], ["mx-launch", name, "--device=sim"]:
         status, text = call(*run, *files, "--result", "y.npy")
         assert status == 0 and np.array_equal(np.load("y.npy"), want), f"{run} {numbers}: {text}"
+
+# An element that a kernel takes and the host does not read, and copies between sizes that differ.
+program("sunk", """func.func @main(%a: tensor<3x4xf32>, %j: index) -> tensor<2xf32> {
+  %c0 = arith.constant 0 : index
+  %s = tensor.extract %a[%c0, %j] : tensor<3x4xf32>
+  %e = tensor.empty() : tensor<2xf32>
+  %r = linalg.fill ins(%s : f32) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+""")
+a = np.arange(12, dtype=np.float32).reshape(3, 4)
+for index in 4, 5, -1:
+    refuses("sunk", "sunk.mlir:3:8: 'memref.load' op expected an access inside of its array: out-of-bounds access", a, np.int64(index))
+program("copy", """func.func @main(%a: memref<?xf32>, %b: memref<?xf32>) {
+  memref.copy %a, %b : memref<?xf32> to memref<?xf32>
+  return
+}
+""")
+for sizes in (4, 5), (4, 3):
+    refuses("copy", "copy.mlir:2:3: 'memref.copy' op expected an access inside of its array: size of 0-th source/target dim "
+            "does not match", *(np.zeros(size, np.float32) for size in sizes))
+
+# A number that is read where there is no argument.
+program("alone", """func.func @main() -> f32 {
+  %z = arith.constant 2.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %a = linalg.fill ins(%z : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %b = arith.addf %a, %a : tensor<4xf32>
+  %c0 = arith.constant 0 : index
+  %s = tensor.extract %b[%c0] : tensor<4xf32>
+  return %s : f32
+}
+""")
+for run in ["mx-run", "alone.mlir", "--device=sim"], ["mx-launch", "alone", "--device=sim"]:
+    status, text = call(*run, "--result", "y.npy")
+    assert status == 0 and np.load("y.npy") == 4, f"{run}: {text}"

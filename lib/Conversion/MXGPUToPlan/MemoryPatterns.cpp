@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Utils/ByteCounts.h"
+#include "../Utils/HostMessages.h"
 #include "Views.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -81,7 +82,22 @@ struct CopyPattern final : OpConversionPattern<memref::CopyOp> {
     IndexBuilder builder(rewriter, op.getLoc());
     auto type = cast<MemRefType>(op.getSource().getType());
     View from = getView(builder, type, operands.getSource());
-    Value to = operands.getTarget().front();
+    View target = getView(builder, cast<MemRefType>(op.getTarget().getType()),
+                          operands.getTarget());
+    for (auto [dim, size] : llvm::enumerate(target.sizes)) {
+      if (size == from.sizes[dim])
+        continue;
+      // In the words of upstream's verification, on the CPU path.
+      Value isSame =
+          arith::CmpIOp::create(rewriter, op.getLoc(), arith::CmpIPredicate::eq,
+                                size, from.sizes[dim]);
+      RequireOp::create(rewriter, op.getLoc(), isSame,
+                        describeAccess(op, "size of " + std::to_string(dim) +
+                                               "-th source/target dim does not "
+                                               "match"),
+                        ValueRange());
+    }
+    Value to = target.buffer;
     if (from.buffer != to)
       mxplan::CopyOp::create(rewriter, op.getLoc(), from.buffer, to,
                              getBytes(builder, type, from));

@@ -199,10 +199,19 @@ struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
     SmallVector<Value> strides(sizes.size(), builder.constant(1));
     for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
       Value stride = view.strides[dim];
+      Value elements = builder.constant(1);
       for (int64_t part : llvm::reverse(group)) {
         strides[part] = stride;
         stride = builder.mul(stride, sizes[part]);
+        elements = builder.mul(elements, sizes[part]);
       }
+      bool isOpen = llvm::any_of(group, [&](int64_t part) {
+        return op.getResultType().isDynamicDim(part);
+      });
+      if (group.size() > 1 && isOpen)
+        builder.requireEqual(view.sizes[dim], elements,
+                             "expected dimension " + Twine(dim) +
+                                 " of what is reshaped to be %lld, found %lld");
     }
     view.sizes = std::move(sizes);
     view.strides = std::move(strides);

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/HostMessages.h"
 #include "../Utils/MemoryScalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -123,6 +124,34 @@ static bool canLoadInKernel(memref::LoadOp load, LaunchOp launch) {
 // Launches
 //===----------------------------------------------------------------------===//
 
+/// Whether the host knows which element a load reads.
+static bool hasKnownIndices(memref::LoadOp load) {
+  return llvm::none_of(load.getIndices(), followsFromMemory);
+}
+
+/// The host still sees to it that there is such an element, in the words of the
+/// CPU path.
+static void requireElement(memref::LoadOp load) {
+  OpBuilder builder(load);
+  Location loc = load.getLoc();
+  Value isInside;
+  auto add = [&](arith::CmpIPredicate predicate, Value a, Value b) {
+    Value holds = arith::CmpIOp::create(builder, loc, predicate, a, b);
+    isInside =
+        isInside ? arith::AndIOp::create(builder, loc, isInside, holds) : holds;
+  };
+  for (auto [dim, index] : llvm::enumerate(load.getIndices())) {
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    add(arith::CmpIPredicate::sle, zero, index);
+    add(arith::CmpIPredicate::slt, index,
+        memref::DimOp::create(builder, loc, load.getMemRef(), dim));
+  }
+  if (isInside)
+    RequireOp::create(builder, loc, isInside,
+                      describeAccess(load, "out-of-bounds access"),
+                      ValueRange());
+}
+
 /// What computes an argument, if the kernel can do that as well; else nothing.
 static llvm::SetVector<Operation *> findSinkable(Value argument,
                                                  LaunchOp launch) {
@@ -135,7 +164,8 @@ static llvm::SetVector<Operation *> findSinkable(Value argument,
     auto load = dyn_cast<memref::LoadOp>(op);
     reads |= bool(load);
     // GPUs have no exact remainder.
-    if (isa<arith::RemFOp>(op) || (load && !canLoadInKernel(load, launch)))
+    if (isa<arith::RemFOp>(op) ||
+        (load && !(hasKnownIndices(load) && canLoadInKernel(load, launch))))
       return {};
   }
   return reads ? std::move(ops) : llvm::SetVector<Operation *>();
@@ -243,6 +273,8 @@ struct SinkScalarsPass final
       changed = false;
       for (Operation *op : llvm::to_vector(llvm::reverse(sunk)))
         if (op->use_empty()) {
+          if (auto load = dyn_cast<memref::LoadOp>(op))
+            requireElement(load);
           sunk.remove(op);
           op->erase();
           changed = true;

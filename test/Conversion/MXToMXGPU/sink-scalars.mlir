@@ -6,7 +6,11 @@
 
 // CHECK-LABEL: func.func @sunk(
 // CHECK-SAME:    %[[A:.*]]: memref<?xf32>, %[[X:.*]]: memref<?xf32>, %[[S:.*]]: f32, %[[I:.*]]: index)
-// CHECK-NOT:     memref.load
+// CHECK-NOT:     = memref.load
+// CHECK:         %[[END:.*]] = memref.dim %[[A]]
+// CHECK:         arith.cmpi slt, %[[I]], %[[END]]
+// CHECK:         mxgpu.require %{{.*}}, "'memref.load' op expected an access inside of its array: out-of-bounds access"
+// CHECK-NOT:     = memref.load
 // CHECK:         mxgpu.launch @kernels::@kernel grid(%{{.*}}) args(%[[X]], %[[S]], %[[A]], %[[I]], %[[S]] : memref<?xf32>, f32, memref<?xf32>, index, f32)
 // CHECK:         mxgpu.kernel @kernel(%[[KX:.*]]: memref<?xf32>, %[[KS:.*]]: f32, %[[KA:.*]]: memref<?xf32>, %[[KI:.*]]: index, %[[KT:.*]]: f32)
 // CHECK-NEXT:      %[[N:.*]] = memref.load %[[KA]][%[[KI]]]

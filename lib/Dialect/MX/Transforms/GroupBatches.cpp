@@ -103,13 +103,20 @@ static MatmulOp collapseBatch(MatmulOp op) {
 }
 
 /// Whether all tensors are batches of matrices of the same dimensions, and none
-/// of the results has a layout.
+/// of the results has a layout. Only the product of the dimensions is compared
+/// when the program runs: it tells as much as they do if one alone is dynamic.
 static bool canCollapse(MatmulOp op) {
   int64_t rank = cast<ShapedType>(op.getA().getType()).getRank();
+  llvm::SmallDenseSet<int64_t> open;
   return llvm::all_of(op->getOperandTypes(),
                       [&](Type type) {
                         auto tensor = dyn_cast<RankedTensorType>(type);
-                        return !tensor || tensor.getRank() == rank;
+                        if (!tensor || tensor.getRank() != rank)
+                          return !tensor;
+                        for (int64_t dim = 0; dim < rank - 2; ++dim)
+                          if (tensor.isDynamicDim(dim))
+                            open.insert(dim);
+                        return open.size() <= 1;
                       }) &&
          llvm::none_of(op->getResultTypes(), [](Type type) {
            return bool(cast<RankedTensorType>(type).getEncoding());

@@ -80,7 +80,8 @@ def MXGroupBatches : Pass<"mx-group-batches"> {
     ```
 
     Of a higher rank, all dimensions of the batch become one before
-    (`tensor.collapse_shape`), provided all operands have them.
+    (`tensor.collapse_shape`), provided all operands have them and at most one
+    of them is dynamic.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
