@@ -129,8 +129,12 @@ static LogicalResult verifySupport(Operation *op) {
         return op.emitOpError("expected a global that is constant and has a "
                               "value in a launch plan, found another one");
       })
-      .Case(
-          [](memref::CopyOp op) { return verifyWhole(op, op->getOperands()); })
+      .Case([](memref::CopyOp op) -> LogicalResult {
+        if (op.getTarget().getDefiningOp<memref::GetGlobalOp>())
+          return op.emitOpError("expected an array that may be written, found "
+                                "a constant: copy it to one of your own");
+        return verifyWhole(op, op->getOperands());
+      })
       .Case([](gpu::MemsetOp op) { return verifyMemset(op); })
       .Case([](EncodeTensorMapOp op) { return verifyMapElements(op); })
       .Case<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::DeallocOp,

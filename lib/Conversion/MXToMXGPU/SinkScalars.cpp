@@ -34,7 +34,8 @@ namespace mx::mxgpu {
 //===----------------------------------------------------------------------===//
 
 /// The array that a memref is a view of, or a tensor map shows; null if several
-/// are possible. Arguments of a function do not overlap.
+/// are possible. Arguments of an entry do not overlap; a call may give one
+/// array twice.
 static Value findArray(Value memref) {
   if (auto map = memref.getDefiningOp<EncodeTensorMapOp>())
     memref = map.getSource();
@@ -47,10 +48,12 @@ static Value findArray(Value memref) {
     else
       break;
   }
-  if (auto argument = dyn_cast<BlockArgument>(memref))
-    return isa<FunctionOpInterface>(argument.getOwner()->getParentOp())
-               ? memref
-               : Value();
+  if (auto argument = dyn_cast<BlockArgument>(memref)) {
+    Block *block = argument.getOwner();
+    auto function = dyn_cast<FunctionOpInterface>(block->getParentOp());
+    bool isOfEntry = function && function.isPublic() && block->isEntryBlock();
+    return isOfEntry ? memref : Value();
+  }
   return memref.getDefiningOp<memref::AllocOp>() ||
                  memref.getDefiningOp<memref::GetGlobalOp>()
              ? memref

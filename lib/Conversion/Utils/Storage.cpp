@@ -192,16 +192,17 @@ ElementsAttr convertElements(ElementsAttr elements, MemRefType type) {
         tensor, llvm::map_to_vector(bytes, [](char bit) { return bit != 0; }));
   ArrayRef<char> data(bytes.data(), bytes.size());
   auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
-  if (!resource)
+  if (!resource || bytes.empty())
     return DenseElementsAttr::getFromRawBuffer(tensor, data);
   return DenseResourceElementsAttr::get(
       tensor, resource.getRawHandle().getKey(),
       HeapAsmResourceBlob::allocateAndCopyInferAlign(data));
 }
 
-/// LLVM's translation takes no bits from a resource.
-bool isBitResource(memref::GlobalOp op) {
-  return op.getType().getElementType().isInteger(1) &&
+/// LLVM's translation takes no bits from a resource, and not nothing.
+bool isUnknownResource(memref::GlobalOp op) {
+  return (op.getType().getElementType().isInteger(1) ||
+          op.getType().getNumElements() == 0) &&
          isa_and_present<DenseResourceElementsAttr>(op.getInitialValueAttr());
 }
 
@@ -319,7 +320,7 @@ void mx::populateStoragePatterns(const TypeConverter &converter,
   target.addDynamicallyLegalDialect<memref::MemRefDialect>(
       [&](Operation *op) { return converter.isLegal(op); });
   target.addDynamicallyLegalOp<memref::GlobalOp>([&](memref::GlobalOp op) {
-    return converter.isLegal(op.getType()) && !isBitResource(op);
+    return converter.isLegal(op.getType()) && !isUnknownResource(op);
   });
   target.addDynamicallyLegalOp<func::CallOp, func::ReturnOp>(
       [&](Operation *op) { return converter.isLegal(op); });

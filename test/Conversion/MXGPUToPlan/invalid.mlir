@@ -30,6 +30,16 @@ memref.global "private" @g : memref<4xf32>
 
 // -----
 
+memref.global "private" constant @c : memref<4xf32> = dense<1.0>
+func.func @written(%x: memref<4xf32>) {
+  %0 = memref.get_global @c : memref<4xf32>
+  // expected-error @below {{'memref.copy' op expected an array that may be written, found a constant: copy it to one of your own}}
+  memref.copy %x, %0 : memref<4xf32> to memref<4xf32>
+  return
+}
+
+// -----
+
 func.func @store(%x: memref<4xi32>, %i: index, %n: i32) {
   // expected-error @below {{'memref.store' op expected arithmetic on sizes, allocations, copies and launches in a launch plan, found another operation}}
   memref.store %n, %x[%i] : memref<4xi32>

@@ -104,6 +104,17 @@ body += """  %loose = arith.constant dense_resource<loose> : tensor<6xf4E2M1FN>
   %none = arith.constant dense<> : tensor<0x4xf32>
   %one = arith.constant dense<7.5> : tensor<f32>
 """
+# Equal numbers of narrow floats, bits that are any byte but 0, and a resource without bytes.
+arrays["any_bits"] = np.array([0, 1, 2, 255], np.uint8)
+arrays["nothing"] = np.zeros(0, np.float32)
+body += """  %same = arith.constant dense<1.5> : tensor<2x4xf4E2M1FN>
+  %same6 = arith.constant dense<1.5> : tensor<5xf6E2M3FN>
+  %any_bits = arith.constant dense_resource<any_bits> : tensor<4xi1>
+  %nothing = arith.constant dense_resource<nothing> : tensor<0x4xf32>
+"""
+types += [("%same", "tensor<2x4xf4E2M1FN>"), ("%same6", "tensor<5xf6E2M3FN>"), ("%any_bits", "tensor<4xi1>"), ("%nothing", "tensor<0x4xf32>")]
+expected += [np.full((2, 2), 0x33, np.uint8), np.full(5, ml_dtypes.float6_e2m3fn(1.5).view(np.uint8)), np.array([False, True, True, True]),
+             np.zeros((0, 4), np.float32)]
 types += [("%loose", "tensor<6xf4E2M1FN>"), ("%large", "tensor<70001xi32>"), ("%none", "tensor<0x4xf32>"), ("%one", "tensor<f32>")]
 expected += [pack(arrays["loose"]), arrays["large"], np.zeros((0, 4), np.float32), np.array(7.5, np.float32)]
 # Printed and read again, too: what mx-opt writes between passes keeps the bytes.

@@ -73,7 +73,9 @@ void mx::appendConstantBytes(ElementsAttr elements, std::string &bytes) {
     ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
     if (isPacked && data.size() != getStoredBytes(type))
       return packHalves(data, bytes);
-    bytes.append(data.begin(), data.end());
+    bool isBits = type.getElementType().isInteger(1);
+    for (char byte : data)
+      bytes.push_back(isBits ? char(byte != 0) : byte);
     return;
   }
   auto dense = cast<DenseElementsAttr>(elements);

@@ -160,11 +160,17 @@ private:
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 
-  /// Constants are in the memory of the host; kernels write equal numbers.
+  /// No kernel writes a float of 4 or 6 bits alone.
+  static bool canFill(Type element) {
+    return !isa<FloatType>(element) || element.getIntOrFloatBitWidth() >= 8;
+  }
+
+  /// Equal numbers take no room in a program: kernels write them.
   void fillSplats() {
     SmallVector<arith::ConstantOp> constants;
     getOperation()->walk([&](arith::ConstantOp op) {
-      if (!op->use_empty() && getSplat(op.getResult()))
+      if (!op->use_empty() && getSplat(op.getResult()) &&
+          canFill(getElementTypeOrSelf(op.getType())))
         constants.push_back(op);
     });
     for (arith::ConstantOp op : constants) {
