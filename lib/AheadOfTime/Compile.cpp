@@ -17,8 +17,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
-#include "mlir/Transforms/Passes.h"
-#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Execution/Program.h"
 #include "mx/Execution/Traffic.h"
 #include "mx/Pipelines/Pipelines.h"
@@ -81,30 +80,54 @@ void mx::nameArguments(ModuleOp module, llvm::SourceMgr &sources) {
   });
 }
 
-/// Makes only the functions asked for visible from outside, and checks that all
-/// that are can be called on arrays.
-static llvm::Error selectEntries(ModuleOp module,
-                                 const CompileModuleOptions &options) {
-  for (const std::string &name : options.entries)
-    if (llvm::Expected<func::FuncOp> entry = lookupEntry(module, name); !entry)
+/// The functions asked for, which can be called on arrays: by default the
+/// public ones, without the host's own code where there are others.
+static llvm::Expected<SmallVector<func::FuncOp>>
+selectEntries(ModuleOp module, const CompileModuleOptions &options) {
+  SmallVector<func::FuncOp> entries;
+  if (options.entries.empty())
+    for (auto function : module.getOps<func::FuncOp>())
+      if (function.isPublic() && !function.isExternal())
+        entries.push_back(function);
+  llvm::DenseSet<Operation *> device = findDeviceFunctions(module);
+  auto isDevice = [&](func::FuncOp entry) { return device.contains(entry); };
+  if (llvm::any_of(entries, isDevice))
+    llvm::erase_if(entries, std::not_fn(isDevice));
+  for (const std::string &name : options.entries) {
+    llvm::Expected<func::FuncOp> entry = lookupEntry(module, name);
+    if (!entry)
       return entry.takeError();
-  bool isAny = false;
+    if (!llvm::is_contained(entries, *entry))
+      entries.push_back(*entry);
+  }
+  for (func::FuncOp function : entries)
+    if (auto entry = lookupEntry(module, function.getSymName()); !entry)
+      return entry.takeError();
+  if (entries.empty())
+    return makeError("expected a public func.func with a body, found none");
+  return entries;
+}
+
+/// Leaves the entries, as public functions, and what they need.
+static llvm::Error keepEntries(ModuleOp module,
+                               const CompileModuleOptions &options) {
+  auto entries = selectEntries(module, options);
+  if (!entries)
+    return entries.takeError();
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
-    if (!options.entries.empty())
-      function.setVisibility(
-          llvm::is_contained(options.entries, function.getSymName())
-              ? SymbolTable::Visibility::Public
-              : SymbolTable::Visibility::Private);
-    if (!function.isPublic())
-      continue;
-    isAny = true;
-    if (auto entry = lookupEntry(module, function.getSymName()); !entry)
-      return entry.takeError();
+    bool isEntry = llvm::is_contained(*entries, function);
+    if (options.entries.empty() && function.isPublic() && !isEntry)
+      function.emitRemark("is host code and not compiled: --entry=")
+          << function.getSymName() << " compiles it too";
+    function.setVisibility(isEntry ? SymbolTable::Visibility::Public
+                                   : SymbolTable::Visibility::Private);
   }
-  if (!isAny)
-    return makeError("expected a public func.func with a body, found none");
+  eraseUnreachable(module, *entries);
+  for (func::FuncOp entry : *entries)
+    if (llvm::Error error = returnMemRefArguments(entry))
+      return error;
   return llvm::Error::success();
 }
 
@@ -115,9 +138,8 @@ static LogicalResult compile(ModuleOp module,
   nvvm.chip = options.chip;
   nvvm.explain = options.explain;
   nvvm.fuse = options.fuse;
+  nvvm.skipHostCode = false; // there is none
   PassManager toKernels(module.getContext());
-  if (!options.entries.empty())
-    toKernels.addPass(createSymbolDCEPass());
   buildMXToPlanPipeline(toKernels, nvvm);
   if (failed(toKernels.run(module)))
     return failure();
@@ -158,12 +180,8 @@ static llvm::Error assembleKernels(const CompileModuleOptions &options,
 llvm::Expected<CompiledModule>
 mx::compileModule(ModuleOp module, const CompileModuleOptions &options,
                   StringRef prefix) {
-  if (llvm::Error error = selectEntries(module, options))
+  if (llvm::Error error = keepEntries(module, options))
     return error;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (function.isPublic() && !function.isExternal())
-      if (llvm::Error error = returnMemRefArguments(function))
-        return error;
   OwningOpRef<ModuleOp> source =
       options.explain ? module.clone() : OwningOpRef<ModuleOp>();
   CompiledModule output;
@@ -239,9 +257,9 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
   if (!module)
     return kExitBadInput;
   // Asked for here already, where the file has a name.
-  if (llvm::Error error = selectEntries(*module, options))
-    return report(
-        makeError(options.inputFile + ": " + llvm::toString(std::move(error))));
+  if (auto entries = selectEntries(*module, options); !entries)
+    return report(makeError(options.inputFile + ": " +
+                            llvm::toString(entries.takeError())));
   nameArguments(*module, sources);
   StringRef stem = llvm::sys::path::stem(options.inputFile);
   llvm::Expected<CompiledModule> compiled =

@@ -28,6 +28,7 @@ static bool toLaunches(ModuleOp module, const ExplainTrafficOptions &options) {
   MXToNVVMOptions pipeline;
   pipeline.chip = options.chip;
   pipeline.fuse = options.fuse;
+  pipeline.skipHostCode = false;
   PassManager pm(module.getContext());
   buildMXToMXGPUPipeline(pm, pipeline);
   return succeeded(pm.run(module));

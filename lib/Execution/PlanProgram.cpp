@@ -11,7 +11,6 @@
 #include "SaveTemps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "mx/Plan/Plan.h"
 #include "mx/Support/Memory.h"
@@ -171,10 +170,10 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
   nvvm.chip = options.chip;
   nvvm.explain = options.explain;
   nvvm.fuse = options.fuse;
+  nvvm.skipHostCode = false; // Program::compile has left none
   PassManager pm(module->getContext());
   if (!options.saveTemps.empty())
     pm.addInstrumentation(createSaveTempsInstrumentation(options.saveTemps));
-  pm.addPass(createSymbolDCEPass());
   buildMXToPlanPipeline(pm, nvvm);
   pm.addPass(std::make_unique<BuildManifestPass>(host));
   buildMXGPUToNVVMPipeline(pm);
@@ -190,9 +189,8 @@ llvm::Expected<std::unique_ptr<Program>>
 mx::compileForDevice(ModuleOp module, func::FuncOp entry,
                      const CompileOptions &options) {
   std::string symbol = entry.getSymName().str();
-  // What nothing calls need not compile.
   for (auto function : module.getOps<func::FuncOp>())
-    if (function != entry && !function.isExternal())
+    if (function != entry)
       function.setPrivate();
   HostPart host;
   plan::Manifest &manifest = host.manifest;

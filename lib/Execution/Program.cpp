@@ -11,6 +11,7 @@
 #include "SaveTemps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -49,6 +50,17 @@ llvm::Expected<func::FuncOp> mx::lookupEntry(ModuleOp module, StringRef name) {
     return error;
   if (llvm::Error error = check(entry.getResultTypes(), "result"))
     return error;
+  Operation *hostOp = nullptr;
+  entry.walk([&](Operation *op) {
+    if (!hostOp && op->getName().getDialectNamespace() == "gpu")
+      hostOp = op;
+  });
+  if (hostOp)
+    return makeError("entry '" + name +
+                     "': expected a function that leaves "
+                     "memory and launches to mx, found '" +
+                     hostOp->getName().getStringRef() +
+                     "': host code stays as it is in mx-to-nvvm");
   return entry;
 }
 
@@ -86,6 +98,7 @@ Program::compile(ModuleOp module, StringRef name,
   llvm::Expected<func::FuncOp> entry = lookupEntry(module, name);
   if (!entry)
     return entry.takeError();
+  eraseUnreachable(module, *entry);
   SmallVector<ArrayType> arguments, results;
   for (Type type : entry->getArgumentTypes())
     arguments.push_back(llvm::cantFail(getArrayType(type)));

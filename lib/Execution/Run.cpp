@@ -11,6 +11,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Execution/Check.h"
 #include "mx/Execution/Traffic.h"
 #include "mx/Support/ResultFiles.h"
@@ -169,6 +170,8 @@ int mx::run(const RunOptions &given) {
   if (!entry)
     return report(makeError(options.inputFile + ": " +
                             llvm::toString(entry.takeError())));
+  // What the entry does not call need not compile, nor be what mx knows.
+  eraseUnreachable(*module, *entry);
   if (options.checkWithCPU &&
       llvm::any_of(entry->getArgumentTypes(), llvm::IsaPred<MemRefType>))
     return report(makeError(options.inputFile + ": entry '" + options.entry +

@@ -34,6 +34,7 @@
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
+#include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
 #include "mx/Pipelines/Pipelines.h"
@@ -128,8 +129,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUAllocate());
 }
 
-void mx::buildMXToMXGPUPipeline(OpPassManager &pm,
-                                const MXToNVVMOptions &options) {
+static void addMXToMXGPU(OpPassManager &pm, const MXToNVVMOptions &options) {
   pm.addPass(createMXDescribeEntries());
   // A plan has regions instead of blocks.
   pm.addPass(createLiftControlFlowToSCFPass());
@@ -137,9 +137,8 @@ void mx::buildMXToMXGPUPipeline(OpPassManager &pm,
   addKernels(pm, options, /*hostReads=*/true);
 }
 
-void mx::buildMXToPlanPipeline(OpPassManager &pm,
-                               const MXToNVVMOptions &options) {
-  buildMXToMXGPUPipeline(pm, options);
+static void addMXToPlan(OpPassManager &pm, const MXToNVVMOptions &options) {
+  addMXToMXGPU(pm, options);
   // The host does one thing after another.
   OpPassManager &host = pm.nest<func::FuncOp>();
   host.addPass(createLowerAffinePass());
@@ -150,11 +149,35 @@ void mx::buildMXToPlanPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
 }
 
-void mx::buildMXToNVVMPipeline(OpPassManager &pm,
-                               const MXToNVVMOptions &options) {
+static void addMXToNVVM(OpPassManager &pm, const MXToNVVMOptions &options) {
   addKernels(pm, options, /*hostReads=*/false);
   pm.addPass(mxgpu::createConvertMXGPUHostToGPU());
   buildMXGPUToNVVMPipeline(pm);
+}
+
+using AddPasses = void (*)(OpPassManager &, const MXToNVVMOptions &);
+
+static void addBesideHostCode(OpPassManager &pm, const MXToNVVMOptions &options,
+                              AddPasses add) {
+  if (!options.skipHostCode)
+    return add(pm, options);
+  pm.addPass(createMXSkipHostCode(
+      [&](OpPassManager &passes) { add(passes, options); }));
+}
+
+void mx::buildMXToMXGPUPipeline(OpPassManager &pm,
+                                const MXToNVVMOptions &options) {
+  addBesideHostCode(pm, options, addMXToMXGPU);
+}
+
+void mx::buildMXToPlanPipeline(OpPassManager &pm,
+                               const MXToNVVMOptions &options) {
+  addBesideHostCode(pm, options, addMXToPlan);
+}
+
+void mx::buildMXToNVVMPipeline(OpPassManager &pm,
+                               const MXToNVVMOptions &options) {
+  addBesideHostCode(pm, options, addMXToNVVM);
 }
 
 void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
@@ -170,6 +193,7 @@ void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
   kernels.addPass(mxgpu::createMXGPULowerKernels());
   kernels.addPass(mxgpu::createConvertMXGPUToNVVM());
   addKernelsToLLVM(pm);
+  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUResolveLocations());
   // MLIR locations become .loc directives: enough to name the source, without
   // the debug mode that switches ptxas' optimizations off.
   pm.addPass(LLVM::createDIScopeForLLVMFuncOpPass(

@@ -32,6 +32,12 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
           "print the choice of each schedule, its memory map and the "
           "reason to stderr"),
       llvm::cl::init(false)};
+  Option<bool> skipHostCode{
+      *this, "skip-host-code",
+      llvm::cl::desc("leave functions alone that are not mx's, as "
+                     "mx-skip-host-code tells them (the default); otherwise "
+                     "the memory of all functions is the device's"),
+      llvm::cl::init(true)};
 };
 
 /// Tensor functions with mx operations -> host functions on memrefs that hold

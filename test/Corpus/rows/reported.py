@@ -148,6 +148,11 @@ def memref_arguments(a, b, y):
     return [a, b, product("mk,kn->mn", a, b, init=y)]
 
 
+@runs(lambda rng: [normal(rng, 19, 64, dtype=BF16), normal(rng, 64, 24, dtype=BF16)])
+def host_code(a, b):
+    return [product("mk,kn->mn", a, b)]
+
+
 @runs(lambda rng: [*weights(rng, 21, 64)])
 def constant_splat(a, sa):
     w = Interval("f32", np.full((40, 64), 1.5 * 0.25))

@@ -103,6 +103,16 @@ def MXGPULowerKernels : Pass<"mxgpu-lower-kernels", "::mlir::gpu::GPUModuleOp"> 
     "::mlir::memref::MemRefDialect"];
 }
 
+def MXGPUResolveLocations
+    : Pass<"mxgpu-resolve-locations", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Give inlined operations one place";
+  let description = [{
+    An operation at `callsite("a.mlir":7:3 at "a.mlir":2:3)` is then at
+    `"a.mlir":7:3`, the innermost place with a file. `.loc` directives are made
+    from it: they know no callers.
+  }];
+}
+
 def ConvertMXGPUToNVVM
     : Pass<"convert-mxgpu-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Lower mxgpu operations to NVVM, one by one";

@@ -344,6 +344,32 @@ def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
   }];
 }
 
+def MXSkipHostCode : Pass<"mx-skip-host-code", "::mlir::ModuleOp"> {
+  let summary = "Run a pipeline on mx's functions, not on the host's own code";
+  let description = [{
+    A module may hold the program around mx's functions, as a `main` that copies
+    arrays to the device by `gpu.memcpy` and calls a layer. This pass takes what
+    is not mx's out of the module, runs a pipeline on the rest, and puts it back
+    unchanged. A module without such code is given to the pipeline as it is.
+    `mx-to-nvvm` and the pipelines like it run within this pass.
+
+    mx's are
+      - functions with tensors, or with operations of mx or mxgpu;
+      - functions with linalg operations or parallel loops on memrefs, unless
+        they have operations of the gpu dialect;
+      - what such a function calls, and what calls one and has no operations of
+        the gpu dialect: its memrefs are device memory then;
+      - `gpu.module`s with operations of mxgpu;
+      - the globals and declarations that all these use. What host code uses
+        too stands for the host unchanged.
+    What a pipeline makes gets another name where the host's code has that name.
+  }];
+  let options = [
+    Option<"pipeline", "pipeline", "std::string", /*default=*/"",
+           "passes on a module, as builtin.module(...)">
+  ];
+}
+
 def MXReplacePoison : Pass<"mx-replace-poison"> {
   let summary = "Give poison tensors that are never read a value";
   let description = [{

@@ -1,0 +1,19 @@
+// RUN: mx-opt %s --split-input-file --verify-diagnostics --mx-to-nvvm=chip=sm_90a
+// RUN: not mx-opt %s --mx-skip-host-code="pipeline=builtin.module(nonsense)" 2>&1 | FileCheck %s --check-prefix=PIPELINE
+// PIPELINE: 'nonsense' does not refer to a registered pass or pass pipeline
+
+// Host code that declares a function of the runtime in another way.
+// expected-error @below {{expected 'mxLoadConstant', which mx's functions call, to be declared as mx declares it, found another declaration}}
+// expected-note @below {{mx's: llvm.func @mxLoadConstant(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr}}
+llvm.func @mxLoadConstant(i32)
+llvm.func @host(%n: i32) {
+  llvm.call @mxLoadConstant(%n) : (i32) -> ()
+  llvm.return
+}
+memref.global "private" constant @weights : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
+func.func @add(%x: memref<4xf32>) {
+  %w = memref.get_global @weights : memref<4xf32>
+  // expected-remark @below {{runs as a simple kernel}}
+  linalg.add ins(%x, %w : memref<4xf32>, memref<4xf32>) outs(%x : memref<4xf32>)
+  return
+}
