@@ -92,7 +92,9 @@ selectEntries(ModuleOp module, const CompileModuleOptions &options) {
   llvm::DenseSet<Operation *> device = findDeviceFunctions(module);
   auto isDevice = [&](func::FuncOp entry) { return device.contains(entry); };
   if (llvm::any_of(entries, isDevice))
-    llvm::erase_if(entries, std::not_fn(isDevice));
+    llvm::erase_if(entries, [&](func::FuncOp entry) {
+      return !isDevice(entry) && !isArithmetic(entry);
+    });
   for (const std::string &name : options.entries) {
     llvm::Expected<func::FuncOp> entry = lookupEntry(module, name);
     if (!entry)

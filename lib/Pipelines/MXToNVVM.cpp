@@ -77,9 +77,10 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addPass(createMXVerifyDims());
   if (options.fuse) {
-    // What the shared memory of a kernel along both axes has room for.
-    constexpr int64_t kValueBits = 48;
-    pm.addPass(createMXFusePrologues({kValueBits}));
+    // What the shared memory of a kernel along both axes has room for, and the
+    // columns of its tiles.
+    constexpr int64_t kValueBits = 48, kConcatMultiple = 128;
+    pm.addPass(createMXFusePrologues({kValueBits, kConcatMultiple}));
     pm.addPass(createMXFuseEpilogues());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());

@@ -30,7 +30,7 @@
 // RUN: not mx-run %s --device=cpu --entry=whole --check=cpu --arg %t/fixed.npy 2>&1 | FileCheck %s --check-prefix=CHECKED
 // CHECKED: entry 'whole': expected a function of tensors with --check, found arguments that are memrefs: compare the results of --device=cpu
 //
-// RUN: not mx-run %s --device=cpu --entry=whole --arg %t/fixed.npy 2>&1 | FileCheck %s --check-prefix=CALLED
+// RUN: not mx-compile %s -o %t/called --entry=whole --entry=caller 2>&1 | FileCheck %s --check-prefix=CALLED
 // CALLED: entry 'whole': expected a function with memrefs that nothing calls, found a call: call another function from both
 //
 // RUN: not mx-run %s --device=cpu --arg %t/x.npy 2>&1 | FileCheck %s --check-prefix=COUNT

@@ -61,10 +61,11 @@ static bool mergeFirstAmax(IRRewriter &rewriter, Operation *root) {
   return false;
 }
 
-static bool fuseFirstPrologue(IRRewriter &rewriter, Operation *root) {
+static bool fuseFirstPrologue(IRRewriter &rewriter, Operation *root,
+                              int64_t concatMultiple) {
   WalkResult result = root->walk([&](QuantizeOp op) {
-    return fuseInput(rewriter, op) ? WalkResult::interrupt()
-                                   : WalkResult::advance();
+    return fuseInput(rewriter, op, concatMultiple) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
   });
   return result.wasInterrupted();
 }
@@ -85,7 +86,7 @@ struct FusePrologues final : mx::impl::MXFuseProloguesBase<FusePrologues> {
     while (mergeFirstAmax(rewriter, root) ||
            mergeFirst(rewriter, root, mergeAxes) ||
            mergeFirst(rewriter, root, mergeFewValues) ||
-           fuseFirstPrologue(rewriter, root)) {
+           fuseFirstPrologue(rewriter, root, concatMultiple)) {
     }
     RewritePatternSet patterns(&getContext());
     QuantizeOp::getCanonicalizationPatterns(patterns, &getContext());

@@ -38,7 +38,8 @@ bool mergeAmax(mlir::IRRewriter &rewriter, AmaxOp amax, QuantizeOp op);
 
 /// Makes one input of `op` another: what was put side by side, what an
 /// elementwise operation computes, or what is dequantized.
-bool fuseInput(mlir::IRRewriter &rewriter, QuantizeOp op);
+bool fuseInput(mlir::IRRewriter &rewriter, QuantizeOp op,
+               int64_t concatMultiple);
 
 } // namespace mx::detail
 

@@ -155,7 +155,8 @@ static bool quantizesInput(QuantizeOp op) {
 }
 
 /// quantize(concat(x, y) along the last dimension) -> quantize(x, y) concat
-static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input) {
+static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input,
+                       int64_t multiple) {
   if (!quantizesInput(op) || !input.hasOneUse() || !readsNumbersOf(op, input) ||
       op.getConcat() || op.getRaggedOrNone() == RaggedKind::Reduction)
     return false;
@@ -165,10 +166,11 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input) {
   };
   if (parts.size() < 2 || !llvm::all_of(parts, isAlike))
     return false;
-  // All of one width, which is a multiple of the block.
+  // All of one width, which is a multiple of the block and of the tiles' width.
   int64_t columns =
       cast<RankedTensorType>(parts[0].getType()).getShape().back();
-  if (ShapedType::isDynamic(columns) || columns % op.getBlockSize() != 0)
+  if (ShapedType::isDynamic(columns) || columns % op.getBlockSize() != 0 ||
+      columns % multiple != 0)
     return false;
   FusedRegionBuilder builder(rewriter, op);
   SmallVector<Value> values = builder.getElements(parts);
@@ -181,10 +183,11 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input) {
   return true;
 }
 
-bool mx::detail::fuseInput(IRRewriter &rewriter, QuantizeOp op) {
+bool mx::detail::fuseInput(IRRewriter &rewriter, QuantizeOp op,
+                           int64_t concatMultiple) {
   return op.getNumResults() && isOfMatrix(op) &&
          llvm::any_of(llvm::to_vector(op.getInputs()), [&](Value input) {
-           return fuseConcat(rewriter, op, input) ||
+           return fuseConcat(rewriter, op, input, concatMultiple) ||
                   fuseElementwiseInput(rewriter, op, input) ||
                   fuseDequantize(rewriter, op, input);
          });

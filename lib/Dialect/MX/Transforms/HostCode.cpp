@@ -8,6 +8,8 @@
 
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SmallVector.h"
@@ -78,6 +80,27 @@ llvm::DenseSet<Operation *> mx::findDeviceFunctions(ModuleOp module) {
         add(caller);
   }
   return device;
+}
+
+bool mx::isArithmetic(func::FuncOp function) {
+  auto isMemory = [](Type type) {
+    return isa<BaseMemRefType, TensorType, LLVM::LLVMPointerType>(type);
+  };
+  auto isElsewhere = [](func::CallOp call) {
+    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        call, call.getCalleeAttr());
+    return !callee || callee.isExternal();
+  };
+  if (llvm::any_of(function.getArgumentTypes(), isMemory))
+    return false;
+  WalkResult result = function.walk([&](Operation *op) {
+    auto call = dyn_cast<func::CallOp>(op);
+    bool isOther = llvm::any_of(op->getResultTypes(), isMemory) ||
+                   isa<LLVM::LLVMDialect, gpu::GPUDialect>(op->getDialect()) ||
+                   (call && isElsewhere(call));
+    return isOther ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
 }
 
 llvm::DenseSet<Operation *> mx::findReachable(ModuleOp module,

@@ -29,6 +29,10 @@ namespace mx {
 /// All others are host code.
 llvm::DenseSet<mlir::Operation *> findDeviceFunctions(mlir::ModuleOp module);
 
+/// Whether a function computes numbers and touches no memory, so that it is the
+/// same for the host and for a device.
+bool isArithmetic(mlir::func::FuncOp function);
+
 /// The operations of a module that `roots` reach by symbols, and themselves.
 llvm::DenseSet<mlir::Operation *>
 findReachable(mlir::ModuleOp module, llvm::ArrayRef<mlir::Operation *> roots);

@@ -187,7 +187,7 @@ def MXFusePrologues : Pass<"mx-fuse-prologues"> {
     - a quantization of tensors that `tensor.concat`, or insertions into an
       empty tensor, concatenate along the last dimension, without other users,
       becomes one with `concat`. The tensors must have the same static width, a
-      multiple of the block;
+      multiple of the block and of `concat-multiple`;
     - an elementwise `linalg` operation (all loops parallel, results not
       permuted) whose results have no other users becomes the prologue, or part
       of it. Its operands of f32, bf16 and f16 with the shape of the input
@@ -206,7 +206,9 @@ def MXFusePrologues : Pass<"mx-fuse-prologues"> {
   }];
   let options = [
     Option<"valueBits", "value-bits", "int64_t", "0",
-           "Maximum number of bits of an element of all values; 0: no limit">
+           "Maximum number of bits of an element of all values; 0: no limit">,
+    Option<"concatMultiple", "concat-multiple", "int64_t", "1",
+           "What the width of concatenated values is a multiple of">
   ];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
