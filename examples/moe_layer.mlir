@@ -1,5 +1,5 @@
-// A layer of a mixture of experts, forward and backward, in MXFP8: SwiGLU
-// experts of H = 384 and I = 256, G = 8 of them. Any number of tokens T, each of
+// A layer of a mixture of experts, forward and backward, in block-scaled formats:
+// SwiGLU experts of H = 384 and I = 256, G = 8 of them. Any number of tokens T, each of
 // which goes to any of the experts: the P = T * k pairs of a token and an expert
 // are rows, sorted by expert. The routing is
 //
@@ -25,11 +25,14 @@
 !list = tensor<?xi32>
 !probs = tensor<?xf32>
 !ends = tensor<8xi32>
-// P x H along H, and along P in groups (a ragged reduction); P x I and P x 2I.
+// P x H along H, and along P in groups (a ragged reduction), of x and of the
+// gradient of y; P x I and P x 2I.
 !xe = tensor<?x384xf8E4M3FN>
 !xs = tensor<?x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
 !xte = tensor<384x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
 !xts = tensor<384x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
+!ze = tensor<?x384xf8E4M3FN>
+!zte = tensor<384x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
 !he = tensor<?x256xf8E4M3FN>
 !hs = tensor<?x8xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 8>>
 !hte = tensor<256x?xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
@@ -161,22 +164,22 @@ func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   %capacity = tensor.dim %xte, %c1 : !xte
   %blocks = arith.divui %capacity, %c32 : index
 
-  %ze0 = tensor.empty(%p) : !xe
+  %ze0 = tensor.empty(%p) : !ze
   %zs0 = tensor.empty(%p) : !xs
-  %zte0 = tensor.empty(%capacity) : !xte
+  %zte0 = tensor.empty(%capacity) : !zte
   %zts0 = tensor.empty(%blocks) : !xts
   %zq:4 = mx.quantize ragged = rows ins(%dy : !tokens) gather(%tokens : !list)
-      offsets(%ends : !ends) outs(%ze0, %zs0, %zte0, %zts0 : !xe, !xs, !xte, !xts)
-      axes = [1, 0] -> !xe, !xs, !xte, !xts
+      offsets(%ends : !ends) outs(%ze0, %zs0, %zte0, %zts0 : !ze, !xs, !zte, !xts)
+      axes = [1, 0] -> !ze, !xs, !zte, !xts
 
   // dh = dz W2, dW2 = dz^T h.
   %dh0 = tensor.empty(%p) : !h
   %dh = mx.grouped_matmul ragged = rows
-      ins(%zq#0, %zq#1, %w2e, %w2s : !xe, !xs, !w2te, !w2ts)
+      ins(%zq#0, %zq#1, %w2e, %w2s : !ze, !xs, !w2te, !w2ts)
       offsets(%ends : !ends) outs(%dh0 : !h) -> !h
   %dw20 = tensor.empty() : !dw2
   %dw2 = mx.grouped_matmul ragged = reduction
-      ins(%zq#2, %zq#3, %hte, %hts : !xte, !xts, !hte, !hts)
+      ins(%zq#2, %zq#3, %hte, %hts : !zte, !xts, !hte, !hts)
       offsets(%ends : !ends) outs(%dw20 : !dw2) -> !dw2
 
   // dprobs: what the probability was multiplied by, times the gradient.
