@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Block-scaled formats, by the names of the OCP MX specification and NVFP4."""
+
+from typing import NamedTuple
+
+
+class Format(NamedTuple):
+    """`elements` and `scales` are types of MLIR; `block` elements have one scale.
+    `bits` of an element; `per_byte` of them lie in a byte of an array."""
+    name: str
+    elements: str
+    scales: str
+    block: int
+    bits: int
+    has_product: bool = True
+
+    @property
+    def per_byte(self):
+        return 2 if self.bits == 4 else 1
+
+    @property
+    def has_global_scale(self):
+        """Whether a tensor has a factor of its own beside the scales of blocks."""
+        return self.scales == "f8E4M3FN"
+
+
+FORMATS = {format.name: format for format in (
+    Format("mxfp8_e4m3", "f8E4M3FN", "f8E8M0FNU", 32, 8),
+    Format("mxfp8_e5m2", "f8E5M2", "f8E8M0FNU", 32, 8),
+    Format("mxfp6_e3m2", "f6E3M2FN", "f8E8M0FNU", 32, 6),
+    Format("mxfp6_e2m3", "f6E2M3FN", "f8E8M0FNU", 32, 6),
+    Format("mxfp4", "f4E2M1FN", "f8E8M0FNU", 32, 4),
+    Format("mxint8", "i8", "f8E8M0FNU", 32, 8, has_product=False),
+    Format("nvfp4", "f4E2M1FN", "f8E4M3FN", 16, 4),
+)}
+
+
+def find_format(format, what="format"):
+    """The Format of that name. Raises a ValueError."""
+    if isinstance(format, Format):
+        return format
+    if not isinstance(format, str) or format not in FORMATS:
+        raise ValueError(f"{what}: expected one of {', '.join(FORMATS)}, found "
+                         f"{format!r}")
+    return FORMATS[format]
