@@ -338,6 +338,28 @@ std::vector<bool> mx::plan::findAddresses(const Entry &entry) {
   return values;
 }
 
+std::vector<bool> mx::plan::findSizeArguments(const Entry &entry) {
+  std::vector<bool> arguments(entry.arguments.size());
+  // Values refer to earlier ones only: from the last to the first.
+  std::vector<bool> values(entry.values.size());
+  auto use = [&](const Number &number) {
+    if (number.kind == Number::Argument || number.kind == Number::ArgumentBits)
+      arguments[size_t(number.value)] = true;
+    if (number.kind == Number::Value && size_t(number.value) < values.size())
+      values[size_t(number.value)] = true;
+  };
+  use(entry.workspaceBytes);
+  for (const Result &result : entry.results)
+    if (!result.isTaken && !result.isNumber)
+      for (const Number &extent : result.shape)
+        use(extent);
+  for (size_t i = values.size(); i-- > 0;)
+    if (values[i])
+      for (unsigned k = 0; k < getOperandCount(entry.values[i].op); ++k)
+        use(entry.values[i].operands[k]);
+  return arguments;
+}
+
 int64_t mx::plan::getBytes(const Entry &entry, const Buffer &of,
                            const Numbers &numbers) {
   Buffer buffer = numbers.resolve(of);

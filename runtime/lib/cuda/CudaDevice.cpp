@@ -68,10 +68,12 @@ public:
 
 class CudaDevice : public Device {
 public:
-  CudaDevice(const Driver &driver) : driver(driver) {}
-  Error open(int ordinal);
+  CudaDevice(const Driver &driver, int ordinal)
+      : driver(driver), ordinal(ordinal) {}
+  Error open();
 
   mxDeviceInfo info() override { return deviceInfo; }
+  int number() override { return ordinal; }
   bool canRun(std::string_view target) override {
     return targetRunsOn(target, deviceInfo.capabilityMajor,
                         deviceInfo.capabilityMinor);
@@ -137,6 +139,7 @@ public:
   const Driver &driver;
 
 private:
+  const int ordinal;
   CUcontext context = nullptr;
   mxDeviceInfo deviceInfo = {};
   bool hasPools = false;
@@ -148,7 +151,7 @@ private:
 
 } // namespace
 
-Error CudaDevice::open(int ordinal) {
+Error CudaDevice::open() {
   std::string which = "GPU " + std::to_string(ordinal);
   CUdevice device = 0;
   if (CUresult result = driver.deviceGet(&device, ordinal))
@@ -590,8 +593,8 @@ Error mx::runtime::getCudaDevice(int ordinal, Device *&device) {
                                     std::to_string(ordinal)};
   const Driver *driver;
   (void)getDriver(driver);
-  auto opened = std::make_unique<CudaDevice>(*driver);
-  if (Error error = opened->open(ordinal))
+  auto opened = std::make_unique<CudaDevice>(*driver, ordinal);
+  if (Error error = opened->open())
     return error;
   device = opened.get();
   (*devices)[ordinal] = std::move(opened);
