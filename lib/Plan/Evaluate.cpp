@@ -60,19 +60,22 @@ std::string Evaluator::checkArguments() {
     const Argument &argument = entry.arguments[i];
     if (argument.isNumber)
       continue;
-    std::string which =
-        "argument " + std::to_string(i) + " " + quote(argument.name) + ": ";
+    auto which = [&] {
+      return "argument " + std::to_string(i) + " " + quote(argument.name) +
+             ": ";
+    };
     const std::vector<int64_t> &shape = inputs.shapes[i];
     int64_t bytes = getItemBytes(argument.dtype);
     for (size_t dim = 0; dim < argument.shape.size(); ++dim) {
       int64_t expected = argument.shape[dim];
       if (shape[dim] < 0 || (expected != kDynamic && expected != shape[dim]))
-        return which + "expected dimension " + std::to_string(dim) + " to be " +
+        return which() + "expected dimension " + std::to_string(dim) +
+               " to be " +
                (expected == kDynamic ? "at least 0"
                                      : std::to_string(expected)) +
                ", found " + std::to_string(shape[dim]);
       if (__builtin_mul_overflow(bytes, shape[dim], &bytes))
-        return which + "its size does not fit into 64 bits";
+        return which() + "its size does not fit into 64 bits";
     }
   }
   return {};

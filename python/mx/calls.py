@@ -73,7 +73,7 @@ class PreparedCall:
 
     def __init__(self, entry, arguments):
         self.entry = entry
-        self.device = device_number()
+        self.device, self.place = device_number(), device_name()
         self.launch_function = library.library().mxEntryLaunch
         self._read(arguments)
         self._frames = [Frame(entry, self.shapes)]
@@ -87,7 +87,7 @@ class PreparedCall:
 
     def _read(self, arguments):
         """Checks what is known of the arguments, and notes where each one goes."""
-        entry, device = self.entry, device_name()
+        entry, device = self.entry, self.place
         self.pointers, self.numbers, self.uploads = [], [], []
         self.shapes, self.library, hosts = [], NUMPY, set()
         for index, (value, x) in enumerate(zip(entry.arguments, arguments)):

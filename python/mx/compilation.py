@@ -66,20 +66,19 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
     text, name = _read(source, sizes)
     entries = _read_entries(entries)
     chip = chip or os.environ.get("MX_CHIP") or _find_chip()
-    places = _ptxas.candidates(ptxas)
+    places, is_asked = _ptxas.candidates(ptxas)
     options = {"chip": chip, "entries": entries, "pipeline": pipeline,
                "fuse": bool(fuse)}
 
     def make():
-        parts, diagnostics = compile_parts(text, name,
-                                           ptxas=_ptxas.choose(places, chip),
-                                           **options)
+        assembler = _ptxas.choose(places, is_asked, chip)
+        parts, diagnostics = compile_parts(text, name, ptxas=assembler, **options)
         _tell(diagnostics)
         return parts
 
     if cache is False:
         parts = make()
-        return Program.of(Loaded(lambda: load_parts(parts, name)), name)
+        return Program.of(Loaded(lambda: load_parts(parts, name)), name, parts)
     key = _make_key(text, name, options, places)
     folder = disk.directory(None if cache is True else cache)
     with _lock:
@@ -98,7 +97,7 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
         if loaded is None:
             loaded = Loaded(lambda: load_parts(parts, name))
             _loaded[where] = loaded
-    return Program.of(loaded, name)
+    return Program.of(loaded, name, parts)
 
 
 def _read(source, sizes):

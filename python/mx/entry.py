@@ -2,13 +2,13 @@
 """Entries of programs: functions on arrays."""
 
 import ctypes
+import math
 
 import numpy as np
 
 from . import library
 from .array import DeviceArray, empty
 from .calls import PreparedCall, convert_all, sign
-from .device import device_name
 from .elements import find_element
 from .libraries import NUMPY, find_library
 from .library import call
@@ -150,9 +150,9 @@ class Entry:
                                  f"{len(results)}")
             for x, value, shape in zip(results, self.results,
                                        prepared.result_shapes):
-                _check_result(x, value, shape)
+                _check_result(x, value, shape, prepared.place)
             if workspace is not None:
-                _check_workspace(self.name, workspace, prepared.workspace_bytes)
+                _check_workspace(self.name, workspace, prepared)
             prepared.launch(arguments, results, workspace,
                             prepared.library.current_stream(prepared.device)
                             if stream is None else stream_handle(stream), _pointer)
@@ -170,7 +170,7 @@ def _pointer(x):
     return find_library(type(x)).pointer(x)
 
 
-def _check_result(x, value, shape):
+def _check_result(x, value, shape, place):
     """What a launch writes to: the runtime does not see types and places."""
     if value.is_taken:
         if x is not None:
@@ -189,8 +189,8 @@ def _check_result(x, value, shape):
                         f"{type(x).__name__}")
     operand = source.operand(x)
     value.check(operand.element, operand.shape)
-    if operand.device != device_name():
-        raise ValueError(f"{value.where}: expected memory of {device_name()}, found "
+    if operand.device != place:
+        raise ValueError(f"{value.where}: expected memory of {place}, found "
                          f"{operand.device}")
     if operand.wrong:
         raise ValueError(f"{value.where}: expected {operand.wrong}")
@@ -201,14 +201,14 @@ def _check_result(x, value, shape):
         value.refuse_address(source.pointer(x))
 
 
-def _check_workspace(name, x, expected):
+def _check_workspace(name, x, prepared):
     source = find_library(type(x))
     if source in (None, NUMPY):
         raise TypeError(f"entry '{name}': expected the workspace to be a "
                         f"mx.DeviceArray, found {type(x).__name__}")
     element, shape, device, _ = source.operand(x)
-    found = int(np.prod(shape)) * element.dtype.itemsize
-    if device != device_name() or found < expected:
+    found = math.prod(shape) * element.dtype.itemsize
+    if device != prepared.place or found < prepared.workspace_bytes:
         raise ValueError(f"entry '{name}': expected a workspace of at least "
-                         f"{expected} bytes on {device_name()}, found {found} "
-                         f"bytes on {device}")
+                         f"{prepared.workspace_bytes} bytes on {prepared.place}, "
+                         f"found {found} bytes on {device}")

@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import json
 import os
+import pathlib
 import threading
 
 from . import library
@@ -74,10 +75,11 @@ class Program:
         self._open()
 
     @staticmethod
-    def of(loaded, name):
+    def of(loaded, name, parts):
         """A program that is loaded when it is first used."""
         program = Program.__new__(Program)
         program._begin(loaded, name)
+        program._parts = parts
         return program
 
     def _begin(self, loaded, name):
@@ -87,6 +89,7 @@ class Program:
         self._handle = None
         self._entries = {}
         self._loaded = loaded
+        self._parts = None
         self.directory = name  # for messages
 
     def _open(self):
@@ -113,6 +116,17 @@ class Program:
                 call("mxProgramGetEntry", ctypes.c_void_p(), self._handle,
                      str(name).encode())
         return self._entries[name]
+
+    def save(self, directory):
+        """Writes what mx-compile would, for mx-launch, C or Program(directory): of a
+        program that mx.compile made."""
+        if self._parts is None:
+            raise ValueError(f"{self.directory}: expected a program of mx.compile, "
+                             "found one that is a directory already")
+        directory = pathlib.Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, data in self._parts.items():
+            (directory / name).write_bytes(data)
 
     def enter(self):
         """Until `leave` the program is not unloaded."""

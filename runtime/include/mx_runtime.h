@@ -136,8 +136,8 @@ typedef void *mxStream;
 MX_API int mxStreamCreate(mxStream *stream);
 MX_API int mxStreamDestroy(mxStream stream);
 MX_API int mxStreamSynchronize(mxStream stream);
-/* What is put on `stream` from now on comes after all that is on `other` now. The
- * host does not wait, and both may be captured in one CUDA graph. */
+/* What is put on `stream` from now on comes after all that is on `other` now.
+ * The host does not wait, and both may be captured in one CUDA graph. */
 MX_API int mxStreamWait(mxStream stream, mxStream other);
 /* Waits for everything on the device. */
 MX_API int mxSynchronize(void);

@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <type_traits>
 
 using namespace mx::runtime;
 using namespace mx::runtime::cuda;
@@ -107,12 +108,18 @@ public:
   Error raiseLimits(CudaFunction &function, const Launch &launch);
   bool takeInOrder(void *memory);
 
-  /// Runs one driver call with the context current.
-  template <typename Call>
-  Error run(const std::string &what, Call call) {
+  /// Runs one driver call with the context current. `what` says what it does,
+  /// or is a function that does, for calls that have no time for a text.
+  template <typename What, typename Call>
+  Error run(const What &what, Call call) {
     Current current(driver, context);
     CUresult result = current.result ? current.result : call();
-    return result ? driver.error(what, result) : Error();
+    if (!result)
+      return {};
+    if constexpr (std::is_invocable_v<What>)
+      return driver.error(what(), result);
+    else
+      return driver.error(what, result);
   }
   /// The same for what is given back: when global destructors run, the driver
   /// may have shut down already and taken everything with it.
@@ -478,16 +485,16 @@ Error CudaDevice::raiseLimits(CudaFunction &function, const Launch &launch) {
 Error CudaDevice::launch(Function &base, const Launch &launch,
                          void **parameters, int64_t count) {
   auto &function = static_cast<CudaFunction &>(base);
-  std::string kernel = "kernel '" + function.name + "'";
+  auto kernel = [&] { return "kernel '" + function.name + "'"; };
   if (count >= 0 && function.parameterCount >= 0 &&
       count != function.parameterCount)
     return {MX_ERROR_BAD_LAUNCH,
-            kernel + ": expected " + std::to_string(function.parameterCount) +
+            kernel() + ": expected " + std::to_string(function.parameterCount) +
                 " parameters, found " + std::to_string(count)};
   int64_t shared = int64_t(launch.dynamicSharedMemory) + function.staticShared;
   if (shared > deviceInfo.sharedMemoryPerBlock)
     return {MX_ERROR_BAD_LAUNCH,
-            kernel + ": expected at most " +
+            kernel() + ": expected at most " +
                 std::to_string(deviceInfo.sharedMemoryPerBlock) +
                 " bytes of shared memory, found " + std::to_string(shared) +
                 " (" + std::to_string(function.staticShared) + " static)"};
@@ -521,10 +528,11 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
     return std::to_string(v[0]) + "x" + std::to_string(v[1]) + "x" +
            std::to_string(v[2]);
   };
-  Error error = run("launching " + kernel, [&]() {
-    return driver.launchKernelEx(&config, function.function, parameters,
-                                 nullptr);
-  });
+  Error error = run([&] { return "launching " + kernel(); },
+                    [&]() {
+                      return driver.launchKernelEx(&config, function.function,
+                                                   parameters, nullptr);
+                    });
   if (!error)
     return error;
   error.text +=
