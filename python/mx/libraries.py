@@ -104,7 +104,9 @@ class Torch:
         self._raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 
     def sign(self, x):
-        return (x.dtype, x.shape, x.get_device(), x.is_contiguous(),
+        # What the device is, without an object for it.
+        return (x.dtype, x.shape, x.get_device(), x.is_cuda, x.is_cpu,
+                x.is_contiguous(),
                 x.requires_grad and self.torch.is_grad_enabled())
 
     def operand(self, x):

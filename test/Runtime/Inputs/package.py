@@ -98,6 +98,7 @@ noise = y.astype(np.float64) - exact
 assert (noise**2).sum() < (exact**2).sum() * 10**-2.5
 assert np.array_equal(main(x.view(np.uint16), w)[0], y)
 
+before = mx.simulator_counters()
 refuses(TypeError, "argument 0 'x': expected dtype bfloat16, or uint16 for its bits, "
         "for tensor<.x.xbf16>, found float32", lambda: main(x.astype(np.float32), w))
 refuses(TypeError, "found float16", lambda: main(x.astype(np.float16), w))
@@ -110,6 +111,16 @@ assert (error.status, error.name) == (1, "invalid value")
 assert isinstance(error, ValueError)
 assert str(error).endswith("called with x: bfloat16(64, 100), w: bfloat16(96, 100)")
 refuses(mx.Error, "matmul.mlir", lambda: main(x, w[:, :64]))
+refuses(TypeError, "argument 1 'w': expected an array for .*, found None", lambda: main(x, None))
+# An address that kernels cannot read from.
+shifted = mx.empty(64 * 128 * 2 + 16, "u1")
+for by in (2, 8):
+    wrong = mx.DeviceArray.from_pointer(shifted.pointer + by, x.shape, x.dtype)
+    refuses(ValueError, "argument 0 'x': expected memory at a multiple of 16 bytes, found "
+            f"address 0x.*{by}: copy it", lambda: main(wrong, mx.array(w)))
+assert mx.simulator_counters() == before  # nothing was launched
+right = mx.DeviceArray.from_pointer(shifted.pointer + 16, x.shape, x.dtype).copy_from(x)
+assert np.array_equal(main(right, mx.array(w))[0].numpy(), y)
 
 operands = [mx.array(x), mx.array(w)]
 results, workspace = main.make_results(*operands), main.make_workspace(*operands)
