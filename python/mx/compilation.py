@@ -103,7 +103,7 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
 def _read(source, sizes):
     """The text as bytes, and its name in messages."""
     if isinstance(source, Template):
-        return source.substitute(**sizes).encode(), source.name
+        return _substitute(source, sizes), source.name
     name = "text"
     if isinstance(source, os.PathLike):
         name = os.fspath(source)
@@ -118,8 +118,21 @@ def _read(source, sizes):
         raise TypeError("expected a source to be text, a pathlib.Path or a "
                         f"mx.Template, found {type(source).__name__}")
     if sizes or is_template(source):
-        return Template(source, name).substitute(**sizes).encode(), name
+        return _substitute(Template(source, name), sizes), name
     return source.encode(), name
+
+
+# Arguments of `compile` that cannot be names of a template.
+_TAKEN = {"source", "chip", "entries", "pipeline", "ptxas", "fuse", "cache"}
+
+
+def _substitute(template, sizes):
+    taken = sorted(_TAKEN.intersection(template.names))
+    if taken:
+        raise TypeError(f"{template.name}: expected names that are no arguments of "
+                        f"mx.compile, found {', '.join(taken)}: pass it the text of "
+                        "template.substitute(...)")
+    return template.substitute(**sizes).encode()
 
 
 def _read_entries(entries):

@@ -176,18 +176,19 @@ forget()
 with counting() as calls:
     errors = []
 
-    def work():
+    def work(n):
         try:
-            use(compile_here(cache=folder / "threads"))
+            use(compile_here(cache=folder / "threads", n=n), n)
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(6)]
+    # Some the same, and others beside them.
+    threads = [threading.Thread(target=work, args=(n,)) for n in (8, 8, 40, 8, 48, 8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-assert not errors and len(calls) == 1, (errors, calls)
+assert not errors and len(calls) == 3, (errors, calls)
 found = run_many(folder / "processes", 3)
 assert any(each["compiled"] for each in found)
 assert [p.suffix for p in (folder / "processes").iterdir()] == [cache.SUFFIX]

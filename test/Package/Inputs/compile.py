@@ -117,7 +117,10 @@ refuses(TypeError, r"expected values for \[\], found the unknown rows", lambda: 
 refuses(TypeError, "expected a source to be text, .* found bytes", lambda: mx.compile(b"module {}", **options))
 refuses(TypeError, "expected entries to be a list of names, found 'f'", lambda: mx.compile(linalg, entries="f", **options))
 refuses(FileNotFoundError, "none.mlir", lambda: mx.compile(folder / "none.mlir", **options))
-assert len(list((folder / "cache").iterdir())) == 3  # what does not compile is not kept
+refuses(TypeError, "template: expected names that are no arguments of mx.compile, found chip",
+        lambda: mx.compile(mx.Template("// ${chip}"), **options))
+assert mx.compile(mx.Template("// ${chip}\n" + linalg).substitute(chip=3), **options)
+assert len(list((folder / "cache").iterdir())) == 4  # what does not compile is not kept
 
 # --- Remarks and warnings ---------------------------------------------------------
 
