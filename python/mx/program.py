@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs: what mx-compile wrote, or mx.compile made, on the device."""
 
+import collections
 import contextlib
 import ctypes
 import json
@@ -84,7 +85,7 @@ class Program:
 
     def _begin(self, loaded, name):
         self._lock = threading.RLock()
-        self._uses = 0
+        self._uses = collections.deque()
         self._closed = False
         self._handle = None
         self._entries = {}
@@ -129,15 +130,16 @@ class Program:
             (directory / name).write_bytes(data)
 
     def enter(self):
-        """Until `leave` the program is not unloaded."""
-        with self._lock:
-            if self._closed:
-                raise ValueError("the program was closed")
-            self._uses += 1
+        """Until `leave` the program is not unloaded. Without a lock, for calls that
+        have no time: first it is noted that somebody is inside, then looked whether
+        the program was closed; `close` does it the other way round."""
+        self._uses.append(None)
+        if self._closed:
+            self._uses.pop()
+            raise ValueError("the program was closed")
 
     def leave(self):
-        with self._lock:
-            self._uses -= 1
+        self._uses.pop()
 
     @contextlib.contextmanager
     def use(self):
@@ -152,10 +154,11 @@ class Program:
         with self._lock:
             if self._closed:
                 return
-            if self._uses:
-                raise RuntimeError(f"{self.directory}: expected no calls of "
-                                   f"entries under way, found {self._uses}")
             self._closed = True
+            if self._uses:
+                self._closed = False
+                raise RuntimeError(f"{self.directory}: expected no calls of "
+                                   f"entries under way, found {len(self._uses)}")
             opened, self._handle = self._handle is not None, None
         if opened:
             self._loaded.close()

@@ -1,7 +1,7 @@
 """Arrays and streams of a GPU, over a driver that only takes notes: what is asked of it,
 in which order, and that nothing is when an argument is wrong.
 
-usage: cuda.py LIBRARY_OF_THE_FAKE_DRIVER
+usage: fake_gpu.py LIBRARY_OF_THE_FAKE_DRIVER
 """
 
 import ctypes
