@@ -1,106 +1,57 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles text in this process and runs it: mx-c/Compiler.h through ctypes, then the
-package mx (docs/Python.md).
+"""Compiles a template in this process and runs it, with the package mx.
 
-    PYTHONPATH=PREFIX/lib/python python3 examples/compile.py PREFIX/lib/libMXCAPI.so
+    PYTHONPATH=PREFIX/lib/python python3 examples/compile.py --device=sim
 
-docs/Embedding.md explains the library."""
+docs/Python.md explains the package."""
 
 import argparse
-import ctypes
-import tempfile
-from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
+import ml_dtypes
 import mx
 import numpy as np
 
+# Sizes and the type of the activations are the caller's; how many rows there are,
+# each call decides.
 TEXT = """
-func.func @main(%x: tensor<?x64xbf16>, %w: tensor<32x64xbf16>) -> tensor<?x32xf32> {
+func.func @main(%x: tensor<?x${inner}x${dtype}>, %w: tensor<${outer}x${inner}x${dtype}>) -> tensor<?x${outer}xf32> {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
-  %m = tensor.dim %x, %c0 : tensor<?x64xbf16>
-  %empty = tensor.empty(%m) : tensor<?x32xf32>
-  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %m = tensor.dim %x, %c0 : tensor<?x${inner}x${dtype}>
+  %empty = tensor.empty(%m) : tensor<?x${outer}xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x${outer}xf32>) -> tensor<?x${outer}xf32>
   %y = linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
                                       affine_map<(m, n, k) -> (n, k)>,
                                       affine_map<(m, n, k) -> (m, n)>]
-      ins(%x, %w : tensor<?x64xbf16>, tensor<32x64xbf16>)
-      outs(%zeros : tensor<?x32xf32>) -> tensor<?x32xf32>
-  return %y : tensor<?x32xf32>
+      ins(%x, %w : tensor<?x${inner}x${dtype}>, tensor<${outer}x${inner}x${dtype}>)
+      outs(%zeros : tensor<?x${outer}xf32>) -> tensor<?x${outer}xf32>
+  return %y : tensor<?x${outer}xf32>
 }
 """
 
-MESSAGE = CFUNCTYPE(None, c_int, c_char_p, c_void_p)
-FUNCTIONS = {
-    "mxcGetVersion": (c_char_p, []),
-    "mxcContextCreate": (c_void_p, [MESSAGE, c_void_p]),
-    "mxcContextDestroy": (None, [c_void_p]),
-    "mxcModuleParse": (c_void_p, [c_void_p, c_char_p, c_size_t, c_char_p]),
-    "mxcModuleDestroy": (None, [c_void_p]),
-    "mxcModuleRunPasses": (c_int, [c_void_p, c_char_p]),
-    "mxcCompile": (c_int, [POINTER(c_void_p), c_void_p, c_void_p]),
-    "mxcCompiledWrite": (c_int, [c_void_p, c_char_p]),
-    "mxcCompiledDestroy": (None, [c_void_p]),
-}
-
-
-class Compiler:
-    """A context of libMXCAPI. Its errors become exceptions with its messages."""
-
-    def __init__(self, path):
-        self.library = ctypes.CDLL(path)
-        for name, (result, arguments) in FUNCTIONS.items():
-            function = getattr(self.library, name)
-            function.restype, function.argtypes = result, arguments
-        self.messages = []
-        # Kept for as long as C may call it.
-        self.tell = MESSAGE(lambda severity, text, user: self.messages.append(text.decode()))
-        self.context = self.check(self.library.mxcContextCreate(self.tell, None))
-
-    def check(self, handle):
-        if not handle:
-            raise RuntimeError("\n".join(self.messages))
-        return handle
-
-    def compile(self, text, pipeline, directory):
-        library, source = self.library, text.encode()
-        self.messages.clear()
-        compiled = c_void_p()
-        module = self.check(
-            library.mxcModuleParse(self.context, source, len(source), b"text"))
-        try:
-            self.check(library.mxcModuleRunPasses(module, pipeline.encode()) == 0)
-            self.check(library.mxcCompile(byref(compiled), module, None) == 0)
-            self.check(library.mxcCompiledWrite(compiled, directory.encode()) == 0)
-        finally:
-            library.mxcCompiledDestroy(compiled)
-            library.mxcModuleDestroy(module)
-
-    def close(self):
-        self.library.mxcContextDestroy(self.context)
-
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("library")
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="sim")
+    parser.add_argument("--inner", type=int, default=64)
+    parser.add_argument("--outer", type=int, default=32)
     args = parser.parse_args()
-    compiler = Compiler(args.library)
     mx.set_device(args.device)
-    with tempfile.TemporaryDirectory() as directory:
-        compiler.compile(TEXT, "builtin.module(mx-quantize-matmuls)", directory)
-        x = np.ones((4, 64), np.float32) * [[1], [2], [3], [4]]
-        w = np.ones((32, 64), np.float32)
-        bits = [(a.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16) for a in (x, w)]
-        with mx.Program(directory) as program:
-            y, = program["main"](*bits)
-        print("right" if (y == x @ w.T).all() else y)
+    x = (np.ones((4, args.inner)) * [[1], [2], [3], [4]]).astype(ml_dtypes.bfloat16)
+    w = np.ones((args.outer, args.inner), ml_dtypes.bfloat16)
+    template = mx.Template(TEXT)
+    print(template)
+    # The products are quantized to MXFP8 first.
+    with mx.compile(template, inner=args.inner, outer=args.outer, dtype=x.dtype,
+                    pipeline="builtin.module(mx-quantize-matmuls)") as program:
+        y, = program["main"](x, w)
+    expected = x.astype(np.float64) @ w.astype(np.float64).T
+    print("right" if np.array_equal(y, expected) else y)
     try:
-        compiler.compile("func.func @f() { return 1 }", "builtin.module()", "none")
-    except RuntimeError as error:
+        mx.compile("func.func @f() { return 1 }")
+    except mx.CompileError as error:
         print(error)
-    compiler.close()
 
 
 main()

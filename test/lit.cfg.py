@@ -45,6 +45,8 @@ for name, value in {
     # never freed.
     "ASAN_OPTIONS": "detect_leaks=0:detect_container_overflow=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    # Of mx.compile; tests of the cache have folders of their own.
+    "MX_CACHE_DIR": os.path.join(config.test_exec_root, "python-cache"),
 }.items():
     config.environment[name] = os.environ.get(name, value)
 

@@ -60,19 +60,22 @@ std::string Evaluator::checkArguments() {
     const Argument &argument = entry.arguments[i];
     if (argument.isNumber)
       continue;
-    std::string which =
-        "argument " + std::to_string(i) + " " + quote(argument.name) + ": ";
+    auto which = [&] {
+      return "argument " + std::to_string(i) + " " + quote(argument.name) +
+             ": ";
+    };
     const std::vector<int64_t> &shape = inputs.shapes[i];
     int64_t bytes = getItemBytes(argument.dtype);
     for (size_t dim = 0; dim < argument.shape.size(); ++dim) {
       int64_t expected = argument.shape[dim];
       if (shape[dim] < 0 || (expected != kDynamic && expected != shape[dim]))
-        return which + "expected dimension " + std::to_string(dim) + " to be " +
+        return which() + "expected dimension " + std::to_string(dim) +
+               " to be " +
                (expected == kDynamic ? "at least 0"
                                      : std::to_string(expected)) +
                ", found " + std::to_string(shape[dim]);
       if (__builtin_mul_overflow(bytes, shape[dim], &bytes))
-        return which + "its size does not fit into 64 bits";
+        return which() + "its size does not fit into 64 bits";
     }
   }
   return {};
@@ -336,6 +339,28 @@ std::vector<bool> mx::plan::findAddresses(const Entry &entry) {
     values.push_back(isAddress);
   }
   return values;
+}
+
+std::vector<bool> mx::plan::findSizeArguments(const Entry &entry) {
+  std::vector<bool> arguments(entry.arguments.size());
+  // Values refer to earlier ones only: from the last to the first.
+  std::vector<bool> values(entry.values.size());
+  auto use = [&](const Number &number) {
+    if (number.kind == Number::Argument || number.kind == Number::ArgumentBits)
+      arguments[size_t(number.value)] = true;
+    if (number.kind == Number::Value && size_t(number.value) < values.size())
+      values[size_t(number.value)] = true;
+  };
+  use(entry.workspaceBytes);
+  for (const Result &result : entry.results)
+    if (!result.isTaken && !result.isNumber)
+      for (const Number &extent : result.shape)
+        use(extent);
+  for (size_t i = values.size(); i-- > 0;)
+    if (values[i])
+      for (unsigned k = 0; k < getOperandCount(entry.values[i].op); ++k)
+        use(entry.values[i].operands[k]);
+  return arguments;
 }
 
 int64_t mx::plan::getBytes(const Entry &entry, const Buffer &of,

@@ -1,24 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs what mx-compile wrote, on a GPU or on the simulator.
+"""Compiles and runs programs on block-scaled tensors, on a GPU or the simulator.
 
     import mx
     mx.set_device("sim")
-    with mx.Program("matmul") as program:
-        y, = program["main"](x, w)
+    program = mx.compile(mx.Template(pathlib.Path("layer.mlir")), hidden=384)
+    y, = program["main"](x, w)
 
 docs/Python.md describes the package.
 """
 
 from . import library
-from .array import DeviceArray, array, empty
-from .device import (DeviceInfo, Stream, device_info, set_device,
+from .array import DeviceArray, array, empty, from_dlpack
+from .compilation import compile
+from .device import (DeviceInfo, device_info, device_name, set_device,
                      set_simulator_option, simulator_counters, synchronize)
-from .errors import Error
-from .program import Entry, Program, Value
+from .elements import pack_fp4, unpack_fp4
+from .entry import Entry
+from .errors import (CompileError, CompileWarning, Diagnostic, Error,
+                     InvalidValueError)
+from .program import Program
+from .streams import Stream
+from .templates import Template
+from .values import Value
 
-__all__ = ["DeviceArray", "DeviceInfo", "Entry", "Error", "Program", "Stream",
-           "Value", "array", "device_info", "empty", "set_device",
-           "set_simulator_option", "simulator_counters", "synchronize"]
+__all__ = ["CompileError", "CompileWarning", "DeviceArray", "DeviceInfo",
+           "Diagnostic", "Entry", "Error", "InvalidValueError", "Program",
+           "Stream", "Template", "Value", "array", "compile", "device_info",
+           "device_name", "empty", "from_dlpack", "pack_fp4", "set_device",
+           "set_simulator_option", "simulator_counters", "synchronize",
+           "unpack_fp4"]
 
 
 def __getattr__(name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The device of the process, its streams, and options of the simulator."""
+"""The device of the process, and options of the simulator."""
 
 import ctypes
 import dataclasses
@@ -11,10 +11,20 @@ from .library import call
 def set_device(name="auto", target=None):
     """`sim`, `cuda`, `cuda:N` or `auto`. `auto` is decided by the first program
     that is loaded, or at once by `target` ("sm_100a") where that is given."""
+    global _changes
     if target is None:
         call("mxSetDevice", name.encode())
     else:
         call("mxSetDeviceForTarget", name.encode(), target.encode())
+    _changes += 1
+
+
+_changes = 0
+
+
+def device_changes():
+    """How often the device was chosen: what was loaded before is on another."""
+    return _changes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +46,19 @@ def device_info():
                       info.shared_memory_per_block, info.global_memory)
 
 
+def device_number():
+    """The N of "cuda:N"; -1 on the simulator."""
+    number = ctypes.c_int32()
+    call("mxGetDeviceNumber", number)
+    return number.value
+
+
+def device_name():
+    """As set_device takes it: "sim", "cuda:0"."""
+    number = device_number()
+    return "sim" if number < 0 else f"cuda:{number}"
+
+
 def set_simulator_option(option, value):
     """The options of mxSetSimulatorOption: "seed", "checks", "sm-count", ..."""
     call("mxSetSimulatorOption", option.encode(), str(value).encode())
@@ -51,69 +74,3 @@ def simulator_counters():
 def synchronize():
     """Waits for everything on the device."""
     call("mxSynchronize")
-
-
-class Stream:
-    """A stream of its own. `handle` is what the runtime calls it, on a GPU the
-    driver's CUstream."""
-
-    def __init__(self):
-        self._handle = ctypes.c_void_p()
-        # Memory of the host that copies may still read.
-        self._read = []
-        call("mxStreamCreate", self._handle)
-
-    @property
-    def handle(self):
-        if self._handle is None:
-            raise ValueError("the stream was closed")
-        return self._handle
-
-    def keep(self, memory):
-        """Keeps memory of the host until the stream has been waited for."""
-        self._read.append(memory)
-
-    def synchronize(self):
-        read = len(self._read)
-        call("mxStreamSynchronize", self.handle)
-        del self._read[:read]
-
-    def close(self):
-        """Waits and destroys the stream."""
-        if self._handle is None:
-            return
-        self.synchronize()
-        handle, self._handle = self._handle, None
-        call("mxStreamDestroy", handle)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def __del__(self):
-        try:
-            self.close()
-        except Exception:  # the process may be ending
-            pass
-
-
-def stream_handle(stream):
-    """Of a Stream, None (the default stream) or a CUstream as a number."""
-    if stream is None:
-        return None
-    if isinstance(stream, Stream):
-        return stream.handle
-    if isinstance(stream, int):
-        return ctypes.c_void_p(stream)
-    raise TypeError("expected a stream to be a mx.Stream, None or the number "
-                    f"of a CUstream, found {type(stream).__name__}")
-
-
-def wait(stream):
-    """Waits for a stream; copies of the default stream are complete already."""
-    if isinstance(stream, Stream):
-        stream.synchronize()
-    elif stream is not None:
-        call("mxStreamSynchronize", stream_handle(stream))

@@ -9,7 +9,7 @@ import threading
 from ctypes import (POINTER, Structure, c_char, c_char_p, c_int, c_int32,
                     c_int64, c_size_t, c_uint8, c_void_p)
 
-from .errors import Error
+from .errors import Error, InvalidValueError
 
 ERRORS_RETURN = 1
 
@@ -28,6 +28,13 @@ class ValueInfo(Structure):
 
 class TakenMemory(Structure):
     _fields_ = [("data", c_void_p), ("shape", POINTER(c_int64))]
+
+
+class ProgramParts(Structure):
+    _fields_ = [("manifest", c_char_p), ("manifest_bytes", c_size_t),
+                ("kernels", c_char_p), ("kernel_bytes", c_size_t),
+                ("constants", c_char_p), ("constant_bytes", c_size_t),
+                ("name", c_char_p)]
 
 
 class Argument(Structure):
@@ -52,10 +59,12 @@ CHECKED = {
     "mxSetDevice": [c_char_p],
     "mxSetDeviceForTarget": [c_char_p, c_char_p],
     "mxGetDeviceInfo": [POINTER(DeviceInfo)],
+    "mxGetDeviceNumber": [POINTER(c_int32)],
     "mxSetSimulatorOption": [c_char_p, c_char_p],
     "mxStreamCreate": [POINTER(c_void_p)],
     "mxStreamDestroy": [c_void_p],
     "mxStreamSynchronize": [c_void_p],
+    "mxStreamWait": [c_void_p, c_void_p],
     "mxSynchronize": [],
     "mxMemAlloc": [POINTER(c_void_p), c_size_t],
     "mxMemFree": [c_void_p],
@@ -64,18 +73,21 @@ CHECKED = {
     "mxMemcpyOnDevice": [c_void_p, c_void_p, c_size_t, c_void_p],
     "mxMemset": [c_void_p, c_uint8, c_size_t, c_void_p],
     "mxProgramLoad": [POINTER(c_void_p), c_char_p],
+    "mxProgramLoadParts": [POINTER(c_void_p), POINTER(ProgramParts)],
     "mxProgramUnload": [c_void_p],
     "mxProgramGetEntry": [POINTER(c_void_p), c_void_p, c_char_p],
     "mxProgramGetEntryAt": [POINTER(c_void_p), c_void_p, c_int32],
     "mxEntryGetInfo": [c_void_p, POINTER(EntryInfo)],
     "mxEntryGetArgument": [c_void_p, c_int32, POINTER(ValueInfo)],
     "mxEntryGetResult": [c_void_p, c_int32, POINTER(ValueInfo)],
+    "mxEntryIsSizeArgument": [c_void_p, c_int32, POINTER(c_int32)],
     "mxEntryGetResultShape": [c_void_p, POINTER(Argument), c_int32, c_int32,
                               POINTER(c_int64)],
     "mxEntryGetWorkspaceBytes": [c_void_p, POINTER(Argument), c_int32,
                                  POINTER(c_size_t)],
-    "mxEntryLaunch": [c_void_p, POINTER(Argument), c_int32, POINTER(c_void_p),
-                      c_int32, c_void_p, c_size_t, c_void_p],
+    # Addresses of arrays of mxArgument and of pointers.
+    "mxEntryLaunch": [c_void_p, c_void_p, c_int32, c_void_p, c_int32, c_void_p,
+                      c_size_t, c_void_p],
 }
 # The others, with the types of result and arguments.
 OTHERS = {
@@ -85,6 +97,7 @@ OTHERS = {
     "mxClearError": (None, []),
     "mxSetErrorPolicy": (None, [c_int]),
     "mxProgramEntryCount": (c_int32, [c_void_p]),
+    "mxCanRunTarget": (c_int, [c_char_p]),
     "mxGetSimulatorCounters": (None, [POINTER(SimulatorCounters)]),
 }
 
@@ -128,6 +141,22 @@ def load():
     return library
 
 
+def compiler_path():
+    """The library of the compiler: in a wheel the one that is the runtime too,
+    else what MX_COMPILER names, else what lies beside the runtime."""
+    here = pathlib.Path(__file__).resolve().parent
+    named = os.environ.get("MX_COMPILER")
+    beside = [pathlib.Path(path).with_name("libMXCAPI" + pathlib.Path(FILE).suffix)
+              for path in candidates() if os.sep in path]
+    for path in [here / "libmx.so", *([pathlib.Path(named)] if named else beside)]:
+        if path.exists():
+            return str(path)
+    raise ImportError("expected the compiler of mx in " +
+                      (named or " or ".join(map(str, beside)) or str(here)) +
+                      ", found no file: set MX_COMPILER to the path of libMXCAPI.so, "
+                      "or install the wheel that has the compiler")
+
+
 _lock = threading.Lock()
 _library = None
 
@@ -141,14 +170,24 @@ def library():
         return _library
 
 
+INVALID_VALUE = 1  # MX_ERROR_INVALID_VALUE
+
+
 def call(name, *arguments):
     """Calls a function that returns a status; one other than 0 is raised with
     the text of this thread's error."""
     lib = library()
     status = getattr(lib, name)(*arguments)
     if status:
-        # Before anything else can fail in this thread.
-        text = lib.mxGetThreadError().decode(errors="replace")
-        # The exception is the error from now on.
-        lib.mxClearError()
-        raise Error(text, status, lib.mxStatusName(status).decode())
+        fail(status)
+
+
+def fail(status, more=""):
+    """Raises what this thread's last call reported; `more` is put behind it."""
+    lib = library()
+    # Before anything else can fail in this thread.
+    text = lib.mxGetThreadError().decode(errors="replace")
+    # The exception is the error from now on.
+    lib.mxClearError()
+    kind = InvalidValueError if status == INVALID_VALUE else Error
+    raise kind(text + more, status, lib.mxStatusName(status).decode())

@@ -76,6 +76,11 @@ typedef struct mxValueInfo {
 MX_API int mxEntryGetArgument(mxEntry entry, int32_t index, mxValueInfo *info);
 MX_API int mxEntryGetResult(mxEntry entry, int32_t index, mxValueInfo *info);
 
+/* Whether sizes of results or of the workspace follow from the value of
+ * argument `index`, a number: 1 or 0. Sizes of calls that have the same shapes,
+ * and the same numbers where this is 1, are the same. */
+MX_API int mxEntryIsSizeArgument(mxEntry entry, int32_t index, int32_t *answer);
+
 /* An argument of a call. */
 typedef struct mxArgument {
   void *data; /* of an array: device memory; of a number: where it lies */

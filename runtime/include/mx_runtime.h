@@ -104,6 +104,9 @@ MX_API int mxGetDeviceInfo(mxDeviceInfo *info);
 /* The same number as in mxDeviceInfo; 0 on error. */
 MX_API int32_t mxMultiprocessorCount(void);
 
+/* The N of "cuda:N"; -1 on the simulator. */
+MX_API int mxGetDeviceNumber(int32_t *number);
+
 /* Whether a kernel for `target` can run on the current device: 1 or 0, without
  * recording an error. The simulator runs every target that it can read. */
 MX_API int mxCanRunTarget(const char *target);
@@ -133,6 +136,9 @@ typedef void *mxStream;
 MX_API int mxStreamCreate(mxStream *stream);
 MX_API int mxStreamDestroy(mxStream stream);
 MX_API int mxStreamSynchronize(mxStream stream);
+/* What is put on `stream` from now on comes after all that is on `other` now.
+ * The host does not wait, and both may be captured in one CUDA graph. */
+MX_API int mxStreamWait(mxStream stream, mxStream other);
 /* Waits for everything on the device. */
 MX_API int mxSynchronize(void);
 

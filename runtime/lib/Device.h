@@ -67,6 +67,8 @@ class Device {
 public:
   virtual ~Device() = default;
   virtual mxDeviceInfo info() = 0;
+  /// Of the driver; -1 where it is none of its.
+  virtual int number() { return -1; }
   virtual bool canRun(std::string_view target) = 0;
 
   /// `shared`: the host may use the memory as well.

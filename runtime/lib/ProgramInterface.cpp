@@ -119,6 +119,18 @@ int mxEntryGetArgument(mxEntry entry, int32_t index, mxValueInfo *info) {
                   });
 }
 
+int mxEntryIsSizeArgument(mxEntry entry, int32_t index, int32_t *answer) {
+  mxValueInfo info;
+  if (!answer)
+    return reportNull("a place for the answer");
+  if (int status = mxEntryGetArgument(entry, index, &info))
+    return status;
+  return onEntry(entry, [&] {
+    *answer = plan::findSizeArguments(*entry->plan)[size_t(index)];
+    return Error();
+  });
+}
+
 int mxEntryGetResult(mxEntry entry, int32_t index, mxValueInfo *info) {
   return getValue("mxEntryGetResult", entry, index, info, &plan::Entry::results,
                   [&](size_t i) -> const std::vector<int64_t> & {

@@ -70,6 +70,15 @@ int mxGetDeviceInfo(mxDeviceInfo *info) {
   });
 }
 
+int mxGetDeviceNumber(int32_t *number) {
+  if (!number)
+    return reportNull("a place for the answer");
+  return onDevice([&](Device &device) {
+    *number = device.number();
+    return Error();
+  });
+}
+
 int32_t mxMultiprocessorCount() {
   mxDeviceInfo info = {};
   return mxGetDeviceInfo(&info) ? 0 : info.multiprocessors;
@@ -119,6 +128,22 @@ int mxStreamDestroy(mxStream stream) {
 int mxStreamSynchronize(mxStream stream) {
   return onDevice(
       [&](Device &device) { return device.synchronizeStream(stream); });
+}
+
+int mxStreamWait(mxStream stream, mxStream other) {
+  if (stream == other)
+    return MX_SUCCESS;
+  return onDevice([&](Device &device) {
+    void *event = nullptr;
+    if (Error error = device.createEvent(event))
+      return error;
+    Error error = device.recordEvent(event, other);
+    if (!error)
+      error = device.waitEvent(stream, event);
+    // The driver keeps it until it is not needed any more.
+    Error destroyed = device.destroyEvent(event);
+    return error ? error : destroyed;
+  });
 }
 
 int mxSynchronize() {

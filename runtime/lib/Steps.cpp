@@ -127,13 +127,22 @@ Error Execution::submit(const Command &command) {
   if (command.kind == Step::Copy)
     return entry.device->copy(Copy::OnDevice, command.to, command.from,
                               command.bytes, call.stream);
-  std::vector<uint8_t> values = command.parameters;
-  values.resize(values.size() + kParameterLimit);
-  std::vector<void *> pointers(command.count + 1); // never no address at all
+  // Zeros between launches, which copy what they are given.
+  static thread_local std::vector<uint8_t> values;
+  static thread_local std::vector<void *> pointers;
+  size_t bytes = command.parameters.size();
+  if (values.size() < bytes + kParameterLimit)
+    values.assign(bytes + kParameterLimit, 0);
+  if (pointers.size() <= command.count) // never no address at all
+    pointers.resize(command.count + 1);
+  std::copy(command.parameters.begin(), command.parameters.end(),
+            values.begin());
   for (size_t i = 0; i < command.count; ++i)
     pointers[i] = &values[i * kSlot];
-  return launch(command.function, command.config, pointers.data(),
-                int64_t(command.count));
+  Error error = launch(command.function, command.config, pointers.data(),
+                       int64_t(command.count));
+  std::fill_n(values.begin(), bytes, 0);
+  return error;
 }
 
 Error Execution::submit() {

@@ -33,13 +33,13 @@ def run(entry, arguments):
     given = []
     for argument, value in zip(arguments, entry.arguments, strict=True):
         if value.is_number:
-            given.append(value.dtype.type(argument))
+            given.append(value.storage.type(argument))
         else:
-            given.append(mx.array(np.asarray(argument, order="C").view(value.dtype)))
+            given.append(mx.array(np.asarray(argument, order="C").view(value.storage)))
     results = [fill(result) for result in entry.make_results(*given)]
     entry.launch(given, results, fill(entry.make_workspace(*given)))
     mx.synchronize()
-    return [result.numpy() for result in results]
+    return [result.numpy(dtype=result.element.storage) for result in results]
 
 
 def widen(bits, element):

@@ -332,7 +332,7 @@ def edges(t):
 def same(found, expected, t):
     if t[0] == "i":
         return int(found) == expected
-    found = decode(int(found.view(f"u{BYTES[t]}")) if found.dtype.kind == "f" else int(found), t)
+    found = decode(int(found.view(f"u{BYTES[t]}")), t)
     return math.isnan(found) and math.isnan(expected) or found == expected and math.copysign(1, found) == math.copysign(1, expected)
 
 

@@ -65,9 +65,9 @@ class Layer:
         poisoned before, and adds its results to v."""
         entry = self.program[name]
         takes, gives = self.entries[name]
-        arguments = [mx.array(with_poison(n, v, poison).view(value.dtype))
+        arguments = [mx.array(with_poison(n, v, poison).view(value.storage))
                      for n, value in zip(takes, entry.arguments, strict=True)]
-        results = [mx.array(poisoned(shape, value.dtype, poison))
+        results = [mx.array(poisoned(shape, value.storage, poison))
                    for value, shape in zip(entry.results,
                                            entry.result_shapes(*arguments))]
         workspace = mx.array(poisoned(entry.workspace_bytes(*arguments), "u1",
@@ -75,7 +75,7 @@ class Layer:
         entry.launch(arguments, results, workspace)
         mx.synchronize()
         for n, result in zip(gives, results, strict=True):
-            v[n] = result.numpy()
+            v[n] = result.numpy(dtype=result.element.storage)
 
     def run(self, v, poison):
         for name in self.entries:

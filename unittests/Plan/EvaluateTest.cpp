@@ -52,6 +52,17 @@ TEST_F(Evaluate, Bits) {
   EXPECT_EQ(numbers.values.back(), 0x3F800001);
 }
 
+TEST_F(Evaluate, SizeArguments) {
+  // Shapes decide; v6, which follows from n, is a parameter of a kernel alone.
+  EXPECT_EQ(findSizeArguments(entry()),
+            (std::vector<bool>{false, false, false}));
+  entry().workspaceBytes = Number(Number::Value, 6);
+  EXPECT_EQ(findSizeArguments(entry()),
+            (std::vector<bool>{false, true, false}));
+  entry().results[0].shape[1] = Number(Number::ArgumentBits, 2);
+  EXPECT_EQ(findSizeArguments(entry()), (std::vector<bool>{false, true, true}));
+}
+
 TEST_F(Evaluate, Shapes) {
   inputs.shapes[0] = {300, 63};
   EXPECT_EQ(run(), "argument 0 'x': expected dimension 1 to be 64, found 63");

@@ -273,6 +273,20 @@ TEST_F(CudaDevice, RefusesDeadHandles) {
   EXPECT_EQ(mxModuleUnload(dead), MX_ERROR_INVALID_VALUE);
 }
 
+TEST_F(CudaDevice, OrdersStreams) {
+  int32_t number = -1;
+  EXPECT_EQ(mxGetDeviceNumber(&number), MX_SUCCESS);
+  EXPECT_EQ(number, 0);
+  mxStream stream;
+  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+  takeLog();
+  EXPECT_EQ(mxStreamWait(stream, nullptr), MX_SUCCESS);
+  EXPECT_EQ(mxStreamWait(stream, stream), MX_SUCCESS);
+  EXPECT_EQ(takeLog(), (Log{"cuEventCreate flags=2", "cuEventRecord 96 0",
+                            "cuStreamWaitEvent 80 96", "cuEventDestroy 96"}));
+  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+}
+
 TEST_F(CudaDevice, CopiesInTheStreamItIsGiven) {
   char host[16] = "sixteen letters", back[16] = {};
   void *a = nullptr, *b = nullptr;

@@ -23,6 +23,15 @@ FakeCuda *fakeCuda() {
   return &state;
 }
 
+const char *fakeCudaTakeLog() {
+  static std::string text;
+  text.clear();
+  for (const std::string &line : fakeCuda()->log)
+    text += line + "\n";
+  fakeCuda()->log.clear();
+  return text.c_str();
+}
+
 namespace {
 
 FakeCuda &fake = *fakeCuda();

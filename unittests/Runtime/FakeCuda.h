@@ -35,5 +35,8 @@ struct FakeCuda {
 };
 
 extern "C" __attribute__((visibility("default"))) FakeCuda *fakeCuda();
+/// The log so far, a call a line, for hosts that know no C++; it is empty then.
+/// Valid until the next call.
+extern "C" __attribute__((visibility("default"))) const char *fakeCudaTakeLog();
 
 #endif // MX_UNITTESTS_RUNTIME_FAKECUDA_H

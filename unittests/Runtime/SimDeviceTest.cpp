@@ -386,6 +386,21 @@ TEST_F(SimDevice, ReportsDeadlocks) {
   EXPECT_TRUE(contains(mxGetLastError(), {"'wait_forever'", "deadlock"}));
 }
 
+TEST_F(SimDevice, OrdersStreams) {
+  int32_t number = 7;
+  EXPECT_EQ(mxGetDeviceNumber(&number), MX_SUCCESS);
+  EXPECT_EQ(number, -1);
+  EXPECT_EQ(mxGetDeviceNumber(nullptr), MX_ERROR_INVALID_VALUE);
+  mxClearError();
+  mxStream stream;
+  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+  EXPECT_EQ(mxStreamWait(stream, nullptr), MX_SUCCESS);
+  EXPECT_EQ(mxStreamWait(nullptr, stream), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+  EXPECT_EQ(mxStreamWait(nullptr, stream), MX_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(contains(mxGetLastError(), {"expected a stream"}));
+}
+
 TEST_F(SimDevice, ChecksCopies) {
   void *memory = alloc(64);
   char host[128] = {};

@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <type_traits>
 
 using namespace mx::runtime;
 using namespace mx::runtime::cuda;
@@ -68,10 +69,12 @@ public:
 
 class CudaDevice : public Device {
 public:
-  CudaDevice(const Driver &driver) : driver(driver) {}
-  Error open(int ordinal);
+  CudaDevice(const Driver &driver, int ordinal)
+      : driver(driver), ordinal(ordinal) {}
+  Error open();
 
   mxDeviceInfo info() override { return deviceInfo; }
+  int number() override { return ordinal; }
   bool canRun(std::string_view target) override {
     return targetRunsOn(target, deviceInfo.capabilityMajor,
                         deviceInfo.capabilityMinor);
@@ -105,12 +108,18 @@ public:
   Error raiseLimits(CudaFunction &function, const Launch &launch);
   bool takeInOrder(void *memory);
 
-  /// Runs one driver call with the context current.
-  template <typename Call>
-  Error run(const std::string &what, Call call) {
+  /// Runs one driver call with the context current. `what` says what it does,
+  /// or is a function that does, for calls that have no time for a text.
+  template <typename What, typename Call>
+  Error run(const What &what, Call call) {
     Current current(driver, context);
     CUresult result = current.result ? current.result : call();
-    return result ? driver.error(what, result) : Error();
+    if (!result)
+      return {};
+    if constexpr (std::is_invocable_v<What>)
+      return driver.error(what(), result);
+    else
+      return driver.error(what, result);
   }
   /// The same for what is given back: when global destructors run, the driver
   /// may have shut down already and taken everything with it.
@@ -137,6 +146,7 @@ public:
   const Driver &driver;
 
 private:
+  const int ordinal;
   CUcontext context = nullptr;
   mxDeviceInfo deviceInfo = {};
   bool hasPools = false;
@@ -148,7 +158,7 @@ private:
 
 } // namespace
 
-Error CudaDevice::open(int ordinal) {
+Error CudaDevice::open() {
   std::string which = "GPU " + std::to_string(ordinal);
   CUdevice device = 0;
   if (CUresult result = driver.deviceGet(&device, ordinal))
@@ -475,16 +485,16 @@ Error CudaDevice::raiseLimits(CudaFunction &function, const Launch &launch) {
 Error CudaDevice::launch(Function &base, const Launch &launch,
                          void **parameters, int64_t count) {
   auto &function = static_cast<CudaFunction &>(base);
-  std::string kernel = "kernel '" + function.name + "'";
+  auto kernel = [&] { return "kernel '" + function.name + "'"; };
   if (count >= 0 && function.parameterCount >= 0 &&
       count != function.parameterCount)
     return {MX_ERROR_BAD_LAUNCH,
-            kernel + ": expected " + std::to_string(function.parameterCount) +
+            kernel() + ": expected " + std::to_string(function.parameterCount) +
                 " parameters, found " + std::to_string(count)};
   int64_t shared = int64_t(launch.dynamicSharedMemory) + function.staticShared;
   if (shared > deviceInfo.sharedMemoryPerBlock)
     return {MX_ERROR_BAD_LAUNCH,
-            kernel + ": expected at most " +
+            kernel() + ": expected at most " +
                 std::to_string(deviceInfo.sharedMemoryPerBlock) +
                 " bytes of shared memory, found " + std::to_string(shared) +
                 " (" + std::to_string(function.staticShared) + " static)"};
@@ -518,10 +528,11 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
     return std::to_string(v[0]) + "x" + std::to_string(v[1]) + "x" +
            std::to_string(v[2]);
   };
-  Error error = run("launching " + kernel, [&]() {
-    return driver.launchKernelEx(&config, function.function, parameters,
-                                 nullptr);
-  });
+  Error error = run([&] { return "launching " + kernel(); },
+                    [&]() {
+                      return driver.launchKernelEx(&config, function.function,
+                                                   parameters, nullptr);
+                    });
   if (!error)
     return error;
   error.text +=
@@ -590,8 +601,8 @@ Error mx::runtime::getCudaDevice(int ordinal, Device *&device) {
                                     std::to_string(ordinal)};
   const Driver *driver;
   (void)getDriver(driver);
-  auto opened = std::make_unique<CudaDevice>(*driver);
-  if (Error error = opened->open(ordinal))
+  auto opened = std::make_unique<CudaDevice>(*driver, ordinal);
+  if (Error error = opened->open())
     return error;
   device = opened.get();
   (*devices)[ordinal] = std::move(opened);

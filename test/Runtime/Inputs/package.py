@@ -21,7 +21,7 @@ def refuses(kind, text, call):
         call()
     except kind as error:
         assert re.search(text, str(error)), f"expected {text!r}, found: {error}"
-        assert kind is not mx.Error or type(error) is mx.Error
+        assert kind is not mx.Error or type(error) in (mx.Error, mx.InvalidValueError)
         return error
     raise AssertionError(f"expected {kind.__name__} {text!r}, found no error")
 
@@ -84,20 +84,23 @@ refuses(mx.Error, r"expected the entry to be one of \[main\], found 'other'",
         lambda: program["other"])
 argument, result = main.arguments[0], main.results[0]
 assert (argument.name, argument.type) == ("x", "tensor<?x?xbf16>")
-assert (argument.dtype, argument.shape) == (np.uint16, (None, None))
-assert result.dtype == np.uint16 and not result.is_number
+assert (argument.dtype, argument.shape) == (ml_dtypes.bfloat16, (None, None))
+assert (result.dtype, result.storage) == (ml_dtypes.bfloat16, np.uint16)
+assert not result.is_number
 
 rng = np.random.default_rng(1)
 x = rng.standard_normal((64, 128)).astype(ml_dtypes.bfloat16)
 w = rng.standard_normal((96, 128)).astype(ml_dtypes.bfloat16)
 y, = main(x, w)
 exact = x.astype(np.float64) @ w.astype(np.float64).T
-noise = y.view(ml_dtypes.bfloat16).astype(np.float64) - exact
+assert y.dtype == ml_dtypes.bfloat16
+noise = y.astype(np.float64) - exact
 assert (noise**2).sum() < (exact**2).sum() * 10**-2.5
 assert np.array_equal(main(x.view(np.uint16), w)[0], y)
 
-refuses(TypeError, "argument 0 'x': expected dtype uint16 for tensor<.x.xbf16>, "
-        "found float32", lambda: main(x.astype(np.float32), w))
+before = mx.simulator_counters()
+refuses(TypeError, "argument 0 'x': expected dtype bfloat16, or uint16 for its bits, "
+        "for tensor<.x.xbf16>, found float32", lambda: main(x.astype(np.float32), w))
 refuses(TypeError, "found float16", lambda: main(x.astype(np.float16), w))
 refuses(ValueError, r"argument 1 'w': expected 2 dimensions for .*, found shape "
         r"\(128,\)", lambda: main(x, w[0]))
@@ -105,7 +108,19 @@ refuses(ValueError, "expected 2 arguments, found 1", lambda: main(x))
 error = refuses(mx.Error, "multiple of 32, found 100",
                 lambda: main(x[:, :100], w[:, :100]))
 assert (error.status, error.name) == (1, "invalid value")
+assert isinstance(error, ValueError)
+assert str(error).endswith("called with x: bfloat16(64, 100), w: bfloat16(96, 100)")
 refuses(mx.Error, "matmul.mlir", lambda: main(x, w[:, :64]))
+refuses(TypeError, "argument 1 'w': expected an array for .*, found None", lambda: main(x, None))
+# An address that kernels cannot read from.
+shifted = mx.empty(64 * 128 * 2 + 16, "u1")
+for by in (2, 8):
+    wrong = mx.DeviceArray.from_pointer(shifted.pointer + by, x.shape, x.dtype)
+    refuses(ValueError, "argument 0 'x': expected memory at a multiple of 16 bytes, found "
+            f"address 0x.*{by}: copy it", lambda: main(wrong, mx.array(w)))
+assert mx.simulator_counters() == before  # nothing was launched
+right = mx.DeviceArray.from_pointer(shifted.pointer + 16, x.shape, x.dtype).copy_from(x)
+assert np.array_equal(main(right, mx.array(w))[0].numpy(), y)
 
 operands = [mx.array(x), mx.array(w)]
 results, workspace = main.make_results(*operands), main.make_workspace(*operands)
@@ -118,7 +133,7 @@ for byte in (0, 0xFF):  # what it holds has no meaning
         main.launch(operands, results, workspace, stream)
         assert mx.simulator_counters()["launches"] == before + 3
         assert np.array_equal(results[0].numpy(stream=stream), y)
-refuses(TypeError, "expected a mx.DeviceArray, found a NumPy array",
+refuses(TypeError, "expected a mx.DeviceArray, found an array of the host",
         lambda: main.launch([x, w], results, workspace))
 refuses(TypeError, "result 0 '.*': expected a mx.DeviceArray, found str",
         lambda: main.launch(operands, ["y"], workspace))
@@ -126,12 +141,12 @@ refuses(ValueError, "expected 1 results, found 0",
         lambda: main.launch(operands, [], workspace))
 refuses(ValueError, r"result 0 '.*': expected shape \(64, 96\), found \(96, 64\)",
         lambda: main.launch(operands, [mx.empty((96, 64), "u2")], workspace))
-refuses(TypeError, "result 0 '.*': expected dtype uint16",
+refuses(TypeError, "result 0 '.*': expected dtype bfloat16",
         lambda: main.launch(operands, [mx.empty((64, 96), "f4")], workspace))
-refuses(mx.Error, f"workspace of at least {workspace.nbytes} bytes, found 0",
+refuses(mx.InvalidValueError, f"workspace of at least {workspace.nbytes} bytes, found 0",
         lambda: main.launch(operands, results))
-refuses(mx.Error, "found 256", lambda: main.launch(operands, results,
-                                                   mx.empty(256, "u1")))
+refuses(ValueError, "found 256", lambda: main.launch(operands, results,
+                                                     mx.empty(256, "u1")))
 refuses(TypeError, "expected the workspace", lambda: main.launch(
     operands, results, b"bytes"))
 results[0].free()
@@ -185,15 +200,17 @@ with mx.Program(numbers) as program:
     z = rng.standard_normal((3, 64)).astype(np.float32)
     one = ml_dtypes.bfloat16(1)
     assert np.array_equal(scale(z, 2.5, -7, one)[0], z)
-    assert np.array_equal(scale(z, 2, np.int64(7), 0x3F80)[0], z)
+    assert np.array_equal(scale(z, 2, np.int64(7), np.uint16(0x3F80))[0], z)
     refuses(TypeError, "argument 1 'factor': expected a number of dtype float32 "
             "for f32, found 'many'", lambda: scale(z, "many", 1, one))
     refuses(TypeError, "argument 2 'count'.*found 1.5",
             lambda: scale(z, 1.0, 1.5, one))
     refuses(ValueError, "number of -2147483648 to 2147483647, found 2147483648",
             lambda: scale(z, 1.0, 2**31, one))
-    refuses(TypeError, "argument 3 'b'.*found 1.5", lambda: scale(z, 1.0, 1, 1.5))
-    refuses(mx.Error, "expected dimension 1 to be 64, found 32",
+    assert np.array_equal(scale(z, 2, 7, 1.5)[0], z)
+    refuses(TypeError, "argument 3 'b'.*dtype bfloat16.*found 1j",
+            lambda: scale(z, 1.0, 1, 1j))
+    refuses(ValueError, "'x': expected dimension 1 to be 64 for .*, found 32",
             lambda: scale(z[:, :32], 1.0, 1, one))
 
 # Nothing is left behind by objects that nobody closed.

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Types of elements: their names in MLIR, in NumPy with ml_dtypes, in DLPack and
+in PyTorch."""
+
+from typing import NamedTuple, Optional
+
+import ml_dtypes
+import numpy as np
+
+
+class Element(NamedTuple):
+    mlir: str
+    dtype: np.dtype  # of an array of them, as NumPy has it
+    code: int  # of DLPack: DLDataTypeCode
+    bits: int
+    lanes: int = 1
+    # Bits that an item of `dtype` has above those of an element.
+    padded: bool = False
+    torch: Optional[str] = None  # the name of its dtype; None where it has none
+
+    @property
+    def storage(self):
+        """The dtype of the bits; that of the numbers where NumPy has them."""
+        native = self.dtype.kind in "biuf" and self.dtype.isbuiltin == 1
+        return self.dtype if native else np.dtype(f"u{self.dtype.itemsize}")
+
+    @property
+    def is_packed(self):
+        """Whether an item of `dtype` has several elements."""
+        return self.lanes > 1
+
+    def __str__(self):
+        return self.mlir if self.is_packed else self.dtype.name
+
+
+def _element(mlir, dtype, code, bits, **others):
+    return Element(mlir, np.dtype(dtype), code, bits, **others)
+
+
+ELEMENTS = (
+    _element("i1", np.bool_, 6, 8, torch="bool"),
+    _element("i8", np.int8, 0, 8, torch="int8"),
+    _element("i16", np.int16, 0, 16, torch="int16"),
+    _element("i32", np.int32, 0, 32, torch="int32"),
+    _element("i64", np.int64, 0, 64, torch="int64"),
+    _element("ui8", np.uint8, 1, 8, torch="uint8"),
+    _element("ui16", np.uint16, 1, 16, torch="uint16"),
+    _element("ui32", np.uint32, 1, 32, torch="uint32"),
+    _element("ui64", np.uint64, 1, 64, torch="uint64"),
+    _element("f16", np.float16, 2, 16, torch="float16"),
+    _element("f32", np.float32, 2, 32, torch="float32"),
+    _element("f64", np.float64, 2, 64, torch="float64"),
+    _element("bf16", ml_dtypes.bfloat16, 4, 16, torch="bfloat16"),
+    _element("f8E4M3FN", ml_dtypes.float8_e4m3fn, 10, 8, torch="float8_e4m3fn"),
+    _element("f8E5M2", ml_dtypes.float8_e5m2, 12, 8, torch="float8_e5m2"),
+    _element("f8E8M0FNU", ml_dtypes.float8_e8m0fnu, 14, 8,
+             torch="float8_e8m0fnu"),
+    _element("f6E2M3FN", ml_dtypes.float6_e2m3fn, 15, 6, padded=True),
+    _element("f6E3M2FN", ml_dtypes.float6_e3m2fn, 16, 6, padded=True),
+    # Two to a byte, the first in the low bits. ml_dtypes has one to a byte.
+    _element("f4E2M1FN", np.uint8, 17, 4, lanes=2, torch="float4_e2m1fn_x2"),
+)
+
+OF_MLIR = {element.mlir: element for element in ELEMENTS}
+OF_MLIR["index"] = OF_MLIR["i64"]
+OF_DTYPE = {e.dtype: e for e in ELEMENTS if not e.is_packed}
+OF_TORCH = {f"torch.{e.torch}": e for e in ELEMENTS if e.torch}
+OF_DLPACK = {(e.code, e.bits): e for e in ELEMENTS}
+FP4 = OF_MLIR["f4E2M1FN"]
+# What ml_dtypes has one to a byte.
+UNPACKED_FP4 = np.dtype(ml_dtypes.float4_e2m1fn)
+_OF_NAME = {**{e.dtype.name: e for e in OF_DTYPE.values()}, **OF_MLIR,
+            **{e.torch: e for e in ELEMENTS if e.torch},
+            UNPACKED_FP4.name: FP4}
+
+
+def find_element(dtype):
+    """The Element that a dtype names: a name of MLIR ("f8E4M3FN"), a dtype of
+    NumPy, ml_dtypes or PyTorch, or the name of one. Raises a TypeError."""
+    if isinstance(dtype, Element):
+        return dtype
+    found = OF_TORCH.get(str(dtype)) if type(dtype).__module__ == "torch" else (
+        _OF_NAME.get(dtype) if isinstance(dtype, str) else None)
+    if found is None:
+        try:
+            given = np.dtype(dtype)
+        except TypeError:
+            given = None
+        found = FP4 if given == UNPACKED_FP4 else OF_DTYPE.get(given)
+    if found is None:
+        raise TypeError(f"expected a dtype of numbers, found {dtype!r}; known are "
+                        + ", ".join(OF_MLIR) + ", and the dtypes of NumPy, "
+                        "ml_dtypes and PyTorch that are one of these")
+    return found
+
+
+def pack_fp4(array):
+    """Two elements to a byte along the last dimension, the first in the low
+    bits, of an array of ml_dtypes.float4_e2m1fn. Raises a ValueError."""
+    codes = np.ascontiguousarray(array).view(np.uint8)
+    if not array.ndim or array.shape[-1] % 2:
+        raise ValueError("expected an even number of float4_e2m1fn in the last "
+                         f"dimension, found shape {array.shape}")
+    return (codes[..., 0::2] & 15) | (codes[..., 1::2] << 4)
+
+
+def unpack_fp4(array):
+    """What pack_fp4 was given, of bytes."""
+    bits = np.asarray(array).view(np.uint8)
+    codes = np.stack([bits & 15, bits >> 4], axis=-1)
+    return codes.reshape(*bits.shape[:-1], -1).view(UNPACKED_FP4)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What tells one build of a tool from another, without running it."""
+
+import functools
+import hashlib
+import os
+import struct
+
+_PT_NOTE, _NT_GNU_BUILD_ID = 4, 3
+
+
+def read_build_id(path):
+    """The build id that the linker put into an ELF file of 64 bits; None where there
+    is none."""
+    with open(path, "rb") as file:
+        head = file.read(64)
+        if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
+            return None
+        offset, = struct.unpack_from("<Q", head, 32)
+        size, count = struct.unpack_from("<HH", head, 54)
+        for index in range(count):
+            file.seek(offset + index * size)
+            segment = file.read(56)
+            kind, = struct.unpack_from("<I", segment)
+            at, = struct.unpack_from("<Q", segment, 8)
+            length, = struct.unpack_from("<Q", segment, 32)
+            if kind != _PT_NOTE:
+                continue
+            file.seek(at)
+            found = _find_note(file.read(length))
+            if found:
+                return found.hex()
+    return None
+
+
+def _find_note(notes):
+    place = 0
+    while place + 12 <= len(notes):
+        name, size, kind = struct.unpack_from("<III", notes, place)
+        place += 12
+        value = place + (name + 3 & ~3)
+        if kind == _NT_GNU_BUILD_ID and notes[place:place + name] == b"GNU\0":
+            return notes[value:value + size]
+        place = value + (size + 3 & ~3)
+    return None
+
+
+@functools.lru_cache(None)
+def _identify_library(path, size, changed):
+    found = read_build_id(path)
+    if found:
+        return found
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() \
+            if hasattr(hashlib, "file_digest") else \
+            hashlib.sha256(file.read()).hexdigest()
+
+
+def identify_library(path):
+    """The build of a library: its build id, else a hash of it."""
+    state = os.stat(path)
+    return _identify_library(path, state.st_size, state.st_mtime_ns)
+
+
+def identify_tool(path):
+    """A tool: where it lies, its size and when it was written."""
+    state = os.stat(path)
+    return f"{os.path.realpath(path)} {state.st_size} {state.st_mtime_ns}"

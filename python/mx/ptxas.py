@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""NVIDIA's assembler: where mx-compile looks (docs/Launch.md), and in the package
+nvidia-cuda-nvcc."""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+
+from .identity import identify_tool
+
+NONE = "none"
+
+
+def candidates(asked=None):
+    """Paths of assemblers in the order in which they are tried, and whether the only
+    one was asked for: by `asked`, else by MX_PTXAS. "none" is nowhere."""
+    asked = asked or os.environ.get("MX_PTXAS")
+    if asked:
+        return ([] if asked == NONE else [os.fspath(asked)]), True
+    places = [shutil.which("ptxas")]
+    places += [os.path.join(home, "bin", "ptxas") for home in
+               (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if home]
+    nvidia = importlib.util.find_spec("nvidia")
+    for folder in (nvidia.submodule_search_locations or []) if nvidia else []:
+        places += sorted(map(str, pathlib.Path(folder).glob("*/bin/ptxas")))
+    return [x for x in places if x and os.access(x, os.X_OK)], False
+
+
+def identify(places):
+    """What a compiled program depends on, for its key."""
+    return [identify_tool(place) if os.path.exists(place) else place
+            for place in places]
+
+
+def choose(places, is_asked, chip):
+    """The assembler for a chip: the first that knows it; one that was asked for is
+    not looked at; "none" where there is none."""
+    if is_asked:
+        return places[0] if places else NONE
+    for place in places:
+        help_text = subprocess.run([place, "--help"], capture_output=True,
+                                   text=True, check=False).stdout
+        if chip in help_text:
+            return place
+    return NONE

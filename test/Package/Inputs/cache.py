@@ -1,0 +1,208 @@
+"""The cache of mx.compile on disk: hits, damage, limits, and many at once.
+
+usage: cache.py DIRECTORY
+       cache.py DIRECTORY run FOLDER NAME   (in processes of this test)
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import mx
+import numpy as np
+from mx import cache, compilation, identity, library
+from refuses import refuses
+
+folder = pathlib.Path(sys.argv[1])
+TEXT = """
+func.func @add(%x: tensor<?x${n}xf32>) -> tensor<?x${n}xf32> {
+  %y = arith.addf %x, %x : tensor<?x${n}xf32>
+  return %y : tensor<?x${n}xf32>
+}
+"""
+
+
+def use(program, n=8):
+    x = np.arange(2 * n, dtype=np.float32).reshape(2, n)
+    assert np.array_equal(program["add"](x)[0], x + x)
+
+
+def compile_here(**options):
+    return mx.compile(TEXT, **{"n": 8, "ptxas": "none", **options})
+
+
+def forget():
+    """What this process has in memory."""
+    compilation._memory.clear()
+
+
+@contextlib.contextmanager
+def counting():
+    """How often something is really compiled."""
+    calls, real = [], compilation.compile_parts
+
+    def count(*arguments, **options):
+        calls.append(options)
+        return real(*arguments, **options)
+
+    compilation.compile_parts = count
+    try:
+        yield calls
+    finally:
+        compilation.compile_parts = real
+
+
+def has_compiler():
+    return os.path.basename(library.compiler_path()) in pathlib.Path("/proc/self/maps").read_text()
+
+
+mx.set_device("sim")
+if sys.argv[2:]:
+    # Another process: says whether it had to load the compiler, and how long it took.
+    begin = time.perf_counter()
+    program = compile_here(cache=pathlib.Path(sys.argv[3]))
+    seconds = time.perf_counter() - begin
+    use(program)
+    print(json.dumps({"compiled": has_compiler(), "seconds": seconds}))
+    sys.exit()
+
+
+def run_many(where, count):
+    command = [sys.executable, "-W", "error", __file__, str(folder), "run", str(where)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(count)]
+    found = [json.loads(p.communicate()[0]) for p in processes]
+    assert not any(p.returncode for p in processes)
+    return found
+
+
+# --- Hits -------------------------------------------------------------------------
+
+kept = folder / "kept"
+with counting() as calls:
+    use(compile_here(cache=kept))
+    assert len(calls) == 1
+    use(compile_here(cache=kept))  # from memory
+    forget()
+    use(compile_here(cache=kept))  # from disk
+    assert len(calls) == 1
+    # Whatever a program depends on is in its key.
+    for other in ({"n": 16}, {"chip": "sm_90a"}, {"fuse": False}, {"entries": ["add"]},
+                  {"pipeline": "builtin.module(canonicalize)"}, {"ptxas": "/bin/false"}):
+        before = len(calls)
+        try:
+            compile_here(cache=kept, **other)
+        except mx.CompileError:
+            assert "ptxas" in other
+        assert len(calls) == before + 1, other
+    before = len(calls)
+    use(compile_here(cache=False))
+    use(compile_here(cache=False))
+    assert len(calls) == before + 2
+file, = [p for p in kept.iterdir() if compilation._memory and p.stem in compilation._memory and
+         cache.load(kept, p.stem)["manifest.json"].find(b"sm_90a") > 0]
+parts = cache.load(kept, file.stem)
+assert set(parts) == {"manifest.json", "kernels.ptx", "program.h"}
+# A second process does not load the compiler.
+found, = run_many(kept, 1)
+assert not found["compiled"] and found["seconds"] < 0.5, found
+
+# The build of the compiler is in the key.
+assert identity.read_build_id(library.compiler_path()) == identity.identify_library(library.compiler_path())
+assert identity.read_build_id(library.compiler_path()) != identity.read_build_id(library.candidates()[0])
+plain = folder / "plain"
+plain.write_bytes(b"no ELF")
+assert identity.read_build_id(plain) is None and len(identity.identify_library(plain)) == 64
+
+# --- Damage -----------------------------------------------------------------------
+
+file, = [p for p in kept.iterdir() if "tensor<?x16xf32>" in str(cache.load(kept, p.stem))]
+data = file.read_bytes()
+for damaged in (b"", data[:31], data[:-1], data[:100] + bytes([data[100] ^ 1]) + data[101:],
+                bytes(32) + data[32:]):
+    file.write_bytes(damaged)
+    assert cache.load(kept, file.stem) is None and not file.exists()
+    forget()
+    with counting() as calls:
+        use(compile_here(cache=kept, n=16), 16)
+    assert len(calls) == 1 and file.read_bytes() == data
+
+# A folder that cannot be written warns once, and everything works.
+plain.write_bytes(b"a file")
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for n in (24, 32):
+        use(compile_here(cache=plain, n=n), n)
+text, = [str(w.message) for w in caught]
+assert text.startswith(f"mx: {plain}: cannot keep compiled programs: "), text
+assert "MX_CACHE_DIR" in text and caught[0].filename == __file__
+
+# --- Limits -----------------------------------------------------------------------
+
+few = folder / "few"
+size = len(data)
+os.environ["MX_CACHE_MEGABYTES"] = str(3.5 * size / 1e6)
+keys = ["a" * 64, "b" * 64, "c" * 64, "d" * 64]
+parts = cache.unpack(data)
+for age, key in enumerate(keys[:3]):
+    cache.store(few, key, parts)
+    os.utime(few / (key + cache.SUFFIX), (age + 1, age + 1))
+assert cache.load(few, keys[0])  # now the one that was used last
+abandoned, begun = few / ("x" + cache.BEGUN), few / ("y" + cache.BEGUN)
+for path in abandoned, begun:
+    path.write_bytes(b"half")
+os.utime(abandoned, (1, 1))
+cache.store(few, keys[3], parts)
+assert {p.stem for p in few.iterdir()} == {keys[0], keys[2], keys[3], "y"}
+os.environ["MX_CACHE_MEGABYTES"] = "0"  # keeps nothing
+forget()
+with counting() as calls:
+    use(compile_here(cache=folder / "nothing"))
+assert len(calls) == 1 and not (folder / "nothing").exists()
+os.environ["MX_CACHE_MEGABYTES"] = "many"
+forget()
+refuses(ValueError, "MX_CACHE_MEGABYTES: expected a number of at least 0, found 'many'",
+        lambda: compile_here(cache=folder / "nothing"))
+del os.environ["MX_CACHE_MEGABYTES"]
+
+# --- Many at once -----------------------------------------------------------------
+
+forget()
+with counting() as calls:
+    errors = []
+
+    def work(n):
+        try:
+            use(compile_here(cache=folder / "threads", n=n), n)
+        except BaseException as error:
+            errors.append(error)
+
+    # Some the same, and others beside them.
+    threads = [threading.Thread(target=work, args=(n,)) for n in (8, 8, 40, 8, 48, 8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+assert not errors and len(calls) == 3, (errors, calls)
+found = run_many(folder / "processes", 3)
+assert any(each["compiled"] for each in found)
+assert [p.suffix for p in (folder / "processes").iterdir()] == [cache.SUFFIX]
+
+# --- Where ------------------------------------------------------------------------
+
+os.environ["MX_CACHE_DIR"] = str(folder / "named")
+assert cache.directory() == folder / "named" and cache.directory(kept) == kept
+del os.environ["MX_CACHE_DIR"]
+try:
+    import platformdirs
+except ImportError:
+    print("platformdirs is not installed")
+else:
+    os.environ["XDG_CACHE_HOME"] = str(folder / "home")
+    assert cache.directory() == folder / "home" / "mx"
+print("all is well")
