@@ -68,7 +68,7 @@ def check_elf(name, file):
     if not name.endswith(".so"):
         return
     shown = [symbol.name for symbol in elf.get_section_by_name(".dynsym").iter_symbols()
-             if symbol.entry.st_shndx != "SHN_UNDEF"]
+             if symbol.name and symbol.entry.st_shndx != "SHN_UNDEF"]
     for symbol in shown:
         if not SHOWN.fullmatch(symbol):
             yield f"{name}: expected the C interfaces alone to be shown, found {symbol}"
