@@ -17,7 +17,12 @@ function(mx_add_wheel name library)
     mx_add_wheel_tool(${name}-${tool} ${tool} ${folder}/bin ${name}-library)
     list(APPEND programs ${name}-${tool})
   endforeach()
-  add_custom_target(${name} DEPENDS ${name}-library ${programs})
+  # Where there are tests it is always built, for them.
+  set(all)
+  if(MX_BUILD_TESTS)
+    set(all ALL)
+  endif()
+  add_custom_target(${name} ${all} DEPENDS ${name}-library ${programs})
 
   install(TARGETS ${name}-library
     LIBRARY DESTINATION mx COMPONENT ${name} EXCLUDE_FROM_ALL)
