@@ -128,8 +128,8 @@ def compiler_path():
     raise ImportError(
         "this installation of mx runs compiled programs and has no compiler: "
         f"expected {WHOLE} in the package or {COMPILER} beside {FILE}, found "
-        "neither. Install the wheel with the compiler (pip install "
-        "mx-compiler), or set MX_COMPILER to the path of the library")
+        "neither. Install the wheel mx-compiler in place of "
+        "mx-compiler-runtime, or set MX_COMPILER to the path of the library")
 
 
 def load():
