@@ -112,6 +112,12 @@ if mx_suite.probe(TORCHAO_PROBE, torchao_python) is not None:
 if config.mx_build_compiler:
     # Whether they are built: a missing one is a failure.
     features.update(["compiler", "plugin"])
+# wheel and wheel-runtime, where the build has these targets.
+if mx_suite.probe("import auditwheel, scikit_build_core", config.mx_python) is not None:
+    features.update(config.mx_wheels)
+for program in ("mmdebstrap", "qemu-aarch64-static", "aarch64-linux-gnu-g++"):
+    if shutil.which(program):
+        features.add(program)
 if config.mx_sanitize:
     # Stock mlir-opt is not instrumented.
     features.discard("plugin")

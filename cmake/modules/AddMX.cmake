@@ -105,13 +105,27 @@ function(mx_add_mlir_library name)
   set_property(GLOBAL APPEND PROPERTY MX_MLIR_LIBRARIES ${name})
 endfunction()
 
-# mx_add_tool(name SOURCES... [LINK libs...])
+# mx_add_tool(name SOURCES... MAIN function [LINK libs...] [NOT_IN_WHEEL])
+# The sources define `function` instead of a main: libmx (lib/Wheel) has them in
+# it too, so they are objects of a shared library. tools/Main.c calls them.
 function(mx_add_tool name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
-  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE MXVersion ${ARG_LINK})
+  cmake_parse_arguments(ARG "NOT_IN_WHEEL" "MAIN" "LINK" ${ARGN})
+  add_library(${name}-main OBJECT ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name}-main PUBLIC MXVersion ${ARG_LINK})
+  mx_add_main(${name} ${ARG_MAIN} ${name}-main)
   set_target_properties(${name} PROPERTIES INSTALL_RPATH "${MX_RPATH}")
   set_property(GLOBAL APPEND PROPERTY MX_TOOLS ${name})
+  if(NOT ARG_NOT_IN_WHEEL)
+    set_property(GLOBAL APPEND PROPERTY MX_WHEEL_TOOLS ${name})
+    set_property(GLOBAL PROPERTY MX_MAIN_OF_${name} ${ARG_MAIN})
+  endif()
+endfunction()
+
+# mx_add_main(name function libs...): a program that calls the function.
+function(mx_add_main name function)
+  add_executable(${name} ${CMAKE_SOURCE_DIR}/tools/Main.c)
+  target_compile_definitions(${name} PRIVATE MX_MAIN=${function})
+  target_link_libraries(${name} PRIVATE ${ARGN})
 endfunction()
 
 # mx_add_unittest(name SOURCES... [LINK libs...])

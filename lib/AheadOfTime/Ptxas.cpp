@@ -8,6 +8,7 @@
 
 #include "Ptxas.h"
 #include "mx/Arrays/Arrays.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -15,6 +16,7 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
+#include <dlfcn.h>
 #include <optional>
 
 using namespace llvm;
@@ -70,6 +72,26 @@ static bool knowsChip(const std::string &ptxas, const std::string &chip) {
          StringRef(help).contains(chip);
 }
 
+/// Those of NVIDIA's Python packages, where this is mx's: packages lie beside
+/// each other, each in a folder that may have a version in its name.
+static void addPackaged(std::vector<std::string> &places) {
+  Dl_info self;
+  if (!dladdr(reinterpret_cast<void *>(&addPackaged), &self))
+    return;
+  SmallString<128> packages(self.dli_fname); // .../site-packages/mx/libmx.so
+  sys::fs::make_absolute(packages);
+  sys::path::remove_dots(packages, /*remove_dot_dot=*/true);
+  packages = sys::path::parent_path(sys::path::parent_path(packages));
+  sys::path::append(packages, "nvidia");
+  std::vector<std::string> found;
+  std::error_code error;
+  for (sys::fs::directory_iterator it(packages, error), end;
+       !error && it != end; it.increment(error))
+    found.push_back(it->path() + "/bin/ptxas");
+  llvm::sort(found, std::greater<>()); // cu13 before cu12
+  places.insert(places.end(), found.begin(), found.end());
+}
+
 std::string mx::findPtxas(const std::string &name, const std::string &chip) {
   const char *variable = std::getenv("MX_PTXAS");
   std::string asked = !name.empty() ? name : variable ? variable : "";
@@ -80,6 +102,7 @@ std::string mx::findPtxas(const std::string &name, const std::string &chip) {
     places.push_back(*found);
   if (const char *home = std::getenv("CUDA_HOME"))
     places.push_back(std::string(home) + "/bin/ptxas");
+  addPackaged(places);
   places.push_back("/usr/local/cuda/bin/ptxas");
   for (const std::string &place : places)
     if (knowsChip(place, chip))

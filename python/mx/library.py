@@ -101,18 +101,48 @@ OTHERS = {
     "mxGetSimulatorCounters": (None, [POINTER(SimulatorCounters)]),
 }
 
-FILE = "libmx_runtime" + (".dylib" if sys.platform == "darwin" else ".so")
+_SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
+# In a wheel one library is the runtime and the compiler; a build, an installed
+# prefix and the wheel of the runtime alone have the runtime by itself.
+WHOLE = "libmx" + _SUFFIX
+FILE = "libmx_runtime" + _SUFFIX
+COMPILER = "libMXCAPI" + _SUFFIX
 
 
 def candidates():
-    """Where the library may lie: named by the environment, then beside this
-    package and where CMake installs it, then wherever the loader looks."""
+    """Where the library may lie: named by the environment, then in the wheel,
+    beside this package and where CMake installs it, then wherever the loader
+    looks."""
     named = os.environ.get("MX_RUNTIME")
     if named:
         return [named]
     here = pathlib.Path(__file__).resolve().parent
-    beside = [here / FILE, here.parents[1] / FILE]
+    beside = [here / WHOLE, here / FILE, here.parents[1] / FILE]
     return [str(path) for path in beside if path.exists()] + [FILE]
+
+
+def compiler_path():
+    """Where the functions of mx-c/Compiler.h lie: named by the environment
+    (MX_COMPILER), then in the library of the wheel, then beside the runtime.
+    Raises ImportError where this installation cannot compile."""
+    named = os.environ.get("MX_COMPILER")
+    if named:
+        if not os.path.exists(named):
+            raise ImportError(
+                f"MX_COMPILER: expected the path of {COMPILER} or {WHOLE}, "
+                f"found '{named}', which does not exist. Correct it, or unset "
+                "it to use the compiler beside the runtime")
+        return named
+    for path in map(pathlib.Path, candidates()):
+        found = path if path.name == WHOLE else path.parent / COMPILER
+        # The name alone is the loader's to find; it says nothing about folders.
+        if path.name != str(path) and found.exists():
+            return str(found)
+    raise ImportError(
+        "this installation of mx runs compiled programs and has no compiler: "
+        f"expected {WHOLE} in the package or {COMPILER} beside {FILE}, found "
+        "neither. Install the wheel mx-compiler in place of "
+        "mx-compiler-runtime, or set MX_COMPILER to the path of the library")
 
 
 def load():

@@ -120,7 +120,7 @@ void exitOutOfMemory() {
 
 } // namespace
 
-int main(int argc, char **argv) {
+extern "C" int mxLaunchMain(int argc, char **argv) {
   std::set_new_handler(exitOutOfMemory);
   // The same for a size that no memory has.
   std::set_terminate([] {

@@ -15,7 +15,7 @@
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "mx/InitAll.h"
 
-int main(int argc, char **argv) {
+extern "C" int mxLspServerMain(int argc, char **argv) {
   mx::initTool<mx::kExitUpstream>("mx-lsp-server");
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);

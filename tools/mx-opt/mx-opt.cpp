@@ -19,25 +19,29 @@ void registerBreakPasses();
 } // namespace mx::test
 #endif
 
-// LLVM's release packages leave out what --mlir-pass-statistics prints.
-static llvm::cl::opt<bool>
-    printStatistics("mx-statistics",
-                    llvm::cl::desc("Print what the passes of mx counted"));
+// LLVM's release packages leave out what --mlir-pass-statistics prints. Made by
+// the main: libmx has the mains of other tools in it.
+static llvm::cl::opt<bool> &printStatistics() {
+  static llvm::cl::opt<bool> option{
+      "mx-statistics", llvm::cl::desc("Print what the passes of mx counted")};
+  return option;
+}
 
 // MlirOptMain shuts LLVM down, and with it what was counted: in reverse order
 // of creation, so that this comes first.
 namespace {
 struct StatisticsPrinter {
   ~StatisticsPrinter() {
-    if (printStatistics)
+    if (printStatistics())
       llvm::PrintStatistics(llvm::errs());
   }
 };
 } // namespace
 static llvm::ManagedStatic<StatisticsPrinter> statisticsPrinter;
 
-int main(int argc, char **argv) {
+extern "C" int mxOptMain(int argc, char **argv) {
   mx::initTool<mx::kExitUpstream>("mx-opt");
+  printStatistics();
   mlir::registerAllPasses();
   mx::registerAllPasses();
   mx::mxgpu::registerExplainOption();

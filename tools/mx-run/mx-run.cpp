@@ -9,88 +9,92 @@
 
 namespace cl = llvm::cl;
 
-static cl::OptionCategory category("mx-run options");
+namespace {
 
-static cl::opt<std::string> inputFile(cl::Positional, cl::desc("FILE.mlir"),
-                                      cl::cat(category));
-static cl::opt<std::string> entry("entry", cl::init("main"),
-                                  cl::desc("function to run"),
-                                  cl::cat(category));
-static cl::opt<std::string>
-    device("device",
-           cl::desc("auto, sim, cuda, cuda:N or cpu; auto is a GPU that runs "
-                    "the chip's code where there is one, else the simulator"),
-           cl::cat(category));
-static cl::opt<std::string> chip("chip",
-                                 cl::desc("GPU to compile for; default: that "
-                                          "of the device, else sm_100a"),
-                                 cl::cat(category));
-static cl::list<std::string>
-    arguments("arg", cl::value_desc("X.npy"),
-              cl::desc("an argument of the function, in order"),
-              cl::cat(category));
-static cl::list<std::string> results("result", cl::value_desc("Y.npy"),
-                                     cl::desc("where a result goes, in order"),
-                                     cl::cat(category));
-static cl::opt<std::string>
-    check("check", cl::value_desc("cpu"),
-          cl::desc("compare every operation with the reference path"),
-          cl::cat(category));
-static cl::opt<std::string> checkReport("check-report",
-                                        cl::value_desc("FILE.json"),
-                                        cl::desc("write what the check found"),
-                                        cl::cat(category));
-static cl::opt<std::string>
-    saveTemps("save-temps", cl::value_desc("DIR"),
-              cl::desc("keep the IR after every pass and the PTX"),
-              cl::cat(category));
-static cl::opt<bool>
-    fuse("fuse", cl::init(true),
-         cl::desc("compute what is quantized where it is quantized, and finish "
-                  "products where they are computed (the default)"),
-         cl::cat(category));
-static cl::opt<bool>
-    explain("mx-explain",
-            cl::desc("print which schedule each matmul gets, its memory map "
-                     "and why others lost"),
-            cl::cat(category));
-static cl::opt<bool> timing("time", cl::desc("print how long each part took"),
-                            cl::cat(category));
+/// Registered by the main: libmx has the mains of several tools in it, whose
+/// options share names.
+struct Options {
+  cl::OptionCategory category{"mx-run options"};
+  cl::opt<std::string> inputFile{cl::Positional, cl::desc("FILE.mlir"),
+                                 cl::cat(category)};
+  cl::opt<std::string> entry{"entry", cl::init("main"),
+                             cl::desc("function to run"), cl::cat(category)};
+  cl::opt<std::string> device{
+      "device",
+      cl::desc("auto, sim, cuda, cuda:N or cpu; auto is a GPU that runs "
+               "the chip's code where there is one, else the simulator"),
+      cl::cat(category)};
+  cl::opt<std::string> chip{"chip",
+                            cl::desc("GPU to compile for; default: that "
+                                     "of the device, else sm_100a"),
+                            cl::cat(category)};
+  cl::list<std::string> arguments{
+      "arg", cl::value_desc("X.npy"),
+      cl::desc("an argument of the function, in order"), cl::cat(category)};
+  cl::list<std::string> results{"result", cl::value_desc("Y.npy"),
+                                cl::desc("where a result goes, in order"),
+                                cl::cat(category)};
+  cl::opt<std::string> check{
+      "check", cl::value_desc("cpu"),
+      cl::desc("compare every operation with the reference path"),
+      cl::cat(category)};
+  cl::opt<std::string> checkReport{"check-report", cl::value_desc("FILE.json"),
+                                   cl::desc("write what the check found"),
+                                   cl::cat(category)};
+  cl::opt<std::string> saveTemps{
+      "save-temps", cl::value_desc("DIR"),
+      cl::desc("keep the IR after every pass and the PTX"), cl::cat(category)};
+  cl::opt<bool> fuse{
+      "fuse", cl::init(true),
+      cl::desc("compute what is quantized where it is quantized, and finish "
+               "products where they are computed (the default)"),
+      cl::cat(category)};
+  cl::opt<bool> explain{
+      "mx-explain",
+      cl::desc("print which schedule each matmul gets, its memory map "
+               "and why others lost"),
+      cl::cat(category)};
+  cl::opt<bool> timing{"time", cl::desc("print how long each part took"),
+                       cl::cat(category)};
+};
 
-int main(int argc, char **argv) {
+} // namespace
+
+extern "C" int mxRunMain(int argc, char **argv) {
+  static Options asked;
   mx::initTool("mx-run");
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
+  cl::HideUnrelatedOptions(asked.category);
   if (!mx::parseOptions(argc, argv, "mx: compile and run on arrays\n"))
     return mx::kExitBadInput;
-  if (inputFile.empty()) {
+  if (asked.inputFile.empty()) {
     llvm::errs() << "mx-run: expected a file to run, found none\n";
     return mx::kExitBadInput;
   }
-  if (!check.empty() && check != "cpu") {
-    llvm::errs() << "mx-run: expected --check=cpu, found --check=" << check
-                 << '\n';
+  if (!asked.check.empty() && asked.check != "cpu") {
+    llvm::errs() << "mx-run: expected --check=cpu, found --check="
+                 << asked.check << '\n';
     return mx::kExitBadInput;
   }
   mx::RunOptions options;
-  options.inputFile = inputFile;
-  options.entry = entry;
+  options.inputFile = asked.inputFile;
+  options.entry = asked.entry;
   if (const char *name = std::getenv("MX_DEVICE"))
     options.device = name;
-  if (device.getNumOccurrences())
-    options.device = device;
+  if (asked.device.getNumOccurrences())
+    options.device = asked.device;
   // A default for all runs of a script.
   if (const char *name = std::getenv("MX_CHIP"))
     options.chip = name;
-  if (chip.getNumOccurrences())
-    options.chip = chip;
-  options.argumentFiles = arguments;
-  options.resultFiles = results;
-  options.checkWithCPU = !check.empty() || !checkReport.empty();
-  options.checkReport = checkReport;
-  options.saveTemps = saveTemps;
-  options.fuse = fuse;
-  options.explain = explain;
-  options.printTiming = timing;
+  if (asked.chip.getNumOccurrences())
+    options.chip = asked.chip;
+  options.argumentFiles = asked.arguments;
+  options.resultFiles = asked.results;
+  options.checkWithCPU = !asked.check.empty() || !asked.checkReport.empty();
+  options.checkReport = asked.checkReport;
+  options.saveTemps = asked.saveTemps;
+  options.fuse = asked.fuse;
+  options.explain = asked.explain;
+  options.printTiming = asked.timing;
   return mx::run(options);
 }

@@ -15,55 +15,64 @@
 
 using namespace llvm;
 
-static cl::OptionCategory category("mx-sim options");
-static cl::list<std::string> inputs(cl::Positional, cl::OneOrMore,
-                                    cl::desc("[KERNEL.ptx ...] LAUNCH.json"),
-                                    cl::cat(category));
-static cl::opt<std::string>
-    checks("checks",
-           cl::desc("Checks: all (default), none, or a list; "
-                    "-NAME leaves one out"),
-           cl::init("all"), cl::cat(category));
-static cl::opt<bool> werror("werror", cl::desc("Exit with 1 on warnings, too"),
-                            cl::cat(category));
-static cl::opt<uint64_t>
-    seed("seed",
-         cl::desc("Order of warps, CTAs and asynchronous completions; 0 "
-                  "(default): the fastest to simulate"),
-         cl::init(0), cl::cat(category));
-static cl::opt<unsigned>
-    jobs("jobs", cl::desc("Host threads; 0 (default): one per core"),
-         cl::init(0), cl::cat(category));
-enum class Sums { Exact, Truncated };
-static cl::opt<Sums> sums(
-    "sums", cl::desc("How tensor cores add"), cl::init(Sums::Exact),
-    cl::values(clEnumValN(Sums::Exact, "exact",
-                          "exactly, rounded once a K step (default)"),
-               clEnumValN(Sums::Truncated, "truncated",
-                          "truncated below the largest term, as on chips")),
-    cl::cat(category));
-static cl::opt<std::string>
-    report("report", cl::desc("Write findings and counts as JSON"),
-           cl::value_desc("file"), cl::cat(category));
-static cl::opt<std::string>
-    timeline("timeline",
-             cl::desc("Write a page of HTML that shows the first CTAs over "
-                      "simulated steps"),
-             cl::value_desc("file"), cl::cat(category));
-static cl::opt<unsigned> timelineCtas(
-    "timeline-ctas",
-    cl::desc("How many CTAs it shows, in whole clusters; default: those of the "
-             "first two clusters"),
-    cl::init(0), cl::cat(category));
-static cl::opt<bool>
-    stats("statistics",
-          cl::desc("Print counts of each role, and speed, to standard error"),
-          cl::cat(category));
+namespace {
 
-static cl::opt<bool> list("list",
-                          cl::desc("Do not run: list the kernels of PTX files, "
-                                   "their parameters and what is unsupported"),
-                          cl::cat(category));
+enum class Sums { Exact, Truncated };
+
+/// Registered by the main: libmx has the mains of several tools in it, whose
+/// options share names.
+struct Options {
+  cl::OptionCategory category{"mx-sim options"};
+  cl::list<std::string> inputs{cl::Positional, cl::OneOrMore,
+                               cl::desc("[KERNEL.ptx ...] LAUNCH.json"),
+                               cl::cat(category)};
+  cl::opt<std::string> checks{
+      "checks",
+      cl::desc("Checks: all (default), none, or a list; "
+               "-NAME leaves one out"),
+      cl::init("all"), cl::cat(category)};
+  cl::opt<bool> werror{"werror", cl::desc("Exit with 1 on warnings, too"),
+                       cl::cat(category)};
+  cl::opt<uint64_t> seed{
+      "seed",
+      cl::desc("Order of warps, CTAs and asynchronous completions; 0 "
+               "(default): the fastest to simulate"),
+      cl::init(0), cl::cat(category)};
+  cl::opt<unsigned> jobs{"jobs",
+                         cl::desc("Host threads; 0 (default): one per core"),
+                         cl::init(0), cl::cat(category)};
+  cl::opt<Sums> sums{
+      "sums", cl::desc("How tensor cores add"), cl::init(Sums::Exact),
+      cl::values(clEnumValN(Sums::Exact, "exact",
+                            "exactly, rounded once a K step (default)"),
+                 clEnumValN(Sums::Truncated, "truncated",
+                            "truncated below the largest term, as on chips")),
+      cl::cat(category)};
+  cl::opt<std::string> report{"report",
+                              cl::desc("Write findings and counts as JSON"),
+                              cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> timeline{
+      "timeline",
+      cl::desc("Write a page of HTML that shows the first CTAs over "
+               "simulated steps"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<unsigned> timelineCtas{
+      "timeline-ctas",
+      cl::desc(
+          "How many CTAs it shows, in whole clusters; default: those of the "
+          "first two clusters"),
+      cl::init(0), cl::cat(category)};
+  cl::opt<bool> stats{
+      "statistics",
+      cl::desc("Print counts of each role, and speed, to standard error"),
+      cl::cat(category)};
+  cl::opt<bool> list{"list",
+                     cl::desc("Do not run: list the kernels of PTX files, "
+                              "their parameters and what is unsupported"),
+                     cl::cat(category)};
+};
+
+} // namespace
 
 static int badUsage(const Twine &message) {
   errs() << "mx-sim: error: " << message << "\n";
@@ -152,36 +161,39 @@ static int listKernels(const std::string &path) {
   return isSupported ? mx::kExitClean : mx::kExitBadInput;
 }
 
-int main(int argc, char **argv) {
+extern "C" int mxSimMain(int argc, char **argv) {
+  static Options asked;
   mx::initTool("mx-sim");
   InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(category);
+  cl::HideUnrelatedOptions(asked.category);
   if (!mx::parseOptions(argc, argv, "Runs PTX kernels on the CPU\n"))
     return mx::kExitBadInput;
-  if (list) {
+  if (asked.list) {
     int status = mx::kExitClean;
-    for (const std::string &path : inputs)
+    for (const std::string &path : asked.inputs)
       status = std::max(status, listKernels(path));
     return status;
   }
   mx::sim::LaunchFileOptions options;
   std::string error;
-  if (!mx::sim::parseChecks(checks.getValue(), options.checks, error))
+  if (!mx::sim::parseChecks(asked.checks.getValue(), options.checks, error))
     return badUsage(error);
-  options.seed = seed;
-  options.threads = jobs;
-  options.truncatingSums = sums == Sums::Truncated;
-  options.modules.assign(inputs.begin(), std::prev(inputs.end()));
-  options.launchFile = *std::prev(inputs.end());
-  options.profile = stats || !report.empty();
-  if (!timeline.empty())
-    options.timelineCtas =
-        timelineCtas ? timelineCtas : mx::sim::LaunchConfig::kTwoClusters;
-  else if (timelineCtas.getNumOccurrences())
+  options.seed = asked.seed;
+  options.threads = asked.jobs;
+  options.truncatingSums = asked.sums == Sums::Truncated;
+  options.modules.assign(asked.inputs.begin(), std::prev(asked.inputs.end()));
+  options.launchFile = *std::prev(asked.inputs.end());
+  options.profile = asked.stats || !asked.report.empty();
+  if (!asked.timeline.empty())
+    options.timelineCtas = asked.timelineCtas
+                               ? asked.timelineCtas
+                               : mx::sim::LaunchConfig::kTwoClusters;
+  else if (asked.timelineCtas.getNumOccurrences())
     return badUsage("--timeline-ctas needs --timeline");
-  if (!timeline.empty() && timelineCtas.getNumOccurrences() && !timelineCtas)
+  if (!asked.timeline.empty() && asked.timelineCtas.getNumOccurrences() &&
+      !asked.timelineCtas)
     return badUsage("--timeline-ctas: expected at least 1, found 0");
-  for (cl::opt<std::string> *option : {&report, &timeline}) {
+  for (cl::opt<std::string> *option : {&asked.report, &asked.timeline}) {
     const std::string &path = option->getValue();
     if (path.empty())
       continue;
@@ -197,27 +209,27 @@ int main(int argc, char **argv) {
   uint64_t instructions = 0, mmas = 0;
   for (const mx::sim::LaunchReport &r : result.reports) {
     errs() << r.text();
-    if (stats)
+    if (asked.stats)
       errs() << mx::sim::statisticsText(r);
     instructions += r.statistics.warpInstructions;
     mmas += r.statistics.mmas;
   }
-  if (stats)
+  if (asked.stats)
     errs() << "warp instructions: " << instructions << ", mma: " << mmas
            << ", seconds: " << format("%.3f", result.seconds) << "\n";
-  if (std::string s = mx::sim::closingLine(result, werror); !s.empty())
+  if (std::string s = mx::sim::closingLine(result, asked.werror); !s.empty())
     errs() << "mx-sim: " << s << "\n";
   bool ok = true;
-  if (!report.empty())
-    ok &= writeFile(report, mx::sim::reportAsJson(result));
-  if (!timeline.empty() && !result.reports.empty())
-    ok &= writeFile(timeline, mx::sim::timelineAsHtml(result));
+  if (!asked.report.empty())
+    ok &= writeFile(asked.report, mx::sim::reportAsJson(result));
+  if (!asked.timeline.empty() && !result.reports.empty())
+    ok &= writeFile(asked.timeline, mx::sim::timelineAsHtml(result));
   if (!ok)
     return mx::kExitBadInput;
   int status = result.exitStatus();
   for (const mx::sim::LaunchReport &r : result.reports)
     for (const mx::sim::Finding &f : r.findings)
-      if (werror && f.isWarning && !status)
+      if (asked.werror && f.isWarning && !status)
         status = mx::kExitFault;
   return status;
 }

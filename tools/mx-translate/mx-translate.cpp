@@ -13,7 +13,7 @@
 #include "mx/Translation/ToManifest.h"
 #include "mx/Translation/ToPTX.h"
 
-int main(int argc, char **argv) {
+extern "C" int mxTranslateMain(int argc, char **argv) {
   mx::initTool<mx::kExitUpstream>("mx-translate");
   mlir::registerAllTranslations();
   mx::registerToManifestTranslation();

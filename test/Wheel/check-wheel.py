@@ -1,0 +1,41 @@
+"""scripts/check_wheel.py tells what makes a wheel useless elsewhere.
+
+REQUIRES: wheel-runtime, numpy
+RUN: rm -rf %t && mkdir %t
+RUN: %python %s %mx_src %mx_obj %t
+"""
+
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+sources, build, work = map(pathlib.Path, sys.argv[1:])
+RUNTIME = "mx_compiler_runtime-0.1.0-py3-none-manylinux_2_36_x86_64.whl"
+GOOD = build / "wheels/wheel-runtime/mx/libmx_runtime.so"
+
+
+def check(name, library, stored=False):
+    """What the script says of a wheel that holds one library."""
+    wheel = work / name
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED) as file:
+        file.write(library, "mx/libmx_runtime.so")
+        file.writestr("mx-0.dist-info/RECORD", "mx/libmx_runtime.so,,\n")
+        file.writestr("mx-0.dist-info/WHEEL", "Root-Is-Purelib: false\nTag: " + "-".join(
+            name.removesuffix(".whl").split("-")[2:]) + "\n")
+    done = subprocess.run([sys.executable, sources / "scripts/check_wheel.py", wheel],
+                          capture_output=True, text=True)
+    assert (done.returncode == 0) == (not done.stderr), done
+    return done.stderr
+
+
+assert check(RUNTIME, GOOD) == ""
+assert "expected at most 2 MB, found 3." in check(RUNTIME, GOOD, stored=True)
+assert "expected files that run with manylinux_2_5_x86_64" in check(RUNTIME.replace("36", "5"), GOOD)
+# The library of the build asks for the C++ library, and has its symbols.
+ordinary = check(RUNTIME, build / "lib/libmx_runtime.so")
+assert "expected to need libc and libm alone, found libstdc++.so.6" in ordinary
+assert "expected a stripped file" in ordinary
+# A program links to more, and shows what it likes.
+assert "expected the C interfaces alone to be shown, found _Z" in check(
+    RUNTIME, build / "lib/MXPlugin.so")

@@ -1,0 +1,145 @@
+"""The wheels, packed from this build and installed where nothing else of mx is:
+all tools and the package, far from the sources.
+
+REQUIRES: wheel, wheel-runtime, numpy
+RUN: rm -rf %t && mkdir %t
+RUN: %python %s %mx_src %mx_obj %t
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "Inputs"))
+from installation import Installation, pack
+
+sources, build, work = map(pathlib.Path, sys.argv[1:])
+compiler_wheel, runtime_wheel = pack(sources, build, work / "dist", "compiler", "runtime")
+
+
+def matrices(folder):
+    """Arguments of examples/matmul.mlir, and their product in float64."""
+    rng = np.random.default_rng(0)
+    arrays = []
+    for name, rows in (("x", 64), ("w", 96)):
+        array = rng.standard_normal((rows, 128)).astype(ml_dtypes.bfloat16)
+        np.save(folder / f"{name}.npy", array.view(np.uint16))
+        arrays.append(array.astype(np.float64))
+    return arrays[0] @ arrays[1].T
+
+
+def is_near(file, exact):
+    """Quantized to 8 bits, products are within 26 dB of noise."""
+    y = np.load(file).view(ml_dtypes.bfloat16).astype(np.float64)
+    return ((y - exact) ** 2).sum() < (exact**2).sum() * 10**-2.6
+
+
+# --- The compiler's wheel -----------------------------------------------------
+
+mx = Installation(work / "compiler", compiler_wheel)
+exact = matrices(mx.folder)
+shutil.copytree(sources / "examples", mx.folder / "examples")
+arguments = ["--arg=x.npy", "--arg=w.npy"]
+
+# Everything comes from the wheel.
+where = mx.run("python", "-c", "import mx; print(mx.__file__, mx.library.compiler_path())")
+assert [pathlib.Path(word).parent for word in where.split()] == [mx.packages / "mx"] * 2, where
+
+version = subprocess.run([build / "bin/mx-opt", "--version"], capture_output=True, text=True).stdout
+for tool in "mx-opt", "mx-translate", "mx-compile", "mx-run", "mx-sim":
+    assert mx.run(tool, "--version") == version, tool
+    # Options of the tools in one library do not meet. Those of LLVM's targets that
+    # the wheel lacks are absent.
+    options = [set(re.findall(r"^ +(--?mx[-\w]*|--(?:arg|seed|chip|device|entry)\b).*", text, re.M))
+               for text in (mx.run(tool, "--help"),
+                            mx.run(build / "bin" / tool, "--help"))]
+    assert options[0] == options[1] and options[0], (tool, options)
+
+# The tools do what those of the build do, byte for byte.
+text = (mx.folder / "examples/matmul.mlir").read_text()
+ir = mx.run("mx-opt", "--mx-to-nvvm=chip=sm_100a", stdin=text)
+ptx = mx.run("mx-translate", "--mx-to-ptx", stdin=ir)
+assert ptx == subprocess.run(
+    [build / "bin/mx-translate", "--mx-to-ptx"], input=ir, capture_output=True, text=True).stdout
+assert ".visible .entry" in ptx
+
+mx.run("mx-run", "examples/matmul.mlir", *arguments, "--result=run.npy", "--device=sim",
+       "--check=cpu")
+assert is_near(mx.folder / "run.npy", exact)
+
+mx.run("mx-compile", "examples/matmul.mlir", "-o", "matmul", "--ptxas=none")
+mx.run("mx-launch", "matmul", *arguments, "--result=launch.npy", "--device=sim")
+assert np.array_equal(np.load(mx.folder / "run.npy"), np.load(mx.folder / "launch.npy"))
+assert "dB" in mx.run("python", "examples/matmul.py", "matmul", "--device=sim")
+
+assert "kernel" in mx.run("mx-sim", "--list", "matmul/kernels.ptx")
+assert "right" in mx.run("python", "examples/compile.py", where.split()[1])
+assert mx.run("python", "-m", "mx.selftest").endswith("selftest: passed\n")
+
+# The assembler of NVIDIA's package is found beside mx. A fake tells its path.
+fake = mx.packages / "nvidia/cu13/bin/ptxas"
+fake.parent.mkdir(parents=True)
+fake.write_text('#!/bin/sh\n[ "$1" = --help ] && { echo sm_100a; exit; }\n'
+                'while [ "$1" != -o ]; do shift; done\necho "$0" > "$2"\n')
+fake.chmod(0o755)
+mx.run("mx-compile", "examples/matmul.mlir", "-o", "assembled")
+used = (mx.folder / "assembled/kernels.cubin").read_text().strip()
+assert used == str(fake), used
+
+
+# --- Statuses and signals are those of the ordinary tools -----------------------
+
+
+def both(tool, *words, act):
+    """What `act` finds of a tool of the wheel and of the build."""
+    found = [act([program, *words]) for program in (mx.python.parent / tool, build / "bin" / tool)]
+    assert found[0] == found[1], (tool, words, found)
+    return found[0]
+
+
+def status(command):
+    return subprocess.run(command, cwd=mx.folder, env=mx.environment, input=b"not IR",
+                          capture_output=True).returncode
+
+
+def closed_pipe(command):
+    """Nobody reads what it writes."""
+    child = subprocess.Popen(command, cwd=mx.folder, env=mx.environment, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL)
+    child.stdout.close()
+    return child.wait()
+
+
+def interrupted(command):
+    """By a signal, while it waits for input."""
+    child = subprocess.Popen(command, cwd=mx.folder, env=mx.environment, stdin=subprocess.PIPE,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not os.readlink(f"/proc/{child.pid}/exe").endswith("bin/mx-opt"):
+        assert child.poll() is None  # Python, before it becomes the tool
+    child.send_signal(signal.SIGTERM)
+    return child.wait()
+
+
+assert both("mx-opt", act=status) == 1
+assert both("mx-run", "none.mlir", act=status) == 2
+assert both("mx-launch", "none", act=status) == 2
+assert both("mx-opt", "--help", act=closed_pipe) != 0
+assert both("mx-opt", act=interrupted) == -signal.SIGTERM
+
+# --- The runtime's wheel ----------------------------------------------------------
+
+runtime = Installation(work / "runtime", runtime_wheel)
+mx.run("python", "-m", "mx.selftest", f"--write={work}/program")
+assert runtime.run("python", "-m", "mx.selftest", f"--program={work}/program").endswith(
+    "threads: passed\nselftest: passed\n")
+assert "has no compiler" in runtime.run("python", "-m", "mx.selftest")
+assert "Install the wheel mx-compiler" in runtime.run(
+    "python", "-c", "import mx; mx.library.compiler_path()", status=1)
+assert "quantize(" in runtime.run("mx-launch", f"{work}/program", "--list")
