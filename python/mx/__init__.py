@@ -3,6 +3,9 @@
 
     import mx
     mx.set_device("sim")
+    q = mx.quantize(x, "mxfp8_e4m3")
+    y = mx.matmul(q, mx.quantize(w, "mxfp4"))
+
     program = mx.compile(mx.Template(pathlib.Path("layer.mlir")), hidden=384)
     y, = program["main"](x, w)
 
@@ -18,17 +21,24 @@ from .elements import pack_fp4, unpack_fp4
 from .entry import Entry
 from .errors import (CompileError, CompileWarning, Diagnostic, Error,
                      InvalidValueError)
+from .formats import FORMATS, Format
+from .layer import MoELayer, MoESaved, MoEWeights, moe_layer, route
+from .products import grouped_matmul, matmul
 from .program import Program
+from .quantization import dequantize, quantize, swiglu_quantize
+from .quantized import Quantized
 from .streams import Stream
 from .templates import Template
 from .values import Value
 
-__all__ = ["CompileError", "CompileWarning", "DeviceArray", "DeviceInfo",
-           "Diagnostic", "Entry", "Error", "InvalidValueError", "Program",
-           "Stream", "Template", "Value", "array", "compile", "device_info",
-           "device_name", "empty", "from_dlpack", "pack_fp4", "set_device",
-           "set_simulator_option", "simulator_counters", "synchronize",
-           "unpack_fp4"]
+__all__ = ["array", "compile", "CompileError", "CompileWarning", "dequantize",
+           "device_info", "device_name", "DeviceArray", "DeviceInfo",
+           "Diagnostic", "empty", "Entry", "Error", "Format", "FORMATS",
+           "from_dlpack", "grouped_matmul", "InvalidValueError", "matmul",
+           "moe_layer", "MoELayer", "MoESaved", "MoEWeights", "pack_fp4",
+           "Program", "quantize", "Quantized", "route", "set_device",
+           "set_simulator_option", "simulator_counters", "Stream",
+           "swiglu_quantize", "synchronize", "Template", "unpack_fp4", "Value"]
 
 
 def __getattr__(name):

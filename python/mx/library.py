@@ -171,22 +171,6 @@ def load():
     return library
 
 
-def compiler_path():
-    """The library of the compiler: in a wheel the one that is the runtime too,
-    else what MX_COMPILER names, else what lies beside the runtime."""
-    here = pathlib.Path(__file__).resolve().parent
-    named = os.environ.get("MX_COMPILER")
-    beside = [pathlib.Path(path).with_name("libMXCAPI" + pathlib.Path(FILE).suffix)
-              for path in candidates() if os.sep in path]
-    for path in [here / "libmx.so", *([pathlib.Path(named)] if named else beside)]:
-        if path.exists():
-            return str(path)
-    raise ImportError("expected the compiler of mx in " +
-                      (named or " or ".join(map(str, beside)) or str(here)) +
-                      ", found no file: set MX_COMPILER to the path of libMXCAPI.so, "
-                      "or install the wheel that has the compiler")
-
-
 _lock = threading.Lock()
 _library = None
 
