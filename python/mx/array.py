@@ -301,6 +301,8 @@ def from_dlpack(source, stream=None):
     another device, or has elements that mx lacks."""
     if isinstance(source, DeviceArray):
         return source.view(source.element)
+    if isinstance(source, np.ndarray) and dlpack_device()[0] == dlpack.CPU:
+        return array(source, stream)  # NumPy exports no types of ml_dtypes
     found, element = borrow(source, stream)
     return found if isinstance(found, DeviceArray) else (
         array(found, stream, element))

@@ -93,7 +93,7 @@ class PreparedCall:
         for index, (value, x) in enumerate(zip(entry.arguments, arguments)):
             if value.is_number:
                 value.number(x)
-                self.numbers.append((index, value.number))
+                self.numbers.append((index, value.reader(type(x))))
                 self.shapes.append(None)
                 continue
             source = find_library(type(x))

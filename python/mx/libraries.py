@@ -131,7 +131,7 @@ class Torch:
     def maker(self, shape, element):
         """Memory of PyTorch's allocator, for its current stream."""
         return functools.partial(
-            self.torch.empty, shape, device=device_name(),
+            self.torch.empty, shape, device=self.torch.device(device_name()),
             dtype=self.dtypes.get(element) or self.dtypes[OF_DTYPE[element.storage]])
 
     def within(self, stream):
