@@ -247,7 +247,7 @@ def _chip():
     return f"sm_{major}{minor}a"
 
 
-def _test(device, directory):
+def run_checks(device, directory):
     """All checks on one device; whether they passed."""
     mx.set_device(device)
     info = mx.device_info()
@@ -295,7 +295,7 @@ def main():
     if args.write:
         _compile(SOURCE, args.chip, args.write)
         return 0
-    passed = _test(args.device or "sim", args.program)
+    passed = run_checks(args.device or "sim", args.program)
     # A process has one device.
     if not args.device and not args.program and _has_gpu():
         passed &= subprocess.run(
