@@ -17,6 +17,7 @@ import argparse
 import json
 import time
 
+import ml_dtypes
 import mx
 import numpy as np
 
@@ -27,13 +28,11 @@ LAYERS, SYMBOLS, CLASSES, NOISE = 2, 64, 64, 0.2
 
 
 def to_bf16(x):
-    """The bits of float32 numbers as bf16, rounded to nearest even."""
-    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+    return np.asarray(x, np.float32).astype(ml_dtypes.bfloat16)
 
 
-def from_bf16(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
+def from_bf16(x):
+    return x.astype(np.float32)
 
 
 def round_bf16(x):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Keeps what the documentation says about the code equal to the code.
 
-Written whole, from the .td files: docs/Dialects/*.md and docs/Passes.md.
+Written whole, from the .td files: docs/Dialects/*.md and docs/Passes.md; from the
+docstrings of python/mx: docs/PythonAPI.md.
 Refreshed in place, in README.md and every page below docs/: the fenced block
 after a line
 
@@ -18,6 +19,8 @@ import re
 import shlex
 import subprocess
 import sys
+
+import python_docs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -70,6 +73,15 @@ def passes_page(args):
         yield "docs/Passes.md", with_contents(PASSES_HEAD + "\n" + "\n".join(sections))
 
 
+def python_page(args):
+    text = python_docs.page()
+    if text:
+        yield "docs/PythonAPI.md", with_contents(text)
+    else:
+        print("docs/PythonAPI.md: left out, as the package cannot be imported: scripts/setup "
+              "installs what it needs", file=sys.stderr)
+
+
 def run_tool(args, command):
     path = os.pathsep.join([args.tools, os.environ["PATH"]])
     done = subprocess.run(
@@ -106,7 +118,7 @@ def main():
     args = parser.parse_args()
 
     stale = 0
-    for generate in (dialect_pages, passes_page, refreshed_pages):
+    for generate in (dialect_pages, passes_page, python_page, refreshed_pages):
         for name, text in generate(args):
             page = ROOT / name
             old = page.read_text() if page.exists() else ""

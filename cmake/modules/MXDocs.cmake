@@ -1,7 +1,9 @@
 # mx-doc: writes the generated part of the documentation into docs/. The pages
 # are committed, for readers without a build; a test fails when they are stale.
 
-find_program(MX_DOC_PYTHON NAMES python3 REQUIRED)
+# The package's page needs what the package needs.
+find_program(MX_DOC_PYTHON NAMES python3
+  HINTS $ENV{MX_VENV}/bin ${CMAKE_SOURCE_DIR}/.venv/bin REQUIRED)
 mark_as_advanced(MX_DOC_PYTHON)
 set(_mx_doc_command ${MX_DOC_PYTHON} ${CMAKE_SOURCE_DIR}/scripts/gen_docs.py
   --tblgen ${LLVM_TOOLS_BINARY_DIR}/mlir-tblgen

@@ -50,7 +50,8 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/runtime/include)
 endif()
 # The Python package finds the runtime two directories up.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx
-  DESTINATION ${CMAKE_INSTALL_LIBDIR}/python FILES_MATCHING PATTERN "*.py")
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/python
+  FILES_MATCHING PATTERN "*.py" PATTERN "*.mlir")
 # What other compilers' tests use, and a project to begin with.
 set(_mx_lit_files
   ${CMAKE_SOURCE_DIR}/test/python/mx_suite.py ${CMAKE_SOURCE_DIR}/scripts/find_ptxas.py)

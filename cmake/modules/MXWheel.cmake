@@ -29,7 +29,7 @@ function(mx_add_wheel name library)
   install(TARGETS ${programs}
     RUNTIME DESTINATION mx/bin COMPONENT ${name} EXCLUDE_FROM_ALL)
   install(DIRECTORY mx DESTINATION . COMPONENT ${name} EXCLUDE_FROM_ALL
-    FILES_MATCHING PATTERN "*.py")
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.mlir")
   install(FILES mx_tools.py DESTINATION . COMPONENT ${name} EXCLUDE_FROM_ALL)
   # Systems other than Debian have no such file.
   foreach(package ${ARG_LICENSES})

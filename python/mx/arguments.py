@@ -95,9 +95,13 @@ def both_or_none(name, value, other, why):
                          f"{'None' if value is None else 'an array'}")
 
 
+def is_number(x):
+    return isinstance(x, (int, float, np.floating, np.integer))
+
+
 def scalar(name, x):
     """A factor of f32 without dimensions: numbers become arrays."""
-    if isinstance(x, (int, float, np.floating, np.integer)):
+    if is_number(x):
         return np.asarray(x, np.float32)
     found, shape = operand(name, x)
     if found.mlir != "f32" or shape != ():

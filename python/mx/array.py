@@ -307,6 +307,9 @@ def from_dlpack(source, stream=None):
     that mx lacks."""
     if isinstance(source, DeviceArray):
         return source.view(source.element)
+    if isinstance(source, np.ndarray) and dlpack_device()[0] == dlpack.CPU:
+        # NumPy exports no types of ml_dtypes.
+        return source if is_host() else array(source, stream)
     found, element = borrow(source, stream)
     return found if isinstance(found, DeviceArray) or is_host() else (
         array(found, stream, element))

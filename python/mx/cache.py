@@ -102,7 +102,7 @@ def store(folder, key, parts):
             _warned.add(folder)
             warnings.warn(f"mx: {folder}: cannot keep compiled programs: {error}; "
                           "MX_CACHE_DIR names another folder, mx.compile(..., "
-                          "cache=False) keeps none", RuntimeWarning, stacklevel=4)
+                          "cache=False) keeps none", RuntimeWarning, stacklevel=3)
         return
     _evict(folder, most)
 

@@ -122,7 +122,7 @@ class PreparedCall:
         for index, (value, x) in enumerate(zip(entry.arguments, arguments)):
             if value.is_number:
                 value.number(x)
-                self.numbers.append((index, value.number))
+                self.numbers.append((index, value.reader(type(x))))
                 self.shapes.append(None)
                 continue
             source, operand = read_operand(value, x, device)

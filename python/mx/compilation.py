@@ -25,8 +25,9 @@ from .templates import Template, is_template
 
 # Of what a file in the cache has.
 FORMAT = 1
-# Programs whose parts stay in memory.
+# Programs whose parts stay in memory, and their bytes: some have large constants.
 MOST_IN_MEMORY = 64
+MOST_BYTES = 256 << 20
 # The chip where there is no GPU, as in mx-run.
 DEFAULT_CHIP = "sm_100a"
 
@@ -188,9 +189,16 @@ def _recall(key, find):
         with _lock:
             _memory[key] = found
             _memory.move_to_end(key)
-            while len(_memory) > MOST_IN_MEMORY:
+            while len(_memory) > MOST_IN_MEMORY or \
+                    sum(map(_count_bytes, _memory.values())) > MOST_BYTES:
                 _memory.popitem(last=False)
         return found
+
+
+def _count_bytes(found):
+    if isinstance(found, HostCode):
+        return found.size
+    return sum(map(len, found.values()))
 
 
 def _tell(diagnostics):

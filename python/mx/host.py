@@ -25,6 +25,7 @@ class HostCode:
     """The compiled functions of a text, which several Programs may share. Calls take
     turns: the compiler allows one at a time."""
     what = "one for the device cpu"
+    size = 4 << 20  # about, in bytes
 
     def __init__(self, text, name, entries, pipeline):
         self.functions = {}

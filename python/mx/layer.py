@@ -78,13 +78,9 @@ class MoELayer:
         self.experts, self.hidden = experts, hidden
         self.intermediate = intermediate
         self.formats = formats
-        self._program = compile(
-            Template(_TEMPLATE, "moe_layer"), chip=chip, cache=cache,
-            experts=experts, hidden=hidden, intermediate=intermediate,
-            gate_up=2 * intermediate, hidden_blocks=hidden // 32,
-            intermediate_blocks=intermediate // 32,
-            gate_up_blocks=intermediate // 16, slack=127 * experts + 127,
-            **{name: format.elements for name, format in formats.items()})
+        text = template_text(experts, hidden, intermediate,
+                             *(format.elements for format in formats.values()))
+        self._program = compile(Template(text, "moe_layer"), chip=chip, cache=cache)
 
     def quantize_weights(self, w1, w2, *, stream=None):
         """MoEWeights of w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16,
@@ -123,6 +119,17 @@ class MoELayer:
                           for name, format in self.formats.items())
         return (f"<mx.MoELayer {self.experts} experts of {self.hidden} x "
                 f"{self.intermediate}, {names}>")
+
+
+def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
+                  weights="f8E4M3FN", gradients="f8E4M3FN"):
+    """The layer's program in MLIR, for types of elements."""
+    return Template(_TEMPLATE, "moe_layer").substitute(
+        experts=experts, hidden=hidden, intermediate=intermediate,
+        gate_up=2 * intermediate, hidden_blocks=hidden // 32,
+        intermediate_blocks=intermediate // 32, gate_up_blocks=intermediate // 16,
+        slack=127 * experts + 127, activations=activations, weights=weights,
+        gradients=gradients)
 
 
 def moe_layer(x, w1, w2, tokens, probs, ends, *, stream=None, **formats):

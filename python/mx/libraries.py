@@ -141,8 +141,9 @@ class Torch:
 
     def maker(self, shape, element):
         """Memory of PyTorch's allocator, for its current stream."""
-        return functools.partial(self.torch.empty, shape, device=device_name(),
-                                 dtype=self._dtype(element))
+        return functools.partial(
+            self.torch.empty, shape, device=self.torch.device(device_name()),
+            dtype=self._dtype(element))
 
     def _dtype(self, element):
         """The type of such elements, or of their bits."""

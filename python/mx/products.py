@@ -2,7 +2,7 @@
 """Products of block-scaled matrices, one at a time, in batches and in groups."""
 
 from . import arguments as check
-from .entries import find_entry
+from .entries import find_entry, find_plan
 from .mlir_text import Body, tensor
 from .quantized import Quantized, elements_type, scales_type
 
@@ -23,6 +23,11 @@ def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
 
     Returns an array [batch..., M, N]. Raises a TypeError or ValueError that names
     the argument, before anything is launched."""
+    entry = find_plan(_plan_matmul, (a, b, alpha), (dtype,))
+    return entry(*_arrays(a), *_arrays(b), *_factors(a, b, alpha), stream=stream)[0]
+
+
+def _plan_matmul(a, b, alpha, dtype):
     to = check.element("dtype", dtype, _RESULTS)
     left, right = _Side("a", a), _Side("b", b)
     _check_pair(left, right)
@@ -34,10 +39,8 @@ def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
     if left.shape[:-2] != right.shape[:-2]:
         raise ValueError(f"b: expected the batch {left.shape[:-2]} of a, found "
                          f"{right.shape[:-2]}")
-    factors = _factors(alpha, left, right)
-    entry = find_entry(_matmul_text, left.about(dynamic=len(left.shape) == 2),
-                       right.about(), to.mlir, len(factors))
-    return entry(*left.arrays, *right.arrays, *factors, stream=stream)[0]
+    return find_entry(_matmul_text, left.about(dynamic=len(left.shape) == 2),
+                      right.about(), to.mlir, _factor_types(a, b, alpha))
 
 
 def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
@@ -56,6 +59,12 @@ def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
 
     Raises a TypeError or ValueError that names the argument, before anything is
     launched."""
+    entry = find_plan(_plan_grouped, (a, b, offsets, alpha), (dtype, mode))
+    return entry(*_arrays(a), *_arrays(b), offsets, *_factors(a, b, alpha),
+                 stream=stream)[0]
+
+
+def _plan_grouped(a, b, offsets, alpha, dtype, mode):
     to = check.element("dtype", dtype, _RESULTS)
     check.one_of("mode", mode, MODES)
     left, right = _Side("a", a), _Side("b", b)
@@ -74,11 +83,9 @@ def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
         if rank == 3 and side.shape[0] != groups:
             raise ValueError(f"{side.name}: expected one matrix for each of {groups} "
                              f"groups of offsets, found {side.shape[0]}")
-    factors = _factors(alpha, left, right)
-    entry = find_entry(_grouped_text, left.about(dynamic=mode == "rows"),
-                       right.about(), to.mlir, len(factors), mode, groups,
-                       check.index_type("offsets", offsets))
-    return entry(*left.arrays, *right.arrays, offsets, *factors, stream=stream)[0]
+    return find_entry(_grouped_text, left.about(dynamic=mode == "rows"),
+                      right.about(), to.mlir, _factor_types(a, b, alpha), mode,
+                      groups, check.index_type("offsets", offsets))
 
 
 class _Side:
@@ -87,19 +94,17 @@ class _Side:
     def __init__(self, name, x):
         self.name = name
         self.format = self.layout = self.ragged = self.groups = None
-        self.global_scale = None
         if isinstance(x, Quantized):
-            self.arrays, self.shape = (x.elements, x.scales), tuple(x.shape)
+            self.shape = tuple(x.shape)
             self.format, self.layout = x.format, x.layout
             self.ragged, self.groups = x.ragged, x.groups
-            self.global_scale = x.global_scale
             self.element = x.format.elements
             if not x.format.has_product:
                 raise ValueError(f"{name}: expected a format that has products, found "
                                  f"{x.format.name}")
         else:
             found, self.shape = check.matrix(name, x, ("bf16", "f16"))
-            self.arrays, self.element = (x,), found.mlir
+            self.element = found.mlir
 
     def check_groups(self, kind, groups):
         if self.format is None:
@@ -135,11 +140,24 @@ def _check_pair(left, right, both=None):
                          f"found shape {right.shape}")
 
 
-def _factors(alpha, *sides):
-    factors = [side.global_scale for side in sides if side.global_scale is not None]
+def _arrays(x):
+    return (x.elements, x.scales) if isinstance(x, Quantized) else (x,)
+
+
+def _factors(a, b, alpha):
+    """The factors of a result that are not None."""
+    factors = [x.global_scale for x in (a, b)
+               if isinstance(x, Quantized) and x.global_scale is not None]
+    return factors if alpha is None else [*factors, alpha]
+
+
+def _factor_types(a, b, alpha):
+    """Their types: a number is one of the program too, so that nothing is copied."""
+    types = ["tensor<f32>"] * len(_factors(a, b, None))
     if alpha is not None:
-        factors.append(check.scalar("alpha", alpha))
-    return factors
+        check.scalar("alpha", alpha)
+        types.append("f32" if check.is_number(alpha) else "tensor<f32>")
+    return tuple(types)
 
 
 def _types(about):
@@ -150,12 +168,13 @@ def _types(about):
             (f"{name}_scales", scales_type(dims, format, layout, ragged, groups))]
 
 
-def _alpha(body, count):
+def _alpha(body, types):
     """The arguments that are factors, and their product for the operation."""
-    arguments = [(f"factor{i}", "tensor<f32>") for i in range(count)]
+    arguments = [(f"factor{i}", type) for i, type in enumerate(types)]
     product = None
     for name, type in arguments:
-        number = body.add(f"tensor.extract %{name}[] : {type}")
+        number = (f"%{name}" if type == "f32" else
+                  body.add(f"tensor.extract %{name}[] : {type}"))
         product = number if product is None else body.add(
             f"arith.mulf {product}, {number} : f32")
     return arguments, f"alpha({product}) " if product else ""

@@ -25,7 +25,8 @@ def candidates(asked=None):
     nvidia = importlib.util.find_spec("nvidia")
     for folder in (nvidia.submodule_search_locations or []) if nvidia else []:
         places += sorted(map(str, pathlib.Path(folder).glob("*/bin/ptxas")))
-    return [x for x in places if x and os.access(x, os.X_OK)], False
+    return [x for x in dict.fromkeys(places)
+            if x and os.access(x, os.X_OK)], False
 
 
 def identify(places):

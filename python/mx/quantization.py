@@ -2,7 +2,7 @@
 """Quantize, dequantize, and SwiGLU with its quantization."""
 
 from . import arguments as check
-from .entries import find_entry
+from .entries import find_entry, find_plan
 from .formats import find_format
 from .mlir_text import Body, tensor
 from .quantized import LAYOUTS, Quantized, elements_type, scales_type
@@ -65,69 +65,92 @@ def dequantize(q, dtype="bfloat16", *, offsets=None, stream=None):
 
     Returns an array of q.shape, [columns, rows] of what was quantized along axis
     -2."""
-    if not isinstance(q, Quantized):
-        raise TypeError(f"q: expected a mx.Quantized, found {type(q).__name__}")
-    to = check.element("dtype", dtype, _MATRICES)
-    check.both_or_none("offsets", offsets, q.groups if q.ragged == "rows" else None,
-                       "q has groups of rows")
-    entry = find_entry(_dequantize_text, _read(q), to.mlir,
-                       check.index_type("offsets", offsets))
+    entry = find_plan(_plan_dequantize, (q, offsets), (dtype,))
     given = [q.elements, q.scales]
-    if q.format.has_global_scale:
+    if q.global_scale is not None:
         given.append(q.global_scale)
     if offsets is not None:
         given.append(offsets)
     return entry(*given, stream=stream)[0]
 
 
+def _plan_dequantize(q, offsets, dtype):
+    if not isinstance(q, Quantized):
+        raise TypeError(f"q: expected a mx.Quantized, found {type(q).__name__}")
+    to = check.element("dtype", dtype, _MATRICES)
+    check.both_or_none("offsets", offsets, q.groups if q.ragged == "rows" else None,
+                       "q has groups of rows")
+    return find_entry(_dequantize_text, _read(q), to.mlir,
+                      check.index_type("offsets", offsets))
+
+
 def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
               gather, stream, is_swiglu):
-    name = "gate_up" if is_swiglu else "x"
-    format = find_format(format)
-    axes = check.axes(axis)
-    check.one_of("scale_rounding", rounding, ROUNDINGS)
-    check.one_of("layout", layout, LAYOUTS)
-    element, shape = check.matrix(name, x, _MATRICES)
-    ragged = offsets is not None
-    if (ragged or gather is not None or is_swiglu) and len(shape) != 2:
-        raise ValueError(f"{name}: expected 2 dimensions with groups, gathered rows "
-                         f"or SwiGLU, found shape {shape}")
-    if is_swiglu and shape[-1] % 2:
-        raise ValueError(f"{name}: expected gate and up side by side, an even number "
-                         f"of columns, found shape {shape}")
-    if global_scale is not None and not format.has_global_scale:
-        raise ValueError("global_scale: expected None, as only nvfp4 has a factor of "
-                         f"a tensor, found one for {format.name}")
-    groups = check.vector("offsets", offsets)
-    rows = check.vector("gather", gather) if gather is not None else shape[-2]
-    columns = shape[-1] // 2 if is_swiglu else shape[-1]
-    if -1 in axes:
-        check.multiple(name, "columns", columns, format.block)
-    if -2 in axes and not ragged:
-        check.multiple(name, "rows", rows, format.block)
-    given = [("x", x), ("probs", probs), ("gather", gather), ("offsets", offsets)]
-    if global_scale is not None:
-        given.append(("global_scale", check.scalar("global_scale", global_scale)))
-    given = [(argument, value) for argument, value in given if value is not None]
-    entry = find_entry(
-        _quantize_text, shape[:-2] or None, None if len(shape) == 2 else rows,
-        shape[-1], element.mlir, format, axes, rounding, layout, groups,
-        check.index_type("gather", gather), check.index_type("offsets", offsets),
-        is_swiglu, probs is not None, global_scale is not None)
-    results = entry(*[value for _, value in given], stream=stream)
-    factor = global_scale
-    if format.has_global_scale and factor is None:
-        factor = results[-1]
-    batch, found = shape[:-2], []
-    for number, one in enumerate(axes):
-        elements, scales = results[2 * number: 2 * number + 2]
-        kind = None if not ragged else "rows" if one == -1 else "reduction"
-        found.append(Quantized(
-            elements, scales,
-            (*batch, rows, columns) if one == -1 else
-            (*batch, columns, tuple(elements.shape)[-1] * format.per_byte),
-            format, layout, kind, groups if ragged else None, factor))
-    return found[0] if len(axes) == 1 else tuple(found)
+    given = (x, probs, gather, offsets, global_scale)
+    plan = find_plan(_Plan, given, (format, axis, rounding, layout, is_swiglu))
+    return plan.run(given, stream)
+
+
+class _Plan:
+    """A quantization of such arrays."""
+
+    def __init__(self, x, probs, gather, offsets, global_scale, format, axis,
+                 rounding, layout, is_swiglu):
+        name = "gate_up" if is_swiglu else "x"
+        self.format = format = find_format(format)
+        self.axes = axes = check.axes(axis)
+        self.layout = layout
+        check.one_of("scale_rounding", rounding, ROUNDINGS)
+        check.one_of("layout", layout, LAYOUTS)
+        element, shape = check.matrix(name, x, _MATRICES)
+        self.is_ragged = offsets is not None
+        if (self.is_ragged or gather is not None or is_swiglu) and len(shape) != 2:
+            raise ValueError(f"{name}: expected 2 dimensions with groups, gathered "
+                             f"rows or SwiGLU, found shape {shape}")
+        if is_swiglu and shape[-1] % 2:
+            raise ValueError(f"{name}: expected gate and up side by side, an even "
+                             f"number of columns, found shape {shape}")
+        if global_scale is not None and not format.has_global_scale:
+            raise ValueError("global_scale: expected None, as only nvfp4 has a factor "
+                             f"of a tensor, found one for {format.name}")
+        self.groups = check.vector("offsets", offsets)
+        self.batch = shape[:-2]
+        self.rows = rows = (check.vector("gather", gather) if gather is not None
+                            else shape[-2])
+        self.columns = shape[-1] // 2 if is_swiglu else shape[-1]
+        if -1 in axes:
+            check.multiple(name, "columns", self.columns, format.block)
+        if -2 in axes and not self.is_ragged:
+            check.multiple(name, "rows", rows, format.block)
+        if global_scale is not None:
+            check.scalar("global_scale", global_scale)
+        self.entry = find_entry(
+            _quantize_text, self.batch or None, None if len(shape) == 2 else rows,
+            shape[-1], element.mlir, format, axes, rounding, layout, self.groups,
+            check.index_type("gather", gather), check.index_type("offsets", offsets),
+            is_swiglu, probs is not None, global_scale is not None)
+
+    def run(self, given, stream):
+        """One Quantized, or one for each axis."""
+        factor = given[-1]
+        if factor is not None:
+            given = (*given[:-1], check.scalar("global_scale", factor))
+        results = self.entry(*[x for x in given if x is not None], stream=stream)
+        if factor is None and self.format.has_global_scale:
+            factor = results[-1]
+        found = [self._wrap(axis, *results[2 * i:2 * i + 2], factor)
+                 for i, axis in enumerate(self.axes)]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _wrap(self, axis, elements, scales, factor):
+        kind, shape = None, (*self.batch, self.rows, self.columns)
+        if self.is_ragged:
+            kind = "rows" if axis == -1 else "reduction"
+        if axis == -2:
+            shape = (*self.batch, self.columns,
+                     elements.shape[-1] * self.format.per_byte)
+        return Quantized(elements, scales, shape, self.format, self.layout, kind,
+                         self.groups, factor)
 
 
 def _read(q):

@@ -84,6 +84,18 @@ class Value:
         return found.view(self.dtype) if same else found.astype(self.dtype)
 
 
+    def reader(self, kind):
+        """What makes numbers of that type ready to be stored: `number`, without its
+        cost where nothing can be wrong."""
+        if kind is float and self.dtype in (np.float32, np.float64):
+            return float
+        if kind is not int or self.dtype.kind not in "iu":
+            return self.number
+        limits = np.iinfo(self.dtype)
+        low, high = int(limits.min), int(limits.max)
+        return lambda x: x if low <= x <= high else self.number(x)
+
+
 def read_value(info, where):
     """Of an mxValueInfo."""
     shape = tuple(None if extent < 0 else extent

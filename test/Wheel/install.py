@@ -81,7 +81,15 @@ assert "dB" in mx.run("python", "examples/matmul.py", "matmul", "--device=sim")
 
 assert "kernel" in mx.run("mx-sim", "--list", "matmul/kernels.ptx")
 assert "right" in mx.run("python", "examples/compile.py", where.split()[1])
-assert mx.run("python", "-m", "mx.selftest").endswith("selftest: passed\n")
+assert mx.run("python", "-m", "mx.selftest", "--device=sim").endswith("selftest: passed\n")
+
+# The ten lines of the page.
+page = (sources / "docs/Python.md").read_text()
+lines = re.search("run by test/Wheel/install.py -->\n```python\n(.*?)```", page, re.DOTALL)[1]
+assert lines.count("\n") <= 10
+shapes = mx.run("python", "-c", lines + "print(y.shape, dx.shape, dw1.shape, dw2.shape, dprobs.shape)",
+                MX_DEVICE="sim")
+assert shapes.endswith("(32, 128) (32, 128) (4, 384, 128) (4, 128, 192) (64,)\n"), shapes
 
 # The assembler of NVIDIA's package is found beside mx. A fake tells its path.
 fake = mx.packages / "nvidia/cu13/bin/ptxas"
@@ -137,8 +145,8 @@ assert both("mx-opt", act=interrupted) == -signal.SIGTERM
 
 runtime = Installation(work / "runtime", runtime_wheel)
 mx.run("python", "-m", "mx.selftest", f"--write={work}/program")
-assert runtime.run("python", "-m", "mx.selftest", f"--program={work}/program").endswith(
-    "threads: passed\nselftest: passed\n")
+tested = runtime.run("python", "-m", "mx.selftest", f"--program={work}/program")
+assert re.search(r"threads: passed \(.*\)\nselftest: passed\n$", tested), tested
 assert "has no compiler" in runtime.run("python", "-m", "mx.selftest")
 assert "Install the wheel mx-compiler" in runtime.run(
     "python", "-c", "import mx; mx.library.compiler_path()", status=1)

@@ -7,7 +7,6 @@ through a program that copies them, and come out as the same bits with the type 
 table says."""
 
 import gc
-import sys
 import weakref
 from importlib.util import find_spec
 
@@ -124,6 +123,7 @@ for mlir, name, _, _, _ in TYPES:
         assert bits(back.numpy()) == bits(x), mlir
         y, = program[f"copy_{mlir}"](Shows(on_device, is_old))
         assert isinstance(y, mx.DeviceArray) and bits(y.numpy()) == bits(x), mlir
+assert mx.from_dlpack(make("bf16", "bfloat16")).dtype == ml_dtypes.bfloat16
 x = mx.array(np.arange(12, dtype=np.float32).reshape(3, 4))
 assert x.__dlpack_device__() == (1, 0)
 assert np.array_equal(np.from_dlpack(x), x.numpy())

@@ -4,6 +4,7 @@ where they are installed.
 usage: gpu.py
 """
 
+import os
 import threading
 from importlib.util import find_spec
 
@@ -12,6 +13,8 @@ import mx
 import numpy as np
 from refuses import refuses
 
+# JAX would take most of the memory.
+os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 if not find_spec("torch"):
     print("torch is not installed")
     raise SystemExit

@@ -30,24 +30,6 @@ static RankedTensorType getRanked(Value tensor) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// An operand whose dimensions follow `dims`. MXINT8 has no product: its
-/// numbers are exact in bf16.
-static Factor getTosaFactor(OpBuilder &builder, Location loc, Value data,
-                            Value scales, const Indices &dims) {
-  Factor factor;
-  if (isInt8(data)) {
-    Value numbers = dequantize(builder, loc, getAsInt8(builder, data), scales,
-                               builder.getBF16Type());
-    factor.elements = {numbers, dims, builder.getBF16Type()};
-    return factor;
-  }
-  factor.elements = {data, dims, getElementTypeOrSelf(data)};
-  Indices ofScales = dims;
-  ofScales.back() = *dropBlock(dims.back(), 32);
-  factor.scales = Leaf{scales, ofScales, getElementTypeOrSelf(scales)};
-  return factor;
-}
-
 /// The first size that is known of some that are equal.
 static int64_t joinSizes(ArrayRef<int64_t> sizes) {
   for (int64_t size : sizes)

@@ -1,0 +1,97 @@
+"""docs/PythonAPI.md: signatures and docstrings of the package mx."""
+
+import inspect
+import pathlib
+import sys
+import textwrap
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+HEAD = """<!-- Written by scripts/gen_docs.py; edit the docstrings in python/mx instead -->
+
+# The package mx, name by name
+
+[Python.md](Python.md) says how they work together.
+
+[TOC]
+"""
+
+# Headings, with the modules whose public names stand below them.
+PARTS = (("Functions", ("quantization", "products", "layer", "quantized", "formats")),
+         ("Programs", ("compilation", "templates", "program", "entry", "values")),
+         ("Arrays", ("array", "elements", "streams")),
+         ("The device", ("device",)),
+         ("Errors", ("errors",)))
+
+
+def document(name, thing):
+    """A heading and the docstring of a function, class or constant."""
+    lines = [f"### {name}", ""]
+    if inspect.isclass(thing) or callable(thing):
+        lines += ["```python", signature(f"mx.{name}", thing), "```", ""]
+    lines += block(own_docstring(thing))
+    if inspect.isclass(thing):
+        for member, value in vars(thing).items():
+            if member.startswith("_"):
+                continue
+            function = inspect.unwrap(getattr(value, "__func__", value))
+            if inspect.isfunction(function) and function.__doc__:
+                lines += ["```python", signature(f"{name}.{member}", function, skip_self=not
+                                                 isinstance(value, staticmethod)), "```", ""]
+                lines += block(function.__doc__)
+            elif isinstance(value, property) and value.fget.__doc__:
+                lines += [f"`{name}.{member}`: {inspect.cleandoc(value.fget.__doc__)}", ""]
+    return lines
+
+
+def own_docstring(thing):
+    """Not the one that a dataclass or a NamedTuple makes up, nor a type's."""
+    if not inspect.isclass(thing) and not callable(thing):
+        return f"`{type(thing).__name__}` of: {', '.join(f'`{key}`' for key in thing)}."
+    text = thing.__doc__ or ""
+    return "" if text.startswith(f"{thing.__name__}(") else text
+
+
+def signature(name, thing, skip_self=False):
+    try:
+        given = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return name
+    parameters = list(given.parameters.values())[1 if skip_self else 0:]
+    parameters = [p.replace(annotation=p.empty) for p in parameters]
+    text = f"{name}{given.replace(parameters=parameters, return_annotation=given.empty)}"
+    return "\n".join(textwrap.wrap(text, 100, subsequent_indent="    ",
+                                   break_long_words=False)) if len(text) > 100 else text
+
+
+def block(docstring):
+    """A docstring as it stands in the source: its columns are its layout."""
+    text = inspect.cleandoc(docstring) if docstring else ""
+    if not text:
+        return []
+    return ["```text", text, "```", ""] if "\n" in text else [text, ""]
+
+
+def page():
+    """The text of docs/PythonAPI.md; None where the package cannot be imported."""
+    sys.path.insert(0, str(ROOT / "python"))
+    try:
+        import mx
+    except ImportError:
+        return None
+    finally:
+        sys.path.pop(0)
+    lines, seen = [HEAD], set()
+    for heading, modules in PARTS:
+        lines += [f"## {heading}", ""]
+        for name in mx.__all__:
+            thing = getattr(mx, name)
+            home = getattr(thing, "__module__", None) or (
+                "mx.formats" if name == "FORMATS" else None)
+            if home in {f"mx.{module}" for module in modules}:
+                seen.add(name)
+                lines += document(name, thing)
+    missing = set(mx.__all__) - seen
+    if missing:
+        sys.exit(f"error: scripts/python_docs.py has no part for {', '.join(sorted(missing))}")
+    return "\n".join(lines)

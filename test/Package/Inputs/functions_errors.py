@@ -1,0 +1,73 @@
+"""Wrong arguments of the functions: what is told, and that nothing is launched."""
+
+import ml_dtypes
+import mx
+import numpy as np
+from refuses import refuses
+
+mx.set_device("sim")
+rng = np.random.default_rng(7)
+
+
+def matrix(*shape):
+    return rng.standard_normal(shape).astype(ml_dtypes.bfloat16)
+
+
+x = matrix(64, 64)
+q, w = mx.quantize(x), mx.quantize(matrix(2, 32, 64))
+ends = np.array([3, 64], np.int32)
+ends3 = np.array([1, 2, 64], np.int32)
+other, nvfp4, mxint8 = mx.quantize(matrix(32, 96)), mx.quantize(x, "nvfp4"), mx.quantize(x, "mxint8")
+grouped, grouped3 = mx.quantize(x, offsets=ends), mx.quantize(x, offsets=ends3)
+launches = mx.simulator_counters()["launches"]
+
+for kind, text, call in (
+        (ValueError, "format: expected one of mxfp8_e4m3, ", lambda: mx.quantize(x, "mxfp9")),
+        (ValueError, "axis: expected -1, -2 or \\(-1, -2\\), found 0", lambda: mx.quantize(x, axis=0)),
+        (ValueError, "layout: expected one of sf_128x4, linear, found 'rows'", lambda: mx.quantize(x, layout="rows")),
+        (ValueError, "scale_rounding: expected one of ceil", lambda: mx.quantize(x, scale_rounding="up")),
+        (TypeError, "x: expected an array of f32, bf16, f16, found i32", lambda: mx.quantize(np.zeros((4, 32), np.int32))),
+        (TypeError, "x: expected an array of NumPy, .* found list", lambda: mx.quantize([[1.0]])),
+        (ValueError, "x: expected 2 dimensions or more, found shape \\(64,\\)", lambda: mx.quantize(x[0])),
+        (ValueError, "x: expected a multiple of 32 columns, .* found 48; pad to 64", lambda: mx.quantize(x[:, :48])),
+        (ValueError, "x: expected a multiple of 32 rows, .* found 5; pad to 32", lambda: mx.quantize(x[:5], axis=-2)),
+        (ValueError, "global_scale: expected None, .* found one for mxfp8_e4m3", lambda: mx.quantize(x, global_scale=1.0)),
+        (TypeError, "offsets: expected an array of i32 or i64, found f32", lambda: mx.quantize(x, offsets=ends.astype(np.float32))),
+        (ValueError, "x: expected 2 dimensions with groups", lambda: mx.quantize(matrix(2, 4, 32), offsets=ends)),
+        (ValueError, "gate_up: expected gate and up side by side", lambda: mx.swiglu_quantize(matrix(4, 33))),
+        (TypeError, "q: expected a mx.Quantized, found ndarray", lambda: mx.dequantize(x)),
+        (ValueError, "offsets: expected None, unless q has groups of rows, found an array", lambda: mx.dequantize(q, offsets=ends)),
+        (TypeError, "dtype: expected one of f32, bf16, f16, found i8", lambda: mx.dequantize(q, "int8")),
+        (ValueError, "b: expected K = 64, the last dimension of a, found shape \\(32, 96\\)", lambda: mx.matmul(q, other)),
+        (ValueError, "b: expected scales of f8E8M0FNU, as mxfp8_e4m3 has, found nvfp4", lambda: mx.matmul(q, nvfp4)),
+        (TypeError, "b: expected a mx.Quantized where a is one", lambda: mx.matmul(q, x)),
+        (ValueError, "b: expected the batch \\(\\) of a, found \\(2,\\)", lambda: mx.matmul(q, w)),
+        (ValueError, "a: expected a format that has products, found mxint8", lambda: mx.matmul(mxint8, q)),
+        (TypeError, "alpha: expected a number", lambda: mx.matmul(q, q, alpha=np.ones(2, np.float32))),
+        (ValueError, "a: expected a matrix without groups, found 2 groups of rows", lambda: mx.matmul(grouped, q)),
+        (ValueError, "mode: expected one of rows, masked, reduction, found 'row'", lambda: mx.grouped_matmul(q, w, ends, mode="row")),
+        (ValueError, "a: expected a mx.Quantized with 2 groups of rows, .* found no groups", lambda: mx.grouped_matmul(q, w, ends)),
+        (ValueError, "b: expected 3 dimensions with mode \"rows\", found shape \\(64, 64\\)", lambda: mx.grouped_matmul(grouped, q, ends)),
+        (ValueError, "b: expected one matrix for each of 3 groups of offsets, found 2", lambda: mx.grouped_matmul(grouped3, w, ends3)),
+        (ValueError, "hidden: expected a multiple of 32, at least 32, found 100", lambda: mx.MoELayer(2, 100, 64)),
+        (ValueError, "weights: expected a format with blocks of 32 that has products, found nvfp4", lambda: mx.MoELayer(2, 96, 64, weights="nvfp4")),
+        (TypeError, "experts: expected a number of at least 1, found float", lambda: mx.MoELayer(2.5, 96, 64)),
+        (ValueError, "chosen: expected experts from 0 to 1, or -1, found 0 to 2", lambda: mx.route([[0, 2]], [[1, 1]], 2)),
+):
+    refuses(kind, text, call)
+assert mx.simulator_counters()["launches"] == launches
+
+# What a program checks when it is called: dynamic sizes, groups of another number.
+layer = mx.MoELayer(2, 64, 64)
+weights = layer.quantize_weights(matrix(2, 128, 64), matrix(2, 64, 64))
+routing = mx.route([[0, 1]] * 4, np.ones((4, 2)), 2)
+for kind, text, call in (
+        (TypeError, "weights: expected the mx.MoEWeights of quantize_weights, found tuple", lambda: layer.forward(x, (), *routing)),
+        (TypeError, "saved: expected the mx.MoESaved of forward, found list", lambda: layer.backward(x, weights, [], *routing)),
+        (ValueError, "'x': expected .*64.*, found .*32", lambda: layer.forward(matrix(4, 32), weights, *routing)),
+        (ValueError, "'ends': expected", lambda: layer.forward(matrix(4, 64), weights, *routing[:2], ends3)),
+        (TypeError, "'w1': expected dtype bfloat16", lambda: layer.quantize_weights(np.zeros((2, 128, 64), np.float32), matrix(2, 64, 64))),
+        (ValueError, "w1: expected \\[experts, 2 \\* intermediate, hidden\\], found shape", lambda: mx.moe_layer(x, matrix(128, 64), None, *routing)),
+):
+    refuses(kind, text, call)
+print("all is well")
