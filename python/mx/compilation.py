@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import pathlib
-import sys
 import threading
 import warnings
 import weakref
@@ -17,7 +16,7 @@ from . import library
 from . import ptxas as _ptxas
 from .compiler import compile_parts
 from .device import device_changes, device_info, is_host
-from .errors import CompileWarning
+from .errors import CompileWarning, caller_depth
 from .host import HostCode
 from .identity import identify_library
 from .program import Loaded, Program, load_parts
@@ -204,14 +203,6 @@ def _count_bytes(found):
 def _tell(diagnostics):
     for found in diagnostics:
         if found.severity == "warning":
-            warnings.warn(str(found), CompileWarning, _depth())
+            warnings.warn(str(found), CompileWarning, caller_depth())
         else:
             log.info("%s", found)
-
-
-def _depth():
-    """The `stacklevel` of whoever called the package, for what calls this."""
-    frame, depth = sys._getframe(1), 1
-    while frame.f_back and frame.f_globals.get("__package__") == __package__:
-        frame, depth = frame.f_back, depth + 1
-    return depth

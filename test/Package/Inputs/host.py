@@ -39,6 +39,16 @@ ADD = """func.func @add(%x: tensor<?xf32>, %y: tensor<?xf32>, %o: tensor<?xf32>)
   return %z : tensor<?xf32>
 }
 """
+EXIT = """func.func private @exit(i32)
+func.func @leave(%x: i32, %y: tensor<2xf32>) -> i32 {
+  func.call @exit(%x) : (i32) -> ()
+  return %x : i32
+}
+func.func @claim(%x: i1, %y: tensor<2xf32>) -> i1 {
+  cf.assert %x, "100% sure"
+  return %x : i1
+}
+"""
 rng = np.random.default_rng(5)
 
 
@@ -105,6 +115,8 @@ assert not zero(given)[0].any() and given[2] == 2
 
 add = mx.compile(ADD)["add"]
 ones = np.ones(3, np.float32)
+ends = mx.compile(EXIT)
+square = np.ones((64, 64), np.float32)
 for _ in range(2):  # nothing that a call leaves behind
     refuses(mx.InvalidValueError, r"^text:2:8: .*access.*; called with x: bfloat16\(3, 4\), i: 3$",
             lambda: row(x, 3))
@@ -123,6 +135,13 @@ class Elsewhere:
 
 
 for kind, text, call in (
+        # What would end the process.
+        (mx.InvalidValueError, r"^the program called exit\(3\); called with x: 3, ", lambda: ends["leave"](3, ones[:2])),
+        (mx.InvalidValueError, "^text:7:3: 100% sure; called with x: False", lambda: ends["claim"](False, ones[:2])),
+        (mx.InvalidValueError, r"expected offsets\[1\] between 30 and 64, found 20",
+         lambda: mx.quantize(square, offsets=np.array([30, 20]))),
+        (mx.InvalidValueError, "expected rows to gather from -1 to less than 64, found 70",
+         lambda: mx.quantize(square, gather=np.array([3, 70]))),
         (ValueError, "entry 'row': expected 2 arguments, found 1", lambda: row(x)),
         (TypeError, "argument 0 'x': expected dtype bfloat16, or uint16 for its bits, for tensor<.x4xbf16>, "
          "found float32", lambda: row(x.astype(np.float32), 0)),
@@ -145,6 +164,7 @@ for kind, text, call in (
         (mx.CompileError, "'mx-no' does not refer to a registered pass", lambda: mx.compile(ROW, dtype="bf16", pipeline="builtin.module(mx-no)")),
 ):
     refuses(kind, text, call)
+assert ends["claim"](True, ones[:2]) == [True]
 row(x, 0, stream=0)  # the default stream
 
 # --- Programs -----------------------------------------------------------------------
