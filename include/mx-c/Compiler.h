@@ -78,6 +78,10 @@ MXC_API void mxcModuleDestroy(mxcModule module);
  * mx-to-nvvm{chip=sm_100a})". After a failure the module is whatever the pass
  * that failed has left; it may only be printed and destroyed. */
 MXC_API int mxcModuleRunPasses(mxcModule module, const char *pipeline);
+/* Gives `callback` the name of each function that is compiled where none is
+ * named: one call, one name. */
+MXC_API int mxcModuleListEntries(mxcModule module, mxcTextCallback callback,
+                                 void *user);
 MXC_API int mxcModulePrint(mxcModule module, mxcTextCallback callback,
                            void *user);
 MXC_API int mxcModuleWriteBytecode(mxcModule module, mxcTextCallback callback,
@@ -114,6 +118,51 @@ MXC_API const char *mxcCompiledGet(mxcCompiled compiled, int part,
                                    size_t *bytes);
 /* The directory that mx-launch and mxProgramLoad read. */
 MXC_API int mxcCompiledWrite(mxcCompiled compiled, const char *directory);
+
+/* --- Running on the host -------------------------------------------------- */
+
+/* A function, compiled to code of this process: the reference path, which
+ * mx-run --device=cpu takes. It needs neither a device nor the runtime. */
+typedef struct mxcHostProgramImpl *mxcHostProgram;
+
+/* Compiles the function `entry`. The module stays as it is. Memrefs that the
+ * function is given are results too, behind its own: a call never changes its
+ * arguments. */
+MXC_API int mxcHostProgramCreate(mxcHostProgram *program, mxcModule module,
+                                 const char *entry);
+MXC_API void mxcHostProgramDestroy(mxcHostProgram program);
+
+/* What an argument or a result is, as mxValueInfo of mx_program.h. The pointers
+ * live as long as the program. */
+typedef struct mxcHostValueInfo {
+  const char *name;
+  const char *type;     /* in MLIR: "tensor<?x64xbf16>" */
+  const char *dtype;    /* NumPy's: "f4"; numbers that it lacks as bits, "u2" */
+  int32_t itemBytes;    /* of that dtype */
+  int32_t isNumber;     /* rather than an array */
+  int32_t rank;         /* of an array of that dtype */
+  const int64_t *shape; /* -1 where the call decides */
+} mxcHostValueInfo;
+MXC_API int32_t mxcHostProgramArgumentCount(mxcHostProgram program);
+MXC_API int32_t mxcHostProgramResultCount(mxcHostProgram program);
+/* MXC_REFUSED, without a message, where there is none of that index. */
+MXC_API int mxcHostProgramGetArgument(mxcHostProgram program, int32_t index,
+                                      mxcHostValueInfo *info);
+MXC_API int mxcHostProgramGetResult(mxcHostProgram program, int32_t index,
+                                    mxcHostValueInfo *info);
+
+/* A dense row-major array at any address, or a number. */
+typedef struct mxcHostArray {
+  const void *data;
+  const int64_t *shape; /* as many extents as the rank; of a number not read */
+} mxcHostArray;
+/* Calls the function. Shapes are checked before, by what its operations ask
+ * for, and data where they are used: indices, say, and sizes. Results are the
+ * program's, and live until its next call. After a failure there are none. */
+MXC_API int mxcHostProgramCall(mxcHostProgram program,
+                               const mxcHostArray *arguments,
+                               int32_t argumentCount, mxcHostArray *results,
+                               int32_t resultCount);
 
 #ifdef __cplusplus
 }

@@ -80,12 +80,10 @@ void mx::nameArguments(ModuleOp module, llvm::SourceMgr &sources) {
   });
 }
 
-/// The functions asked for, which can be called on arrays: by default the
-/// public ones, without the host's own code where there are others.
-static llvm::Expected<SmallVector<func::FuncOp>>
-selectEntries(ModuleOp module, const CompileModuleOptions &options) {
+llvm::Expected<SmallVector<func::FuncOp>>
+mx::selectEntries(ModuleOp module, ArrayRef<std::string> names) {
   SmallVector<func::FuncOp> entries;
-  if (options.entries.empty())
+  if (names.empty())
     for (auto function : module.getOps<func::FuncOp>())
       if (function.isPublic() && !function.isExternal())
         entries.push_back(function);
@@ -95,7 +93,7 @@ selectEntries(ModuleOp module, const CompileModuleOptions &options) {
     llvm::erase_if(entries, [&](func::FuncOp entry) {
       return !isDevice(entry) && !isArithmetic(entry);
     });
-  for (const std::string &name : options.entries) {
+  for (const std::string &name : names) {
     llvm::Expected<func::FuncOp> entry = lookupEntry(module, name);
     if (!entry)
       return entry.takeError();
@@ -113,7 +111,7 @@ selectEntries(ModuleOp module, const CompileModuleOptions &options) {
 /// Leaves the entries, as public functions, and what they need.
 static llvm::Error keepEntries(ModuleOp module,
                                const CompileModuleOptions &options) {
-  auto entries = selectEntries(module, options);
+  auto entries = selectEntries(module, options.entries);
   if (!entries)
     return entries.takeError();
   for (auto function : module.getOps<func::FuncOp>()) {
@@ -259,7 +257,7 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
   if (!module)
     return kExitBadInput;
   // Asked for here already, where the file has a name.
-  if (auto entries = selectEntries(*module, options); !entries)
+  if (auto entries = selectEntries(*module, options.entries); !entries)
     return report(makeError(options.inputFile + ": " +
                             llvm::toString(entries.takeError())));
   nameArguments(*module, sources);

@@ -3,7 +3,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Handles.h"
-#include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 
@@ -22,12 +21,7 @@ int mxcCompile(mxcCompiled *compiled, mxcModule module,
                const mxcCompileOptions *options) {
   *compiled = nullptr;
   mxcCompileOptions given = options ? *options : mxcCompileOptions{};
-  OwningOpRef<ModuleOp> copy = module->module->clone();
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBuffer(module->source->getMemBufferRef()),
-      llvm::SMLoc());
-  mx::nameArguments(*copy, sources);
+  OwningOpRef<ModuleOp> copy = module->cloneWithNames();
   llvm::Expected<mx::CompiledModule> result = mx::compileModule(
       *copy, readOptions(given), given.prefix ? given.prefix : "program");
   if (!result)

@@ -28,6 +28,9 @@ struct mxcContextImpl {
 };
 
 struct mxcModuleImpl {
+  /// A copy whose functions say how the text calls their arguments.
+  mlir::OwningOpRef<mlir::ModuleOp> cloneWithNames();
+
   mxcContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// What it was parsed from, which names arguments.

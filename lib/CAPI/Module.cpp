@@ -31,7 +31,27 @@ mxcModule mxcModuleClone(mxcModule module) {
                            module->source};
 }
 
+OwningOpRef<ModuleOp> mxcModuleImpl::cloneWithNames() {
+  OwningOpRef<ModuleOp> copy = module->clone();
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBuffer(source->getMemBufferRef()),
+      llvm::SMLoc());
+  mx::nameArguments(*copy, sources);
+  return copy;
+}
+
 void mxcModuleDestroy(mxcModule module) { delete module; }
+
+int mxcModuleListEntries(mxcModule module, mxcTextCallback callback,
+                         void *user) {
+  auto entries = mx::selectEntries(*module->module, {});
+  if (!entries)
+    return module->context->tell(entries.takeError());
+  for (func::FuncOp entry : *entries)
+    callback(entry.getSymName().data(), entry.getSymName().size(), user);
+  return MXC_OK;
+}
 
 int mxcModuleRunPasses(mxcModule module, const char *pipeline) {
   std::string errors;

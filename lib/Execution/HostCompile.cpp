@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HostExit.h"
 #include "HostProgram.h"
 #include "Programs.h"
 #include "SaveTemps.h"
@@ -20,6 +21,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include <dlfcn.h>
+#include <mutex>
 
 using namespace mlir;
 using namespace mx;
@@ -57,11 +59,35 @@ static float truncateToBF16(float x) {
   return llvm::bit_cast<float>(isNaN ? bits >> 16 | 0x40 : rounded);
 }
 
+/// Programs may be compiled by several threads, each in a context of its own.
+static void initializeTargetOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+/// Functions of ours that compiled code calls by names of C.
+static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner intern,
+                                       bool endProcess) {
+  llvm::orc::SymbolMap symbols;
+  auto add = [&](StringRef name, auto *function) {
+    symbols[intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                             llvm::JITSymbolFlags::Exported};
+  };
+  add("__truncsfbf2", &truncateToBF16);
+  if (!endProcess) {
+    add("dprintf", &host_exit::print);
+    add("exit", &host_exit::exit);
+  }
+  return symbols;
+}
+
 /// Compiles a module of the LLVM dialect in process.
 static llvm::Expected<std::unique_ptr<ExecutionEngine>>
-createEngine(ModuleOp module) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+createEngine(ModuleOp module, bool endProcess) {
+  initializeTargetOnce();
   auto machine = createHostMachine();
   if (!machine)
     return machine.takeError();
@@ -78,12 +104,8 @@ createEngine(ModuleOp module) {
   auto engine =
       ExecutionEngine::create(module, engineOptions, std::move(*jitMachine));
   if (engine)
-    (*engine)->registerSymbols([](llvm::orc::MangleAndInterner intern) {
-      llvm::orc::SymbolMap symbols;
-      symbols[intern("__truncsfbf2")] = {
-          llvm::orc::ExecutorAddr::fromPtr(&truncateToBF16),
-          llvm::JITSymbolFlags::Exported};
-      return symbols;
+    (*engine)->registerSymbols([=](llvm::orc::MangleAndInterner intern) {
+      return getSymbols(intern, endProcess);
     });
   return engine;
 }
@@ -134,7 +156,7 @@ mx::compileForHost(ModuleOp module, func::FuncOp entry,
       failed(verifyCalls(module)))
     return makeError("cannot compile '" + symbol + "' for " +
                      stringifyDeviceKind(options.device));
-  auto engine = createEngine(module);
+  auto engine = createEngine(module, options.endProcess);
   if (!engine)
     return engine.takeError();
   // The lookup compiles and reports missing symbols, before constructors run.

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostProgram.h"
+#include "HostExit.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mx/Support/Memory.h"
 #include "llvm/ADT/STLExtras.h"
@@ -79,7 +80,9 @@ public:
 
   llvm::Error addArgument(const ArrayType &type, const NpyArray &array);
   void prepareResults();
-  void invoke(void (*function)(void **)) { function(slots.data()); }
+  llvm::Error invoke(void (*function)(void **)) {
+    return host_exit::call(function, slots.data());
+  }
   /// Takes over the memory of the results.
   void adoptResults();
   llvm::Expected<std::vector<NpyArray>> readResults();
@@ -208,7 +211,8 @@ HostProgram::call(ArrayRef<const NpyArray *> inputs) {
     if (llvm::Error error = call.addArgument(type, *input))
       return error;
   call.prepareResults();
-  call.invoke(function);
+  if (llvm::Error error = call.invoke(function))
+    return error;
   call.adoptResults();
   return call.readResults();
 }

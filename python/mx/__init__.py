@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles and runs programs on block-scaled tensors, on a GPU or the simulator.
+"""Compiles and runs programs on block-scaled tensors, on a GPU, the simulator or the
+host.
 
     import mx
     mx.set_device("sim")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from . import cuda_array, dlpack
-from .device import device_number
+from .device import device_number, is_host, require_device
 from .elements import FP4, UNPACKED_FP4, find_element, pack_fp4
 from .library import call
 from .streams import Stream, stream_handle, wait
@@ -17,6 +17,9 @@ def dlpack_device():
     """What DLPack calls the device of the process. The simulator is the host."""
     number = device_number()
     return (dlpack.CPU, 0) if number < 0 else (dlpack.CUDA, number)
+
+
+_ON_HOST = "mx.DeviceArray", "pass arrays of NumPy or PyTorch as they are"
 
 
 class DeviceArray:
@@ -47,6 +50,7 @@ class DeviceArray:
     def from_pointer(pointer, shape, dtype, owner=None):
         """Memory of somebody else, at an address of the device: a tensor's
         `data_ptr()`. It must outlive the array; `owner` is kept with it."""
+        require_device(*_ON_HOST)
         array = DeviceArray(shape, dtype)
         array._pointer = int(pointer)
         array._owner = owner
@@ -228,6 +232,7 @@ def empty(shape, dtype):
     """Device memory; what it holds is not defined. `dtype` is a dtype of NumPy,
     ml_dtypes or PyTorch, or a name of MLIR; the shape of f4E2M1FN counts bytes,
     of two elements each."""
+    require_device(*_ON_HOST)
     array = DeviceArray(shape, dtype)
     pointer = ctypes.c_void_p()
     call("mxMemAlloc", pointer, array.nbytes)
@@ -297,12 +302,14 @@ def from_dlpack(source, stream=None):
     """A DeviceArray of an object with `__dlpack__`: a tensor of PyTorch, an array of
     CuPy or JAX. On a GPU it is the same memory, ready in the order of `stream`
     (as everywhere: None is the default stream). On the simulator memory of the
-    host is copied. Raises a BufferError where the array is strided, lies on
-    another device, or has elements that mx lacks."""
+    host is copied. On "cpu" it is an array of NumPy, of the same memory. Raises a
+    BufferError where the array is strided, lies on another device, or has elements
+    that mx lacks."""
     if isinstance(source, DeviceArray):
         return source.view(source.element)
     if isinstance(source, np.ndarray) and dlpack_device()[0] == dlpack.CPU:
-        return array(source, stream)  # NumPy exports no types of ml_dtypes
+        # NumPy exports no types of ml_dtypes.
+        return source if is_host() else array(source, stream)
     found, element = borrow(source, stream)
-    return found if isinstance(found, DeviceArray) else (
+    return found if isinstance(found, DeviceArray) or is_host() else (
         array(found, stream, element))

@@ -15,6 +15,8 @@ import time
 import warnings
 import zipfile
 
+from .errors import caller_depth
+
 SUFFIX = ".mxp"
 BEGUN = ".tmp"
 HOUR = 3600  # after which what was begun has been given up
@@ -102,7 +104,7 @@ def store(folder, key, parts):
             _warned.add(folder)
             warnings.warn(f"mx: {folder}: cannot keep compiled programs: {error}; "
                           "MX_CACHE_DIR names another folder, mx.compile(..., "
-                          "cache=False) keeps none", RuntimeWarning, stacklevel=3)
+                          "cache=False) keeps none", RuntimeWarning, caller_depth())
         return
     _evict(folder, most)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import library
 from .array import DeviceArray
-from .device import device_name, device_number
+from .device import HOST, device_name, device_number
 from .libraries import MINE, NUMPY, convert, find_library
 from .library import call, fail
 from .streams import stream_handle, wait
@@ -38,6 +38,35 @@ def sign(arguments):
         else:
             return None
     return sign(arguments)
+
+
+def read_operand(value, x, place):
+    """The library of an array that is given for a value on a device, and what it
+    says of the array. Raises what is wrong with it."""
+    source = find_library(type(x))
+    if source is None:
+        raise TypeError(f"{value.where}: expected an array for {value.type}, "
+                        f"found {x!r}")
+    try:
+        operand = source.operand(x)
+    except TypeError as error:
+        raise TypeError(f"{value.where}: {error}") from None
+    value.check(operand.element, operand.shape)
+    is_copied = source is NUMPY or (operand.device == HOST and place == "sim")
+    if operand.device != place and not is_copied:
+        raise ValueError(f"{value.where}: expected memory of {place}, the "
+                         f"device of the process, found {operand.device}")
+    if operand.wrong:
+        raise ValueError(f"{value.where}: expected {operand.wrong}")
+    return source, operand
+
+
+def describe_call(entry, arguments, shapes):
+    """Put behind what is wrong with a call as a whole."""
+    return "; called with " + ", ".join(
+        f"{value.name}: " + (f"{x!r}" if value.is_number else
+                             f"{value.element}{tuple(shape)}")
+        for value, x, shape in zip(entry.arguments, arguments, shapes))
 
 
 class Frame:
@@ -96,23 +125,8 @@ class PreparedCall:
                 self.numbers.append((index, value.reader(type(x))))
                 self.shapes.append(None)
                 continue
-            source = find_library(type(x))
-            if source is None:
-                raise TypeError(f"{value.where}: expected an array for {value.type}, "
-                                f"found {x!r}")
-            try:
-                operand = source.operand(x)
-            except TypeError as error:
-                raise TypeError(f"{value.where}: {error}") from None
-            value.check(operand.element, operand.shape)
-            is_copied = source is NUMPY or (operand.device == "cpu" and
-                                            device == "sim")
-            if operand.device != device and not is_copied:
-                raise ValueError(f"{value.where}: expected memory of {device}, the "
-                                 f"device of the process, found {operand.device}")
-            if operand.wrong:
-                raise ValueError(f"{value.where}: expected {operand.wrong}")
-            if is_copied:
+            source, operand = read_operand(value, x, device)
+            if operand.device == HOST:
                 hosts.add(source)
                 self.uploads.append((index, source.upload, operand.element))
                 self.pointers.append((index, MINE.pointer))
@@ -156,11 +170,7 @@ class PreparedCall:
                               error.name) from None
 
     def describe(self, arguments):
-        return "; called with " + ", ".join(
-            f"{value.name}: " + (f"{x!r}" if value.is_number else
-                                 f"{value.element}{tuple(shape)}")
-            for value, x, shape in zip(self.entry.arguments, arguments,
-                                       self.shapes))
+        return describe_call(self.entry, arguments, self.shapes)
 
     def _fill_numbers(self, frame, arguments):
         for index, number in self.numbers:

@@ -15,8 +15,9 @@ from . import cache as disk
 from . import library
 from . import ptxas as _ptxas
 from .compiler import compile_parts
-from .device import device_changes, device_info
-from .errors import CompileWarning
+from .device import device_changes, device_info, is_host
+from .errors import CompileWarning, caller_depth
+from .host import HostCode
 from .identity import identify_library
 from .program import Loaded, Program, load_parts
 from .templates import Template, is_template
@@ -33,7 +34,7 @@ log = logging.getLogger("mx.compile")
 
 _lock = threading.Lock()
 _locks = weakref.WeakValueDictionary()  # of keys: one thread compiles
-_memory = collections.OrderedDict()  # parts by key
+_memory = collections.OrderedDict()  # parts, or HostCode, by key
 _loaded = weakref.WeakValueDictionary()
 
 
@@ -47,7 +48,8 @@ class _Lock:
 def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
             fuse=True, cache=True, **sizes):
     """Compiles a program, or finds it in the cache, and returns a Program, which is
-    loaded onto the device when an entry is first asked for.
+    loaded onto the device when an entry is first asked for. Where the device is
+    "cpu" it is compiled to code of this process, and kept in memory alone.
 
     source    text of MLIR, a pathlib.Path of a file with text or bytecode, or a
               Template. A text or file in which `${name}` stands is a template.
@@ -60,12 +62,16 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
     cache     False: compiles, and keeps nothing; a folder: keeps programs there
     sizes     values of the template's names (Template)
 
+    chip, ptxas, fuse and folders say nothing on "cpu".
+
     Raises a CompileError with the compiler's messages and their places; a TypeError
     or ValueError where an argument is wrong; an ImportError where there is no
     compiler. Warnings of the compiler are warnings of Python (CompileWarning), its
     remarks go to the logger "mx.compile"; both only when it really compiles."""
     text, name = _read(source, sizes)
     entries = _read_entries(entries)
+    if is_host():
+        return _compile_for_host(text, name, entries, pipeline, cache)
     chip = chip or os.environ.get("MX_CHIP") or _find_chip()
     places, is_asked = _ptxas.candidates(ptxas)
     options = {"chip": chip, "entries": entries, "pipeline": pipeline,
@@ -82,16 +88,15 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
         return Program.of(Loaded(lambda: load_parts(parts, name)), name, parts)
     key = _make_key(text, name, options, places)
     folder = disk.directory(None if cache is True else cache)
-    with _lock:
-        lock = _locks.setdefault(key, _Lock())
-    with lock.lock:
-        parts = _recall(key)
-        if parts is None:
-            parts = disk.load(folder, key)
+
+    def find():
+        parts = disk.load(folder, key)
         if parts is None:
             parts = make()
             disk.store(folder, key, parts)
-        _remember(key, parts)
+        return parts
+
+    parts = _recall(key, find)
     with _lock:
         where = key, device_changes()
         loaded = _loaded.get(where)
@@ -99,6 +104,16 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
             loaded = Loaded(lambda: load_parts(parts, name))
             _loaded[where] = loaded
     return Program.of(loaded, name, parts)
+
+
+def _compile_for_host(text, name, entries, pipeline, cache):
+    def make():
+        code = HostCode(text, name, entries, pipeline)
+        _tell(code.diagnostics)
+        return code
+
+    key = text, name, entries, pipeline, library.compiler_path()
+    return Program.of(make() if cache is False else _recall(key, make), name, None)
 
 
 def _read(source, sizes):
@@ -160,30 +175,34 @@ def _make_key(text, name, options, places):
     return hashlib.sha256(about.encode() + b"\0" + text).hexdigest()
 
 
-def _recall(key):
+def _recall(key, find):
+    """What was found last for the key, by `find()` the first time: in one thread,
+    others that ask for the same wait."""
     with _lock:
-        if key in _memory:
+        lock = _locks.setdefault(key, _Lock())
+    with lock.lock:
+        with _lock:
+            found = _memory.get(key)
+        if found is None:
+            found = find()
+        with _lock:
+            _memory[key] = found
             _memory.move_to_end(key)
-            return _memory[key]
-    return None
+            while len(_memory) > MOST_IN_MEMORY or \
+                    sum(map(_count_bytes, _memory.values())) > MOST_BYTES:
+                _memory.popitem(last=False)
+        return found
 
 
-def _remember(key, parts):
-    with _lock:
-        _memory[key] = parts
-        _memory.move_to_end(key)
-        while len(_memory) > MOST_IN_MEMORY or \
-                sum(map(_count_bytes, _memory.values())) > MOST_BYTES:
-            _memory.popitem(last=False)
-
-
-def _count_bytes(parts):
-    return sum(map(len, parts.values()))
+def _count_bytes(found):
+    if isinstance(found, HostCode):
+        return found.size
+    return sum(map(len, found.values()))
 
 
 def _tell(diagnostics):
     for found in diagnostics:
         if found.severity == "warning":
-            warnings.warn(str(found), CompileWarning, stacklevel=4)
+            warnings.warn(str(found), CompileWarning, caller_depth())
         else:
             log.info("%s", found)

@@ -84,12 +84,15 @@ class Entry:
         finally:
             program.leave()
 
-    def _prepare(self, arguments, stream=None):
-        """The prepared call for such arguments, and the arguments for it."""
+    def _check_count(self, arguments):
         if len(arguments) != len(self.arguments):
             raise ValueError(f"entry '{self.name}': expected "
                              f"{len(self.arguments)} arguments, found "
                              f"{len(arguments)}")
+
+    def _prepare(self, arguments, stream=None):
+        """The prepared call for such arguments, and the arguments for it."""
+        self._check_count(arguments)
         signature = sign(arguments)
         if signature is None:
             arguments = convert_all(self, arguments, stream)

@@ -2,6 +2,7 @@
 """What the runtime and the compiler report, as exceptions."""
 
 import re
+import sys
 from typing import NamedTuple, Optional
 
 
@@ -57,3 +58,12 @@ class CompileError(Error):
 
 class CompileWarning(UserWarning):
     """What the compiler warns of."""
+
+
+def caller_depth():
+    """The `stacklevel` of whoever called the package, for a warning of the function
+    that asks."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__package__") == __package__:
+        frame, depth = frame.f_back, depth + 1
+    return depth

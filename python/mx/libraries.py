@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from . import cuda_array
-from .array import (DeviceArray, array, borrow, dlpack_device, empty, host_view)
-from .device import device_name
+from .array import (DeviceArray, array, dlpack_device, empty, from_dlpack,
+                    host_view)
+from .device import HOST, device_name
 from .elements import (ELEMENTS, FP4, OF_DTYPE, UNPACKED_FP4, find_element,
                        pack_fp4)
 from .library import call
@@ -23,7 +24,7 @@ from .streams import stream_handle
 class Operand(NamedTuple):
     element: object
     shape: tuple
-    device: str  # "cuda:0"; "cpu" where it has to be copied
+    device: str  # "cuda:0"; "cpu" of the host, from where devices copy it
     wrong: str = ""  # with its layout
 
 
@@ -55,6 +56,10 @@ class Mine:
     def within(stream):
         return None  # memory is of no stream
 
+    @staticmethod
+    def to_host(x):
+        raise TypeError(f"expected an array of the host, found {x!r}: pass x.numpy()")
+
 
 class Numpy:
     """Arrays of NumPy: copied to the device, and results copied back."""
@@ -75,10 +80,16 @@ class Numpy:
         return Operand(element, shape, "cpu")
 
     @staticmethod
+    def to_host(x):
+        return pack_fp4(x) if x.dtype == UNPACKED_FP4 else x
+
+    @staticmethod
+    def from_host(x, element):
+        return x
+
+    @staticmethod
     def upload(x, element, stream):
-        if x.dtype == UNPACKED_FP4:
-            x = pack_fp4(x)
-        return array(x, stream, element)
+        return array(NUMPY.to_host(x), stream, element)
 
     @staticmethod
     def download(x, stream):
@@ -132,7 +143,11 @@ class Torch:
         """Memory of PyTorch's allocator, for its current stream."""
         return functools.partial(
             self.torch.empty, shape, device=self.torch.device(device_name()),
-            dtype=self.dtypes.get(element) or self.dtypes[OF_DTYPE[element.storage]])
+            dtype=self._dtype(element))
+
+    def _dtype(self, element):
+        """The type of such elements, or of their bits."""
+        return self.dtypes.get(element) or self.dtypes[OF_DTYPE[element.storage]]
 
     def within(self, stream):
         """Where another stream than the current one is asked for: allocations
@@ -140,15 +155,21 @@ class Torch:
         cuda, number = self.torch.cuda, dlpack_device()[1]
         return cuda.stream(cuda.ExternalStream(stream, device=number))
 
-    def upload(self, x, element, stream):
-        """Of a tensor on the host."""
+    def to_host(self, x):
+        """An array of NumPy of the same memory, of a tensor on the host."""
         x = x.detach()
-        return array(host_view(x.data_ptr(), tuple(x.shape), element, x), stream)
+        return host_view(x.data_ptr(), tuple(x.shape), self.elements[x.dtype], x)
+
+    def from_host(self, x, element):
+        result = self.torch.empty(x.shape, dtype=self._dtype(element))
+        host_view(result.data_ptr(), x.shape, element, result)[...] = x
+        return result
+
+    def upload(self, x, element, stream):
+        return array(self.to_host(x), stream, element)
 
     def download(self, x, stream):
-        bits = self.dtypes.get(x.element)
-        result = self.torch.empty(x.shape, dtype=bits or
-                                  self.dtypes[OF_DTYPE[x.element.storage]])
+        result = self.torch.empty(x.shape, dtype=self._dtype(x.element))
         call("mxMemcpyToHost", result.data_ptr(), x.pointer, x.nbytes,
              stream_handle(stream))
         call("mxStreamSynchronize", stream_handle(stream))
@@ -218,12 +239,10 @@ def find_library(kind):
 
 def convert(x, stream):
     """A DeviceArray of any other object with __dlpack__ or
-    __cuda_array_interface__; else what NumPy makes of it. Raises a BufferError,
-    ValueError or TypeError."""
+    __cuda_array_interface__, on "cpu" an array of NumPy; else what NumPy makes of
+    it. Raises a BufferError, ValueError or TypeError."""
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
-        found, element = borrow(x, stream)
-        return found if isinstance(found, DeviceArray) else (
-            array(found, stream, element))
+        return from_dlpack(x, stream)
     if hasattr(x, "__cuda_array_interface__"):
         return from_cuda_array(x, stream)
     return np.asarray(x)
@@ -232,8 +251,8 @@ def convert(x, stream):
 def from_cuda_array(x, stream=None):
     """A DeviceArray of the same memory as an object with
     __cuda_array_interface__, in the order of `stream`."""
-    if device_name() == "sim":
-        raise BufferError("expected memory of sim, found that of a GPU")
+    if device_name() in ("sim", HOST):
+        raise BufferError(f"expected memory of {device_name()}, found that of a GPU")
     found = cuda_array.read(x)
     if found.strides is not None:
         raise BufferError(f"expected a dense row-major array, found shape "

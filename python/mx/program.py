@@ -10,14 +10,15 @@ import pathlib
 import threading
 
 from . import library
-from .device import device_info
+from .device import device_info, require_device
 from .entry import Entry
 from .library import call
 
 
 class Loaded:
     """A program in the runtime, which several Programs may share: it is unloaded
-    with the last of them."""
+    with the last of them. HostCode is the same of the device "cpu"."""
+    what = "one that is a directory already"
 
     def __init__(self, load):
         self.lock = threading.Lock()
@@ -33,6 +34,18 @@ class Loaded:
             self._users += 1
             return self._handle
 
+    @staticmethod
+    def entries(program, handle):
+        for index in range(library.library().mxProgramEntryCount(handle)):
+            entry = ctypes.c_void_p()
+            call("mxProgramGetEntryAt", entry, handle, index)
+            yield Entry(program, entry)
+
+    @staticmethod
+    def refuse(handle, name):
+        """Raises that there is no entry of that name, and what there is."""
+        call("mxProgramGetEntry", ctypes.c_void_p(), handle, str(name).encode())
+
     def close(self):
         with self.lock:
             self._users -= 1
@@ -43,7 +56,11 @@ class Loaded:
             call("mxProgramUnload", handle)
 
 
+_ON_HOST = "compile the source by mx.compile"
+
+
 def load_directory(directory):
+    require_device(directory, _ON_HOST)
     handle = ctypes.c_void_p()
     call("mxProgramLoad", handle, os.fsencode(directory))
     return handle
@@ -51,6 +68,7 @@ def load_directory(directory):
 
 def load_parts(parts, name):
     """Of the files of a directory, as bytes by their names in the manifest."""
+    require_device(name, _ON_HOST)
     manifest = parts["manifest.json"]
     target = json.loads(manifest)["target"].encode()
     # Chooses a device for it, where none was.
@@ -99,11 +117,8 @@ class Program:
                 raise ValueError("the program was closed")
             if self._handle is not None:
                 return
-            handle = self._handle = self._loaded.open()
-            for index in range(library.library().mxProgramEntryCount(handle)):
-                entry = ctypes.c_void_p()
-                call("mxProgramGetEntryAt", entry, handle, index)
-                entry = Entry(self, entry)
+            self._handle = self._loaded.open()
+            for entry in self._loaded.entries(self, self._handle):
                 self._entries[entry.name] = entry
 
     @property
@@ -113,17 +128,16 @@ class Program:
 
     def __getitem__(self, name):
         if name not in self.entries:
-            with self.use():  # the runtime says what there is
-                call("mxProgramGetEntry", ctypes.c_void_p(), self._handle,
-                     str(name).encode())
+            with self.use():
+                self._loaded.refuse(self._handle, name)
         return self._entries[name]
 
     def save(self, directory):
         """Writes what mx-compile would, for mx-launch, C or Program(directory): of a
         program that mx.compile made."""
         if self._parts is None:
-            raise ValueError(f"{self.directory}: expected a program of mx.compile, "
-                             "found one that is a directory already")
+            raise ValueError(f"{self.directory}: expected a program of mx.compile "
+                             f"for sim or a GPU, found {self._loaded.what}")
         directory = pathlib.Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         for name, data in self._parts.items():

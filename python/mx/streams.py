@@ -3,6 +3,7 @@
 
 import ctypes
 
+from .device import require_device
 from .library import call
 
 
@@ -11,6 +12,9 @@ class Stream:
     driver's CUstream."""
 
     def __init__(self):
+        self._handle = None
+        require_device("mx.Stream", "leave the stream out, calls there are complete "
+                       "when they return")
         self._handle = ctypes.c_void_p()
         # Memory of the host that copies may still read.
         self._read = []

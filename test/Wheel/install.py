@@ -87,9 +87,10 @@ assert mx.run("python", "-m", "mx.selftest", "--device=sim").endswith("selftest:
 page = (sources / "docs/Python.md").read_text()
 lines = re.search("run by test/Wheel/install.py -->\n```python\n(.*?)```", page, re.DOTALL)[1]
 assert lines.count("\n") <= 10
-shapes = mx.run("python", "-c", lines + "print(y.shape, dx.shape, dw1.shape, dw2.shape, dprobs.shape)",
-                MX_DEVICE="sim")
-assert shapes.endswith("(32, 128) (32, 128) (4, 384, 128) (4, 128, 192) (64,)\n"), shapes
+for device in "sim", "cpu":
+    shapes = mx.run("python", "-c", lines + "print(y.shape, dx.shape, dw1.shape, dw2.shape, dprobs.shape)",
+                    MX_DEVICE=device)
+    assert shapes.endswith("(32, 128) (32, 128) (4, 384, 128) (4, 128, 192) (64,)\n"), shapes
 
 # The assembler of NVIDIA's package is found beside mx. A fake tells its path.
 fake = mx.packages / "nvidia/cu13/bin/ptxas"

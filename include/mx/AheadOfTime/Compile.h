@@ -10,6 +10,7 @@
 #ifndef MX_AHEADOFTIME_COMPILE_H
 #define MX_AHEADOFTIME_COMPILE_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mx/Plan/Plan.h"
 #include "llvm/Support/Error.h"
@@ -52,6 +53,11 @@ struct CompiledModule {
 llvm::Expected<CompiledModule>
 compileModule(mlir::ModuleOp module, const CompileModuleOptions &options,
               llvm::StringRef prefix);
+
+/// The functions of those names, which can be called on arrays; without names
+/// the public ones, without the host's own code where there are others.
+llvm::Expected<llvm::SmallVector<mlir::func::FuncOp>>
+selectEntries(mlir::ModuleOp module, llvm::ArrayRef<std::string> names);
 
 /// Gives the arguments of functions the names that they have in the text that
 /// `module` was parsed from. Bytecode has none.

@@ -36,6 +36,9 @@ struct CompileOptions {
   bool explain = false;
   /// Whether operations are fused on a GPU (mx-to-nvvm's `fuse`).
   bool fuse = true;
+  /// On the CPU: whether what a call finds wrong with its data ends the
+  /// process, as a tool does, or is the error of `run`.
+  bool endProcess = true;
 };
 
 /// Adds the dialects, translations and interfaces that files, pipelines and

@@ -24,6 +24,8 @@ print(*program.entries)
 
 def check_cache():
     """A program that this process compiles is found by another one."""
+    if mx.device_name() == "cpu":
+        return "programs of cpu stay in memory"
     chip = "sm_100a"
     with tempfile.TemporaryDirectory() as folder:
         mx.compile(TEXT, chip=chip, cache=folder)

@@ -143,6 +143,140 @@ static void test_compile(mxcContext context, const char *directory) {
   mxcModuleDestroy(module);
 }
 
+/* An index that comes from data, a memref that is written, and shapes that have
+ * to be the same. */
+static const char host[] =
+    "func.func private @add(%x: f32, %y: f32) -> f32 {\n"
+    "  %z = arith.addf %x, %y : f32\n  return %z : f32\n}\n"
+    "func.func @at(%x: tensor<?x4xbf16>, %i: index) -> (tensor<4xbf16>, f32) "
+    "{\n"
+    "  %r = tensor.extract_slice %x[%i, 0] [1, 4] [1, 1]\n"
+    "      : tensor<?x4xbf16> to tensor<4xbf16>\n"
+    "  %c = arith.constant 0 : index\n"
+    "  %e = tensor.extract %r[%c] : tensor<4xbf16>\n"
+    "  %f = arith.extf %e : bf16 to f32\n"
+    "  %s = func.call @add(%f, %f) : (f32, f32) -> f32\n"
+    "  return %r, %s : tensor<4xbf16>, f32\n}\n"
+    "func.func @zero(%m: memref<3xi32>) {\n"
+    "  %c = arith.constant 0 : i32\n"
+    "  linalg.fill ins(%c : i32) outs(%m : memref<3xi32>)\n"
+    "  return\n}\n"
+    "func.func @sum(%x: tensor<?xf32>, %y: tensor<?xf32>, %o: tensor<?xf32>)\n"
+    "    -> tensor<?xf32> {\n"
+    "  %s = linalg.add ins(%x, %y : tensor<?xf32>, tensor<?xf32>)\n"
+    "      outs(%o : tensor<?xf32>) -> tensor<?xf32>\n"
+    "  return %s : tensor<?xf32>\n}\n";
+
+static mxcHostProgram create(mxcModule module, const char *entry) {
+  mxcHostProgram program;
+  assert(!mxcHostProgramCreate(&program, module, entry) && program);
+  return program;
+}
+
+static void test_host_values(mxcHostProgram at) {
+  mxcHostValueInfo info;
+  assert(mxcHostProgramArgumentCount(at) == 2);
+  assert(mxcHostProgramResultCount(at) == 2);
+  assert(!mxcHostProgramGetArgument(at, 0, &info));
+  assert(!strcmp(info.name, "x") && !strcmp(info.type, "tensor<?x4xbf16>"));
+  assert(!strcmp(info.dtype, "u2") && info.itemBytes == 2 && !info.isNumber);
+  assert(info.rank == 2 && info.shape[0] == -1 && info.shape[1] == 4);
+  assert(!mxcHostProgramGetArgument(at, 1, &info));
+  assert(!strcmp(info.name, "i") && !strcmp(info.dtype, "i8"));
+  assert(info.isNumber && info.rank == 0);
+  assert(!mxcHostProgramGetResult(at, 1, &info));
+  assert(!strcmp(info.name, "result1") && info.isNumber);
+  assert(mxcHostProgramGetResult(at, 2, &info) == MXC_REFUSED);
+  assert(mxcHostProgramGetArgument(at, -1, &info) == MXC_REFUSED);
+}
+
+static void test_host_calls(mxcHostProgram at) {
+  /* At an address that no kernel would take. */
+  uint16_t memory[9] = {0, 0, 0, 0, 0, 0x3F80, 0x4000, 0x4040, 0x4080};
+  int64_t shape[] = {2, 4}, index = 1;
+  mxcHostArray arguments[] = {{memory + 1, shape}, {&index, NULL}}, results[2];
+  assert(!mxcHostProgramCall(at, arguments, 2, results, 2));
+  assert(results[0].shape[0] == 4 && !memcmp(results[0].data, memory + 5, 8));
+  assert(*(const float *)results[1].data == 2.0f);
+
+  index = 2; /* Twice: what the program found wrong does not end it. */
+  for (int i = 0; i < 2; ++i) {
+    assert(mxcHostProgramCall(at, arguments, 2, results, 2) == MXC_REFUSED);
+    expect("0 host.mlir:6:");
+  }
+  index = 0;
+  assert(!mxcHostProgramCall(at, arguments, 2, results, 2));
+  assert(*(const float *)results[1].data == 0.0f);
+
+  shape[1] = 5;
+  assert(mxcHostProgramCall(at, arguments, 2, results, 2) == MXC_REFUSED);
+  expect(
+      "0 argument 0 of type tensor<?x4xbf16>: expected ?x4xu2, found 2x5xu2");
+  shape[1] = 4, shape[0] = -1;
+  assert(mxcHostProgramCall(at, arguments, 2, results, 2) == MXC_REFUSED);
+  expect("expected extents of at least 0, found -1x4xu2");
+  shape[0] = INT64_MAX;
+  assert(mxcHostProgramCall(at, arguments, 2, results, 2) == MXC_REFUSED);
+  expect("no memory for 9223372036854775807x4xu2");
+  arguments[0].data = NULL;
+  assert(mxcHostProgramCall(at, arguments, 2, results, 2) == MXC_REFUSED);
+  expect("expected the address of 9223372036854775807x4xu2, found null");
+  arguments[0].shape = NULL;
+  assert(mxcHostProgramCall(at, arguments, 2, results, 2) == MXC_REFUSED);
+  expect("expected a shape, found null");
+  assert(mxcHostProgramCall(at, arguments, 1, results, 2) == MXC_REFUSED);
+  expect("0 expected 2 arguments of entry 'at', found 1");
+  assert(mxcHostProgramCall(at, arguments, 2, results, 1) == MXC_REFUSED);
+  expect("0 expected room for 2 results of entry 'at', found 1");
+}
+
+static void test_host(mxcContext context) {
+  mxcModule module = mxcModuleParse(context, host, strlen(host), "host.mlir");
+  Text names = {"", 0};
+  assert(!mxcModuleListEntries(module, append, &names));
+  assert(!strcmp(names.text, "atzerosum"));
+  mxcHostProgram at = create(module, "at"), zero = create(module, "zero");
+  mxcHostProgram sum = create(module, "sum"), none;
+  assert(mxcHostProgramCreate(&none, module, "no") == MXC_REFUSED && !none);
+  expect("0 expected the entry to be one of [add, at, zero, sum], found 'no'");
+  mxcModuleDestroy(module);
+  test_host_values(at);
+  test_host_calls(at);
+
+  /* Memrefs are results, and the argument stays as it is. */
+  int32_t given[] = {1, 2, 3}, zeros[3] = {0};
+  int64_t shape[] = {3}, other[] = {4};
+  mxcHostArray argument = {given, shape}, result;
+  assert(!mxcHostProgramCall(zero, &argument, 1, &result, 1));
+  assert(!memcmp(result.data, zeros, sizeof zeros) && given[2] == 3);
+
+  /* What the operations ask of shapes. */
+  float values[4] = {1, 2, 3, 4};
+  mxcHostArray three[] = {{values, shape}, {values, shape}, {values, shape}};
+  assert(!mxcHostProgramCall(sum, three, 3, &result, 1));
+  assert(((const float *)result.data)[2] == 6.0f);
+  three[1].shape = other;
+  assert(mxcHostProgramCall(sum, three, 3, &result, 1) == MXC_REFUSED);
+  expect("0 host.mlir:21:8: ");
+
+  mxcHostProgramDestroy(sum);
+  mxcHostProgramDestroy(zero);
+  mxcHostProgramDestroy(at);
+
+  /* What does not compile, and what calls a function that there is not. */
+  module = parse(context, "func.func private @missing(f32) -> f32\n"
+                          "func.func @f(%x: f32) -> f32 {\n"
+                          "  %y = call @missing(%x) : (f32) -> f32\n"
+                          "  return %y : f32\n}\n");
+  assert(mxcHostProgramCreate(&none, module, "f") == MXC_REFUSED && !none);
+  expect("0 it.mlir:1:");
+  mxcModuleDestroy(module);
+  module = parse(context, "func.func private @f(f32)");
+  assert(mxcModuleListEntries(module, append, &names) == MXC_REFUSED);
+  expect("0 expected a public func.func with a body, found none");
+  mxcModuleDestroy(module);
+}
+
 /* Compiles in a context of its own, and returns the PTX. */
 static void *compile_alone(void *unused) {
   (void)unused;
@@ -183,6 +317,7 @@ int main(int argc, char **argv) {
   test_attributes_and_types(context);
   test_modules(context);
   test_compile(other, argv[1]);
+  test_host(context);
   if (messages.count)
     printf("unexpected messages: %s\n", messages.text);
   mxcContextDestroy(other);

@@ -1,11 +1,15 @@
-"""Wrong arguments of the functions: what is told, and that nothing is launched."""
+"""Wrong arguments of the functions: what is told, and that nothing is launched.
+
+usage: functions_errors.py [DEVICE]"""
+
+import sys
 
 import ml_dtypes
 import mx
 import numpy as np
 from refuses import refuses
 
-mx.set_device("sim")
+mx.set_device((sys.argv[1:] or ["sim"])[0])
 rng = np.random.default_rng(7)
 
 

@@ -1,0 +1,260 @@
+"""The device cpu: arrays of all types in and out, what is refused, threads, the cache in
+memory, and the device that comes after it.
+
+usage: host.py"""
+
+import gc
+import threading
+import warnings
+from importlib.util import find_spec
+
+import ml_dtypes
+import mx
+import numpy as np
+from refuses import refuses
+
+# MLIR's name, the dtype in NumPy, that of its bits, the name in PyTorch and in JAX.
+TYPES = [
+    ("i1", "bool", "bool", "bool", "bool"), ("i8", "int8", "int8", "int8", "int8"),
+    ("i32", "int32", "int32", "int32", "int32"), ("i64", "int64", "int64", "int64", None),
+    ("f16", "float16", "float16", "float16", "float16"),
+    ("f64", "float64", "float64", "float64", None),
+    ("bf16", "bfloat16", "uint16", "bfloat16", "bfloat16"),
+    ("f8E4M3FN", "float8_e4m3fn", "uint8", "float8_e4m3fn", "float8_e4m3fn"),
+    ("f8E8M0FNU", "float8_e8m0fnu", "uint8", "float8_e8m0fnu", "float8_e8m0fnu"),
+    ("f6E3M2FN", "float6_e3m2fn", "uint8", None, None),
+    ("f4E2M1FN", "uint8", "uint8", "float4_e2m1fn_x2", "float4_e2m1fn"),
+]
+COPIES = "".join(f"func.func @copy_{mlir}(%x: tensor<?x8x{mlir}>) -> tensor<?x8x{mlir}> "
+                 f"{{ return %x : tensor<?x8x{mlir}> }}\n" for mlir, *_ in TYPES)
+ROW = """func.func @row(%x: tensor<?x4x${dtype}>, %i: index) -> (tensor<4x${dtype}>, index) {
+  %r = tensor.extract_slice %x[%i, 0] [1, 4] [1, 1] : tensor<?x4x${dtype}> to tensor<4x${dtype}>
+  %c = arith.constant 0 : index
+  %n = tensor.dim %x, %c : tensor<?x4x${dtype}>
+  return %r, %n : tensor<4x${dtype}>, index
+}
+"""
+ADD = """func.func @add(%x: tensor<?xf32>, %y: tensor<?xf32>, %o: tensor<?xf32>) -> tensor<?xf32> {
+  %z = linalg.add ins(%x, %y : tensor<?xf32>, tensor<?xf32>) outs(%o : tensor<?xf32>) -> tensor<?xf32>
+  return %z : tensor<?xf32>
+}
+"""
+EXIT = """func.func private @exit(i32)
+func.func @leave(%x: i32, %y: tensor<2xf32>) -> i32 {
+  func.call @exit(%x) : (i32) -> ()
+  return %x : i32
+}
+func.func @claim(%x: i1, %y: tensor<2xf32>) -> i1 {
+  cf.assert %x, "100% sure"
+  return %x : i1
+}
+"""
+rng = np.random.default_rng(5)
+
+
+def dtype_of(name):
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def make(mlir, name):
+    """Bits of all kinds, NaNs too."""
+    columns = 4 if mlir == "f4E2M1FN" else 8
+    top = 2 if mlir == "i1" else 64 if mlir.startswith("f6E") else 256
+    size = dtype_of(name).itemsize
+    return rng.integers(0, top, (5, columns * size), dtype="u1").view(dtype_of(name))
+
+
+def bits(array):
+    return np.ascontiguousarray(array).view("u1").tobytes()
+
+
+# --- The device -------------------------------------------------------------------
+
+# MX_DEVICE=cpu, which the runtime does not know.
+assert mx.device_name() == "cpu"
+info = mx.device_info()
+assert info.kind == "cpu" and info.name and info.multiprocessors > 0
+assert info.global_memory > 1 << 20 and info.capability == (0, 0)
+mx.synchronize()
+
+# --- Arrays -----------------------------------------------------------------------
+
+program = mx.compile(COPIES)
+assert list(program.entries) == [f"copy_{mlir}" for mlir, *_ in TYPES]
+for mlir, name, storage, _, _ in TYPES:
+    entry, x = program[f"copy_{mlir}"], make(mlir, name)
+    value = entry.arguments[0]
+    assert (value.name, value.type) == ("x", f"tensor<?x8x{mlir}>")
+    assert (value.dtype, value.storage) == (dtype_of(name), np.dtype(storage)), mlir
+    assert value.shape == (None, x.shape[1]) and not value.is_number
+    # At any address, in any order.
+    odd = np.frombuffer(b"-" + x.tobytes(), "u1")[1:].view(x.dtype).reshape(x.shape)
+    for given in (x, x.view(storage), np.asfortranarray(x), odd, x[::-1][::-1]):
+        y, = entry(given)
+        assert type(y) is np.ndarray and y.dtype == x.dtype and y.shape == x.shape
+        assert bits(y) == bits(x) and not np.shares_memory(y, x), mlir
+    empty = entry(x[:0])[0]
+    assert empty.shape == (0, x.shape[1]) and empty.dtype == x.dtype
+fp4 = rng.integers(0, 16, (3, 8), dtype="u1").view(ml_dtypes.float4_e2m1fn)
+assert bits(mx.unpack_fp4(program["copy_f4E2M1FN"](fp4)[0])) == bits(fp4)
+assert mx.from_dlpack(x) is x
+assert repr(program["copy_bf16"]) == (
+    "<mx.Entry copy_bf16(x: tensor<?x8xbf16>) -> (tensor<?x8xbf16>)>")
+
+# Numbers, shapes that the call decides; a memref that is written is a result.
+row = mx.compile(ROW, dtype="bf16")["row"]
+x = rng.standard_normal((3, 4)).astype(ml_dtypes.bfloat16)
+y, count = row(x, np.int64(2))
+assert bits(y) == bits(x[2]) and type(count) is np.int64 and count == 3
+zero = mx.compile("func.func @zero(%m: memref<3xi32>) {\n %c = arith.constant 0 : i32\n"
+                  "linalg.fill ins(%c : i32) outs(%m : memref<3xi32>)\n return }")["zero"]
+given = np.arange(3, dtype=np.int32)
+assert not zero(given)[0].any() and given[2] == 2
+
+# --- What is refused ----------------------------------------------------------------
+
+add = mx.compile(ADD)["add"]
+ones = np.ones(3, np.float32)
+ends = mx.compile(EXIT)
+square = np.ones((64, 64), np.float32)
+for _ in range(2):  # nothing that a call leaves behind
+    refuses(mx.InvalidValueError, r"^text:2:8: .*access.*; called with x: bfloat16\(3, 4\), i: 3$",
+            lambda: row(x, 3))
+    refuses(mx.InvalidValueError, r"^text:2:8: .*found 4; called with x: float32\(3,\), y: float32\(4,\)",
+            lambda: add(ones, np.ones(4, np.float32), ones))
+    assert bits(row(x, 1)[0]) == bits(x[1])
+    assert np.array_equal(add(ones, ones, ones)[0], 2 * ones)
+
+
+class Elsewhere:
+    def __dlpack_device__(self):
+        return 2, 3
+
+    def __dlpack__(self, **_):
+        raise AssertionError("it was asked")
+
+
+for kind, text, call in (
+        # What would end the process.
+        (mx.InvalidValueError, r"^the program called exit\(3\); called with x: 3, ", lambda: ends["leave"](3, ones[:2])),
+        (mx.InvalidValueError, "^text:7:3: 100% sure; called with x: False", lambda: ends["claim"](False, ones[:2])),
+        (mx.InvalidValueError, r"expected offsets\[1\] between 30 and 64, found 20",
+         lambda: mx.quantize(square, offsets=np.array([30, 20]))),
+        (mx.InvalidValueError, "expected rows to gather from -1 to less than 64, found 70",
+         lambda: mx.quantize(square, gather=np.array([3, 70]))),
+        (ValueError, "entry 'row': expected 2 arguments, found 1", lambda: row(x)),
+        (TypeError, "argument 0 'x': expected dtype bfloat16, or uint16 for its bits, for tensor<.x4xbf16>, "
+         "found float32", lambda: row(x.astype(np.float32), 0)),
+        (ValueError, r"argument 0 'x': expected dimension 1 to be 4 .* found 3 in shape \(4, 3\)", lambda: row(x.T, 0)),
+        (TypeError, "argument 0 'x': expected an array for tensor<.x4xbf16>, found 1", lambda: row(1, 0)),
+        (TypeError, "argument 1 'i': expected a number of dtype int64", lambda: row(x, 0.5)),
+        (ValueError, r"argument 0 'x': expected memory of the host \(cpu\), found cuda:3", lambda: row(Elsewhere(), 0)),
+        (ValueError, "entry 'row': expected no stream on cpu, .* found 7", lambda: row(x, 0, stream=7)),
+        (ValueError, "mx.DeviceArray: expected the device sim or a GPU, found cpu: pass arrays", lambda: mx.empty(3, "f32")),
+        (ValueError, "mx.DeviceArray: expected the device sim", lambda: mx.array(ones)),
+        (ValueError, "mx.DeviceArray: expected the device sim", lambda: mx.DeviceArray.from_pointer(64, 3, "f32")),
+        (ValueError, "mx.Stream: expected the device sim or a GPU, found cpu: leave", mx.Stream),
+        (ValueError, "entry 'row': expected the device sim or a GPU for the steps", lambda: row.result_shapes(x, 0)),
+        (ValueError, "entry 'row': expected the device sim", lambda: row.launch([x, 0], [None, None])),
+        (ValueError, "nowhere: expected the device sim or a GPU, found cpu: compile the source", lambda: mx.Program("nowhere")),
+        (ValueError, "text: expected a program of mx.compile for sim .* found one for the device cpu", lambda: program.save("nowhere")),
+        (mx.Error, r"^expected the entry to be one of \[row\], found 'main'", lambda: mx.compile(ROW, dtype="bf16")["main"]),
+        (mx.CompileError, r"^text:2:8: error: ", lambda: mx.compile("func.func @f() {\n return 1\n}")),
+        (mx.CompileError, r"^error: expected the entry to be one of \[row\], found 'f'", lambda: mx.compile(ROW, dtype="bf16", entries=["f"])),
+        (mx.CompileError, "'mx-no' does not refer to a registered pass", lambda: mx.compile(ROW, dtype="bf16", pipeline="builtin.module(mx-no)")),
+):
+    refuses(kind, text, call)
+assert ends["claim"](True, ones[:2]) == [True]
+row(x, 0, stream=0)  # the default stream
+
+# --- Programs -----------------------------------------------------------------------
+
+# One text is compiled once, by threads too; calls of threads take turns.
+made, begin = [], mx.host.HostCode.__init__
+mx.host.HostCode.__init__ = lambda code, *about: made.append(about) or begin(code, *about)
+entries = [None] * 4
+
+
+def work(index):
+    entries[index] = mx.compile(ROW, dtype="f32")["row"]
+    for rows in range(1, 60):
+        given = np.full((rows, 4), rows + 100 * index, np.float32)
+        found, count = entries[index](given, rows - 1)
+        assert (found == given[0]).all() and count == rows
+        refuses(mx.InvalidValueError, rf"i: {rows}$", lambda: entries[index](given, rows))
+
+
+failures = []
+threading.excepthook = lambda about: failures.append(about.exc_value)
+threads = [threading.Thread(target=work, args=(index,)) for index in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not failures, failures
+assert len(made) == 1, made
+mx.compile(ROW, dtype="f32", cache=False)
+assert len(made) == 2
+# A closed program, and one that only an entry holds.
+with mx.compile(ROW, dtype="f32") as closed:
+    entry = closed["row"]
+refuses(ValueError, "the program was closed", lambda: entry(given, 0))
+entry = mx.compile(ROW, dtype="f64", cache=False)["row"]
+gc.collect()
+assert entry(np.ones((1, 4)), 0)[0].dtype == np.float64
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    found = mx.compile("func.func @g(%x: f32) -> f32 { return %x : f32 }",
+                       pipeline="builtin.module(canonicalize)")["g"](2.5)
+assert found == [np.float32(2.5)] and not caught
+
+# --- Other libraries ------------------------------------------------------------------
+
+if not find_spec("torch"):
+    print("torch is not installed")
+else:
+    import torch
+
+    for mlir, name, storage, kind, _ in TYPES:
+        x, entry = make(mlir, name), program[f"copy_{mlir}"]
+        raw = torch.from_numpy(x.view("u1").copy())
+        tensor = raw.view(getattr(torch, kind)) if kind else raw
+        y, = entry(tensor)
+        assert isinstance(y, torch.Tensor) and y.dtype == tensor.dtype, mlir
+        assert y.shape == tensor.shape and bits(y.view(torch.uint8).numpy()) == bits(x)
+    z, = add(torch.ones(3), ones, ones)
+    assert isinstance(z, torch.Tensor) and (z == 2).all()
+    refuses(ValueError, "'x': expected a contiguous tensor", lambda: add(torch.ones(6)[::2], ones, ones))
+    refuses(ValueError, "'x': expected a tensor without requires_grad",
+            lambda: add(torch.ones(3, requires_grad=True), ones, ones))
+    refuses(ValueError, "'x': expected memory of cpu, the device of the process, found meta",
+            lambda: add(torch.ones(3, device="meta"), ones, ones))
+    print("torch agrees")
+
+if not find_spec("jax"):
+    print("jax is not installed")
+else:
+    import jax.numpy as jnp
+
+    for mlir, name, _, _, kind in TYPES:
+        if not kind:
+            continue
+        x, entry = make(mlir, name), program[f"copy_{mlir}"]
+        y, = entry(jnp.asarray(mx.unpack_fp4(x) if mlir == "f4E2M1FN" else x))
+        assert type(y) is np.ndarray and bits(y) == bits(x), mlir
+    print("jax agrees")
+
+# --- Another device -------------------------------------------------------------------
+
+mx.set_device("sim")
+assert mx.device_name() == mx.device_info().kind == "sim"
+on_device = mx.array(ones)
+entry = mx.compile(ADD, ptxas="none")["add"]
+assert entry is not add and isinstance(
+    entry(on_device, on_device, mx.array(ones))[0], mx.DeviceArray)
+assert np.array_equal(add(ones, ones, ones)[0], 2 * ones)  # of cpu still
+mx.set_device("cpu")
+refuses(TypeError, r"'x': expected an array of the host, found <mx.DeviceArray float32\(3,\)>: pass x.numpy",
+        lambda: add(on_device, ones, ones))
+assert np.array_equal(mx.compile(ADD)["add"](on_device.numpy(), ones, ones)[0], 2 * ones)
+print("all is well")
