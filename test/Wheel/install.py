@@ -97,7 +97,6 @@ assert np.array_equal(np.load(mx.folder / "run.npy"), np.load(mx.folder / "launc
 assert "dB" in mx.run("python", "examples/matmul.py", "matmul", "--device=sim")
 
 assert "kernel" in mx.run("mx-sim", "--list", "matmul/kernels.ptx")
-assert "right" in mx.run("python", "examples/compile.py", where.split()[1])
 assert mx.run("python", "-m", "mx.selftest").endswith("selftest: passed\n")
 
 # The assembler of NVIDIA's package is found beside mx. A fake tells its path.
