@@ -1,16 +1,16 @@
 # How the libraries and programs of wheels are linked (python/CMakeLists.txt).
 
-# mx_add_wheel(name library OBJECTS targets... TOOLS tools...
+# mx_add_wheel(name library EXPORTS version-script OBJECTS targets... TOOLS tools...
 #              [ARCHIVES files...] [OPTIONS link options...]
 #              LICENSES Debian packages...)
 # The target and the install component `name`: library LIBRARY of the objects of
 # targets, with tools (mx_add_tool) that call it. What the objects need is taken
 # from the project's libraries and the archives, which come from the packages.
 function(mx_add_wheel name library)
-  cmake_parse_arguments(ARG "" "" "OBJECTS;TOOLS;ARCHIVES;OPTIONS;LICENSES" ${ARGN})
+  cmake_parse_arguments(ARG "" "EXPORTS" "OBJECTS;TOOLS;ARCHIVES;OPTIONS;LICENSES" ${ARGN})
   set(folder ${CMAKE_BINARY_DIR}/wheels/${name}/mx)
   list(TRANSFORM ARG_TOOLS APPEND -main OUTPUT_VARIABLE mains)
-  mx_add_wheel_library(${name}-library ${library} ${folder}
+  mx_add_wheel_library(${name}-library ${library} ${folder} ${ARG_EXPORTS}
     "${ARG_OBJECTS};${mains}" "${ARG_ARCHIVES}" "${ARG_OPTIONS}")
   set(programs)
   foreach(tool ${ARG_TOOLS})
@@ -38,10 +38,12 @@ function(mx_add_wheel name library)
   endforeach()
 endfunction()
 
-# A library that needs libc and libm alone, and shows the C interfaces and the
-# mains of tools alone: the C++ library, LLVM and MLIR are within it and hidden,
-# and do not meet those that other packages bring into the process.
-function(mx_add_wheel_library target library folder objects archives options)
+# A library that needs the C library and libgcc_s alone, and shows the C
+# interfaces and the mains of tools alone: the C++ library, LLVM and MLIR are
+# within it and hidden, and do not meet those that other packages bring into the
+# process. Code of the JIT calls functions of libgcc (a division of 128 bits), and
+# finds those of libgcc_s.
+function(mx_add_wheel_library target library folder map objects archives options)
   set(sources)
   foreach(object ${objects})
     list(APPEND sources $<TARGET_OBJECTS:${object}>)
@@ -55,8 +57,7 @@ function(mx_add_wheel_library target library folder objects archives options)
     list(APPEND files $<TARGET_FILE:${own}>)
   endforeach()
   add_dependencies(${target} ${libraries})
-  set(map ${CMAKE_SOURCE_DIR}/runtime/mx_runtime.map)
-  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc ${options}
+  target_link_options(${target} PRIVATE -static-libstdc++ ${options}
     LINKER:--gc-sections LINKER:-z,defs LINKER:--strip-all LINKER:--version-script=${map})
   target_link_libraries(${target} PRIVATE
     -Wl,--start-group ${files} ${archives} -Wl,--end-group

@@ -12,7 +12,7 @@ using namespace mx::plan;
 namespace {
 
 struct ItemType {
-  const char *name;
+  std::string_view name;
   int64_t bytes;
 };
 constexpr ItemType kItems[] = {{"b1", 1}, {"i1", 1}, {"i2", 2}, {"i4", 4},
@@ -332,6 +332,7 @@ bool mx::plan::dependsOnAddress(const Number &number,
 
 std::vector<bool> mx::plan::findAddresses(const Entry &entry) {
   std::vector<bool> values;
+  values.reserve(entry.values.size());
   for (const Expression &expression : entry.values) {
     bool isAddress = false;
     for (unsigned i = 0; i < getOperandCount(expression.op); ++i)

@@ -4,39 +4,29 @@
 from .calls import sign
 from .compilation import compile
 from .device import device_changes
-from .quantized import Quantized
 
 # Of all functions; then they are found out anew.
 MOST_PLANS = 4096
 _entries, _plans = {}, {}
 
 
-def find_plan(make, arrays, options):
-    """What `make(*arrays, *options)` returned for arrays that are alike: it checks
-    the arguments and finds a program."""
+def find_plan(make, about, arrays, given):
+    """What `make(*given)` returned for such arguments, and the signature of `arrays`,
+    which the program is called with. `make` checks the arguments and finds a program;
+    `about` is all that it looks at but the arrays' types, shapes and places."""
+    signature = sign(arrays)
+    key = (make, device_changes(), about, signature)
     try:
-        key = (make, device_changes(), options, *map(_sign, arrays))
         plan = _plans.get(key)
-    except TypeError:  # what has no signature is refused, or converted
-        return make(*arrays, *options)
+    except TypeError:  # what cannot be a key is refused
+        return make(*given), signature
     if plan is None:
-        plan = make(*arrays, *options)
-        if len(_plans) >= MOST_PLANS:
-            _plans.clear()
-        _plans[key] = plan
-    return plan
-
-
-def _sign(x):
-    if x is None:
-        return None
-    if type(x) is Quantized:
-        return (sign((x.elements, x.scales)), x.shape, x.format.name, x.layout,
-                x.ragged, x.groups, x.global_scale is None)
-    found = sign((x,))
-    if found is None:
-        raise TypeError
-    return found
+        plan = make(*given)
+        if signature is not None:
+            if len(_plans) >= MOST_PLANS:
+                _plans.clear()
+            _plans[key] = plan
+    return plan, signature
 
 
 def find_entry(make_text, *about):

@@ -72,10 +72,14 @@ class Entry:
 
         Raises a TypeError or ValueError that names the argument where one is
         wrong, before anything is launched; an Error where the device fails."""
+        return self.call(arguments, None, stream)
+
+    def call(self, arguments, signature, stream):
+        """The same, for who has the signature of the arguments (calls.sign)."""
         program = self._program
         program.enter()
         try:
-            prepared, arguments = self._prepare(arguments, stream)
+            prepared, arguments = self._prepare(arguments, stream, signature)
             results = prepared.call(arguments, stream)
             if prepared.is_simple:
                 return results
@@ -90,10 +94,11 @@ class Entry:
                              f"{len(self.arguments)} arguments, found "
                              f"{len(arguments)}")
 
-    def _prepare(self, arguments, stream=None):
+    def _prepare(self, arguments, stream=None, signature=None):
         """The prepared call for such arguments, and the arguments for it."""
         self._check_count(arguments)
-        signature = sign(arguments)
+        if signature is None:
+            signature = sign(arguments)
         if signature is None:
             arguments = convert_all(self, arguments, stream)
             signature = sign(arguments)

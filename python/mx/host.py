@@ -117,6 +117,10 @@ class HostEntry(Entry):
         self.arguments = code.describe(name, "Argument")
         self.results = code.describe(name, "Result")
 
+    def call(self, arguments, signature, stream):
+        """For any arguments: their signature does not matter."""
+        return self(*arguments, stream=stream)
+
     def __call__(self, *arguments, stream=None):
         """Calls the entry, and returns its results in a list: tensors of PyTorch if
         an argument is one, else arrays of NumPy. Arguments stay as they are. Numbers

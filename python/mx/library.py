@@ -129,9 +129,9 @@ def compiler_path():
     if named:
         if not os.path.exists(named):
             raise ImportError(
-                f"MX_COMPILER: expected the path of {COMPILER} or {WHOLE}, "
-                f"found '{named}', which does not exist. Correct it, or unset "
-                "it to use the compiler beside the runtime")
+                f"expected the compiler of mx in {named}, found no file: set "
+                f"MX_COMPILER to the path of {COMPILER} or {WHOLE}, or unset "
+                "it to use the one beside the runtime")
         return named
     for path in map(pathlib.Path, candidates()):
         found = path if path.name == WHOLE else path.parent / COMPILER

@@ -23,8 +23,11 @@ def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
 
     Returns an array [batch..., M, N]. Raises a TypeError or ValueError that names
     the argument, before anything is launched."""
-    entry = find_plan(_plan_matmul, (a, b, alpha), (dtype,))
-    return entry(*_arrays(a), *_arrays(b), *_factors(a, b, alpha), stream=stream)[0]
+    arrays = [*_arrays(a), *_arrays(b), *_factors(a, b, alpha)]
+    entry, signature = find_plan(
+        _plan_matmul, (dtype, _about(a), _about(b), alpha is None), arrays,
+        (a, b, alpha, dtype))
+    return entry.call(arrays, signature, stream)[0]
 
 
 def _plan_matmul(a, b, alpha, dtype):
@@ -59,9 +62,11 @@ def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
 
     Raises a TypeError or ValueError that names the argument, before anything is
     launched."""
-    entry = find_plan(_plan_grouped, (a, b, offsets, alpha), (dtype, mode))
-    return entry(*_arrays(a), *_arrays(b), offsets, *_factors(a, b, alpha),
-                 stream=stream)[0]
+    arrays = [*_arrays(a), *_arrays(b), offsets, *_factors(a, b, alpha)]
+    entry, signature = find_plan(
+        _plan_grouped, (dtype, mode, _about(a), _about(b), alpha is None), arrays,
+        (a, b, offsets, alpha, dtype, mode))
+    return entry.call(arrays, signature, stream)[0]
 
 
 def _plan_grouped(a, b, offsets, alpha, dtype, mode):
@@ -138,6 +143,10 @@ def _check_pair(left, right, both=None):
     if both is None and left.shape[-1] != right.shape[-1]:
         raise ValueError(f"b: expected K = {left.shape[-1]}, the last dimension of a, "
                          f"found shape {right.shape}")
+
+
+def _about(x):
+    return x.about if isinstance(x, Quantized) else None
 
 
 def _arrays(x):

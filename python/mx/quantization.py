@@ -65,18 +65,16 @@ def dequantize(q, dtype="bfloat16", *, offsets=None, stream=None):
 
     Returns an array of q.shape, [columns, rows] of what was quantized along axis
     -2."""
-    entry = find_plan(_plan_dequantize, (q, offsets), (dtype,))
-    given = [q.elements, q.scales]
-    if q.global_scale is not None:
-        given.append(q.global_scale)
-    if offsets is not None:
-        given.append(offsets)
-    return entry(*given, stream=stream)[0]
+    if not isinstance(q, Quantized):
+        raise TypeError(f"q: expected a mx.Quantized, found {type(q).__name__}")
+    arrays = [x for x in (q.elements, q.scales, q.global_scale, offsets)
+              if x is not None]
+    entry, signature = find_plan(_plan_dequantize, (q.about, offsets is None, dtype),
+                                 arrays, (q, offsets, dtype))
+    return entry.call(arrays, signature, stream)[0]
 
 
 def _plan_dequantize(q, offsets, dtype):
-    if not isinstance(q, Quantized):
-        raise TypeError(f"q: expected a mx.Quantized, found {type(q).__name__}")
     to = check.element("dtype", dtype, _MATRICES)
     check.both_or_none("offsets", offsets, q.groups if q.ragged == "rows" else None,
                        "q has groups of rows")
@@ -86,9 +84,15 @@ def _plan_dequantize(q, offsets, dtype):
 
 def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
               gather, stream, is_swiglu):
-    given = (x, probs, gather, offsets, global_scale)
-    plan = find_plan(_Plan, given, (format, axis, rounding, layout, is_swiglu))
-    return plan.run(given, stream)
+    factor = global_scale
+    if check.is_number(factor):
+        factor = check.scalar("global_scale", factor)
+    given = x, probs, gather, offsets, factor
+    options = format, axis, rounding, layout, is_swiglu
+    arrays = [array for array in given if array is not None]
+    about = (*options, probs is None, gather is None, offsets is None, factor is None)
+    plan, signature = find_plan(_Plan, about, arrays, (*given, *options))
+    return plan.wrap(plan.entry.call(arrays, signature, stream), factor)
 
 
 class _Plan:
@@ -130,12 +134,8 @@ class _Plan:
             check.index_type("gather", gather), check.index_type("offsets", offsets),
             is_swiglu, probs is not None, global_scale is not None)
 
-    def run(self, given, stream):
+    def wrap(self, results, factor):
         """One Quantized, or one for each axis."""
-        factor = given[-1]
-        if factor is not None:
-            given = (*given[:-1], check.scalar("global_scale", factor))
-        results = self.entry(*[x for x in given if x is not None], stream=stream)
         if factor is None and self.format.has_global_scale:
             factor = results[-1]
         found = [self._wrap(axis, *results[2 * i:2 * i + 2], factor)

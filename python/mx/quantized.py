@@ -34,6 +34,11 @@ class Quantized(NamedTuple):
     groups: Optional[int] = None
     global_scale: Any = None
 
+    @property
+    def about(self):
+        """All but the arrays."""
+        return *self[2:7], self.global_scale is None
+
     def __repr__(self):
         ragged = f", {self.groups} groups of {self.ragged}" if self.groups else ""
         return (f"<mx.Quantized {self.format.name}{tuple(self.shape)}, scales "

@@ -60,6 +60,9 @@ Error Execution::readArguments() {
                    " arguments, found " + std::to_string(call.argumentCount));
   if (call.argumentCount && !call.arguments)
     return invalid("expected arguments, found a null pointer");
+  inputs.shapes.reserve(plan.arguments.size());
+  inputs.integers.reserve(plan.arguments.size());
+  inputs.argumentAddresses.reserve(plan.arguments.size());
   for (size_t i = 0; i < plan.arguments.size(); ++i) {
     const plan::Argument &expected = plan.arguments[i];
     const mxArgument &found = call.arguments[i];
@@ -161,12 +164,16 @@ Error Execution::encode(size_t index, const plan::TensorMap &map) {
     mapBuffers.resize(index + 1);
   }
   mapBuffers[index] = numbers.resolve(map.buffer);
-  std::vector<int64_t> dims, strides;
+  // Kept from call to call: allocating them costs as much as all the rest.
+  static thread_local std::vector<int64_t> dims, strides;
+  static thread_local std::vector<int32_t> box;
+  dims.clear();
+  strides.clear();
   for (const plan::Number &dim : map.dims)
     dims.push_back(numbers.get(dim));
   for (const plan::Number &stride : map.strides)
     strides.push_back(numbers.get(stride));
-  std::vector<int32_t> box(map.box.begin(), map.box.end());
+  box.assign(map.box.begin(), map.box.end());
   TensorMapArguments arguments = {
       int64_t(map.type),
       int64_t(dims.size()),

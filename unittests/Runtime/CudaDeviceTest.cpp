@@ -344,6 +344,17 @@ TEST_F(CudaDevice, EncodesTensorMaps) {
   EXPECT_EQ(takeLog(),
             Log{"cuTensorMapEncodeTiled type=0 dim=128 box=128 step=1 dim=300 "
                 "stride=128 box=64 step=1 0 3 2 0"});
+  // The driver is not asked again for the same one, and is for any other.
+  uint8_t again[128] = {};
+  EXPECT_EQ(mxTensorMapEncodeTiled(again, 0, 2, (void *)0x1000, dims, strides,
+                                   box, nullptr, 0, 3, 2, 0),
+            MX_SUCCESS);
+  EXPECT_EQ(memcmp(again, place, sizeof(again)), 0);
+  EXPECT_EQ(takeLog(), Log{});
+  EXPECT_EQ(mxTensorMapEncodeTiled(again, 0, 2, (void *)0x1000, dims, strides,
+                                   box, nullptr, 0, 2, 2, 0),
+            MX_SUCCESS);
+  EXPECT_EQ(takeLog().size(), 1u);
 }
 
 TEST_F(CudaDevice, TranslatesTheDriversNoIntoTheRule) {
@@ -362,7 +373,7 @@ TEST_F(CudaDevice, TranslatesTheDriversNoIntoTheRule) {
   mxClearError();
   fakeCuda()->failing = "cuTensorMapEncodeTiled";
   const int64_t good[] = {128};
-  EXPECT_EQ(mxTensorMapEncodeTiled(map, 0, 2, (void *)0x1000, dims, good, box,
+  EXPECT_EQ(mxTensorMapEncodeTiled(map, 0, 2, (void *)0x2000, dims, good, box,
                                    nullptr, 0, 3, 2, 0),
             MX_ERROR_INVALID_VALUE);
   EXPECT_STREQ(mxGetLastError(), "encoding a tensor map failed: CUDA_ERROR_1 "

@@ -125,6 +125,10 @@ FAKE cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
   *context = reinterpret_cast<CUcontext>(0x1234);
   return CUDA_SUCCESS;
 }
+FAKE cuCtxGetCurrent(CUcontext *context) {
+  *context = fake.contextDepth ? reinterpret_cast<CUcontext>(0x1234) : nullptr;
+  return CUDA_SUCCESS;
+}
 FAKE cuCtxPushCurrent_v2(CUcontext context) {
   if (context != reinterpret_cast<CUcontext>(0x1234))
     return CUDA_ERROR_INVALID_VALUE;

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace mx::target {
 
@@ -89,6 +90,14 @@ struct TensorMapDesc {
   Swizzle swizzle = Swizzle::None;
   TensorMapL2 l2 = TensorMapL2::None;
   TensorMapFill fill = TensorMapFill::Zero;
+
+  bool operator==(const TensorMapDesc &other) const {
+    auto all = [](const TensorMapDesc &d) {
+      return std::tie(d.type, d.rank, d.globalAddress, d.dims, d.strides, d.box,
+                      d.elementStrides, d.interleave, d.swizzle, d.l2, d.fill);
+    };
+    return all(*this) == all(other);
+  }
 };
 
 /// The first rule that the description breaks, with the expected and the found

@@ -97,6 +97,7 @@ static_assert(sizeof(CUlaunchConfig) == 56);
   X(deviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice))          \
   X(deviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice))                 \
   X(primaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))       \
+  X(ctxGetCurrent, cuCtxGetCurrent, (CUcontext *))                             \
   X(ctxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                          \
   X(ctxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                          \
   X(ctxSynchronize, cuCtxSynchronize, ())                                      \
