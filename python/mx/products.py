@@ -23,10 +23,9 @@ def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
 
     Returns an array [batch..., M, N]. Raises a TypeError or ValueError that names
     the argument, before anything is launched."""
-    arrays = [*_arrays(a), *_arrays(b), *_factors(a, b, alpha)]
-    entry, signature = find_plan(
-        _plan_matmul, (dtype, _about(a), _about(b), alpha is None), arrays,
-        (a, b, alpha, dtype))
+    arrays, about = _take_apart(a, b, None, alpha)
+    entry, signature = find_plan(_plan_matmul, (dtype, *about), arrays,
+                                 (a, b, alpha, dtype))
     return entry.call(arrays, signature, stream)[0]
 
 
@@ -62,10 +61,9 @@ def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
 
     Raises a TypeError or ValueError that names the argument, before anything is
     launched."""
-    arrays = [*_arrays(a), *_arrays(b), offsets, *_factors(a, b, alpha)]
-    entry, signature = find_plan(
-        _plan_grouped, (dtype, mode, _about(a), _about(b), alpha is None), arrays,
-        (a, b, offsets, alpha, dtype, mode))
+    arrays, about = _take_apart(a, b, offsets, alpha)
+    entry, signature = find_plan(_plan_grouped, (dtype, mode, *about), arrays,
+                                 (a, b, offsets, alpha, dtype, mode))
     return entry.call(arrays, signature, stream)[0]
 
 
@@ -145,24 +143,31 @@ def _check_pair(left, right, both=None):
                          f"found shape {right.shape}")
 
 
-def _about(x):
-    return x.about if isinstance(x, Quantized) else None
-
-
-def _arrays(x):
-    return (x.elements, x.scales) if isinstance(x, Quantized) else (x,)
-
-
-def _factors(a, b, alpha):
-    """The factors of a result that are not None."""
-    factors = [x.global_scale for x in (a, b)
-               if isinstance(x, Quantized) and x.global_scale is not None]
-    return factors if alpha is None else [*factors, alpha]
+def _take_apart(a, b, offsets, alpha):
+    """The arrays of a product in the order of its program, and what else says which
+    program it is. Each call does this: it is as short as it can be."""
+    arrays, about, factors = [], [alpha is None], []
+    for x in (a, b):
+        if type(x) is Quantized:
+            arrays += x[:2]
+            about.append(x[2:7])
+            if x[7] is not None:
+                factors.append(x[7])
+        else:
+            arrays.append(x)
+            about.append(None)
+    if offsets is not None:
+        arrays.append(offsets)
+    arrays += factors
+    if alpha is not None:
+        arrays.append(alpha)
+    return arrays, about
 
 
 def _factor_types(a, b, alpha):
     """Their types: a number is one of the program too, so that nothing is copied."""
-    types = ["tensor<f32>"] * len(_factors(a, b, None))
+    types = ["tensor<f32>" for x in (a, b)
+             if isinstance(x, Quantized) and x.global_scale is not None]
     if alpha is not None:
         check.scalar("alpha", alpha)
         types.append("f32" if check.is_number(alpha) else "tensor<f32>")

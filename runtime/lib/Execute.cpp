@@ -208,6 +208,8 @@ Error Execution::run() {
     return error;
   if (Error error = checkMemory())
     return error;
+  maps.resize(plan.tensorMaps.size());
+  mapBuffers.resize(plan.tensorMaps.size());
   for (size_t i = 0; i < plan.tensorMaps.size(); ++i)
     if (Error error = encode(i, plan.tensorMaps[i]))
       return error;
