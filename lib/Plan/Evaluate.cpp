@@ -24,7 +24,8 @@ class Evaluator {
 public:
   Evaluator(const Entry &entry, const Inputs &inputs, Numbers &numbers)
       : entry(entry), inputs(inputs), numbers(numbers),
-        addresses(findAddresses(entry)) {}
+        found(inputs.addresses ? std::vector<bool>() : findAddresses(entry)),
+        addresses(inputs.addresses ? *inputs.addresses : found) {}
 
   std::string run();
 
@@ -50,7 +51,8 @@ private:
   const Entry &entry;
   const Inputs &inputs;
   Numbers &numbers;
-  std::vector<bool> addresses;
+  const std::vector<bool> found;
+  const std::vector<bool> &addresses;
 };
 
 std::string quote(const std::string &name) { return "'" + name + "'"; }

@@ -53,6 +53,37 @@ int64_t mx::runtime::readInteger(const std::string &dtype, const void *data) {
   }
 }
 
+/// Rooms of this thread that no call uses.
+static std::vector<std::unique_ptr<Room>> &getRooms() {
+  static thread_local std::vector<std::unique_ptr<Room>> rooms;
+  return rooms;
+}
+
+/// A room that is as if it were new.
+static std::unique_ptr<Room> takeRoom() {
+  std::vector<std::unique_ptr<Room>> &rooms = getRooms();
+  if (rooms.empty())
+    return std::make_unique<Room>();
+  std::unique_ptr<Room> room = std::move(rooms.back());
+  rooms.pop_back();
+  for (std::vector<int64_t> *list :
+       {&room->inputs.integers, &room->inputs.argumentAddresses,
+        &room->inputs.resultAddresses, &room->capacities})
+    list->clear();
+  room->numbers.chosen.clear();
+  room->numbers.taken.clear();
+  room->mapBuffers.clear();
+  room->commands.clear();
+  room->parameters.clear();
+  room->position.clear();
+  return room;
+}
+
+Execution::Execution(const mxEntryImpl &entry, const Call &call)
+    : entry(entry), plan(*entry.plan), call(call), own(takeRoom()) {}
+
+void Execution::giveBackRoom() { getRooms().push_back(std::move(own)); }
+
 Error Execution::readArguments() {
   if (call.argumentCount < 0 ||
       size_t(call.argumentCount) != plan.arguments.size())
@@ -60,9 +91,7 @@ Error Execution::readArguments() {
                    " arguments, found " + std::to_string(call.argumentCount));
   if (call.argumentCount && !call.arguments)
     return invalid("expected arguments, found a null pointer");
-  inputs.shapes.reserve(plan.arguments.size());
-  inputs.integers.reserve(plan.arguments.size());
-  inputs.argumentAddresses.reserve(plan.arguments.size());
+  inputs.shapes.resize(plan.arguments.size());
   for (size_t i = 0; i < plan.arguments.size(); ++i) {
     const plan::Argument &expected = plan.arguments[i];
     const mxArgument &found = call.arguments[i];
@@ -73,7 +102,8 @@ Error Execution::readArguments() {
       return invalid(describe("argument", i, expected) + ": expected " +
                      (expected.isNumber ? "a number" : "a shape") +
                      ", found a null pointer");
-    std::vector<int64_t> &shape = inputs.shapes.emplace_back();
+    std::vector<int64_t> &shape = inputs.shapes[i];
+    shape.clear();
     if (!expected.isNumber && !expected.shape.empty())
       shape.assign(found.shape, found.shape + expected.shape.size());
     inputs.integers.push_back(
@@ -100,6 +130,7 @@ Error Execution::prepare(bool withAddresses) {
   inputs.constants = entry.constants;
   inputs.constantAddresses = *entry.constantAddresses;
   inputs.smCount = entry.device->info().multiprocessors;
+  inputs.addresses = &entry.addresses;
   std::string wrong = plan::evaluate(plan, inputs, numbers);
   return wrong.empty() ? Error() : invalid(wrong);
 }
@@ -159,11 +190,11 @@ int64_t Execution::getAddress(const plan::Buffer &of) const {
 }
 
 Error Execution::encode(size_t index, const plan::TensorMap &map) {
-  if (index >= maps.size()) {
-    maps.resize(index + 1);
-    mapBuffers.resize(index + 1);
+  if (index >= room.maps.size()) {
+    room.maps.resize(index + 1);
+    room.mapBuffers.resize(index + 1);
   }
-  mapBuffers[index] = numbers.resolve(map.buffer);
+  room.mapBuffers[index] = numbers.resolve(map.buffer);
   // Kept from call to call: allocating them costs as much as all the rest.
   static thread_local std::vector<int64_t> dims, strides;
   static thread_local std::vector<int32_t> box;
@@ -186,7 +217,7 @@ Error Execution::encode(size_t index, const plan::TensorMap &map) {
       int64_t(map.swizzle),
       int64_t(map.l2),
       int64_t(map.fill)};
-  Error error = encodeTensorMap(maps[index].data(), arguments);
+  Error error = encodeTensorMap(room.maps[index].data(), arguments);
   if (error)
     error.text += " (tensor map " + std::to_string(index) + " of " +
                   map.buffer.str() + ")";
@@ -208,8 +239,8 @@ Error Execution::run() {
     return error;
   if (Error error = checkMemory())
     return error;
-  maps.resize(plan.tensorMaps.size());
-  mapBuffers.resize(plan.tensorMaps.size());
+  room.maps.resize(plan.tensorMaps.size());
+  room.mapBuffers.resize(plan.tensorMaps.size());
   for (size_t i = 0; i < plan.tensorMaps.size(); ++i)
     if (Error error = encode(i, plan.tensorMaps[i]))
       return error;

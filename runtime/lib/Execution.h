@@ -18,10 +18,40 @@
 
 namespace mx::runtime {
 
+/// Something that was put on the stream, or will be.
+struct Command {
+  plan::Step::Kind kind;
+  // Launch
+  mxFunction function;
+  mxLaunchConfig config;
+  /// Where its parameters begin in Room::parameters, and how many there are.
+  size_t parameters, count;
+  // Memset and Copy
+  void *to, *from;
+  size_t bytes;
+  uint8_t byte;
+};
+
+/// What a call fills in. A thread's calls use the same room one after another,
+/// so that a launch allocates nothing for itself.
+struct Room {
+  plan::Inputs inputs;
+  plan::Numbers numbers;
+  std::vector<std::array<uint8_t, target::kTensorMapBytes>> maps;
+  /// What the maps show.
+  std::vector<plan::Buffer> mapBuffers;
+  /// Bytes of each allocation of `numbers.taken`; 0 where it was given away.
+  std::vector<int64_t> capacities;
+  std::vector<Command> commands;
+  /// Of launches, in slots of equal size.
+  std::vector<uint8_t> parameters;
+  /// Of the step that is being taken, in each block around it.
+  std::vector<size_t> position;
+};
+
 class Execution {
 public:
-  Execution(const mxEntryImpl &entry, const Call &call)
-      : entry(entry), plan(*entry.plan), call(call) {}
+  Execution(const mxEntryImpl &entry, const Call &call);
   ~Execution();
   Execution(const Execution &) = delete;
   Execution &operator=(const Execution &) = delete;
@@ -33,20 +63,6 @@ public:
   Error run();
 
 private:
-  /// Something that was put on the stream, or will be.
-  struct Command {
-    plan::Step::Kind kind;
-    // Launch
-    mxFunction function;
-    mxLaunchConfig config;
-    std::vector<uint8_t> parameters;
-    size_t count;
-    // Memset and Copy
-    void *to, *from;
-    size_t bytes;
-    uint8_t byte;
-  };
-
   Error readArguments();
   Error checkMemory();
   Error encode(size_t index, const plan::TensorMap &map);
@@ -81,7 +97,8 @@ private:
   void assign(const std::vector<plan::Operand> &names,
               const std::vector<plan::Operand> &values);
   void store(const plan::Parameter &parameter, uint8_t *place) const;
-  Error add(Command command);
+  Error makeRoom();
+  void giveBackRoom();
   Error submit(const Command &command);
   /// Puts on the stream what was kept back.
   Error submit();
@@ -92,16 +109,10 @@ private:
   const mxEntryImpl &entry;
   const plan::Entry &plan;
   const Call &call;
-  plan::Inputs inputs;
-  plan::Numbers numbers;
-  std::vector<std::array<uint8_t, target::kTensorMapBytes>> maps;
-  /// What the maps show.
-  std::vector<plan::Buffer> mapBuffers;
-  /// Bytes of each allocation of `numbers.taken`; 0 where it was given away.
-  std::vector<int64_t> capacities;
-  std::vector<Command> commands;
-  /// Of the step that is being taken, in each block around it.
-  std::vector<size_t> position;
+  std::unique_ptr<Room> own;
+  Room &room = *own;
+  plan::Inputs &inputs = room.inputs;
+  plan::Numbers &numbers = room.numbers;
   int64_t stepCount = 0;
 };
 

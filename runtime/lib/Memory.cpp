@@ -15,18 +15,19 @@ using namespace mx::runtime;
 using plan::Buffer;
 
 Execution::~Execution() {
-  if (std::any_of(capacities.begin(), capacities.end(),
+  if (std::any_of(room.capacities.begin(), room.capacities.end(),
                   [](int64_t bytes) { return bytes > 0; }))
     (void)entry.device->synchronizeStream(call.stream);
-  for (size_t i = 0; i < capacities.size(); ++i)
-    if (capacities[i])
+  for (size_t i = 0; i < room.capacities.size(); ++i)
+    if (room.capacities[i])
       (void)entry.device->free(
           reinterpret_cast<void *>(uintptr_t(numbers.taken[i].address)));
+  giveBackRoom();
 }
 
 std::vector<bool> Execution::findShown() const {
   std::vector<bool> isShown(numbers.taken.size());
-  for (const std::vector<Buffer> *buffers : {&numbers.chosen, &mapBuffers})
+  for (const std::vector<Buffer> *buffers : {&numbers.chosen, &room.mapBuffers})
     for (const Buffer &buffer : *buffers)
       if (buffer.kind == Buffer::Taken)
         isShown[buffer.index] = true;
@@ -39,10 +40,10 @@ Error Execution::release() {
   if (Error error = entry.device->synchronizeStream(call.stream))
     return error;
   std::vector<bool> isShown = findShown();
-  for (size_t i = 0; i < capacities.size(); ++i) {
-    if (isShown[i] || !capacities[i])
+  for (size_t i = 0; i < room.capacities.size(); ++i) {
+    if (isShown[i] || !room.capacities[i])
       continue;
-    capacities[i] = 0;
+    room.capacities[i] = 0;
     if (Error error = entry.device->free(
             reinterpret_cast<void *>(uintptr_t(numbers.taken[i].address))))
       return error;
@@ -60,10 +61,10 @@ Error Execution::allocate(int64_t bytes, void *&memory) {
 
 Error Execution::findMemory(int64_t bytes, size_t &index) {
   std::vector<bool> isShown = findShown();
-  size_t count = capacities.size(), best = count;
+  size_t count = room.capacities.size(), best = count;
   for (size_t i = 0; i < count; ++i)
-    if (!isShown[i] && capacities[i] >= bytes &&
-        (best == count || capacities[i] < capacities[best]))
+    if (!isShown[i] && room.capacities[i] >= bytes &&
+        (best == count || room.capacities[i] < room.capacities[best]))
       best = i;
   if (best < count) {
     index = best;
@@ -74,13 +75,13 @@ Error Execution::findMemory(int64_t bytes, size_t &index) {
     return error;
   // The place of one that was given away, so that there are no more of them
   // than names.
-  auto free = std::find(capacities.begin(), capacities.end(), 0);
-  index = size_t(free - capacities.begin());
-  if (free == capacities.end()) {
-    capacities.push_back(0);
+  auto free = std::find(room.capacities.begin(), room.capacities.end(), 0);
+  index = size_t(free - room.capacities.begin());
+  if (free == room.capacities.end()) {
+    room.capacities.push_back(0);
     numbers.taken.emplace_back();
   }
-  capacities[index] = bytes;
+  room.capacities[index] = bytes;
   numbers.taken[index].address = int64_t(reinterpret_cast<uintptr_t>(memory));
   return {};
 }
@@ -164,7 +165,7 @@ Error Execution::giveResults() {
     auto *place = static_cast<mxTakenMemory *>(call.results[i]);
     place->data = reinterpret_cast<void *>(
         uintptr_t(numbers.taken[given[i].index].address));
-    capacities[given[i].index] = 0;
+    room.capacities[given[i].index] = 0;
     for (size_t dim = 0; dim < result.shape.size(); ++dim)
       place->shape[dim] = numbers.get(result.shape[dim]);
   }

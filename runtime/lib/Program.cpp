@@ -96,6 +96,7 @@ static Error readProgram(std::string_view text, const std::string &name,
                         &program.manifest.constants,
                         &program.constants,
                         {}};
+    impl.addresses = plan::findAddresses(*impl.plan);
     for (const plan::Result &value : entry.results) {
       std::vector<int64_t> &shape = impl.resultShapes.emplace_back();
       for (const plan::Number &extent : value.shape)

@@ -22,6 +22,8 @@ struct mxEntryImpl {
   const std::vector<int64_t> *constantAddresses;
   /// What mxValueInfo points at.
   std::vector<std::vector<int64_t>> resultShapes;
+  /// Of plan::findAddresses.
+  std::vector<bool> addresses;
 };
 
 namespace mx::runtime {

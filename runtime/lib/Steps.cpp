@@ -33,7 +33,7 @@ static void *toPointer(int64_t address) {
 
 Error Execution::atStep(const std::string &text) const {
   std::string place;
-  for (size_t index : position)
+  for (size_t index : room.position)
     place += (place.empty() ? "" : ".") + std::to_string(index);
   return {MX_ERROR_INVALID_VALUE, "step " + place + " of the plan: " + text};
 }
@@ -60,7 +60,7 @@ void Execution::store(const Parameter &parameter, uint8_t *place) const {
     return put(&address, sizeof address);
   }
   case Parameter::TensorMap:
-    return put(maps[parameter.index].data(), kSlot);
+    return put(room.maps[parameter.index].data(), kSlot);
   case Parameter::Integer: {
     int64_t value = numbers.get(parameter.number); // little-endian
     return put(&value, parameter.bytes);
@@ -91,10 +91,14 @@ Error Execution::takeLaunch(const Step &step) {
   command.config.stream = call.stream;
   command.config.flags = kernel.programmatic ? MX_LAUNCH_PROGRAMMATIC : 0;
   command.count = step.parameters.size();
-  command.parameters.resize(command.count * kSlot);
+  if (Error error = makeRoom())
+    return error;
+  command.parameters = room.parameters.size();
+  room.parameters.resize(command.parameters + command.count * kSlot);
   for (size_t i = 0; i < command.count; ++i)
-    store(step.parameters[i], &command.parameters[i * kSlot]);
-  return add(std::move(command));
+    store(step.parameters[i], &room.parameters[command.parameters + i * kSlot]);
+  room.commands.push_back(command);
+  return {};
 }
 
 /// Fills or copies.
@@ -109,15 +113,15 @@ Error Execution::takeMove(const Step &step) {
   // A result may be the argument that the function returns.
   if (!command.bytes || command.from == command.to)
     return {};
-  return add(std::move(command));
+  if (Error error = makeRoom())
+    return error;
+  room.commands.push_back(command);
+  return {};
 }
 
-Error Execution::add(Command command) {
-  if (commands.size() == kMostCommands)
-    if (Error error = submit())
-      return error;
-  commands.push_back(std::move(command));
-  return {};
+/// For one more command.
+Error Execution::makeRoom() {
+  return room.commands.size() < kMostCommands ? Error() : submit();
 }
 
 Error Execution::submit(const Command &command) {
@@ -130,13 +134,13 @@ Error Execution::submit(const Command &command) {
   // Zeros between launches, which copy what they are given.
   static thread_local std::vector<uint8_t> values;
   static thread_local std::vector<void *> pointers;
-  size_t bytes = command.parameters.size();
+  size_t bytes = command.count * kSlot;
   if (values.size() < bytes + kParameterLimit)
     values.assign(bytes + kParameterLimit, 0);
   if (pointers.size() <= command.count) // never no address at all
     pointers.resize(command.count + 1);
-  std::copy(command.parameters.begin(), command.parameters.end(),
-            values.begin());
+  std::copy_n(room.parameters.data() + command.parameters, bytes,
+              values.begin());
   for (size_t i = 0; i < command.count; ++i)
     pointers[i] = &values[i * kSlot];
   Error error = launch(command.function, command.config, pointers.data(),
@@ -146,10 +150,11 @@ Error Execution::submit(const Command &command) {
 }
 
 Error Execution::submit() {
-  for (const Command &command : commands)
+  for (const Command &command : room.commands)
     if (Error error = submit(command))
       return error;
-  commands.clear();
+  room.commands.clear();
+  room.parameters.clear();
   return {};
 }
 
@@ -314,15 +319,15 @@ Error Execution::take(const Step &step) {
 }
 
 Error Execution::take(const std::vector<Step> &steps) {
-  position.push_back(0);
+  room.position.push_back(0);
   for (const Step &step : steps) {
     Error error = count();
     if (!error)
       error = take(step);
     if (error)
       return error;
-    ++position.back();
+    ++room.position.back();
   }
-  position.pop_back();
+  room.position.pop_back();
   return {};
 }

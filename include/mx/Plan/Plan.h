@@ -261,6 +261,8 @@ struct Inputs {
   const std::vector<Constant> *constants = nullptr;
   std::vector<int64_t> constantAddresses;
   int64_t smCount = 0;
+  /// What findAddresses says of the entry, where it is known.
+  const std::vector<bool> *addresses = nullptr;
 };
 
 /// The numbers of one call.
