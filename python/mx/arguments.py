@@ -2,10 +2,13 @@
 """Checks of the functions' arguments: errors name the argument, what was expected
 and what was found. What the programs check by themselves is not checked here."""
 
+import operator
+
 import numpy as np
 
 from .elements import find_element
 from .libraries import find_library
+from .quantized import scales_shape
 
 _AXES = {-1: (-1,), -2: (-2,), (-1,): (-1,), (-2,): (-2,),
          (-1, -2): (-1, -2), (-2, -1): (-2, -1)}
@@ -19,7 +22,9 @@ def one_of(name, value, known):
 
 def axes(axis):
     try:
-        return _AXES[axis if isinstance(axis, int) else tuple(axis)]
+        given = (tuple(map(operator.index, axis)) if isinstance(axis, (tuple, list))
+                 else operator.index(axis))
+        return _AXES[given]
     except (KeyError, TypeError):
         raise ValueError("axis: expected -1, -2 or (-1, -2), found "
                          f"{axis!r}") from None
@@ -118,3 +123,17 @@ def size(name, number, block):
     if number < 1 or number % block:
         wanted = f"a multiple of {block}, " * (block > 1)
         raise ValueError(f"{name}: expected {wanted}at least {block}, found {number}")
+
+
+def quantized(name, q):
+    """That the arrays of a Quantized have the sizes of its matrix: programs compare
+    them by tiles alone."""
+    *outer, last = q.shape
+    for what, x, shape in (
+            ("elements", q.elements, (*outer, last // q.format.per_byte)),
+            ("scales", q.scales,
+             scales_shape(q.shape, q.format, q.layout, q.ragged, q.groups))):
+        found = operand(f"{name}.{what}", x)[1]
+        if found != tuple(shape):
+            raise ValueError(f"{name}.{what}: expected shape {tuple(shape)} for {q!r}, "
+                             f"found {found}")

@@ -39,6 +39,9 @@ class DeviceArray:
                              f"{self.shape}")
         self.size = math.prod(self.shape)
         self.nbytes = self.size * self.dtype.itemsize
+        if self.nbytes >= 2 ** 63:
+            raise ValueError("expected a size that fits into 64 bits, found shape "
+                             f"{self.shape} of {self.dtype}")
         # What a prepared call goes by.
         self.signature = self.element.mlir, self.shape
         self._pointer = None

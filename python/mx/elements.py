@@ -96,7 +96,12 @@ def find_element(dtype):
 
 def pack_fp4(array):
     """Two elements to a byte along the last dimension, the first in the low
-    bits, of an array of ml_dtypes.float4_e2m1fn. Raises a ValueError."""
+    bits, of an array of ml_dtypes.float4_e2m1fn. Raises a TypeError or
+    ValueError."""
+    array = np.asarray(array)
+    if array.dtype != UNPACKED_FP4:
+        raise TypeError("expected an array of ml_dtypes.float4_e2m1fn, found "
+                        f"{array.dtype}")
     codes = np.ascontiguousarray(array).view(np.uint8)
     if not array.ndim or array.shape[-1] % 2:
         raise ValueError("expected an even number of float4_e2m1fn in the last "
@@ -105,7 +110,10 @@ def pack_fp4(array):
 
 
 def unpack_fp4(array):
-    """What pack_fp4 was given, of bytes."""
-    bits = np.asarray(array).view(np.uint8)
+    """What pack_fp4 was given, of bytes. Raises a TypeError."""
+    bits = np.asarray(array)
+    if bits.dtype != np.uint8 or not bits.ndim:
+        raise TypeError("expected an array of uint8 with a dimension, found "
+                        f"{bits.dtype} of shape {bits.shape}")
     codes = np.stack([bits & 15, bits >> 4], axis=-1)
-    return codes.reshape(*bits.shape[:-1], -1).view(UNPACKED_FP4)
+    return codes.reshape(*bits.shape[:-1], 2 * bits.shape[-1]).view(UNPACKED_FP4)

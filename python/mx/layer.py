@@ -97,7 +97,8 @@ class MoELayer:
 
     def backward(self, dy, weights, saved, tokens, probs, ends, *, stream=None):
         """The gradients of x (f32, [T, H]), w1 (f32, [G, 2 I, H]), w2 (f32,
-        [G, H, I]) and probs (f32, [P]), from that of y: dy, bf16, [T, H]."""
+        [G, H, I]) and probs (f32, [P]), from that of y: dy, bf16, [T, H]. Those of
+        probs of rows that are nobody's are not defined."""
         weights = self._check_weights(weights)
         if not isinstance(saved, MoESaved):
             raise TypeError("saved: expected the mx.MoESaved of forward, found "

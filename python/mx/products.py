@@ -92,12 +92,13 @@ def _plan_grouped(a, b, offsets, alpha, dtype, mode):
 
 
 class _Side:
-    """An operand: a Quantized, or an array of 16 bits."""
+    """An operand: a Quantized, or an array of bf16."""
 
     def __init__(self, name, x):
         self.name = name
         self.format = self.layout = self.ragged = self.groups = None
         if isinstance(x, Quantized):
+            check.quantized(name, x)
             self.shape = tuple(x.shape)
             self.format, self.layout = x.format, x.layout
             self.ragged, self.groups = x.ragged, x.groups
@@ -106,7 +107,7 @@ class _Side:
                 raise ValueError(f"{name}: expected a format that has products, found "
                                  f"{x.format.name}")
         else:
-            found, self.shape = check.matrix(name, x, ("bf16", "f16"))
+            found, self.shape = check.matrix(name, x, ("bf16",))
             self.element = found.mlir
 
     def check_groups(self, kind, groups):

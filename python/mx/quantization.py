@@ -24,7 +24,8 @@ def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
               and the result is transposed, [columns, rows]; (-1, -2): both, from one
               read. The blocked dimension is a multiple of the format's block
     scale_rounding  how the scale of a block follows from its largest magnitude:
-              "ceil", "floor" (OCP MX 1.0), "even" or "fit" (TOSA 1.1); docs/Spec.md
+              "ceil", "floor" (OCP MX 1.0), "even" or "fit" (TOSA 1.1); docs/Spec.md.
+              "nvfp4" has "ceil" alone
     layout    of the scales: "sf_128x4", the tiles that tensor cores take, or
               "linear", row by row
     global_scale  of "nvfp4": the factor of the tensor, f32 without dimensions;
@@ -33,6 +34,7 @@ def quantize(x, format="mxfp8_e4m3", *, axis=-1, scale_rounding="ceil",
               of experts. Each group has scale tiles of its own; along axis -2 the
               groups divide the last dimension ("reduction", docs/Spec.md)
     gather    i32 or i64, [rows]: row i is x[gather[i]], and zeros for -1
+              (docs/Python.md says what other values of these two do)
     stream    as for an entry
 
     Returns a Quantized, or a pair of them for both axes. Raises a TypeError or
@@ -75,6 +77,7 @@ def dequantize(q, dtype="bfloat16", *, offsets=None, stream=None):
 
 
 def _plan_dequantize(q, offsets, dtype):
+    check.quantized("q", q)
     to = check.element("dtype", dtype, _MATRICES)
     check.both_or_none("offsets", offsets, q.groups if q.ragged == "rows" else None,
                        "q has groups of rows")
@@ -106,6 +109,9 @@ class _Plan:
         self.layout = layout
         check.one_of("scale_rounding", rounding, ROUNDINGS)
         check.one_of("layout", layout, LAYOUTS)
+        if format.has_global_scale and rounding != "ceil":
+            raise ValueError("scale_rounding: expected ceil with nvfp4, whose scales "
+                             f"are no powers of two, found {rounding!r}")
         element, shape = check.matrix(name, x, _MATRICES)
         self.is_ragged = offsets is not None
         if (self.is_ragged or gather is not None or is_swiglu) and len(shape) != 2:

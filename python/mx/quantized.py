@@ -45,6 +45,16 @@ class Quantized(NamedTuple):
                 f"{self.layout}{ragged}>")
 
 
+def scales_shape(shape, format, layout, ragged=None, groups=None):
+    """The shape of the scales' array of such a matrix (docs/Spec.md, Scales)."""
+    *batch, rows, columns = shape
+    blocks = columns // format.block
+    if layout == "linear":
+        return (*batch, rows, blocks)
+    tiles = rows // 128 + groups if ragged == "rows" else -(-rows // 128)
+    return (*batch, tiles, -(-blocks // 4), 32, 4, 4)
+
+
 def elements_type(dims, format, ragged=None, groups=None):
     """The type of the elements; None is a dimension that each call decides."""
     encoding = (f"#mx.ragged<groups = {groups}, align = 128>"

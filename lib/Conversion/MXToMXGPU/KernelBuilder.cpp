@@ -14,6 +14,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/Statistic.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mx;
@@ -147,6 +148,15 @@ Value mx::mxgpu::toBytes(KernelBuilder &host, Value elements) {
   return UnrealizedConversionCastOp::create(host, bytes, elements).getResult(0);
 }
 
+/// A name that PTX can have (PTX ISA, Identifiers), unlike all of MLIR's: with
+/// an underscore for each character that it cannot.
+static std::string getPtxIdentifier(StringRef text) {
+  std::string name = text.empty() || llvm::isDigit(text[0]) ? "_" : "";
+  for (char c : text)
+    name += llvm::isAlnum(c) || c == '$' ? c : '_';
+  return name;
+}
+
 KernelOp KernelBuilder::kernel(gpu::GPUModuleOp module, StringRef what,
                                TypeRange arguments, ScheduleAttr schedule) {
   auto function =
@@ -155,7 +165,7 @@ KernelOp KernelBuilder::kernel(gpu::GPUModuleOp module, StringRef what,
   setInsertionPointToEnd(module.getBody());
   auto kernel = KernelOp::create(*this, getLoc(), TypeRange(), ValueRange());
   ++numKernels;
-  kernel.setSymName((function.getName() + "_" + what).str());
+  kernel.setSymName(getPtxIdentifier(function.getName()) + "_" + what.str());
   auto types = llvm::map_to_vector(arguments, getParameterType);
   kernel.setFunctionType(getFunctionType(types, {}));
   if (schedule)

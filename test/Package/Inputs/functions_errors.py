@@ -38,6 +38,11 @@ for kind, text, call in (
         (ValueError, "global_scale: expected None, .* found one for mxfp8_e4m3", lambda: mx.quantize(x, global_scale=1.0)),
         (TypeError, "offsets: expected an array of i32 or i64, found f32", lambda: mx.quantize(x, offsets=ends.astype(np.float32))),
         (ValueError, "x: expected 2 dimensions with groups", lambda: mx.quantize(matrix(2, 4, 32), offsets=ends)),
+        (ValueError, "scale_rounding: expected ceil with nvfp4", lambda: mx.quantize(x, "nvfp4", scale_rounding="floor")),
+        (TypeError, "a: expected an array of bf16, found f16", lambda: mx.matmul(x.astype(np.float16), q)),
+        (ValueError, "expected a size that fits into 64 bits", lambda: mx.empty((2**62, 4), "f32")),
+        (TypeError, "expected an array of ml_dtypes.float4_e2m1fn, found float32", lambda: mx.pack_fp4(np.ones((1, 2), np.float32))),
+        (TypeError, "expected an array of uint8 with a dimension, found float32", lambda: mx.unpack_fp4(np.ones((1, 2), np.float32))),
         (ValueError, "gate_up: expected gate and up side by side", lambda: mx.swiglu_quantize(matrix(4, 33))),
         (TypeError, "q: expected a mx.Quantized, found ndarray", lambda: mx.dequantize(x)),
         (ValueError, "offsets: expected None, unless q has groups of rows, found an array", lambda: mx.dequantize(q, offsets=ends)),
@@ -60,6 +65,23 @@ for kind, text, call in (
 ):
     refuses(kind, text, call)
 assert mx.simulator_counters()["launches"] == launches
+
+# Too few scales, row by row: none is made up for the others.
+linear, rows = mx.quantize(x, layout="linear"), mx.quantize(x)
+few = linear._replace(scales=linear.scales[:10])
+for text, call in (("a.scales: expected shape \\(64, 2\\) for .*, found \\(10, 2\\)", lambda: mx.matmul(few, rows)),
+                   ("q.scales: expected shape", lambda: mx.dequantize(few)),
+                   ("b.elements: expected shape \\(64, 64\\)", lambda: mx.matmul(rows, rows._replace(elements=rows.elements[:5])))):
+    refuses(ValueError, text, call)
+assert mx.unpack_fp4(np.zeros((0, 3), np.uint8)).shape == (0, 6)
+assert mx.quantize(x, axis=np.int64(-1)).shape == x.shape
+
+# Names that PTX does not have.
+for name in ('@"a b"', "@a.b", '@"1\\C3\\A9"'):
+    text = "(%x: tensor<4xf32>) -> tensor<4xf32> { %y = arith.addf %x, %x : tensor<4xf32> return %y : tensor<4xf32> }"
+    program = mx.compile(f"func.func {name}{text}")
+    y, = next(iter(program.entries.values()))(np.ones(4, np.float32))
+    assert (y == 2).all()
 
 # What a program checks when it is called: dynamic sizes, groups of another number.
 layer = mx.MoELayer(2, 64, 64)

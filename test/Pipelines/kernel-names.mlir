@@ -1,0 +1,21 @@
+// Names of functions that PTX cannot have: kernels have names of their own.
+//
+// RUN: mx-opt %s --mx-to-nvvm 2>/dev/null | mx-translate --mx-to-ptx | FileCheck %s
+// CHECK-DAG: .entry a_b_linalg_add(
+// CHECK-DAG: .entry a_b_linalg_add_0(
+// CHECK-DAG: .entry _1____linalg_add(
+func.func @a.b(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.add ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func @"a b"(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.add ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func @"1\C3\A9/"(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.add ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
