@@ -256,4 +256,5 @@ else:
             back = jax.dlpack.from_dlpack(y)
             assert back.dtype == given.dtype and bits(np.asarray(back)) == bits(x), mlir
     print("jax agrees")
+refuses(ValueError, "expected a size that fits into 64 bits", lambda: mx.empty((2**62, 4), "f32"))
 print("all is well")
