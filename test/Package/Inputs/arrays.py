@@ -13,6 +13,7 @@ from importlib.util import find_spec
 import ml_dtypes
 import mx
 import numpy as np
+from patterns import bits, dtype_of, make
 from refuses import refuses
 
 mx.set_device("sim")
@@ -37,26 +38,10 @@ program = mx.compile(TEXT, ptxas="none")
 rng = np.random.default_rng(3)
 
 
-def dtype_of(name):
-    return np.dtype(getattr(ml_dtypes, name, name))
-
-
-def make(mlir, name):
-    """Bits of all kinds, NaNs too."""
-    columns = 4 if mlir == "f4E2M1FN" else 8
-    top = 2 if mlir == "i1" else 64 if mlir.startswith("f6E") else 256
-    size = dtype_of(name).itemsize
-    return rng.integers(0, top, (5, columns * size), dtype="u1").view(dtype_of(name))
-
-
-def bits(array):
-    return np.ascontiguousarray(array).view("u1").tobytes()
-
-
 # --- NumPy and DeviceArrays -------------------------------------------------------
 
 for mlir, name, storage, _, _ in TYPES:
-    entry, x = program[f"copy_{mlir}"], make(mlir, name)
+    entry, x = program[f"copy_{mlir}"], make(rng, mlir, name)
     value = entry.arguments[0]
     assert (value.dtype, value.storage) == (dtype_of(name), np.dtype(storage)), mlir
     for given in (x, x.view(storage), np.asfortranarray(x)):
@@ -85,7 +70,7 @@ refuses(ValueError, r"'x': expected an even number of float4_e2m1fn in the last 
         mx.compile("func.func @f(%x: tensor<?x?xf4E2M1FN>) -> tensor<?x?xf4E2M1FN> "
                    "{ return %x : tensor<?x?xf4E2M1FN> }", ptxas="none")["f"](fp4[:, :7]))
 # A view says what bits are.
-x = mx.array(make("bf16", "bfloat16"))
+x = mx.array(make(rng, "bf16", "bfloat16"))
 assert x.view("u2").dtype == np.uint16 and x.view("u2").pointer == x.pointer
 refuses(TypeError, "expected a dtype of 2 bytes, found float32", lambda: x.view("f4"))
 refuses(TypeError, "expected a dtype of numbers, found 'f33'", lambda: mx.empty(3, "f33"))
@@ -110,7 +95,7 @@ class Shows:
 
 
 for mlir, name, _, _, _ in TYPES:
-    x = make(mlir, name)
+    x = make(rng, mlir, name)
     on_device = mx.array(x, dtype=mlir)
     for is_old in (False, True):
         shows = Shows(on_device, is_old)
@@ -123,7 +108,7 @@ for mlir, name, _, _, _ in TYPES:
         assert bits(back.numpy()) == bits(x), mlir
         y, = program[f"copy_{mlir}"](Shows(on_device, is_old))
         assert isinstance(y, mx.DeviceArray) and bits(y.numpy()) == bits(x), mlir
-assert mx.from_dlpack(make("bf16", "bfloat16")).dtype == ml_dtypes.bfloat16
+assert mx.from_dlpack(make(rng, "bf16", "bfloat16")).dtype == ml_dtypes.bfloat16
 x = mx.array(np.arange(12, dtype=np.float32).reshape(3, 4))
 assert x.__dlpack_device__() == (1, 0)
 assert np.array_equal(np.from_dlpack(x), x.numpy())
@@ -196,7 +181,7 @@ else:
     import torch
 
     for mlir, name, storage, kind, _ in TYPES:
-        x, entry = make(mlir, name), program[f"copy_{mlir}"]
+        x, entry = make(rng, mlir, name), program[f"copy_{mlir}"]
         raw = torch.from_numpy(x.view("u1").copy())
         tensor = raw.view(getattr(torch, kind)) if kind else raw
         y, = entry(tensor)
@@ -247,7 +232,7 @@ else:
     for mlir, name, _, _, kind in TYPES:
         if not kind:
             continue
-        x, entry = make(mlir, name), program[f"copy_{mlir}"]
+        x, entry = make(rng, mlir, name), program[f"copy_{mlir}"]
         given = jnp.asarray(mx.unpack_fp4(x) if mlir == "f4E2M1FN" else x)
         assert given.dtype == kind
         y, = entry(given)

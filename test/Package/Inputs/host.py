@@ -11,6 +11,7 @@ from importlib.util import find_spec
 import ml_dtypes
 import mx
 import numpy as np
+from patterns import bits, dtype_of, make
 from refuses import refuses
 
 # MLIR's name, the dtype in NumPy, that of its bits, the name in PyTorch and in JAX.
@@ -52,22 +53,6 @@ func.func @claim(%x: i1, %y: tensor<2xf32>) -> i1 {
 rng = np.random.default_rng(5)
 
 
-def dtype_of(name):
-    return np.dtype(getattr(ml_dtypes, name, name))
-
-
-def make(mlir, name):
-    """Bits of all kinds, NaNs too."""
-    columns = 4 if mlir == "f4E2M1FN" else 8
-    top = 2 if mlir == "i1" else 64 if mlir.startswith("f6E") else 256
-    size = dtype_of(name).itemsize
-    return rng.integers(0, top, (5, columns * size), dtype="u1").view(dtype_of(name))
-
-
-def bits(array):
-    return np.ascontiguousarray(array).view("u1").tobytes()
-
-
 # --- The device -------------------------------------------------------------------
 
 # MX_DEVICE=cpu, which the runtime does not know.
@@ -82,7 +67,7 @@ mx.synchronize()
 program = mx.compile(COPIES)
 assert list(program.entries) == [f"copy_{mlir}" for mlir, *_ in TYPES]
 for mlir, name, storage, _, _ in TYPES:
-    entry, x = program[f"copy_{mlir}"], make(mlir, name)
+    entry, x = program[f"copy_{mlir}"], make(rng, mlir, name)
     value = entry.arguments[0]
     assert (value.name, value.type) == ("x", f"tensor<?x8x{mlir}>")
     assert (value.dtype, value.storage) == (dtype_of(name), np.dtype(storage)), mlir
@@ -216,7 +201,7 @@ else:
     import torch
 
     for mlir, name, storage, kind, _ in TYPES:
-        x, entry = make(mlir, name), program[f"copy_{mlir}"]
+        x, entry = make(rng, mlir, name), program[f"copy_{mlir}"]
         raw = torch.from_numpy(x.view("u1").copy())
         tensor = raw.view(getattr(torch, kind)) if kind else raw
         y, = entry(tensor)
@@ -239,7 +224,7 @@ else:
     for mlir, name, _, _, kind in TYPES:
         if not kind:
             continue
-        x, entry = make(mlir, name), program[f"copy_{mlir}"]
+        x, entry = make(rng, mlir, name), program[f"copy_{mlir}"]
         y, = entry(jnp.asarray(mx.unpack_fp4(x) if mlir == "f4E2M1FN" else x))
         assert type(y) is np.ndarray and bits(y) == bits(x), mlir
     print("jax agrees")
