@@ -13,6 +13,9 @@ from .device import device_changes
 from .formats import find_format
 from .templates import Template
 
+# Results of the forward pass that are not written wholly: x and h in groups along the
+# rows, and their scales.
+_PADDED = frozenset((2, 3, 4, 5))
 _TEMPLATE = pathlib.Path(__file__).parent / "templates" / "moe_layer.mlir"
 
 
@@ -90,9 +93,9 @@ class MoELayer:
     def forward(self, x, weights, tokens, probs, ends, *, stream=None):
         """y, f32, [T, H], and a MoESaved, of x, bf16, [T, H]."""
         weights = self._check_weights(weights)
-        y, *saved = self._program["forward"](
-            x, tokens, probs, ends, weights.w1, weights.w1_scales, weights.w2,
-            weights.w2_scales, stream=stream)
+        y, *saved = self._program["forward"].call(
+            (x, tokens, probs, ends, weights.w1, weights.w1_scales, weights.w2,
+             weights.w2_scales), None, stream, _PADDED)
         return y, MoESaved(*saved)
 
     def backward(self, dy, weights, saved, tokens, probs, ends, *, stream=None):

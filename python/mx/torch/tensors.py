@@ -82,12 +82,12 @@ def quantized(name, elements, scales, format, blocked, ragged=None, groups=None,
             f"scale_{name}: expected shape {wanted} of "
             f"{'blocked (SWIZZLE_32_4_4)' if blocked else 'plain'} scales for "
             f"{name} of shape {tuple(elements.shape)}, found {tuple(scales.shape)}")
-    return Quantized(_typed(elements, format.elements), _typed(
+    return Quantized(typed(elements, format.elements), typed(
         scales.view(tiles), format.scales), shape, format, layout_of(blocked), ragged,
         groups, plain(global_scale))
 
 
-def _typed(x, mlir):
+def typed(x, mlir):
     """Bytes as the type that they are the bits of."""
     wanted = dtype_of(mlir)
     return x.view(wanted) if x.dtype == torch.uint8 and wanted != x.dtype else x

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of training: bf16 in and out, block-scaled within, forward and backward,
+for one matrix of weights and for one an expert.
+
+    y  = q(x)   q(w)^T     blocks along K
+    dx = q(dy)  q(w)       blocks along N
+    dw = q(dy)^T q(x)      blocks along T, the rows of x
+
+Each is quantized anew along the dimension that its product sums over, from the values
+in high precision: the backward pass keeps x and w as they are."""
+
+from typing import Tuple
+
+import torch
+from torch import Tensor
+
+from .. import arguments as check
+from .. import products, quantization
+from ..formats import find_format
+from ..quantized import Quantized
+from . import tensors
+
+_MATRICES = ("f32", "bf16", "f16")
+
+
+def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
+             gradients="mxfp8_e4m3", scale_rounding="ceil", wgrad_high_precision=False):
+    """x weight^T + bias in MXFP8, or in other formats with blocks of 32.
+
+    x       f32, bf16 or f16, [..., K]
+    weight  f32, bf16 or f16, [N, K]; K and N are multiples of 32
+    bias    [N], or None
+    activations, weights, gradients  formats of x, weight and the gradient of the result
+    scale_rounding  as in `quantize_mxfp8`
+    wgrad_high_precision  the gradient of weight is a product that is not quantized
+
+    Returns [..., N] in the dtype of x, summed in f32. Differentiable; the gradients
+    have the dtypes of what they are of. Raises a TypeError or ValueError that names the
+    argument."""
+    rows = x.reshape(-1, x.shape[-1])
+    y = torch.ops.mx.linear(rows, weight, activations, weights, gradients,
+                            scale_rounding, wgrad_high_precision)
+    y = y.view(*x.shape[:-1], y.shape[-1])
+    return y if bias is None else y + bias.to(y.dtype)
+
+
+def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
+                     gradients="mxfp8_e4m3", scale_rounding="ceil",
+                     wgrad_high_precision=False):
+    """For each group g of rows of A, A B_t[g], as torch.nn.functional.grouped_mm, in
+    MXFP8 or in other formats with blocks of 32.
+
+    A     f32, bf16 or f16, [T, K]: the rows of group g end at offs[g]. A group may have
+          any number of rows
+    B_t   [G, K, N]: the transpose (-2, -1) of weights [G, N, K]; K and N are multiples
+          of 32
+    offs  i32 or i64, [G], on the device
+
+    Returns [T, N] in the dtype of A. Rows behind the last group are not defined, nor are
+    their gradients. The other arguments, gradients and errors are as in `mxfp8_mm`."""
+    if B_t.dim() != 3:
+        raise ValueError("B_t: expected [groups, K, N], found shape "
+                         f"{tuple(B_t.shape)}")
+    return torch.ops.mx.grouped_linear(A, B_t.transpose(-2, -1), offs, activations,
+                                       weights, gradients, scale_rounding,
+                                       wgrad_high_precision)
+
+
+def _check(x, weight, rank, formats, scale_rounding):
+    """The same for operators and fake kernels; `x` is of any rows."""
+    names = ("A", "B_t") if rank == 3 else ("x", "weight")
+    found = [check.matrix(name, x, _MATRICES)[1] for name, x in zip(names, (x, weight))]
+    for name, shape, wanted in zip(names, found, (2, rank)):
+        if len(shape) != wanted:
+            raise ValueError(f"{name}: expected {wanted} dimensions, found shape {shape}")
+    if found[0][-1] != found[1][-1]:
+        raise ValueError(f"{names[1]}: expected K = {found[0][-1]}, the last dimension "
+                         f"of {names[0]}, found K = {found[1][-1]}")
+    for name, format in zip(("activations", "weights", "gradients"), formats):
+        if find_format(format, name).block != 32 or not find_format(format).has_product:
+            raise ValueError(f"{name}: expected a format with blocks of 32 that has "
+                             f"products, found {format}")
+    check.one_of("scale_rounding", scale_rounding, quantization.ROUNDINGS)
+    check.multiple(names[0], "columns (K)", found[1][-1], 32)
+    check.multiple(names[1], "outputs (N)", found[1][-2], 32)
+
+
+def _quantize_both(x, format, rounding, offsets):
+    return quantization.quantize(x, format, axis=(-1, -2), scale_rounding=rounding,
+                                 offsets=offsets)
+
+
+def _of_one_group(q):
+    """Rows of one group as a matrix without groups: the group begins at tile 0."""
+    rows = q.shape[0]
+    return Quantized(q.elements, q.scales[:-(-rows // 128)], q.shape, q.format)
+
+
+@torch.library.custom_op("mx::linear", mutates_args=())
+def _linear(x: Tensor, weight: Tensor, activations: str, weights: str, gradients: str,
+            scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
+    _check(x, weight, 2, (activations, weights, gradients), scale_rounding)
+    if not x.shape[0]:
+        return x.new_empty((0, weight.shape[0]))
+    x, weight = tensors.plain(x), tensors.plain(weight)
+    return products.matmul(
+        quantization.quantize(x, activations, scale_rounding=scale_rounding),
+        quantization.quantize(weight, weights, scale_rounding=scale_rounding), x.dtype)
+
+
+@torch.library.custom_op("mx::linear_backward", mutates_args=())
+def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, activations: str,
+                     weights: str, gradients: str, scale_rounding: str,
+                     wgrad_high_precision: bool) -> Tuple[Tensor, Tensor]:
+    dy, x, weight = map(tensors.plain, (dy, x, weight))
+    if not x.shape[0]:
+        return torch.empty_like(x), torch.zeros_like(weight)
+    one = torch.full((1,), x.shape[0], dtype=torch.int32, device=x.device)
+    by_rows, by_columns = _quantize_both(dy, gradients, scale_rounding, one)
+    weight_t = quantization.quantize(weight, weights, axis=-2,
+                                     scale_rounding=scale_rounding)
+    dx = products.matmul(_of_one_group(by_rows), weight_t, x.dtype)
+    if wgrad_high_precision:
+        return dx, (dy.t() @ x.to(dy.dtype)).to(weight.dtype)
+    x_t = quantization.quantize(x, activations, axis=-2, scale_rounding=scale_rounding,
+                                offsets=one)
+    dw = products.grouped_matmul(by_columns, x_t, one, weight.dtype, mode="reduction")
+    return dx, dw.view(weight.shape)
+
+
+@torch.library.custom_op("mx::grouped_linear", mutates_args=())
+def _grouped(x: Tensor, weight: Tensor, offs: Tensor, activations: str, weights: str,
+             gradients: str, scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
+    _check_grouped(x, weight, offs, (activations, weights, gradients), scale_rounding)
+    if not x.shape[0]:
+        return x.new_empty((0, weight.shape[1]))
+    x, weight, offs = map(tensors.plain, (x, weight, offs))
+    return products.grouped_matmul(
+        quantization.quantize(x, activations, scale_rounding=scale_rounding,
+                              offsets=offs),
+        quantization.quantize(weight, weights, scale_rounding=scale_rounding), offs,
+        x.dtype)
+
+
+@torch.library.custom_op("mx::grouped_linear_backward", mutates_args=())
+def _grouped_backward(dy: Tensor, x: Tensor, weight: Tensor, offs: Tensor,
+                      activations: str, weights: str, gradients: str,
+                      scale_rounding: str, wgrad_high_precision: bool
+                      ) -> Tuple[Tensor, Tensor]:
+    dy, x, weight, offs = map(tensors.plain, (dy, x, weight, offs))
+    if not x.shape[0]:
+        return torch.empty_like(x), torch.zeros_like(weight)
+    by_rows, by_columns = _quantize_both(dy, gradients, scale_rounding, offs)
+    weight_t = quantization.quantize(weight, weights, axis=-2,
+                                     scale_rounding=scale_rounding)
+    dx = products.grouped_matmul(by_rows, weight_t, offs, x.dtype)
+    if wgrad_high_precision:
+        dw = torch.nn.functional.grouped_mm(
+            dy.to(torch.bfloat16).t(), x.to(torch.bfloat16), offs=offs)
+        return dx, dw.to(weight.dtype)
+    x_t = quantization.quantize(x, activations, axis=-2, scale_rounding=scale_rounding,
+                                offsets=offs)
+    return dx, products.grouped_matmul(by_columns, x_t, offs, weight.dtype,
+                                       mode="reduction")
+
+
+def _check_grouped(x, weight, offs, formats, scale_rounding):
+    _check(x, weight, 3, formats, scale_rounding)
+    if check.vector("offsets", offs) != weight.shape[0]:
+        raise ValueError(f"offs: expected {weight.shape[0]} ends, one for each matrix of "
+                         f"B_t, found {offs.shape[0]}")
+
+
+@_linear.register_fake
+def _(x, weight, activations, weights, gradients, scale_rounding, wgrad_high_precision):
+    _check(x, weight, 2, (activations, weights, gradients), scale_rounding)
+    return x.new_empty((x.shape[0], weight.shape[0]))
+
+
+@_grouped.register_fake
+def _(x, weight, offs, activations, weights, gradients, scale_rounding,
+      wgrad_high_precision):
+    _check_grouped(x, weight, offs, (activations, weights, gradients), scale_rounding)
+    return x.new_empty((x.shape[0], weight.shape[1]))
+
+
+@_linear_backward.register_fake
+def _(dy, x, weight, *_):
+    return _like(x), _like(weight)
+
+
+@_grouped_backward.register_fake
+def _(dy, x, weight, offs, *_):
+    return _like(x), _like(weight)
+
+
+def _like(x):
+    """What a program returns is dense."""
+    return x.new_empty(x.shape)
+
+
+def _keep(count):
+    """Keeps the first inputs, which are tensors, and the options behind them."""
+    def setup(ctx, inputs, output):
+        ctx.save_for_backward(*inputs[:count])
+        ctx.options = inputs[count:]
+    return setup
+
+
+def _backward(operator, count):
+    def backward(ctx, dy):
+        needs = ctx.needs_input_grad
+        gradients = operator(dy, *ctx.saved_tensors, *ctx.options)
+        return (*(g if need else None for g, need in zip(gradients, needs)),
+                *(None for _ in range(len(needs) - 2)))
+    return backward
+
+
+_linear.register_autograd(_backward(torch.ops.mx.linear_backward, 2),
+                          setup_context=_keep(2))
+_grouped.register_autograd(_backward(torch.ops.mx.grouped_linear_backward, 3),
+                           setup_context=_keep(3))
