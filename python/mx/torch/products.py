@@ -177,7 +177,7 @@ def _weight_only_grouped_backward(ctx, dy):
     _, format, blocked, _ = ctx.others
     weight = torch.ops.mx.dequantize(elements, scales, format, dy.dtype, blocked,
                                      *factor)
-    dx = torch.nn.functional.grouped_mm(dy, weight, offs=offs)
+    dx = torch.nn.functional.grouped_mm(dy.contiguous(), weight, offs=offs)
     return dx, None, None, None, None, None, None
 
 
