@@ -100,7 +100,7 @@ class PreparedCall:
     of the entry, by stream: a call takes one of each, so that threads do not share
     them."""
 
-    def __init__(self, entry, arguments):
+    def __init__(self, entry, arguments, padded=()):
         self.entry = entry
         self.device, self.place = device_number(), device_name()
         self.launch_function = library.library().mxEntryLaunch
@@ -108,8 +108,10 @@ class PreparedCall:
         self._frames = [Frame(entry, self.shapes)]
         self._find_sizes(arguments)
         maker = self.library.maker
-        self.makers = [None if v.is_number or v.is_taken else maker(s, v.element)
-                       for v, s in zip(entry.results, self.result_shapes)]
+        self.makers = [None if v.is_number or v.is_taken
+                       else maker(shape, v.element, zeros=i in padded)
+                       for i, (v, shape) in enumerate(zip(entry.results,
+                                                          self.result_shapes))]
         self.make_workspace = self.library.maker(
             (self.workspace_bytes,), entry.workspace_element)
         self.is_simple = all(self.makers)

@@ -74,12 +74,14 @@ class Entry:
         wrong, before anything is launched; an Error where the device fails."""
         return self.call(arguments, None, stream)
 
-    def call(self, arguments, signature, stream):
-        """The same, for who has the signature of the arguments (calls.sign)."""
+    def call(self, arguments, signature, stream, padded=()):
+        """The same, for who has the signature of the arguments (calls.sign).
+        `padded` are the results that the program does not write wholly: their memory
+        is zeros before. It follows from the signature."""
         program = self._program
         program.enter()
         try:
-            prepared, arguments = self._prepare(arguments, stream, signature)
+            prepared, arguments = self._prepare(arguments, stream, signature, padded)
             results = prepared.call(arguments, stream)
             if prepared.is_simple:
                 return results
@@ -94,7 +96,7 @@ class Entry:
                              f"{len(self.arguments)} arguments, found "
                              f"{len(arguments)}")
 
-    def _prepare(self, arguments, stream=None, signature=None):
+    def _prepare(self, arguments, stream=None, signature=None, padded=()):
         """The prepared call for such arguments, and the arguments for it."""
         self._check_count(arguments)
         if signature is None:
@@ -107,7 +109,7 @@ class Entry:
             signature += (value.number(arguments[index]).tobytes(),)
         prepared = self._prepared.get(signature)
         if prepared is None:
-            prepared = PreparedCall(self, arguments)
+            prepared = PreparedCall(self, arguments, padded)
             while len(self._prepared) >= MOST_SIGNATURES:
                 self._prepared.pop(next(iter(self._prepared)), None)
             self._prepared[signature] = prepared

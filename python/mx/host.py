@@ -117,8 +117,9 @@ class HostEntry(Entry):
         self.arguments = code.describe(name, "Argument")
         self.results = code.describe(name, "Result")
 
-    def call(self, arguments, signature, stream):
-        """For any arguments: their signature does not matter."""
+    def call(self, arguments, signature, stream, padded=()):
+        """For any arguments: their signature does not matter. All memory is zeros
+        before the call."""
         return self(*arguments, stream=stream)
 
     def __call__(self, *arguments, stream=None):

@@ -49,7 +49,12 @@ class Mine:
         return 0
 
     @staticmethod
-    def maker(shape, element):
+    def maker(shape, element, zeros=False):
+        """What makes memory for a result of a call. `zeros`: where the program leaves
+        bytes as they are; on a GPU memory of ours stays as it is, as it is of no
+        stream."""
+        if zeros and device_name() == "sim":
+            return lambda: empty(shape, element).fill(0)
         return functools.partial(empty, shape, element)
 
     @staticmethod
@@ -139,11 +144,11 @@ class Torch:
             return self._raw(number)
         return self.torch.cuda.current_stream(number).cuda_stream
 
-    def maker(self, shape, element):
+    def maker(self, shape, element, zeros=False):
         """Memory of PyTorch's allocator, for its current stream."""
         return functools.partial(
-            self.torch.empty, shape, device=self.torch.device(device_name()),
-            dtype=self._dtype(element))
+            self.torch.zeros if zeros else self.torch.empty, shape,
+            device=self.torch.device(device_name()), dtype=self._dtype(element))
 
     def _dtype(self, element):
         """The type of such elements, or of their bits."""
@@ -205,8 +210,9 @@ class Cupy:
     def current_stream(self, number):
         return self.cupy.cuda.get_current_stream().ptr
 
-    def maker(self, shape, element):
-        return functools.partial(self.cupy.empty, shape, element.storage)
+    def maker(self, shape, element, zeros=False):
+        make = self.cupy.zeros if zeros else self.cupy.empty
+        return functools.partial(make, shape, element.storage)
 
     def within(self, stream):
         return self.cupy.cuda.ExternalStream(stream)

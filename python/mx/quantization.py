@@ -95,7 +95,7 @@ def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
     arrays = [array for array in given if array is not None]
     about = (*options, probs is None, gather is None, offsets is None, factor is None)
     plan, signature = find_plan(_Plan, about, arrays, (*given, *options))
-    return plan.wrap(plan.entry.call(arrays, signature, stream), factor)
+    return plan.wrap(plan.entry.call(arrays, signature, stream, plan.padded), factor)
 
 
 class _Plan:
@@ -139,6 +139,19 @@ class _Plan:
             shape[-1], element.mlir, format, axes, rounding, layout, self.groups,
             check.index_type("gather", gather), check.index_type("offsets", offsets),
             is_swiglu, probs is not None, global_scale is not None)
+        self.padded = frozenset(self._find_padded())
+
+    def _find_padded(self):
+        """The results that the program does not write wholly."""
+        for index, axis in enumerate(self.axes):
+            rows, columns = ((self.rows, self.columns) if axis == -1
+                             else (self.columns, self.rows))
+            is_reduction = self.is_ragged and axis == -2
+            if is_reduction:
+                yield 2 * index
+            if is_reduction or (self.layout == "sf_128x4" and (
+                    self.is_ragged or rows % 128 or columns // self.format.block % 4)):
+                yield 2 * index + 1
 
     def wrap(self, results, factor):
         """One Quantized, or one for each axis."""
@@ -259,8 +272,13 @@ def _quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
     return body.function(arguments, types, results)
 
 
-def _capacity(body, rows, groups):
+def capacity(rows, groups):
     """roundup(rows + 127 * groups, 128): room for any groups (docs/Spec.md)."""
+    return (rows + 127 * groups + 127) // 128 * 128
+
+
+def _capacity(body, rows, groups):
+    """The same in a program."""
     most = body.add(f"arith.addi {rows}, {body.index(127 * groups + 127)} : index")
     tile = body.index(128)
     tiles = body.add(f"arith.divui {most}, {tile} : index")
