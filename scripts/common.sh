@@ -6,6 +6,7 @@ MX_PRESET=${MX_PRESET:-gcc}
 MX_BUILD=${MX_BUILD:-$MX_ROOT/build/$MX_PRESET}
 MX_VENV=${MX_VENV:-$MX_ROOT/.venv}
 MX_PYTHON=${MX_PYTHON:-$MX_VENV/bin/python3}
+MX_TORCH_PYTHON=${MX_TORCH_PYTHON:-$MX_PYTHON}
 MX_LLVM_PREFIX=${MX_LLVM_PREFIX:-/usr/lib/llvm-22}
 
 say() { printf '==> %s\n' "$*"; }

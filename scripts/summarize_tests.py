@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Counts the results that lit wrote as JSON. The last line printed has for each
-tier how many tests ran, passed, failed, were skipped for want of something, and
-were left out because the tier was not asked for. The status is 1 where a test
-failed or none passed."""
+"""Counts the results that lit wrote as JSON. For each thing that the machine lacks
+it says how many tests were skipped for want of it. The last line printed has for
+each tier how many tests ran, passed, failed, were skipped, and were left out
+because the tier was not asked for. The status is 1 where a test failed or none
+passed."""
 
 import argparse
 import collections
 import json
+import re
 import sys
 
 OUTCOMES = {
@@ -18,12 +20,31 @@ OUTCOMES = {
     "LEFT_OUT": "left out",
 }
 
+# What lit says of a test that it skips.
+WANTED = re.compile(r"unavailable features: (.*)")
+# How to get what a test was skipped for want of.
+REMEDIES = dict.fromkeys(["torch", "torchao"], "scripts/setup --torch installs it")
+
+
+def wanted(test):
+    """The features that a skipped test lacked, None where lit names none."""
+    found = WANTED.search(test.get("output", ""))
+    return found and found[1].strip()
+
+
+def say_wanted(skipped):
+    for features, count in sorted(skipped.items()):
+        remedies = {REMEDIES[name] for name in features.split(", ") if name in REMEDIES}
+        tests = f"{count} test{'s' if count > 1 else ''}"
+        print("; ".join([f"skipped for want of {features}: {tests}", *remedies]))
+
 
 def main(path):
     with open(path) as f:
         tests = json.load(f)["tests"]
     counts = {tier: collections.Counter() for tier in ("default", "slow")}
     seconds = collections.Counter()
+    skipped = collections.Counter()
     for test in tests:
         outcome = OUTCOMES.get(test["code"], "failed")
         # lit measures nothing of the tests of a GoogleTest binary but their
@@ -34,6 +55,9 @@ def main(path):
         seconds[tier] += metrics.get("processor_seconds", test.get("elapsed") or 0)
         if outcome not in ("passed", "left out"):
             print(f"{outcome}: {test['name']}")
+        if outcome == "skipped" and wanted(test):
+            skipped[wanted(test)] += 1
+    say_wanted(skipped)
     print("minutes of processor time: " +
           ", ".join(f"{tier} tier {seconds[tier] / 60:.1f}" for tier in counts))
     lines = []

@@ -50,8 +50,9 @@ for name, value in {
 }.items():
     config.environment[name] = os.environ.get(name, value)
 
-# PyTorch is too large for a requirement of the suite.
-torchao_python = os.environ.get("MX_TORCHAO_PYTHON", config.mx_python)
+# PyTorch is too large for a requirement of the suite (scripts/setup --torch).
+torch_python = os.environ.get("MX_TORCH_PYTHON") or config.mx_python
+torchao_python = os.environ.get("MX_TORCHAO_PYTHON") or torch_python
 
 # --- What any suite with mx has -------------------------------------------------
 
@@ -70,6 +71,7 @@ config.substitutions += [
     ("%mlir_include", config.mlir_include_dir),
     # Before %python, which is their beginning.
     ("%python_torchao", f'"{torchao_python}"'),
+    ("%python_torch", f'"{torch_python}"'),
     ("%python_dir", os.path.dirname(config.mx_python)),
     ("%python", f'"{config.mx_python}"'),
     ("%cmake", config.mx_cmake),
@@ -106,6 +108,10 @@ if shutil.which("node"):
     features.add("node")
 if mx_suite.probe("import numpy, ml_dtypes", config.mx_python) is not None:
     features.add("numpy")
+torch_probe = os.path.join(config.mx_src_root, "scripts", "torch_probe.py")
+with open(torch_probe) as f:
+    if mx_suite.probe(f.read(), torch_python) is not None:
+        features.add("torch")
 # Found, not imported: that takes seconds.
 if mx_suite.probe(TORCHAO_PROBE, torchao_python) is not None:
     features.add("torchao")
