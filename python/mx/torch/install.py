@@ -11,6 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from . import scaled, scaling
 from . import torchao as torchao_patches
 from . import traced
+from .fake_overrides import FakeOverride
 from .overrides import Override
 
 # Compute capabilities that mx has kernels for, and PyTorch has not.
@@ -83,8 +84,8 @@ def _add(devices):
             for key in keys:
                 _overrides.append(Override(operator, key, find, finish(scaled.run)))
             if finish is _result:
-                _overrides.append(Override(operator, "Meta", find,
-                                           finish(scaled.make_empty)))
+                _overrides.append(FakeOverride(getattr(torch.ops.aten, operator).default,
+                                               find, finish(scaled.make_empty)))
     except BaseException:
         _remove()
         raise
@@ -107,16 +108,11 @@ def _find(find, *args, **kwargs):
     """What the call asks for if it is ours, with its `out`."""
     out = kwargs.pop("out", None)
     request = find(*args, **kwargs)
-    if request is None or not serves(_place(request.a.matrix)):
+    if request is None or not serves(request.a.matrix.device):
         return None
     if out is not None and out.dtype != request.dtype:
         return None
     return request, out
-
-
-def _place(x):
-    """Where the tensor is; a fake one says that it is on "meta" inside its kernels."""
-    return getattr(x, "fake_device", None) or x.device
 
 
 def _result(run):

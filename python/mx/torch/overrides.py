@@ -2,9 +2,9 @@
 """Kernels of ours for operators of aten: each takes the calls that it wants and leaves
 all others to the kernel that was there before.
 
-PyTorch 2.12 and newer have a registry for this, torch._native. Before, and for what it
-does not take (a key without a kernel of PyTorch's, fake tensors), a kernel is
-registered over the one that torch.library.get_kernel gave."""
+Newer versions of PyTorch than 2.11 have a registry for this, torch._native. Before, and
+for a key without a kernel of PyTorch's, which it does not take, a kernel is registered
+over the one that torch.library.get_kernel gave."""
 
 import warnings
 
@@ -23,15 +23,14 @@ class Override:
     """A kernel of ours at (operator, dispatch key), until `remove`.
 
     operator  as "_scaled_mm.out"
-    key       "CUDA", "CPU" or "Meta"
+    key       "CUDA" or "CPU"
     find      takes the call's arguments; what `run` needs, or None if the call is not
               ours
     run       takes what `find` found"""
 
     def __init__(self, operator, key, find, run):
         self.operator, self.key, self.find, self.run = operator, key, find, run
-        self._library, self._python_kernel = None, f"aten/{operator}/{key}"
-        self._had_python_kernel = self._python_kernel in torch.library._impls
+        self._library = None
         if uses_native(operator, key):
             _register_native(self)
         else:
@@ -47,8 +46,7 @@ class Override:
         self._library = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "(?s).*verriding a previously registered")
-            self._library.impl(self.operator, kernel, self.key, with_keyset=True,
-                               allow_override=True)
+            self._library.impl(self.operator, kernel, self.key, with_keyset=True)
 
     def remove(self):
         """The operator is as it was before."""
@@ -57,14 +55,11 @@ class Override:
             return
         self._library._destroy()
         self._library = None
-        # PyTorch keeps account of what has a kernel in Python; it would forget its own.
-        if self._had_python_kernel:
-            torch.library._impls.add(self._python_kernel)
 
 
 def uses_native(operator, key):
     """Whether torch._native takes it."""
-    return _native is not None and key != "Meta" and _kernel(operator, key) is not None
+    return _native is not None and _kernel(operator, key) is not None
 
 
 def _register_native(override):
@@ -105,7 +100,7 @@ def _error_of(operator, key):
     kernel of ours is not there."""
     name, _, overload = operator.partition(".")
     function = getattr(getattr(torch.ops.aten, name), overload or "default")
-    device = {"Meta": "meta"}.get(key, key.lower())
+    device = key.lower()
     try:
         function(*_least(function, device, False), **dict(_least(function, device, True)))
     except NotImplementedError as error:

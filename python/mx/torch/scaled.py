@@ -4,6 +4,7 @@
 import torch
 
 from . import group_layouts, scaling
+from .groups import rearrange_scales
 
 _LAYOUTS = {scaling.BLOCKED: "SWIZZLE_32_4_4", scaling.PLAIN: "NO_SWIZZLE"}
 _CONTRACTIONS = ((), (-1, -2), (1, 0))
@@ -232,10 +233,10 @@ def _grouped(request):
                for f in (request.a.factor, request.b.factor)]
     prepare, mode = ((_reduction, "reduction") if _is_reduction(request) else
                      (_rows, "rows"))
-    a, b, scale_a, scale_b, blocked = prepare(request, a, b)
+    a, b, scale_a, scale_b = prepare(request, a, b)
     y = torch.ops.mx.grouped_matmul(
         a, b, scale_a, scale_b, request.offs, request.a.format, request.b.format,
-        torch.float32 if per_group else request.dtype, mode, *blocked, *factors)
+        torch.float32 if per_group else request.dtype, mode, True, True, *factors)
     if not per_group:
         return y
     factor = request.a.factor.flatten() * request.b.factor.flatten()
@@ -256,12 +257,14 @@ def _rows(request, a, b):
     if _is_blocked(request.a):
         _check_count(request.a, -(-total // 128) * 128 * -(-blocks // 4) * 4,
                      "or more, as padding of groups needs")
-        scale = group_layouts.scales_of_rows(_dense(request.a), request.offs, total,
-                                             blocks)
+        scale_a = group_layouts.scales_of_rows(_dense(request.a), request.offs, total,
+                                               blocks)
     else:
-        scale = _scales(request.a, a.shape)
-    return (a, b, scale, _scales(request.b, b.shape),
-            (_is_blocked(request.a), _is_blocked(request.b)))
+        scale_a = rearrange_scales(_scales(request.a, a.shape), request.offs, "rows")
+    scale_b = _scales(request.b, b.shape)
+    if not _is_blocked(request.b):
+        scale_b = rearrange_scales(scale_b)
+    return a, b, scale_a, scale_b
 
 
 def _reduction(request, a, b):
@@ -279,7 +282,7 @@ def _reduction(request, a, b):
             group_layouts.scales_of_reduction(_dense(side), request.offs, rows, total,
                                               side.block)))
     (a, scale_a), (b, scale_b) = sides
-    return a, b, scale_a, scale_b, (True, True)
+    return a, b, scale_a, scale_b
 
 
 def _is_blocked(side):

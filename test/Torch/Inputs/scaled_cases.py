@@ -89,13 +89,14 @@ def groups_of_rows(device):
                      for s, e, m in zip([0, *ends[:-1]], ends, b)]
             wanted, bound = (np.concatenate(x) for x in zip(*parts))
 
-            def run(scale_a, swizzle_a):
-                return scaled_grouped_mm(
-                    a.elements, weights, scale_a, recipe(format), scales, recipe(format),
-                    swizzle_a, BLOCKED, offs=offs, output_dtype=torch.float32)
             blocked = a.scale_tensor(of_row_groups(a.scale_bits[:ends[-1]], ends))
-            for given, swizzle in ((blocked, BLOCKED), (a.scales, PLAIN)):
-                y = run(given, swizzle)
+            plain = b[0].scale_tensor(np.stack([m.scale_bits for m in b]))
+            for scale_a, scale_b, swizzle in ((blocked, scales, BLOCKED),
+                                              (a.scales, plain, PLAIN)):
+                y = scaled_grouped_mm(
+                    a.elements, weights, scale_a, recipe(format), scale_b,
+                    recipe(format), swizzle, swizzle, offs=offs,
+                    output_dtype=torch.float32)
                 assert y.shape == (rows, n)
                 check(f"{format} rows {ends} {swizzle}", y[:ends[-1]], wanted, bound)
             if format == "mxfp8_e4m3":
