@@ -6,6 +6,7 @@ PyTorch as it was."""
 import numpy as np
 import torch
 from blocks import Matrix, raises
+from torch._dynamo import trace_rules
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.functional import ScalingType, SwizzleType
 from torch.nn.functional import scaled_grouped_mm, scaled_mm
@@ -19,9 +20,14 @@ MX, BLOCKED = ScalingType.BlockWise1x32, SwizzleType.SWIZZLE_32_4_4
 
 
 def state():
-    """What PyTorch knows of the operators: kernels of all keys, and who has one in
-    Python."""
-    kernels = [torch._C._dispatch_dump(f"aten::{name}") for name in OPERATORS]
+    """What PyTorch knows of the operators: kernels of all keys, rules of fake tensors,
+    whether torch.compile traces them, and who has a kernel in Python."""
+    rules = torch._library.simple_registry.singleton
+    kernels = [(torch._C._dispatch_dump(f"aten::{name}"),
+                len(rules.find(f"aten::{name}").fake_impl.kernels),
+                id(getattr(torch, name.partition(".")[0]))
+                in trace_rules._allowed_callable_ids)
+               for name in OPERATORS]
     return kernels, {x for x in torch.library._impls if x.startswith("aten/_scaled_")}
 
 

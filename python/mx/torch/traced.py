@@ -15,7 +15,8 @@ def add():
     from torch._dynamo.variables import TorchInGraphFunctionVariable
     for name in _FUNCTIONS:
         function = getattr(torch, name)
-        if trace_rules.lookup(function) is not TorchInGraphFunctionVariable:
+        if (trace_rules.lookup(function) is not TorchInGraphFunctionVariable
+                and id(function) not in trace_rules._allowed_callable_ids):
             torch.compiler.allow_in_graph(function)
             _added.append(function)
 
