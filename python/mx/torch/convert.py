@@ -76,13 +76,13 @@ def convert(model, recipe="mxfp8", *, filter=None):
         except ValueError as error:
             left.append(f"{name or 'the model'} ({type(module).__name__}: {error})")
     model = _replace(model, new)
+    names = "; ".join(left)
     if not new and not done:
         raise ValueError("model: expected an nn.Linear or grouped experts to convert"
                          f"{'' if filter is None else ' that the filter lets through'}, "
-                         f"found none{'; ' if left else ''}{'; '.join(left)}")
+                         f"found none{f'; left as they are: {names}' * bool(left)}")
     if left:
-        warnings.warn(f"mx.torch.convert: left as they are: {'; '.join(left)}",
-                      stacklevel=2)
+        warnings.warn(f"mx.torch.convert: left as they are: {names}", stacklevel=2)
     return model
 
 

@@ -4,8 +4,9 @@
 import torch
 from torch.nn import functional as F
 
+from .. import arguments as check
 from .linear import mxfp8_grouped_mm
-from .parameters import check_size, result_dtype, to_bf16
+from .parameters import dtype_name, result_dtype, to_bf16
 from .recipes import training_recipe
 
 
@@ -28,7 +29,7 @@ class GroupedExperts(torch.nn.Module):
     def __init__(self, dim, hidden_dim, num_experts, device=None, dtype=None):
         for name, size in (("dim", dim), ("hidden_dim", hidden_dim),
                            ("num_experts", num_experts)):
-            check_size(name, size, 1)
+            check.size(name, size, 1)
         super().__init__()
         for name, shape in (("w1", (hidden_dim, dim)), ("w2", (dim, hidden_dim)),
                             ("w3", (hidden_dim, dim))):
@@ -82,8 +83,8 @@ class MXGroupedExperts(GroupedExperts):
 
     def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp8", device=None,
                  dtype=None):
-        check_size("dim", dim, 32)
-        check_size("hidden_dim", hidden_dim, 32)
+        check.size("dim", dim, 32)
+        check.size("hidden_dim", hidden_dim, 32)
         recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts")
         super().__init__(dim, hidden_dim, num_experts, device, dtype)
         self.recipe = recipe
@@ -118,6 +119,9 @@ def check_rows(x, num_tokens_per_expert, experts, dim):
     if not isinstance(counts, torch.Tensor):
         raise TypeError("num_tokens_per_expert: expected a tensor of integers, found "
                         f"{type(counts).__name__}")
+    if counts.is_floating_point() or counts.is_complex() or counts.dtype == torch.bool:
+        raise TypeError("num_tokens_per_expert: expected a tensor of integers, found "
+                        f"{dtype_name(counts)}")
     if tuple(counts.shape) != (experts,):
         raise ValueError(f"num_tokens_per_expert: expected [{experts}], a number for "
                          f"each expert, found shape {tuple(counts.shape)}")
@@ -141,5 +145,5 @@ def check_experts(module):
         if found != shape:
             raise ValueError(f"{name}: expected shape {shape}, as w1 is "
                              f"{tuple(module.w1.shape)}, found {found}")
-    check_size("dim", dim, 32)
-    check_size("hidden_dim", hidden, 32)
+    check.size("dim", dim, 32)
+    check.size("hidden_dim", hidden, 32)

@@ -3,8 +3,9 @@
 
 import torch
 
+from .. import arguments as check
 from .linear import mxfp8_mm
-from .parameters import adopt, check_last, check_size, result_dtype, to_bf16
+from .parameters import adopt, check_last, result_dtype, to_bf16
 from .recipes import training_recipe
 
 
@@ -26,8 +27,8 @@ class MXLinear(torch.nn.Linear):
 
     def __init__(self, in_features, out_features, bias=True, recipe="mxfp8",
                  device=None, dtype=None):
-        check_size("in_features", in_features, 32)
-        check_size("out_features", out_features, 32)
+        check.size("in_features", in_features, 32)
+        check.size("out_features", out_features, 32)
         recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear")
         super().__init__(in_features, out_features, bias, device, dtype)
         self.recipe = recipe
@@ -57,5 +58,5 @@ def check_linear(linear):
     if not isinstance(linear, torch.nn.Linear):
         raise TypeError("linear: expected a torch.nn.Linear, found "
                         f"{type(linear).__name__}")
-    check_size("in_features", linear.in_features, 32)
-    check_size("out_features", linear.out_features, 32)
+    check.size("in_features", linear.in_features, 32)
+    check.size("out_features", linear.out_features, 32)

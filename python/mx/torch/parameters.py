@@ -15,8 +15,12 @@ def to_bf16(name, x):
         raise TypeError(f"{name}: expected a tensor, found {type(x).__name__}")
     if x.dtype not in FLOATS:
         raise TypeError(f"{name}: expected float32, bfloat16 or float16, found "
-                        f"{str(x.dtype).removeprefix('torch.')}")
+                        f"{dtype_name(x)}")
     return x.to(torch.bfloat16)
+
+
+def dtype_name(x):
+    return str(x.dtype).removeprefix("torch.")
 
 
 def result_dtype(x):
@@ -29,13 +33,6 @@ def check_last(name, x, size, what):
     if x.dim() < 1 or x.shape[-1] != size:
         raise ValueError(f"{name}: expected [..., {size}], {what}, found shape "
                          f"{tuple(x.shape)}")
-
-
-def check_size(name, size, multiple):
-    if isinstance(size, bool) or not isinstance(size, int):
-        raise TypeError(f"{name}: expected an integer, found {type(size).__name__}")
-    if size < 1 or size % multiple:
-        raise ValueError(f"{name}: expected a multiple of {multiple}, found {size}")
 
 
 def adopt(cls, module):

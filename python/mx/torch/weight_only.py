@@ -5,13 +5,17 @@ import torch
 from torch.nn import functional as F
 
 from . import tensors
+from .. import arguments as check
 from ..formats import find_format
 from .experts import check_experts, check_rows
 from .modules import check_linear
-from .parameters import check_last, check_size, result_dtype, to_bf16
+from .parameters import FLOATS, check_last, dtype_name, result_dtype, to_bf16
 from .products import weight_only_grouped_mm, weight_only_mm
 from .quantize import dequantize, quantize
 from .recipes import weight_only_recipe
+
+
+_PARTS = ("elements", "scales")
 
 
 class _Quantized(torch.nn.Module):
@@ -22,8 +26,7 @@ class _Quantized(torch.nn.Module):
 
     def _add(self, name, shape, device):
         format = self._format
-        for part, dims in zip(("elements", "scales"),
-                              tensors.shapes(shape, format, True)):
+        for part, dims in zip(_PARTS, tensors.shapes(shape, format, True)):
             # Zeros are bytes of a matrix of zeros.
             self.register_buffer(f"{name}_{part}", torch.zeros(
                 dims, dtype=torch.uint8, device=device))
@@ -33,7 +36,7 @@ class _Quantized(torch.nn.Module):
         return find_format(self.recipe.weights)
 
     def _parts(self, name):
-        return getattr(self, f"{name}_elements"), getattr(self, f"{name}_scales")
+        return tuple(getattr(self, f"{name}_{part}") for part in _PARTS)
 
     def _quantize(self, name, weight):
         """Bytes of elements and scales of a matrix, on the device of the module's."""
@@ -44,7 +47,7 @@ class _Quantized(torch.nn.Module):
         return tuple(part.contiguous().view(torch.uint8) for part in q)
 
     def _set(self, name, weight):
-        for part, value in zip(("elements", "scales"), self._quantize(name, weight)):
+        for part, value in zip(_PARTS, self._quantize(name, weight)):
             setattr(self, f"{name}_{part}", value)
 
     def dequantized(self, name="weight", dtype=torch.bfloat16):
@@ -53,19 +56,23 @@ class _Quantized(torch.nn.Module):
 
     def _load_from_state_dict(self, state_dict, prefix, *args):
         for name in self._weights:
-            weight = state_dict.get(prefix + name)
-            if isinstance(weight, torch.Tensor) and self._fits(name, weight):
-                del state_dict[prefix + name]
-                q = self._quantize(name, weight)
-                for part, value in zip(("elements", "scales"), q):
+            weight = state_dict.pop(prefix + name, None)
+            if weight is None:
+                continue
+            shape = self._shape(name)
+            if tuple(weight.shape) == shape and weight.dtype in FLOATS:
+                for part, value in zip(_PARTS, self._quantize(name, weight)):
                     state_dict[f"{prefix}{name}_{part}"] = value
+            else:
+                args[-1].append(
+                    f"size mismatch for {prefix}{name}: expected floats of shape "
+                    f"{shape}, to quantize, found {dtype_name(weight)} of shape "
+                    f"{tuple(weight.shape)}")
         super()._load_from_state_dict(state_dict, prefix, *args)
 
-    def _fits(self, name, weight):
-        """Else the loader reports it, as any tensor of another shape."""
-        elements = self._parts(name)[0].shape
-        shape = (*elements[:-1], elements[-1] * self._format.per_byte)
-        return tuple(weight.shape) == shape and weight.is_floating_point()
+    def _shape(self, name):
+        *outer, last = self._parts(name)[0].shape
+        return (*outer, last * self._format.per_byte)
 
 
 class MXWeightOnlyLinear(_Quantized):
@@ -85,8 +92,8 @@ class MXWeightOnlyLinear(_Quantized):
 
     def __init__(self, in_features, out_features, bias=True, recipe="mxfp4_weights",
                  device=None, dtype=None):
-        check_size("in_features", in_features, 32)
-        check_size("out_features", out_features, 32)
+        check.size("in_features", in_features, 32)
+        check.size("out_features", out_features, 32)
         recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear")
         super().__init__()
         self.recipe = recipe
@@ -135,7 +142,7 @@ class MXWeightOnlyExperts(_Quantized):
                  device=None):
         for name, size, multiple in (("dim", dim, 32), ("hidden_dim", hidden_dim, 32),
                                      ("num_experts", num_experts, 1)):
-            check_size(name, size, multiple)
+            check.size(name, size, multiple)
         recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts")
         super().__init__()
         self.recipe = recipe
