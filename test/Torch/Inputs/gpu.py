@@ -66,10 +66,10 @@ def same(a, b):
     assert all(torch.equal(p, q) for p, q in zip(a, b))
 
 
-def close(a, b):
+def close(a, b, most=1e-2):
     for p, q in zip(a, b):
         error = (p.float() - q.float()).norm() / q.float().norm()
-        assert error < 1e-2, float(error)
+        assert error < most, float(error)
 
 
 def graphs():
@@ -124,8 +124,11 @@ def compiled():
             loss.backward()
         found.append([loss.detach().clone(), values.clone(), x.grad.clone(),
                       w.grad.clone(), experts.grad.clone(), w1.grad.clone()])
-    close(found[1], found[0])
-    close(found[2], found[0])
+    # A fused silu(x) + 1 is rounded to bf16 once, and eager PyTorch's twice: what is
+    # quantized differs by that.
+    close(found[1], found[0], 5e-2)
+    same(found[2][1:2], found[1][1:2])
+    close(found[2], found[1])
 
 
 def streams():
