@@ -18,7 +18,7 @@ from . import linear
 VERSION = "0.18.0"
 
 _TRAINING = "torchao.prototype.moe_training"
-_ROUNDINGS = {"RCEIL": "ceil", "FLOOR": "floor"}
+_ROUNDINGS = {"RCEIL": "ceil", "FLOOR": "floor", "EVEN": "even"}
 _originals = []     # module, name, what was there
 
 

@@ -16,10 +16,12 @@ from torchao.prototype.moe_training.kernels.mxfp8 import (
     torch_to_blocked_2d_K_groups, torch_to_blocked_2d_M_groups,
     torch_to_blocked_per_group_3d)
 from torchao.prototype.mx_formats.config import ScaleCalculationMode
-from torchao.prototype.mx_formats.mx_tensor import MXTensor
+from torchao.prototype.mx_formats.mx_tensor import MXTensor, to_mx
 from torchao.prototype.mx_formats.utils import to_blocked
 from torchao.quantization import quantize_
 from torchao.quantization.quantize_.common import KernelPreference
+
+import mx.torch as mxt
 
 MX, BLOCKED = ScalingType.BlockWise1x32, SwizzleType.SWIZZLE_32_4_4
 RCEIL, FLOOR = ScaleCalculationMode.RCEIL, ScaleCalculationMode.FLOOR
@@ -103,8 +105,15 @@ def options(device):
     assert torch.equal(run(before, wgrad_with_hp=True), y)
     raises(ValueError, ("A", "MXTensor", "RCEIL", "floor"), lambda: run(
         before, wgrad_with_hp=True, scale_calculation_mode=FLOOR))
-    raises(ValueError, ("scale_calculation_mode", "RCEIL", "EVEN"), lambda: run(
-        scale_calculation_mode=ScaleCalculationMode.EVEN))
+    raises(ValueError, ("scale_calculation_mode", "RCEIL", "found CEIL"), lambda: run(
+        scale_calculation_mode=ScaleCalculationMode.CEIL))
+    for mode in (RCEIL, FLOOR, ScaleCalculationMode.EVEN):
+        elements, scales = mxt.quantize_mxfp8(
+            a, scale_rounding={"rceil": "ceil"}.get(mode.value, mode.value),
+            blocked=False)
+        wanted_scales, wanted = to_mx(a, torch.float8_e4m3fn, 32, mode)
+        assert torch.equal(elements.view(torch.uint8), wanted.view(torch.uint8)), mode
+        assert torch.equal(scales.view(torch.uint8), wanted_scales.view(torch.uint8))
     raises(ValueError, ("out_dtype", "float16"), lambda: run(out_dtype=torch.float16))
     raises(ValueError, ("B_t", "K = 64"), lambda: _to_mxfp8_then_scaled_grouped_mm(
         a, w[..., :32].transpose(-2, -1), offs))
@@ -117,6 +126,7 @@ class Experts(torch.nn.Module):
         super().__init__()
         self.gate = torch.nn.Linear(64, 64, bias=False, dtype=torch.bfloat16,
                                     device=device)
+        self.gate.weight.data = normal((64, 64), device, 15, 0.1)
         self.up = torch.nn.Parameter(normal((3, 96, 64), device, 7, 0.1))
         self.down = torch.nn.Parameter(normal((3, 64, 96), device, 8, 0.1))
 
@@ -147,7 +157,7 @@ def modules(device):
         assert torch.equal(y, h)
         compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
         assert torch.equal(compiled(x, offs), y)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        optimizer = torch.optim.SGD(model.parameters(), lr=2)
         losses = []
         for _ in range(4):
             loss = compiled(x, offs).float().square().mean()
@@ -155,7 +165,7 @@ def modules(device):
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
-        assert losses == sorted(losses, reverse=True) and losses[-1] < losses[0], losses
+        assert losses[-1] < 0.8 * losses[0], losses
         torch._dynamo.reset()
 
 
