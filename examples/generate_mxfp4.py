@@ -47,8 +47,8 @@ def parse_arguments():
     parser.add_argument("--tokens", type=int, default=32, help="how many to generate")
     parser.add_argument("--no-graph", action="store_true", help="no CUDA graph on cuda")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--work", type=pathlib.Path,
-                        help="where the temporary folder is made (default: the system's)")
+    parser.add_argument("--save", type=pathlib.Path,
+                        help="a new folder for the random weights, to keep them")
     parser.add_argument("--json", type=pathlib.Path, help="writes all figures there")
     args = parser.parse_args()
     for name, least in (("batch", 1), ("prompt_length", 1), ("tokens", 2), ("layers", 1)):
@@ -56,6 +56,19 @@ def parse_arguments():
         if value is not None and value < least:
             parser.error(f"--{name.replace('_', '-')}: expected at least {least}, found {value}")
     return parser, args
+
+
+def with_layers(config, args):
+    """The first layers alone, where that is asked for."""
+    count = min(args.layers or config.num_hidden_layers, config.num_hidden_layers)
+    return dataclasses.replace(config, num_hidden_layers=count)
+
+
+def make_checkpoint(args, temporary):
+    path = args.save or pathlib.Path(temporary)
+    path.mkdir(parents=True, exist_ok=args.save is None)
+    write_random(path, with_layers(SIZES[args.size], args), args.seed)
+    return path
 
 
 def make_prompt(parser, args, config):
@@ -127,7 +140,7 @@ def run(parser, args, checkpoint, config):
         del decoder, experts
     if len(logits) == 2:
         figures["difference"] = compare(*logits.values(), *tokens.values())
-    return figures, next(iter(tokens.values())).tolist()
+    return figures, prompt.tolist(), next(iter(tokens.values())).tolist()
 
 
 def compare(ours, reference, our_tokens, reference_tokens):
@@ -166,26 +179,18 @@ def main():
     parser, args = parse_arguments()
     if args.device.startswith("cuda") and not torch.cuda.is_available():
         parser.error(f"--device: PyTorch finds no GPU for {args.device}; use --device=cpu")
-    with tempfile.TemporaryDirectory(dir=args.work) as folder:
-        path = args.checkpoint
-        if path is None:
-            path = pathlib.Path(folder)
-            config = SIZES[args.size]
-            if args.layers:
-                config = dataclasses.replace(config, num_hidden_layers=args.layers)
-            write_random(path, config, args.seed)
+    with tempfile.TemporaryDirectory() as folder:
         try:
+            path = args.checkpoint or make_checkpoint(args, folder)
             checkpoint = gpt_oss.Checkpoint(path)
-            config = Config.from_json(checkpoint.config, path / "config.json")
-            if args.layers:
-                config = dataclasses.replace(config, num_hidden_layers=args.layers)
-            figures, tokens = run(parser, args, checkpoint, config)
-        except (ValueError, FileNotFoundError) as error:
+            config = with_layers(Config.from_json(checkpoint.config, path / "config.json"), args)
+            figures, prompt, tokens = run(parser, args, checkpoint, config)
+        except (ValueError, OSError) as error:
             sys.exit(f"error: {error}")
     print(f"generated: {' '.join(map(str, tokens[0]))}")
     show(figures)
     if args.json:
-        args.json.write_text(json.dumps({"config": config.to_json(), "batch": args.batch,
+        args.json.write_text(json.dumps({"config": config.to_json(), "prompt": prompt,
                                          "tokens": tokens, **figures}, indent=1) + "\n")
     failed = any(not found.get("graph_same_tokens", True) for found in figures.values())
     return 1 if failed else 0
