@@ -9,8 +9,7 @@ bf16: how far logits differ, how long a step takes, how much memory weights need
     MX_DEVICE=cpu python3 examples/generate_mxfp4.py --size=tiny --device=cpu
 
 Without --checkpoint, a checkpoint of the size that is asked for is made of random
-weights in a temporary folder, and loaded from there. docs/TorchGeneration.md has what
-was measured.
+weights in a temporary folder, and loaded from there. docs/TorchGeneration.md explains it.
 """
 
 import argparse
@@ -27,7 +26,7 @@ from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
 
 from gpt_oss_like.config import SIZES, Config
 from gpt_oss_like.decoder import Decoder, read_dense
-from gpt_oss_like.generation import Generator, measure
+from gpt_oss_like.generation import Generator, capture, measure
 from gpt_oss_like.random_checkpoint import write_random
 
 
@@ -45,6 +44,8 @@ def parse_arguments():
     parser.add_argument("--prompt", help="token numbers, as 1,2,3; random ones without it")
     parser.add_argument("--prompt-length", type=int, default=16)
     parser.add_argument("--tokens", type=int, default=32, help="how many to generate")
+    parser.add_argument("--compile", action="store_true",
+                        help="a step through torch.compile, which leaves products to mx")
     parser.add_argument("--no-graph", action="store_true", help="no CUDA graph on cuda")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--save", type=pathlib.Path,
@@ -109,9 +110,28 @@ def time_steps(decoder, prompt, count, graph):
     return generator.generated(count), statistics.median(times) if times else None
 
 
+def time_experts(experts, config, batch, device, graph):
+    """Milliseconds of the experts of a layer alone, in a step: of all layers one after
+    the other, so that no weights are in a cache."""
+    generator = torch.Generator().manual_seed(0)
+    k = config.num_experts_per_tok
+    x = torch.randn(batch, config.hidden_size, generator=generator).bfloat16().to(device)
+    chosen = [torch.stack([torch.randperm(config.num_local_experts, generator=generator)[:k]
+                           for _ in range(batch)]).to(device) for _ in experts]
+    shares = torch.full((batch, k), 1 / k, device=device)
+
+    def run():
+        for layer, indices in zip(experts, chosen):
+            layer(x, indices, shares)
+
+    run()
+    times = measure(capture(run).replay if graph else run, 20, device)
+    return statistics.median(times) / len(experts)
+
+
 def all_logits(decoder, tokens):
     """Logits of all positions, at once."""
-    return decoder(tokens, torch.arange(tokens.shape[1], device=tokens.device)).float()
+    return decoder.forward(tokens, torch.arange(tokens.shape[1], device=tokens.device)).float()
 
 
 @torch.inference_mode()
@@ -128,9 +148,13 @@ def run(parser, args, checkpoint, config):
             continue
         experts = make()
         decoder = Decoder(config, dense, experts, args.batch, length)
+        if args.compile:
+            decoder.step = torch.compile(decoder.forward, dynamic=False, fullgraph=True)
         found = {"experts_bytes": sum(e.weight_bytes() for e in experts)}
+        graph = device.type == "cuda" and not args.no_graph
+        found["experts_ms"] = time_experts(experts, config, args.batch, device, graph)
         tokens[kind], found["step_ms"] = time_steps(decoder, prompt, args.tokens, graph=False)
-        if device.type == "cuda" and not args.no_graph:
+        if graph:
             replayed, found["graph_step_ms"] = time_steps(decoder, prompt, args.tokens, graph=True)
             found["graph_same_tokens"] = bool((replayed == tokens[kind]).all())
         # Both see the tokens of the first, so that differences do not add up.
@@ -140,7 +164,7 @@ def run(parser, args, checkpoint, config):
         del decoder, experts
     if len(logits) == 2:
         figures["difference"] = compare(*logits.values(), *tokens.values())
-    return figures, prompt.tolist(), next(iter(tokens.values())).tolist()
+    return figures, prompt.tolist(), {kind: found.tolist() for kind, found in tokens.items()}
 
 
 def compare(ours, reference, our_tokens, reference_tokens):
@@ -163,7 +187,8 @@ def show(figures):
             continue
         found = figures[kind]
         parts = [f"experts {found['experts_bytes'] / 2**20:.1f} MiB"]
-        for name, text in (("step_ms", "a step"), ("graph_step_ms", "as a CUDA graph")):
+        for name, text in (("experts_ms", "a layer's experts"), ("step_ms", "a step"),
+                           ("graph_step_ms", "as a CUDA graph")):
             if found.get(name) is not None:
                 parts.append(f"{text} {found[name]:.3f} ms")
         print(f"{kind + ':':6} {', '.join(parts)}")
@@ -187,7 +212,7 @@ def main():
             figures, prompt, tokens = run(parser, args, checkpoint, config)
         except (ValueError, OSError) as error:
             sys.exit(f"error: {error}")
-    print(f"generated: {' '.join(map(str, tokens[0]))}")
+    print(f"generated: {' '.join(map(str, next(iter(tokens.values()))[0]))}")
     show(figures)
     if args.json:
         args.json.write_text(json.dumps({"config": config.to_json(), "prompt": prompt,

@@ -5,6 +5,11 @@ import dataclasses
 import typing
 
 
+def yarn(trained_length):
+    return {"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
+            "truncate": False, "original_max_position_embeddings": trained_length}
+
+
 @dataclasses.dataclass(frozen=True)
 class Config:
     num_hidden_layers: int
@@ -21,9 +26,7 @@ class Config:
     rms_norm_eps: float = 1e-5
     swiglu_limit: float = 7.0
     rope_theta: float = 150000.0
-    rope_scaling: dict = dataclasses.field(default_factory=lambda: {
-        "rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
-        "truncate": False, "original_max_position_embeddings": 4096})
+    rope_scaling: dict = dataclasses.field(default_factory=lambda: yarn(4096))
     layer_types: typing.Optional[list] = None
 
     def window(self, layer):
@@ -55,9 +58,11 @@ _GPT_OSS = dict(hidden_size=2880, intermediate_size=2880, num_experts_per_tok=4,
                 num_attention_heads=64, num_key_value_heads=8, head_dim=64,
                 vocab_size=201088, sliding_window=128)
 SIZES = {
+    # Short enough a context that all of YaRN matters within a few tokens.
     "tiny": Config(num_hidden_layers=2, hidden_size=192, intermediate_size=320,
                    num_local_experts=4, num_experts_per_tok=2, num_attention_heads=4,
-                   num_key_value_heads=2, head_dim=32, vocab_size=96, sliding_window=6),
+                   num_key_value_heads=2, head_dim=32, vocab_size=96, sliding_window=6,
+                   rope_theta=1000.0, rope_scaling=yarn(512)),
     "20b": Config(num_hidden_layers=24, num_local_experts=32, **_GPT_OSS),
     "120b": Config(num_hidden_layers=36, num_local_experts=128, **_GPT_OSS),
 }

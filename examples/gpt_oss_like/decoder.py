@@ -54,8 +54,10 @@ class Decoder:
         self.caches = [Cache(config, batch, length, device) for _ in experts]
         self.cos, self.sin = angles(config, length, device)
         self.places = torch.arange(length, device=device)
+        # What computes a single token; may be replaced by the same, compiled.
+        self.step = self.forward
 
-    def __call__(self, tokens, positions):
+    def forward(self, tokens, positions):
         """Logits, [batch, T, vocabulary], of tokens, [batch, T], at positions, [T], whose
         keys and values are kept. What is at earlier positions was given before."""
         x = F.embedding(tokens, self.model["model.embed_tokens.weight"])

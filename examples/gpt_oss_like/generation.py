@@ -13,7 +13,7 @@ class Generator:
         self.decoder = decoder
         device = prompt.device
         self.position = torch.tensor([prompt.shape[1]], device=device)
-        logits = decoder(prompt, torch.arange(prompt.shape[1], device=device))
+        logits = decoder.forward(prompt, torch.arange(prompt.shape[1], device=device))
         self.token = logits[:, -1:].argmax(-1)
         self.tokens = torch.zeros(prompt.shape[0], decoder.length, dtype=torch.int64,
                                   device=device)
@@ -22,7 +22,7 @@ class Generator:
         self.run = self._step
 
     def _step(self):
-        logits = self.decoder(self.token, self.position)
+        logits = self.decoder.step(self.token, self.position)
         self.token.copy_(logits[:, -1:].argmax(-1))
         self.position.add_(1)
         self.tokens.index_copy_(1, self.position, self.token)
@@ -30,17 +30,22 @@ class Generator:
     def capture(self):
         """From now on a step is one launch of a graph. Takes no step itself."""
         kept = [x.clone() for x in (self.token, self.position, self.tokens)]
-        # Once before: programs are compiled and loaded, which no graph may do.
-        self._step()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            self._step()
+        self.run = capture(self._step).replay
         for x, old in zip((self.token, self.position, self.tokens), kept):
             x.copy_(old)
-        self.run = graph.replay
 
     def generated(self, count):
         return self.tokens[:, self.first : self.first + count].cpu()
+
+
+def capture(run):
+    """A graph of what `run` does, which is called once before: programs are compiled
+    and loaded then, which no graph may do."""
+    run()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    return graph
 
 
 def measure(run, steps, device):

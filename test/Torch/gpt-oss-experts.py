@@ -20,6 +20,8 @@ from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts, clamped_swiglu
 from Inputs.gpt_oss_oracle import Experts
 
 SIZES = gpt_oss.Sizes(experts=5, hidden=192, intermediate=160)
+# gpt-oss's 2880 is 22.5 tiles of 128.
+WIDE = gpt_oss.Sizes(experts=2, hidden=2880, intermediate=96)
 
 
 def make(sizes, seed=0):
@@ -101,6 +103,11 @@ def test_limit():
     check(low, Experts(tensors, limit=0.5, alpha=1.0), inputs(SIZES, 9, 2))
 
 
+def test_wide():
+    experts, tensors = make(WIDE)
+    check(experts, Experts(tensors), inputs(WIDE, 3, 2))
+
+
 def test_no_tokens():
     experts, _ = make(SIZES)
     assert experts(*inputs(SIZES, 0, 2)).shape == (0, SIZES.hidden)
@@ -169,9 +176,10 @@ def test_short():
     experts, tensors = make(SIZES)
     error = check(experts, Experts(tensors), inputs(SIZES, 3, 2))
     print(f"3 tokens: {error:.1e}")
+    test_wide()
 
 
-everything = (test_swiglu, test_values, test_limit, test_no_tokens, test_memory, test_tracing,
+everything = (test_swiglu, test_values, test_limit, test_wide, test_no_tokens, test_memory, test_tracing,
               test_errors)
 for test in (test_short,) if sys.argv[1:] == ["short"] else everything:
     test()
