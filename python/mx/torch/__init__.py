@@ -2,14 +2,21 @@
 """mx for PyTorch: operators, modules, and PyTorch's own names. docs/Torch.md
 describes it."""
 
+from .convert import convert, register_experts
+from .experts import GroupedExperts, MXGroupedExperts
 from .groups import pad_token_groups, rearrange_scales, unpad_token_groups
 from .linear import mxfp8_grouped_mm, mxfp8_mm
+from .modules import MXLinear
 from .moe import moe_layer, route
 from .products import weight_only_grouped_mm, weight_only_mm
 from .quantize import (dequantize, quantize, quantize_mxfp4, quantize_mxfp8,
                        quantize_nvfp4)
+from .recipes import RECIPES, Recipe
+from .weight_only import MXWeightOnlyExperts, MXWeightOnlyLinear
 
-__all__ = ["dequantize", "moe_layer", "mxfp8_grouped_mm", "mxfp8_mm",
-           "pad_token_groups", "quantize", "quantize_mxfp4", "quantize_mxfp8",
-           "quantize_nvfp4", "rearrange_scales", "route", "unpad_token_groups",
-           "weight_only_grouped_mm", "weight_only_mm"]
+__all__ = ["convert", "dequantize", "GroupedExperts", "moe_layer", "mxfp8_grouped_mm",
+           "mxfp8_mm", "MXGroupedExperts", "MXLinear", "MXWeightOnlyExperts",
+           "MXWeightOnlyLinear", "pad_token_groups", "quantize", "quantize_mxfp4",
+           "quantize_mxfp8", "quantize_nvfp4", "rearrange_scales", "Recipe", "RECIPES",
+           "register_experts", "route", "unpad_token_groups", "weight_only_grouped_mm",
+           "weight_only_mm"]

@@ -57,7 +57,7 @@ def rearrange_scales(scales, offsets=None, mode=None):
                         f"dimensions or more, found {found}")
     bits = scales.view(torch.uint8)
     if mode:
-        groups = check.vector("offsets", offsets)
+        groups = _count(offsets)
         if scales.dim() != 2:
             raise ValueError("scales: expected 2 dimensions with groups, found shape "
                              f"{tuple(scales.shape)}")
@@ -133,10 +133,19 @@ def _gather(x, source, is_used):
     return torch.where(is_used[:, None], rows, rows.new_zeros(()))
 
 
+def _count(ends):
+    """How many groups there are, of where they end; to be traced too."""
+    if ends.dtype not in (torch.int32, torch.int64) or ends.dim() != 1 or \
+            ends.shape[0] == 0:
+        raise ValueError("offsets: expected i32 or i64 of one dimension, of at least "
+                         f"one group, found {ends.dtype} of shape {tuple(ends.shape)}")
+    return ends.shape[0]
+
+
 def _check(x, offs):
     if x.dim() != 2:
         raise ValueError(f"x: expected 2 dimensions, found shape {tuple(x.shape)}")
-    return check.vector("offsets", offs)
+    return _count(offs)
 
 
 @torch.library.custom_op("mx::pad_token_groups", mutates_args=())

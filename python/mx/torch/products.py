@@ -92,10 +92,10 @@ def _shape(x, format):
     return (*x.shape[:-1], x.shape[-1] * per_byte)
 
 
-def _check_k(a, b):
+def _check_k(a, b, names="ab"):
     if a[-1] != b[-1]:
-        raise ValueError(f"b: expected K = {a[-1]}, the last dimension of a, found shape "
-                         f"{tuple(b)}")
+        raise ValueError(f"{names[1]}: expected K = {a[-1]}, the last dimension of "
+                         f"{names[0]}, found shape {tuple(b)}")
 
 
 @_matmul.register_fake
@@ -124,25 +124,32 @@ def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
 # --- Weights alone are quantized: the gradient of x is of the weights as they are read.
 
 
+def _weight_only_shape(x, elements, format):
+    """Of the result."""
+    check.matrix("x", x, ("bf16",))
+    weights = _shape(elements, format)
+    _check_k(x.shape, weights, ("x", "elements"))
+    return x.shape[0], weights[-2]
+
+
 @torch.library.custom_op("mx::weight_only_mm", mutates_args=())
 def _weight_only(x: Tensor, elements: Tensor, scales: Tensor, format: str,
                  blocked: bool = True, global_scale: Optional[Tensor] = None) -> Tensor:
+    _weight_only_shape(x, elements, format)
     return _matmul._init_fn(x, elements, None, scales, None, format, torch.bfloat16,
                             blocked_b=blocked, global_scale_b=global_scale)
 
 
 @_weight_only.register_fake
 def _(x, elements, scales, format, blocked=True, global_scale=None):
-    check.matrix("x", x, ("bf16",))
-    right = _shape(elements, format)
-    _check_k(x.shape, right)
-    return x.new_empty((x.shape[0], right[-2]))
+    return x.new_empty(_weight_only_shape(x, elements, format))
 
 
 @torch.library.custom_op("mx::weight_only_grouped_mm", mutates_args=())
 def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
                          format: str, blocked: bool = True,
                          global_scale: Optional[Tensor] = None) -> Tensor:
+    _weight_only_shape(x, elements, format)
     return _grouped._init_fn(x, elements, None, scales, offs, None, format,
                              torch.bfloat16, blocked_b=blocked,
                              global_scale_b=global_scale)
@@ -150,10 +157,7 @@ def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tens
 
 @_weight_only_grouped.register_fake
 def _(x, elements, scales, offs, format, blocked=True, global_scale=None):
-    check.matrix("x", x, ("bf16",))
-    right = _shape(elements, format)
-    _check_k(x.shape, right)
-    return x.new_empty((x.shape[0], right[-2]))
+    return x.new_empty(_weight_only_shape(x, elements, format))
 
 
 def _keep_weights(ctx, inputs, output):

@@ -52,7 +52,7 @@ def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None)
 
     Returns elements, scales (float8_e4m3fn) and the factor, of both axes elements and
     scales of each, then the factor; the rest as of `quantize_mxfp8`."""
-    given = x, "nvfp4", _axis(axis), "ceil", blocked, offsets
+    given = x.detach(), "nvfp4", _axis(axis), "ceil", blocked, offsets
     if global_scale is None:
         results = torch.ops.mx.quantize_nvfp4(*given)
         return tuple(results)
@@ -62,8 +62,8 @@ def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None)
 def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=None,
              global_scale=None):
     """Quantizes to any of mx.FORMATS; those of 6 bits are bytes."""
-    return tuple(torch.ops.mx.quantize(x, format, _axis(axis), scale_rounding, blocked,
-                                       offsets, global_scale))
+    return tuple(torch.ops.mx.quantize(x.detach(), format, _axis(axis), scale_rounding,
+                                       blocked, offsets, global_scale))
 
 
 def dequantize(elements, scales, format, dtype=torch.bfloat16, *, blocked=True,

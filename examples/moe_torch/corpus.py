@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Text of a made-up language, generated where the model is.
+
+A sequence has a topic, which changes from time to time. A symbol is drawn
+
+- from the successors of the one before it, in the topic of the place;
+- or from the successors of the two before it, in a table of all pairs, which takes a
+  model long to learn;
+- or from all symbols;
+- or it repeats what stood at some distance before: a marker begins a copy of a span.
+
+The tables are the language, and the same for all seeds. A seed draws the text, in
+parts of their own seeds, so that more text begins as less does."""
+
+import torch
+
+LANGUAGE, PART = 20261122, 8192
+TOPICS, SUCCESSORS, PAIR_SUCCESSORS = 16, 8, 4
+SUCCESSOR, PAIR = 0.35, 0.55  # how often; else any symbol
+NEW_TOPIC, NEW_COPY = 1 / 100, 1 / 96  # at each place
+DISTANCE, SPAN = (16, 256), (16, 48)
+
+
+class Language:
+    """Its tables, on `device`, for `symbols` symbols of which the last is the
+    marker."""
+
+    def __init__(self, symbols, device):
+        self.symbols, self.device = symbols, torch.device(device)
+        generator = torch.Generator().manual_seed(LANGUAGE)
+        self.successors = self._table(generator, TOPICS, symbols, SUCCESSORS)
+        self.pair_successors = self._table(generator, symbols, symbols, PAIR_SUCCESSORS)
+
+    def _table(self, generator, *shape):
+        # Squared: some symbols are much more frequent than others.
+        uniform = torch.rand(shape, generator=generator).square()
+        return (uniform * (self.symbols - 1)).to(torch.int64).to(self.device)
+
+    def text(self, stream, count, length):
+        """int16, [count, length]: `count` sequences of the stream of that number."""
+        parts = [self._part(stream, i, length) for i in range(-(-count // PART))]
+        return torch.cat(parts)[:count]
+
+    def _part(self, stream, index, length):
+        generator = torch.Generator(self.device)
+        generator.manual_seed((stream << 32) + index)
+        text = torch.empty(length, PART, dtype=torch.int16, device=self.device)
+        draw = _Draw(generator, PART, self.device)
+        topic = draw.below(TOPICS)
+        before, last = draw.below(self.symbols - 1), draw.below(self.symbols - 1)
+        distance = span = torch.zeros_like(topic)
+        chains = torch.arange(PART, device=self.device)
+        for place in range(length):
+            topic = torch.where(draw.chance(NEW_TOPIC), draw.below(TOPICS), topic)
+            new = self._new(draw, topic, before, last)
+            begin = draw.chance(NEW_COPY) & (span == 0) & (place >= DISTANCE[0])
+            far = draw.between(*DISTANCE).clamp(max=max(place, 1))
+            copied = text[(place - distance).clamp(min=0), chains].to(torch.int64)
+            symbol = torch.where(span > 0, copied, new)
+            symbol = torch.where(begin, self.symbols - 1, symbol)
+            # The copy begins behind the marker, with what is `distance` before.
+            distance = torch.where(begin, far, distance)
+            span = torch.where(begin, draw.between(*SPAN), (span - 1).clamp(min=0))
+            text[place] = symbol
+            before, last = last, symbol
+        return text.T.contiguous()
+
+    def _new(self, draw, topic, before, last):
+        one = self.successors[topic, last, draw.geometric(SUCCESSORS)]
+        two = self.pair_successors[before, last, draw.geometric(PAIR_SUCCESSORS)]
+        which = draw.uniform()
+        return torch.where(which < SUCCESSOR, one, torch.where(
+            which < SUCCESSOR + PAIR, two, draw.below(self.symbols - 1)))
+
+
+class _Draw:
+    """Random numbers, one for each sequence."""
+
+    def __init__(self, generator, count, device):
+        self.generator, self.count, self.device = generator, count, device
+
+    def uniform(self):
+        return torch.rand(self.count, generator=self.generator, device=self.device)
+
+    def chance(self, probability):
+        return self.uniform() < probability
+
+    def below(self, bound):
+        return (self.uniform() * bound).to(torch.int64).clamp(max=bound - 1)
+
+    def between(self, low, high):
+        return low + self.below(high - low + 1)
+
+    def geometric(self, bound):
+        """0 for half of them, 1 for a quarter, and so on."""
+        exponent = -torch.log2(self.uniform().clamp(min=2.0**-30))
+        return exponent.to(torch.int64).clamp(max=bound - 1)

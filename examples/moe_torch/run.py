@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One training run: its state, steps, checkpoint and log."""
+
+import contextlib
+import dataclasses
+import json
+import math
+import os
+import pathlib
+import time
+
+import torch
+
+import mx.torch as mxt
+
+from .corpus import Language
+from .model import SIZES, Model
+
+EVERY = 50  # steps between looks at the device
+EAGER = 3  # steps before a CUDA graph is captured
+VALIDATION = (1 << 30) - 1  # the stream of text that no run is trained on
+BALANCE, DECAY, CLIP, BETAS = 0.01, 0.1, 1.0, (0.9, 0.95)
+
+
+@dataclasses.dataclass
+class Options:
+    """What makes a run; a checkpoint belongs to runs with the same."""
+    recipe: str
+    seed: int
+    steps: int
+    batch_tokens: int
+    validation_tokens: int
+    size: str
+    rate: float
+    device: str
+    compile: bool
+    graph: bool
+
+
+def stays_bf16(name):
+    return name.endswith(("router", "head"))
+
+
+class Run:
+    def __init__(self, options, checkpoint=None, log=None):
+        self.options, self.log = options, log and pathlib.Path(log)
+        self.checkpoint = checkpoint and pathlib.Path(checkpoint)
+        self.device, self.size = torch.device(options.device), SIZES[options.size]
+        self.on_gpu = self.device.type == "cuda"
+        if options.batch_tokens % self.size.length:
+            raise SystemExit(f"--batch-tokens: expected a multiple of {self.size.length},"
+                             f" the length of a sequence, found {options.batch_tokens}")
+        self.batch = options.batch_tokens // self.size.length
+        if self.on_gpu:
+            torch.cuda.reset_peak_memory_stats()
+        self._make_model()
+        self._make_text()
+        self.step, self.milliseconds, self.seconds = 0, [], 0.0
+        self.losses = torch.zeros(options.steps, device=self.device)
+        if self.checkpoint and self.checkpoint.exists():
+            self._load()
+
+    # --- What a run is made of ----------------------------------------------------
+
+    def _make_model(self):
+        """Of the seed alone: recipes begin with the same weights."""
+        torch.manual_seed(self.options.seed)
+        with self.device:
+            self.model = Model(self.size)
+            self.model.reset_parameters()
+        if self.options.recipe != "bf16":
+            mxt.convert(self.model, self.options.recipe,
+                        filter=lambda module, name: not stays_bf16(name))
+        if self.options.compile:
+            for layer in self.model.layers:
+                layer.compile()
+        matrices = [p for p in self.model.parameters() if p.dim() > 1]
+        vectors = [p for p in self.model.parameters() if p.dim() <= 1]
+        self.rate = torch.zeros((), device=self.device)
+        self.optimizer = torch.optim.AdamW(
+            [{"params": matrices, "weight_decay": DECAY},
+             {"params": vectors, "weight_decay": 0.0}],
+            lr=self.rate, betas=BETAS, fused=True, capturable=self.on_gpu)
+        self.parameters = sum(p.numel() for p in self.model.parameters())
+
+    def _make_text(self):
+        language = Language(self.size.symbols, self.device)
+        length = self.size.length + 1
+        self.text = language.text(self.options.seed, self.options.steps * self.batch,
+                                  length)
+        held_out = max(self.options.validation_tokens // self.size.length, 1)
+        self.held_out = language.text(VALIDATION, held_out, length)
+        self.symbols = torch.zeros(self.batch, length, dtype=torch.int64,
+                                   device=self.device)
+
+    def _rate_of(self, step):
+        """A warm-up, and a cosine down to a tenth."""
+        warmup = min(200, self.options.steps // 10 + 1)
+        if step < warmup:
+            return self.options.rate * (step + 1) / warmup
+        part = (step - warmup) / max(self.options.steps - warmup, 1)
+        return self.options.rate * (0.55 + 0.45 * math.cos(math.pi * part))
+
+    # --- Steps ----------------------------------------------------------------------
+
+    def train(self, deadline=math.inf, stop_at=None):
+        """Whether all steps are done; if not, the checkpoint says how far they are."""
+        last = min(self.options.steps, stop_at or self.options.steps)
+        stepper = Stepper(self)
+        self._write_log()
+        while self.step < last:
+            count = min(EVERY - self.step % EVERY, last - self.step)
+            self.milliseconds += stepper.run(count)
+            self._write_log(self.step - count)
+            self._say()
+            if time.monotonic() > deadline:
+                break
+        finished = self.step == self.options.steps
+        if self.checkpoint and self.step:
+            self._save()
+        if finished:
+            self._write_result()
+        return finished
+
+    def forward(self, symbols):
+        with torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False):
+            return self.model(symbols[:, :-1], symbols[:, 1:])
+
+    def backward(self):
+        """One step on `symbols`, and its loss."""
+        loss, uneven = self.forward(self.symbols)
+        self.optimizer.zero_grad()
+        (loss + BALANCE * uneven).backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
+        self.optimizer.step()
+        return loss.detach()
+
+    @torch.no_grad()
+    def validate(self):
+        """The mean loss of the text held out."""
+        self.model.eval()
+        total, count = 0.0, 0
+        for part in self.held_out.split(self.batch):
+            total = total + self.forward(part.to(torch.int64))[0].double() * len(part)
+            count += len(part)
+        self.model.train()
+        return float(total / count)
+
+    # --- Files ----------------------------------------------------------------------
+
+    def _save(self):
+        random = [torch.get_rng_state()]
+        if self.on_gpu:
+            random.append(torch.cuda.get_rng_state())
+        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        part = self.checkpoint.with_suffix(".part")
+        torch.save({"options": dataclasses.asdict(self.options), "step": self.step,
+                    "model": self.model.state_dict(), "random": random,
+                    "optimizer": self.optimizer.state_dict(),
+                    "losses": self.losses[:self.step].tolist(),
+                    "milliseconds": self.milliseconds, "peak": self.peak()}, part)
+        os.replace(part, self.checkpoint)
+
+    def _load(self):
+        saved = torch.load(self.checkpoint, map_location=self.device, weights_only=True)
+        wanted = dataclasses.asdict(self.options)
+        for name, value in saved["options"].items():
+            if value != wanted[name]:
+                raise SystemExit(f"{self.checkpoint}: expected a run with {name}="
+                                 f"{wanted[name]}, found {name}={value}: name another "
+                                 "checkpoint, or remove it")
+        self.model.load_state_dict(saved["model"])
+        self.optimizer.load_state_dict(saved["optimizer"])
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate
+        for state, put in zip(saved["random"], (torch.set_rng_state,
+                                                torch.cuda.set_rng_state)):
+            put(state.cpu())
+        self.step, self.milliseconds = saved["step"], saved["milliseconds"]
+        self.losses[:self.step] = torch.tensor(saved["losses"])
+        self.earlier_peak = saved["peak"]
+
+    earlier_peak = 0
+
+    def peak(self):
+        """MiB of device memory at most, in all parts of the run."""
+        now = torch.cuda.max_memory_allocated() / 2**20 if self.on_gpu else 0
+        return max(self.earlier_peak, now)
+
+    def _write_log(self, begin=None):
+        """Rows of the steps from `begin` on; a new file of all of them without."""
+        if not self.log:
+            return
+        rows = [] if begin is not None else [self._about()]
+        losses = self.losses[begin or 0:self.step].tolist()
+        for i, loss in enumerate(losses, begin or 0):
+            rows.append({"step": i, "loss": loss, "ms": self.milliseconds[i],
+                         "tokens_per_s": self.options.batch_tokens * 1e3 /
+                         self.milliseconds[i], "peak_mib": self.peak()})
+        self._write(rows, "w" if begin is None else "a")
+
+    def _write(self, rows, mode):
+        if self.log:
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.log, mode) as file:
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+
+    def _about(self):
+        name = torch.cuda.get_device_name() if self.on_gpu else "the processor"
+        return {"run": dataclasses.asdict(self.options), "parameters": self.parameters,
+                "hardware": name, "torch": torch.__version__}
+
+    def _say(self):
+        recent = self.milliseconds[-EVERY:]
+        middle = sorted(recent)[len(recent) // 2]
+        print(f"{self.options.recipe}, seed {self.options.seed}, step {self.step}: loss "
+              f"{float(self.losses[max(self.step - EVERY, 0):self.step].mean()):.4f}, "
+              f"{middle:.1f} ms a step, "
+              f"{self.options.batch_tokens / middle:.0f}k tokens/s, "
+              f"{self.peak():.0f} MiB", flush=True)
+
+    def _write_result(self):
+        tail = self.losses[-100:]
+        times = sorted(self.milliseconds)
+        result = {"validation_loss": self.validate(),
+                  "validation_tokens": self.held_out.shape[0] * self.size.length,
+                  "training_loss": float(tail.mean()),
+                  "tokens": self.options.steps * self.options.batch_tokens,
+                  "ms": times[len(times) // 2], "peak_mib": self.peak()}
+        self._write([{"result": result}], "a")
+        print(f"{self.options.recipe}, seed {self.options.seed}: validation loss "
+              f"{result['validation_loss']:.4f}, training loss of the last "
+              f"{len(tail)} steps {result['training_loss']:.4f}", flush=True)
+
+
+class Stepper:
+    """Steps without waiting for the device, timed there; replays of a CUDA graph if
+    that is asked for."""
+
+    def __init__(self, run):
+        self.run_, self.done, self.graph = run, 0, None
+        self.stream = torch.cuda.Stream() if run.on_gpu else None
+
+    def run(self, count):
+        """Milliseconds of each of the next steps."""
+        if not self.run_.on_gpu:
+            return [self._timed() for _ in range(count)]
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            events = [self._event()]
+            for _ in range(count):
+                self._step()
+                events.append(self._event())
+            self.stream.synchronize()
+        return [a.elapsed_time(b) for a, b in zip(events, events[1:])]
+
+    def _timed(self):
+        begin = time.perf_counter()
+        self._step()
+        return (time.perf_counter() - begin) * 1e3
+
+    def _event(self):
+        event = torch.cuda.Event(enable_timing=True)
+        event.record(self.stream)
+        return event
+
+    def _step(self):
+        run = self.run_
+        begin = run.step * run.batch
+        run.symbols.copy_(run.text[begin:begin + run.batch])
+        run.rate.fill_(run._rate_of(run.step))
+        if run.options.graph and self.graph is None and self.done == EAGER:
+            self._capture()
+        if self.graph:
+            self.graph.replay()
+        else:
+            self.loss = run.backward()
+        run.losses[run.step].copy_(self.loss)
+        run.step += 1
+        self.done += 1
+
+    def _capture(self):
+        self.run_.optimizer.zero_grad()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph, stream=self.stream):
+            self.loss = self.run_.backward()

@@ -1,0 +1,229 @@
+# REQUIRES: torch
+# RUN: %python_torch %s
+"""What mx.torch.convert replaces, leaves and refuses; that parameters and optimizers
+stay what they were; and state dicts in both directions."""
+
+import copy
+import warnings
+
+import torch
+from torch import nn
+
+import mx.torch as mxt
+import reference as ref
+from reference import DEVICE
+
+
+class Experts(nn.Module):
+    """As torchtitan's: known by its parameters and its forward."""
+
+    def __init__(self, dim=32, hidden=64):
+        super().__init__()
+        self.w1 = nn.Parameter(torch.randn(2, hidden, dim) / 8)
+        self.w2 = nn.Parameter(torch.randn(2, dim, hidden) / 8)
+        self.w3 = nn.Parameter(torch.randn(2, hidden, dim) / 8)
+
+    def forward(self, x, num_tokens_per_expert):
+        return mxt.GroupedExperts.forward(self, x, num_tokens_per_expert)
+
+    num_experts, _product = mxt.GroupedExperts.num_experts, mxt.GroupedExperts._product
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(64, 32)
+        self.inner = nn.Sequential(nn.Linear(32, 96, bias=False), nn.ReLU(),
+                                   nn.Linear(96, 32))
+        self.experts = Experts()
+        self.head = nn.Linear(32, 64, bias=False)
+        self.head.weight = self.embedding.weight  # tied
+
+    def forward(self, symbols, counts):
+        x = self.embedding(symbols)
+        return self.head(self.experts(x + self.inner(x), counts))
+
+
+def make():
+    torch.manual_seed(5)
+    return Model().to(DEVICE)
+
+
+def batch():
+    symbols = torch.arange(40, device=DEVICE) * 7 % 64
+    return symbols, torch.tensor([13, 27], device=DEVICE)
+
+
+def step(model, optimizer):
+    loss = model(*batch()).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss.item()
+
+
+def kinds(model):
+    return [type(m).__name__ for m in (model.inner[0], model.inner[2], model.experts,
+                                       model.head)]
+
+
+def replaced():
+    model = make()
+    parameters = dict(model.named_parameters())
+    assert mxt.convert(model) is model
+    assert kinds(model) == ["MXLinear", "MXLinear", "MXGroupedExperts", "MXLinear"]
+    after = dict(model.named_parameters())
+    assert after.keys() == parameters.keys()
+    assert all(after[n] is parameters[n] for n in after)
+    assert model.head.weight is model.embedding.weight
+    # Once more is the same; another recipe replaces.
+    same = [*model.modules()]
+    mxt.convert(model, mxt.Recipe())
+    assert [*model.modules()] == same
+    mxt.convert(model, "mxfp8_e5m2_gradients")
+    assert str(model.experts.recipe) == str(model.head.recipe) == "mxfp8_e5m2_gradients"
+    assert model.head.weight is parameters["embedding.weight"]
+    step(model, torch.optim.SGD(model.parameters()))
+    mxt.convert(model, "mxfp4_weights")
+    assert kinds(model) == ["MXWeightOnlyLinear", "MXWeightOnlyLinear",
+                            "MXWeightOnlyExperts", "MXWeightOnlyLinear"]
+    assert [*dict(model.named_parameters())] == ["embedding.weight", "inner.2.bias"]
+    with torch.no_grad():
+        assert model(*batch()).shape == (40, 64)
+
+
+def of_the_root():
+    linear = nn.Linear(32, 64, device=DEVICE).eval()
+    calls = []
+    linear.register_forward_hook(lambda *_: calls.append(1))
+    new = mxt.convert(linear)
+    assert type(new) is mxt.MXLinear and new.weight is linear.weight
+    assert not new.training
+    new(ref.tensor((3, 32)))
+    assert calls == [1]
+    assert type(linear) is nn.Linear
+
+
+def shared():
+    linear = nn.Linear(32, 32, device=DEVICE)
+    model = mxt.convert(nn.ModuleList([linear, nn.Sequential(linear)]))
+    assert model[0] is model[1][0] and type(model[0]) is mxt.MXLinear
+
+
+def filtered():
+    model, seen = make(), []
+
+    def filter(module, name):
+        seen.append((type(module).__name__, name))
+        return name != "head"
+    mxt.convert(model, filter=filter)
+    assert seen == [("Linear", "inner.0"), ("Linear", "inner.2"), ("Experts", "experts"),
+                    ("Linear", "head")]
+    assert kinds(model) == ["MXLinear", "MXLinear", "MXGroupedExperts", "Linear"]
+
+
+def left_alone():
+    model = nn.ModuleDict({"fits": nn.Linear(32, 32), "thin": nn.Linear(32, 10),
+                           "attention": nn.MultiheadAttention(32, 2),
+                           "experts": Experts(32, 40)})
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        mxt.convert(model)
+    assert len(found) == 1 and found[0].category is UserWarning
+    assert found[0].filename == __file__
+    message = str(found[0].message)
+    for text in ("thin (Linear: out_features: expected a multiple of 32, at least 32, "
+                 "found 10)", "attention.out_proj (NonDynamicallyQuantizableLinear: "
+                 "expected the class nn.Linear itself",
+                 "experts (Experts: hidden_dim: expected a multiple of 32"):
+        assert text in message, (text, message)
+    assert "fits" not in message and type(model["fits"]) is mxt.MXLinear
+    assert type(model["thin"]) is nn.Linear and type(model["experts"]) is Experts
+
+
+def registered():
+    class Others(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate = nn.Linear(32, 32)
+            self.bank = nn.Parameter(torch.zeros(2, 3, 4))
+
+    def from_others(module, recipe):
+        assert type(module) is Others and recipe == mxt.RECIPES["mxfp8"]
+        return nn.Identity()
+
+    mxt.register_experts(Others, from_others)
+    model = nn.ModuleDict({"a": Others(), "b": nn.Linear(32, 32)})
+    mxt.convert(model)
+    assert type(model["a"]) is nn.Identity and type(model["b"]) is mxt.MXLinear
+    mxt.register_experts(Others, None)
+    other = nn.ModuleDict({"a": Others()})
+    mxt.convert(other)
+    assert type(other["a"]) is Others and type(other["a"].gate) is mxt.MXLinear
+
+
+def state_dicts():
+    plain, converted = make(), mxt.convert(make())
+    assert plain.state_dict().keys() == converted.state_dict().keys()
+    optimizers = [torch.optim.AdamW(m.parameters(), lr=1e-2) for m in (plain, converted)]
+    for a, b in ((0, 1), (1, 0)):
+        models = (plain, converted)
+        step(models[a], optimizers[a])
+        models[b].load_state_dict(models[a].state_dict(), strict=True)
+        optimizers[b].load_state_dict(copy.deepcopy(optimizers[a].state_dict()))
+        for x, y in zip(plain.parameters(), converted.parameters()):
+            assert torch.equal(x, y) and x.dtype == y.dtype and x.shape == y.shape
+        # What the optimizer keeps belongs to the same parameters: one more step of
+        # equal gradients does the same to both.
+        twins = copy.deepcopy(plain), copy.deepcopy(converted)
+        for twin, optimizer in zip(twins, optimizers):
+            again = torch.optim.AdamW(twin.parameters(), lr=1e-2)
+            again.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+            for p in twin.parameters():
+                p.grad = torch.ones_like(p)
+            again.step()
+        for x, y in zip(*(twin.parameters() for twin in twins)):
+            assert torch.equal(x, y)
+
+
+def trains():
+    """An optimizer made before sees the parameters; losses go down alike."""
+    plain, converted = make(), make()
+    optimizers = [torch.optim.AdamW(m.parameters(), lr=3e-3)
+                  for m in (plain, converted)]
+    mxt.convert(converted)
+    losses = [[step(m, o) for _ in range(20)]
+              for m, o in zip((plain, converted), optimizers)]
+    for found in losses:
+        assert found[-1] < 0.6 * found[0], found
+    assert losses[0] != losses[1]
+    for a, b in zip(*losses):
+        assert abs(a - b) < 0.05 * losses[0][0], losses
+
+
+def errors():
+    for kind, text, call in (
+        (TypeError, "model: expected a torch.nn.Module, found dict",
+         lambda: mxt.convert({})),
+        (TypeError, "filter: expected a function", lambda: mxt.convert(make(), filter=1)),
+        (ValueError, "recipe: expected an mx.torch.Recipe or one of",
+         lambda: mxt.convert(make(), "fp8")),
+        (ValueError, "model: expected an nn.Linear or grouped experts to convert, found "
+         "none", lambda: mxt.convert(nn.Sequential(nn.ReLU()))),
+        (ValueError, "that the filter lets through, found none",
+         lambda: mxt.convert(make(), filter=lambda module, name: False)),
+        (ValueError, "found none; left as they are: 0 (Linear: in_features: expected a "
+         "multiple of 32, at least 32, found 31)",
+         lambda: mxt.convert(nn.Sequential(nn.Linear(31, 32)))),
+        (TypeError, "cls: expected a class of torch.nn.Module",
+         lambda: mxt.register_experts(dict, mxt.convert)),
+        (TypeError, "from_experts: expected a function",
+         lambda: mxt.register_experts(Experts, 3)),
+    ):
+        ref.refuses(kind, text, call)
+
+
+for part in (replaced, of_the_root, shared, filtered, left_alone, registered, state_dicts,
+             trains, errors):
+    part()
+    print(part.__name__, "right")

@@ -1,0 +1,79 @@
+# REQUIRES: torch
+# RUN: %python_torch %s
+"""Wrong arguments: errors name the argument, what was expected and what was found, with
+tensors and when traced."""
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+import mx.torch as mxt
+from reference import DEVICE, ends, refuses, tensor
+
+x, w, experts, offs = (tensor((64, 128)), tensor((64, 128)), tensor((4, 64, 128)),
+                       ends(10, 20, 30, 64))
+turned = experts.transpose(-2, -1)
+q, s = mxt.quantize_mxfp4(w)
+eq, es = mxt.quantize_mxfp4(experts)
+
+WRONG = [
+    (TypeError, "x: expected an array of f32, bf16, f16, found i32",
+     lambda: mxt.quantize_mxfp8(x.to(torch.int32))),
+    (ValueError, "x: expected a multiple of 32 columns, a whole number of blocks, found 100",
+     lambda: mxt.quantize_mxfp8(x[:, :100])),
+    (ValueError, "x: expected a multiple of 32 rows, a whole number of blocks, found 50",
+     lambda: mxt.quantize_mxfp8(x[:50], -2)),
+    (ValueError, "x: expected 2 dimensions or more, found shape (128,)",
+     lambda: mxt.quantize_mxfp8(x[0])),
+    (TypeError, "offsets: expected an array of i32 or i64, found f32",
+     lambda: mxt.quantize_mxfp8(x, offsets=offs.float())),
+    (ValueError, "K = 128, the last dimension of x, found K = 96",
+     lambda: mxt.mxfp8_mm(x, w[:, :96])),
+    (ValueError, "weight: expected a multiple of 32 outputs (N)",
+     lambda: mxt.mxfp8_mm(x, w[:50])),
+    (ValueError, "weight: expected 2 dimensions, found shape (4, 64, 128)",
+     lambda: mxt.mxfp8_mm(x, experts)),
+    (ValueError, "activations: expected a format with blocks of 32",
+     lambda: mxt.mxfp8_mm(x, w, activations="nvfp4")),
+    (ValueError, "offs: expected 4 ends, one for each matrix of B_t, found 3",
+     lambda: mxt.mxfp8_grouped_mm(x, turned, offs[:3])),
+    (ValueError, "A: expected 2 dimensions, found shape (4, 64, 128)",
+     lambda: mxt.mxfp8_grouped_mm(experts, turned, offs)),
+    (TypeError, "x: expected an array of bf16, found f32",
+     lambda: mxt.weight_only_mm(x.float(), q, s, "mxfp4")),
+    (ValueError, "elements: expected K = 96, the last dimension of x, found shape (64, 128)",
+     lambda: mxt.weight_only_mm(x[:, :96], q, s, "mxfp4")),
+    (ValueError, "w1: expected [experts, 2 * intermediate, 128], found shape (4, 64, 96)",
+     lambda: mxt.moe_layer(x, experts[..., :96], experts, offs, offs.float(), offs)),
+    (ValueError, "w2: expected shape (4, 128, 32), as w1 has, found (4, 64, 128)",
+     lambda: mxt.moe_layer(x, experts, experts, offs, offs.float(), offs)),
+    (ValueError, "probs: expected torch.float32 of shape (4,), found torch.float32 of shape",
+     lambda: mxt.moe_layer(x, experts, tensor((4, 128, 32)), offs, offs.float()[:3], offs)),
+    (ValueError, "alignment: expected at least 1, found 0",
+     lambda: mxt.pad_token_groups(x, offs, 0)),
+    (ValueError, "scale_rounding: expected one of ceil, floor, even, fit, found 'up'",
+     lambda: mxt.quantize_mxfp8(x, scale_rounding="up")),
+    (ValueError, "format: expected one of mxfp8_e4m3",
+     lambda: mxt.quantize(x, "fp8")),
+]
+for kind, text, call in WRONG:
+    refuses(kind, text, call)
+
+# Of scales only the shape is known to be wrong when they are read.
+refuses(ValueError, "scale_b: expected shape (128, 4) of blocked (SWIZZLE_32_4_4) scales "
+        "for b of shape (64, 64), found (64, 4)",
+        lambda: mxt.weight_only_mm(x, q, s[:64], "mxfp4"))
+refuses(TypeError, "scales: expected a tensor of one byte",
+        lambda: mxt.rearrange_scales(s.view(torch.uint8).float()))
+refuses(ValueError, "offsets: expected offsets and a mode",
+        lambda: mxt.rearrange_scales(s, offs))
+
+# The same words when nothing is computed.
+with FakeTensorMode() as mode:
+    x, w, experts, offs, q, s, eq, es = map(mode.from_tensor,
+                                            (x, w, experts, offs, q, s, eq, es))
+    turned = experts.transpose(-2, -1)
+    traced = 0
+    for kind, text, call in WRONG:
+        refuses(kind, text, call)
+        traced += 1
+assert traced == len(WRONG)

@@ -1,0 +1,112 @@
+# REQUIRES: torch
+# RUN: %python_torch %s
+"""PyTorch's own checks of operators: schemas, fake kernels, gradients, tracing; and
+torch.compile without a break."""
+
+import torch
+from torch.library import opcheck
+
+import mx.torch as mxt
+import reference as ref
+
+FORMATS = ("mxfp8_e4m3", "mxfp8_e4m3", "mxfp8_e4m3")
+DENSE = (*FORMATS, "ceil", False)
+
+
+def byte(*found):
+    """PyTorch's checks multiply and copy, which it does not do with types of bits."""
+    return [x.view(torch.uint8) for x in found]
+
+
+x = ref.tensor((96, 128))
+y = ref.tensor((96, 64), 1)
+w = ref.tensor((64, 128), 2)
+experts = ref.tensor((4, 64, 128), 3)
+offs = ref.ends(10, 50, 50, 96)
+OPS = torch.ops.mx
+
+# What is given to each operator; tensors of the last list have gradients.
+w_q = byte(*mxt.quantize_mxfp4(w))
+experts_q = byte(*mxt.quantize_mxfp4(experts))
+x_q = byte(*mxt.quantize_mxfp8(x))
+x_r = byte(*mxt.quantize_mxfp8(x, offsets=offs))
+x_t = byte(*mxt.quantize_mxfp8(x, -2, offsets=offs))
+y_t = byte(*mxt.quantize_mxfp8(y, -2, offsets=offs))
+w8_q = byte(*mxt.quantize_mxfp8(w))
+experts8_q = byte(*mxt.quantize_mxfp8(experts))
+half = torch.bfloat16
+e4m3, e2m1 = "mxfp8_e4m3", "mxfp4"
+tokens = torch.arange(96, dtype=torch.int32, device=ref.DEVICE)
+probs = torch.ones(96, device=ref.DEVICE)
+w1, w2 = ref.tensor((4, 128, 128), 4, spread=1), ref.tensor((4, 128, 64), 5, spread=1)
+CASES = [
+    (OPS.quantize, (x, e4m3, 0, "ceil", True), ()),
+    (OPS.quantize, (x, e4m3, 0, "ceil", True, offs), ()),
+    (OPS.quantize, (experts, e2m1, -2, "floor", False), ()),
+    (OPS.quantize, (x[:90], "mxfp6_e2m3", -1, "floor", True), ()),
+    (OPS.quantize_nvfp4, (x, "nvfp4", 0, "ceil", True), ()),
+    (OPS.dequantize, (*w_q, e2m1, torch.float32, True), ()),
+    (OPS.matmul, (x_q[0], w8_q[0], x_q[1], w8_q[1], e4m3, e4m3, half), ()),
+    (OPS.matmul, (x, w_q[0], None, w_q[1], None, e2m1, half), ()),
+    (OPS.grouped_matmul, (x_r[0], experts8_q[0], x_r[1], experts8_q[1], offs, e4m3, e4m3,
+                          half), ()),
+    (OPS.grouped_matmul, (y_t[0], x_t[0], y_t[1], x_t[1], offs, e4m3, e4m3,
+                          torch.float32, "reduction"), ()),
+    (OPS.weight_only_mm, (x, *w_q, e2m1), (0,)),
+    (OPS.weight_only_grouped_mm, (x, *experts_q, offs, e2m1), (0,)),
+    (OPS.pad_token_groups, (x, offs, 32), (0,)),
+    (OPS.unpad_token_groups, (x, offs, 60, 1), (0,)),
+    (OPS.linear, (x, w, *DENSE), (0, 1)),
+    (OPS.linear, (x, w, *DENSE[:-1], True), (1,)),
+    (OPS.linear_backward, (y, x, w, *DENSE), ()),
+    (OPS.grouped_linear, (x, experts, offs, *DENSE), (0, 1)),
+    (OPS.grouped_linear_backward, (y, x, experts, offs, *DENSE), ()),
+    (OPS.moe_layer, (x, w1, w2, tokens, probs, offs, *FORMATS), (0, 1, 2, 4)),
+]
+
+
+def given(arguments, differentiable):
+    return tuple(a.detach().clone().requires_grad_() if i in differentiable else a
+                 for i, a in enumerate(arguments))
+
+
+names = {schema.name.partition("::")[2] for schema in torch._C._jit_get_all_schemas()
+         if schema.name.startswith("mx::")}
+checked = {op._qualified_op_name.partition("::")[2] for op, *_ in CASES}
+# Its saved tensors are those of its forward pass, which checks it with its gradient.
+assert names - checked == {"moe_layer_backward"}, names - checked
+for op, arguments, differentiable in CASES:
+    report = opcheck(op, given(arguments, differentiable))
+    assert set(report.values()) == {"SUCCESS"}, (op, report)
+print(len(CASES), "cases of", len(names), "operators")
+
+
+# --- Under torch.compile: one graph, the same bits as without, any number of rows.
+
+def everything(x, w, experts, w1, w2, offs, tokens, probs):
+    q, s, _, _ = mxt.quantize_mxfp8(x, (-1, -2), offsets=offs)
+    values = mxt.dequantize(q, s, "mxfp8_e4m3", torch.float32, offsets=offs)
+    padded, _ = mxt.pad_token_groups(x, offs)
+    back = mxt.unpad_token_groups(padded, offs, x.shape[0])
+    plain = mxt.quantize_mxfp8(x, blocked=False)[1]
+    tiles = mxt.rearrange_scales(plain.view(torch.uint8), offs, "rows")
+    y = mxt.mxfp8_mm(back, w) + mxt.mxfp8_grouped_mm(x, experts.transpose(-2, -1), offs)
+    z = mxt.moe_layer(x, w1, w2, tokens, probs, offs)
+    return y, z, values, tiles
+
+
+for rows in (96, 128):
+
+    arguments = [ref.tensor((rows, 128), 6), w, experts, w1, w2, ref.ends(10, 50, 50, rows),
+                 torch.arange(rows, dtype=torch.int32, device=ref.DEVICE),
+                 torch.ones(rows, device=ref.DEVICE)]
+    results = []
+    for function in (everything, torch.compile(everything, fullgraph=True,
+                                               backend="aot_eager", dynamic=True)):
+        leaves = given(arguments, (0, 1, 2, 3, 4, 7))
+        y, z, *rest = function(*leaves)
+        (y.float().sum() + z.float().pow(2).sum()).backward()
+        results.append([y, z, *rest, *(a.grad for a in leaves if a.requires_grad)])
+    for a, b in zip(*results):
+        assert a.dtype == b.dtype and torch.equal(a, b)
+print("compiled: the same")

@@ -1,0 +1,185 @@
+# REQUIRES: torch
+# RUN: %python_torch %s
+"""Products, their gradients, and those of the layer of experts, against float64 of what
+the definition quantizes."""
+
+import numpy as np
+import torch
+
+import mx.torch as mxt
+import reference as ref
+from reference import blocked, exact, near
+
+FORMATS = (dict(), dict(scale_rounding="floor", gradients="mxfp8_e5m2"),
+           dict(weights="mxfp4", activations="mxfp6_e3m2"))
+
+
+def turn(x):
+    return np.swapaxes(x, -1, -2)
+
+
+def check(found, a, b, dtype, what=""):
+    """found = a b^T, of float64."""
+    near(found, a @ turn(b), np.abs(a) @ turn(np.abs(b)), dtype,
+         sums=max(8, a.shape[-1] // 16), what=what)
+
+
+def formats(options):
+    found = [options.get(name, "mxfp8_e4m3")
+             for name in ("activations", "weights", "gradients")]
+    return *found, options.get("scale_rounding", "ceil")
+
+
+def linear():
+    for seed, (shape, outputs) in enumerate((((50, 96), 64), ((2, 33, 64), 96),
+                                             ((256, 128), 32), ((0, 64), 32))):
+        for options in FORMATS:
+            for high in (False, True):
+                kinds = torch.bfloat16 if seed < 2 else torch.float32
+                x = ref.tensor(shape, seed, spread=2).requires_grad_()
+                w = ref.tensor((outputs, shape[-1]), seed + 9, kinds,
+                               spread=2).requires_grad_()
+                bias = ref.tensor((outputs,), seed + 5).requires_grad_()
+                y = mxt.mxfp8_mm(x, w, bias, wgrad_high_precision=high, **options)
+                assert y.dtype == x.dtype and y.shape == (*shape[:-1], outputs)
+                dy = ref.tensor(y.shape, seed + 7, spread=2)
+                y.backward(dy)
+                of_x, of_w, of_dy, rule = formats(options)
+                X, W, DY = (exact(t).reshape(-1, t.shape[-1]) for t in (x, w, dy))
+                plain = mxt.mxfp8_mm(x, w, **options)
+                assert torch.equal(y, plain + bias)
+                check(plain.reshape(len(X), outputs), blocked(X, of_x, rule),
+                      blocked(W, of_w, rule), torch.bfloat16)
+                check(x.grad.reshape(X.shape), blocked(DY, of_dy, rule),
+                      blocked(turn(W), of_w, rule), torch.bfloat16, "dx")
+                assert w.grad.dtype == w.dtype and bias.grad.dtype == bias.dtype
+                if high:
+                    check(w.grad, turn(DY), turn(X), torch.bfloat16, "dw")
+                else:
+                    check(w.grad, blocked(turn(DY), of_dy, rule),
+                          blocked(turn(X), of_x, rule), w.dtype, "dw")
+
+
+def grouped():
+    for offsets in ((13, 13, 70, 200), (0, 64, 192, 200), (200, 200, 200, 200)):
+        for options in FORMATS:
+            x = ref.tensor((200, 64), 1, spread=2).requires_grad_()
+            w = ref.tensor((4, 96, 64), 2, spread=2).requires_grad_()
+            dy = ref.tensor((200, 96), 3, spread=2)
+            y = mxt.mxfp8_grouped_mm(x, w.transpose(-2, -1), ref.ends(*offsets),
+                                     **options)
+            y.backward(dy)
+            of_x, of_w, of_dy, rule = formats(options)
+            X, W, DY, begin = exact(x), exact(w), exact(dy), 0
+            for g, end in enumerate(offsets):
+                rows = slice(begin, end)
+                check(y[rows], blocked(X[rows], of_x, rule), blocked(W[g], of_w, rule),
+                      torch.bfloat16, "y")
+                check(x.grad[rows], blocked(DY[rows], of_dy, rule),
+                      blocked(turn(W[g]), of_w, rule), torch.bfloat16, "dx")
+                check(w.grad[g], blocked(turn(DY[rows]), of_dy, rule),
+                      blocked(turn(X[rows]), of_x, rule), torch.bfloat16, "dw")
+                begin = end
+
+
+def weights_alone():
+    for format in ("mxfp4", "mxfp8_e4m3", "nvfp4"):
+        w = ref.tensor((3, 64, 96), 4, spread=2)
+        x = ref.tensor((40, 96), 5, spread=2).requires_grad_()
+        factor = None
+        if format == "nvfp4":
+            q, s, factor = mxt.quantize_nvfp4(w)
+            values = mxt.dequantize(q, s, format, torch.float32, global_scale=factor)
+            # The operand of the product is the element times its scale, in bf16.
+            W = exact((values / factor).to(torch.bfloat16)) * float(factor)
+        else:
+            q, s = mxt.quantize(w, format)
+            W = blocked(exact(w), format)
+        y = mxt.weight_only_mm(x, q[1], s[1], format, global_scale=factor)
+        check(y, exact(x), W[1], torch.bfloat16, format)
+        y.sum().backward()
+        assert np.allclose(exact(x.grad), W[1].sum(0), rtol=2e-2, atol=1e-1), format
+        offsets = (7, 7, 40)
+        y = mxt.weight_only_grouped_mm(x, q, s, ref.ends(*offsets), format,
+                                       global_scale=factor)
+        begin = 0
+        for g, end in enumerate(offsets):
+            check(y[begin:end], exact(x)[begin:end], W[g], torch.bfloat16, format)
+            begin = end
+
+
+def relative(found, wanted):
+    return np.linalg.norm(exact(found) - wanted) / np.linalg.norm(wanted)
+
+
+def experts():
+    """The layer rounds within; that it is right but for that, shows beside the exact
+    layer: its error is that of four roundings to E4M3, about 2^-4 / sqrt(3) each."""
+    tokens, hidden, inner, groups = 50, 64, 96, 4
+    x = ref.tensor((tokens, hidden), 1, spread=0).requires_grad_()
+    w1 = (ref.tensor((groups, 2 * inner, hidden), 2, spread=0) / 8).requires_grad_()
+    w2 = (ref.tensor((groups, hidden, inner), 3, spread=0) / 8).requires_grad_()
+    weights = torch.rand((tokens, 2), generator=torch.Generator().manual_seed(1)
+                         ).to(ref.DEVICE).requires_grad_()
+    rng = np.random.default_rng(1)
+    chosen = rng.integers(-1, groups, (tokens, 2))
+    routed = mxt.route(torch.from_numpy(chosen).to(ref.DEVICE), weights, groups)
+    y = mxt.moe_layer(x, w1, w2, *routed)
+    dy = ref.tensor(y.shape, 6, spread=0)
+    y.backward(dy)
+    given = [t.detach().cpu().double().requires_grad_() for t in (x, w1, w2, weights)]
+    X, W1, W2, P = given
+    Y = torch.zeros(tokens, hidden, dtype=torch.float64)
+    for t in range(tokens):
+        for k in range(2):
+            if chosen[t, k] >= 0:
+                both = W1[chosen[t, k]] @ X[t]
+                h = torch.nn.functional.silu(both[:inner]) * both[inner:] * P[t, k]
+                Y[t] = Y[t] + W2[chosen[t, k]] @ h
+    Y.backward(dy.cpu().double())
+    assert relative(y, exact(Y)) < 0.08, relative(y, exact(Y))
+    for name, a, b in zip("x w1 w2 weights".split(), (x, w1, w2, weights), given):
+        assert a.grad.dtype == a.dtype
+        error = relative(a.grad, b.grad.numpy())
+        assert 0.005 < error < 0.09, (name, error)
+
+
+def groups_of_rows():
+    for alignment in (32, 128):
+        for offsets in ((5, 5, 37, 60), (0, 0, 0, 0), (64, 128, 128, 130)):
+            rows = 130
+            x = ref.tensor((rows, 8), 3).requires_grad_()
+            padded, places = mxt.pad_token_groups(x, ref.ends(*offsets), alignment)
+            begin, start, X = 0, 0, exact(x)
+            wanted = np.zeros(padded.shape)
+            found = []
+            for end in offsets:
+                wanted[start:start + end - begin] = X[begin:end]
+                start += -(-(end - begin) // alignment) * alignment
+                begin = end
+                found.append(start)
+            assert padded.shape[0] % alignment == 0 and places.tolist() == found
+            assert (exact(padded) == wanted).all()
+            back = mxt.unpad_token_groups(padded, ref.ends(*offsets), rows, alignment)
+            kept = np.arange(rows)[:, None] < offsets[-1]
+            assert (exact(back) == np.where(kept, X, 0)).all()
+            back.sum().backward()
+            assert (exact(x.grad) == np.where(kept, np.ones_like(X), 0)).all()
+    # Plain scales, rearranged, are those that quantizers give in tiles.
+    x, offsets = ref.tensor((300, 160), 8), ref.ends(7, 7, 150, 300)
+    for ends, mode in ((None, None), (offsets, "rows")):
+        pair = [mxt.quantize_mxfp8(x, blocked=b, offsets=ends)[1].view(torch.uint8)
+                for b in (True, False)]
+        assert torch.equal(pair[0], mxt.rearrange_scales(pair[1], ends, mode))
+    batch = ref.tensor((3, 40, 96), 2)
+    pair = [mxt.quantize_mxfp8(batch, blocked=b)[1].view(torch.uint8) for b in (1, 0)]
+    assert torch.equal(pair[0], mxt.rearrange_scales(pair[1]))
+    x, offsets = ref.tensor((128, 96), 4), ref.ends(32, 32, 96, 128)
+    wanted = mxt.quantize_mxfp8(x, -2, offsets=offsets)[1].view(torch.uint8)
+    scales = mxt.quantize_mxfp8(x, -2, blocked=False)[1].view(torch.uint8)
+    assert torch.equal(wanted, mxt.rearrange_scales(scales, offsets, "reduction"))
+
+
+for part in (linear, grouped, weights_alone, experts, groups_of_rows):
+    part()
+    print(part.__name__, "right")

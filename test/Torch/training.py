@@ -1,0 +1,123 @@
+# REQUIRES: torch
+# RUN: rm -rf %t && mkdir %t
+# RUN: %python_torch %s %examples %t
+"""examples/train_moe_torch.py, a few steps of its tiny size: a run that stops and goes
+on gives the losses of one that does not, bit for bit; recipes begin alike; losses go
+down; and the picture and the table are made of the logs."""
+
+import json
+import math
+import os
+import pathlib
+import runpy
+import subprocess
+import sys
+import xml.dom.minidom
+
+EXAMPLES, OUT = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+DEVICE = os.environ.get("MX_TORCH_DEVICE", "cpu")
+STEPS = 12
+UNFINISHED = 75
+sys.path.insert(0, str(EXAMPLES))
+
+
+def train(*options, code=0, error="", elsewhere=False):
+    """Runs the example: here, which saves time, or in a process of its own."""
+    options = (f"--device={DEVICE}", "--size=tiny", f"--steps={STEPS}",
+               "--batch-tokens=512", "--validation-tokens=1024", "--rate=5e-3", *options)
+    program = str(EXAMPLES / "train_moe_torch.py")
+    if elsewhere:
+        found = subprocess.run([sys.executable, program, *options]).returncode
+    else:
+        found = call(program, *options)
+    assert found == code or error and error in str(found), (options, found)
+
+
+def call(program, *options):
+    """The exit status, or what SystemExit says; of messages of argparse 2."""
+    sys.argv = [program, *map(str, options)]
+    try:
+        runpy.run_path(program, run_name="__main__")
+    except SystemExit as end:
+        return end.code
+    return 0
+
+
+def rows(log):
+    return [json.loads(line) for line in open(log)]
+
+
+def losses(log):
+    return [row["loss"] for row in rows(log) if "loss" in row]
+
+
+def all_runs():
+    """In three calls: one has no time, one stops in the first run, one does the rest."""
+    folder = OUT / "runs"
+    options = "--all", f"--out={folder}", "--seeds=3", "--recipes=bf16,mxfp8"
+    train(*options, "--time-limit=0", code=UNFINISHED)
+    assert not folder.exists()
+    train(*options, "--stop-at=5", code=UNFINISHED, elsewhere=True)
+    assert len(losses(folder / "bf16-seed3.jsonl")) == 5
+    assert not (folder / "mxfp8-seed3.jsonl").exists()
+    train(*options)
+    logs = [folder / f"{recipe}-seed3.jsonl" for recipe in ("bf16", "mxfp8")]
+    before = [log.stat().st_mtime_ns for log in logs]
+    train(*options)  # nothing is left to do
+    assert before == [log.stat().st_mtime_ns for log in logs]
+    return logs
+
+
+def goes_on(log, recipe):
+    """The same run without a stop; or that of MXFP8 with one."""
+    other = OUT / f"{recipe}.jsonl"
+    if recipe == "mxfp8":
+        options = (f"--recipe={recipe}", "--seed=3", f"--log={other}",
+                   f"--checkpoint={OUT / 'checkpoint'}")
+        train(*options, "--stop-at=7", code=UNFINISHED)
+        assert len(losses(other)) == 7
+        train(f"--recipe={recipe}", "--seed=4", f"--checkpoint={OUT / 'checkpoint'}",
+              error="expected a run with seed=4, found seed=3: name another")
+    else:
+        options = f"--recipe={recipe}", "--seed=3", f"--log={other}"
+    train(*options)
+    assert losses(other) == losses(log) and len(losses(log)) == STEPS
+    a, b = (rows(x)[-1]["result"] for x in (other, log))
+    assert a["validation_loss"] == b["validation_loss"]
+    assert a["training_loss"] == b["training_loss"]
+
+
+def right(log):
+    about, *steps, last = rows(log)
+    found, result = losses(log), last["result"]
+    assert about["run"]["seed"] == 3 and about["parameters"] > 100_000
+    assert [row["step"] for row in steps] == list(range(STEPS))
+    assert all(row["ms"] > 0 and row["tokens_per_s"] > 0 for row in steps)
+    # It begins near the entropy of equal chances, with what initial weights add.
+    assert math.log(64) - 0.2 < found[0] < math.log(64) + 1.5, found[0]
+    assert found[-1] < found[0] - 0.3, found
+    assert result["tokens"] == STEPS * 512 and result["validation_tokens"] == 1024
+    assert abs(result["validation_loss"] - found[-1]) < 0.5
+    assert math.isclose(result["training_loss"], sum(found) / STEPS, rel_tol=1e-5)
+
+
+def picture(logs):
+    plot = str(EXAMPLES / "plot_moe_training.py")
+    assert not call(plot, *logs, "-o", OUT / "moe.svg", f"--table={OUT / 'moe.md'}")
+    xml.dom.minidom.parse(str(OUT / "moe.svg"))
+    _, _, bf16, mxfp8 = (OUT / "moe.md").read_text().splitlines()
+    base, other = (rows(log)[-1]["result"]["validation_loss"] for log in logs)
+    assert f"| bf16 | 3 | {base:.4f} |  |" in bf16, bf16
+    assert f"| mxfp8 | 3 | {other:.4f} | {100 * (other / base - 1):+.2f} |" in mxfp8, mxfp8
+
+
+logs = all_runs()
+for log, recipe in zip(logs, ("bf16", "mxfp8")):
+    goes_on(log, recipe)
+    right(log)
+a, b = map(losses, logs)
+assert a != b and abs(a[0] - b[0]) < 0.01 * a[0]
+assert all(abs(x - y) < 0.03 * x for x, y in zip(a, b)), (a, b)
+picture(logs)
+train("--batch-tokens=500", error="--batch-tokens: expected a multiple of 64")
+train("--all", code=2)

@@ -1,0 +1,150 @@
+# REQUIRES: torch
+# RUN: %python_torch %s
+"""Modules whose weights alone are quantized: bytes of elements and scales, results and
+the gradient of x against float64 of the definition; state dicts of their own and of
+what they replace."""
+
+import copy
+
+import numpy as np
+import torch
+
+import mx.torch as mxt
+import reference as ref
+from reference import DEVICE, blocked, exact, near
+
+BF16, F32 = torch.bfloat16, torch.float32
+RECIPES = ("mxfp8_weights", "mxfp6_weights", "mxfp4_weights",
+           mxt.Recipe(weights="mxfp4", scale_rounding="floor", weight_only=True))
+
+
+def values(weight, recipe):
+    """What a module multiplies by; it rounds weights to bf16 before."""
+    return blocked(exact(weight.to(BF16)), recipe.weights, recipe.scale_rounding)
+
+
+def check(found, a, b, what):
+    near(found, a @ b.T, np.abs(a) @ np.abs(b).T, BF16, what=what)
+
+
+def linear_of(rows, columns):
+    linear = torch.nn.Linear(columns, rows, device=DEVICE)
+    with torch.no_grad():
+        linear.weight.copy_(ref.tensor((rows, columns), 1, F32, spread=2))
+    return linear
+
+
+def linear():
+    for recipe in RECIPES:
+        given = linear_of(96, 64)
+        layer = mxt.MXWeightOnlyLinear.from_linear(given, recipe)
+        assert layer.bias is given.bias
+        W = values(given.weight, layer.recipe)
+        assert (exact(layer.dequantized(dtype=F32)) == W).all(), recipe
+        scales = layer.weight_scales.view(torch.float8_e8m0fnu)
+        X = ref.codes(layer.weight_elements, layer.recipe.weights).reshape(96, 2, 32)
+        assert (X * ref.scales(scales, 96, 2, True)[..., None] == W.reshape(
+            X.shape)).all(), recipe
+        x = ref.tensor((3, 5, 64), 2, spread=2).requires_grad_()
+        y = layer(x)
+        layer.bias = None
+        plain = layer(x)
+        assert torch.equal(y, plain + given.bias.to(BF16)) and y.shape == (3, 5, 96)
+        check(plain.reshape(15, 96), exact(x).reshape(15, 64), W, recipe)
+        dy = ref.tensor(y.shape, 3)
+        y.backward(dy)
+        check(x.grad.reshape(15, 64), exact(dy).reshape(15, 96), W.T, recipe)
+        assert given.weight.grad is None and given.bias.grad.dtype == F32
+
+
+def experts():
+    for recipe in RECIPES:
+        given = mxt.GroupedExperts(64, 96, 3, device=DEVICE)
+        layer = mxt.MXWeightOnlyExperts.from_experts(given, recipe)
+        x, counts = ref.tensor((30, 64), 2, spread=1).requires_grad_(), [11, 0, 19]
+        y = layer(x, torch.tensor(counts, device=DEVICE))
+        dy = ref.tensor(y.shape, 3)
+        y.backward(dy)
+        w1, w2, w3 = (torch.from_numpy(values(w, layer.recipe))
+                      for w in (given.w1, given.w2, given.w3))
+        rows = torch.from_numpy(exact(x)).requires_grad_()
+        parts = [(torch.nn.functional.silu(part @ w1[i].T) * (part @ w3[i].T)) @ w2[i].T
+                 for i, part in enumerate(rows.split(counts))]
+        wanted = torch.cat(parts)
+        wanted.backward(torch.from_numpy(exact(dy)))
+        for a, b in ((y, wanted.detach()), (x.grad, rows.grad)):
+            distance = (torch.from_numpy(exact(a)) - b).norm() / b.norm()
+            assert distance < 0.01, (recipe, distance)
+
+
+def state_dicts():
+    linear, experts = linear_of(64, 96), mxt.GroupedExperts(64, 96, 3, device=DEVICE)
+    counts = torch.tensor([2, 3, 1], device=DEVICE)
+    for recipe in RECIPES:
+        for plain, quantized, make, given in (
+            (linear, mxt.MXWeightOnlyLinear.from_linear(copy.deepcopy(linear), recipe),
+             lambda device: mxt.MXWeightOnlyLinear(96, 64, True, recipe, device),
+             (ref.tensor((6, 96)),)),
+            (experts, mxt.MXWeightOnlyExperts.from_experts(experts, recipe),
+             lambda device: mxt.MXWeightOnlyExperts(64, 96, 3, recipe, device),
+             (ref.tensor((6, 64)), counts))):
+            own = quantized.state_dict()
+            assert all(t.dtype == torch.uint8 for n, t in own.items() if n != "bias")
+            for state in (plain.state_dict(), own):
+                for device, assign in ((DEVICE, False), ("meta", True)):
+                    loaded = make(device)
+                    loaded.load_state_dict(state, strict=True, assign=assign)
+                    assert torch.equal(loaded(*given), quantized(*given)), recipe
+                    again = loaded.state_dict()
+                    assert again.keys() == own.keys()
+                    assert all(torch.equal(again[n], own[n]) for n in own)
+            # What converts floats leaves bytes alone.
+            moved = copy.deepcopy(quantized).to(BF16)
+            assert torch.equal(moved.state_dict()[next(n for n in own if n != "bias")],
+                               own[next(n for n in own if n != "bias")])
+
+
+def in_a_model():
+    """The state dict of a model in floats is quantized part by part, and untouched."""
+    def make():
+        return torch.nn.Sequential(torch.nn.Linear(64, 96), torch.nn.ReLU(),
+                                   torch.nn.Linear(96, 32)).to(DEVICE)
+    plain = make()
+    state = plain.state_dict()
+    names = list(state)
+    converted = mxt.convert(make(), "mxfp4_weights")
+    converted.load_state_dict(state)
+    assert list(state) == names and state["0.weight"].dtype == F32
+    same = mxt.convert(copy.deepcopy(plain), "mxfp4_weights")
+    x = ref.tensor((4, 64))
+    assert torch.equal(converted(x), same(x))
+    assert [p.shape for p in converted.parameters()] == [(96,), (32,)]
+
+
+def errors():
+    layer = mxt.MXWeightOnlyLinear(64, 32, device=DEVICE)
+    for kind, text, call in (
+        (ValueError, "use mx.torch.MXLinear",
+         lambda: mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp8")),
+        (ValueError, "use mx.torch.MXGroupedExperts",
+         lambda: mxt.MXWeightOnlyExperts(64, 32, 2, recipe="mxfp8")),
+        (ValueError, "out_features: expected a multiple of 32, at least 32, found 33",
+         lambda: mxt.MXWeightOnlyLinear(64, 33)),
+        (RuntimeError, "Missing key(s) in state_dict: \"weight_elements\"",
+         lambda: layer.load_state_dict({"bias": torch.zeros(32)})),
+        (RuntimeError, "size mismatch for weight: expected floats of shape (32, 64), to "
+         "quantize, found float32 of shape (64, 32)",
+         lambda: layer.load_state_dict({"bias": torch.zeros(32),
+                                        "weight": torch.zeros((64, 32))})),
+        (RuntimeError, "size mismatch for weight_scales",
+         lambda: layer.load_state_dict({**layer.state_dict(), "weight_scales":
+                                        torch.zeros((32, 2), dtype=torch.uint8)})),
+        (ValueError, "x: expected [..., 64], in_features of the layer",
+         lambda: layer(ref.tensor((4, 32)))),
+    ):
+        ref.refuses(kind, text, call)
+
+
+for part in (linear, experts, state_dicts, in_a_model, errors):
+    part()
+    print(part.__name__, "right")
