@@ -29,6 +29,9 @@ from gpt_oss_like.decoder import Decoder, read_dense
 from gpt_oss_like.generation import Generator, capture, measure
 from gpt_oss_like.random_checkpoint import write_random
 
+# All shapes of a step are known, and nothing in it needs Python.
+COMPILE = dict(dynamic=False, fullgraph=True)
+
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
@@ -149,10 +152,11 @@ def run(parser, args, checkpoint, config):
         experts = make()
         decoder = Decoder(config, dense, experts, args.batch, length)
         if args.compile:
-            decoder.step = torch.compile(decoder.forward, dynamic=False, fullgraph=True)
+            decoder.step = torch.compile(decoder.forward, **COMPILE)
         found = {"experts_bytes": sum(e.weight_bytes() for e in experts)}
         graph = device.type == "cuda" and not args.no_graph
-        found["experts_ms"] = time_experts(experts, config, args.batch, device, graph)
+        timed = [torch.compile(e, **COMPILE) for e in experts] if args.compile else experts
+        found["experts_ms"] = time_experts(timed, config, args.batch, device, graph)
         tokens[kind], found["step_ms"] = time_steps(decoder, prompt, args.tokens, graph=False)
         if graph:
             replayed, found["graph_step_ms"] = time_steps(decoder, prompt, args.tokens, graph=True)

@@ -18,9 +18,10 @@ from .tensors import layer_prefix, layer_tensors, model_tensors
 
 def read_dense(checkpoint, config, device):
     """All weights but those of experts: of the model, and a list of those of layers."""
-    model = {key: checkpoint.read(key, shape, device=device)
+    dtypes = (torch.bfloat16,)
+    model = {key: checkpoint.read(key, shape, dtypes, device)
              for key, shape in model_tensors(config).items()}
-    layers = [{key: checkpoint.read(layer_prefix(layer) + key, shape, device=device)
+    layers = [{key: checkpoint.read(layer_prefix(layer) + key, shape, dtypes, device)
                for key, shape in layer_tensors(config).items()}
               for layer in range(config.num_hidden_layers)]
     return model, layers

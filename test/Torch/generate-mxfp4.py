@@ -15,8 +15,8 @@ import sys
 
 import numpy as np
 
-from Inputs.gpt_oss_oracle import Model
-from Inputs.safetensors_bytes import read
+from gpt_oss_oracle import Model
+from safetensors_bytes import read
 
 WORK, EXAMPLE = pathlib.Path(sys.argv[1]), sys.argv[2]
 OUT = json.loads((WORK / "out.json").read_text())

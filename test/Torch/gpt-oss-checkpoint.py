@@ -18,8 +18,8 @@ import torch
 from mx.torch import dequantize, gpt_oss
 from mx.torch.gpt_oss_experts import MXFP4Experts
 
-from Inputs.gpt_oss_oracle import unpack
-from Inputs.safetensors_bytes import read, write
+from gpt_oss_oracle import unpack
+from safetensors_bytes import read, write
 
 WORK = pathlib.Path(sys.argv[1])
 RNG = np.random.default_rng(0)

@@ -17,7 +17,7 @@ import torch
 from mx.torch import gpt_oss
 from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts, clamped_swiglu
 
-from Inputs.gpt_oss_oracle import Experts
+from gpt_oss_oracle import Experts
 
 SIZES = gpt_oss.Sizes(experts=5, hidden=192, intermediate=160)
 # gpt-oss's 2880 is 22.5 tiles of 128.

@@ -126,8 +126,7 @@ def test_memory(experts, _):
 
 
 with torch.inference_mode():
-    everything = make(SIZES)
-    everything = everything[0], Oracle(everything[1])
+    made, tensors = make(SIZES)
     for test in (test_values, test_no_wait, test_graph, test_memory):
-        test(*everything)
+        test(made, Oracle(tensors))
         print(f"{test.__name__}: passed")
