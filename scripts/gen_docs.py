@@ -2,7 +2,7 @@
 """Keeps what the documentation says about the code equal to the code.
 
 Written whole, from the .td files: docs/Dialects/*.md and docs/Passes.md; from the
-docstrings of python/mx: docs/PythonAPI.md.
+docstrings of python/mx: docs/PythonAPI.md and docs/TorchAPI.md.
 Refreshed in place, in README.md and every page below docs/: the fenced block
 after a line
 
@@ -21,6 +21,7 @@ import subprocess
 import sys
 
 import python_docs
+import torch_docs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -80,6 +81,7 @@ def python_page(args):
     else:
         print("docs/PythonAPI.md: left out, as the package cannot be imported: scripts/setup "
               "installs what it needs", file=sys.stderr)
+    yield "docs/TorchAPI.md", with_contents(torch_docs.page())
 
 
 def run_tool(args, command):

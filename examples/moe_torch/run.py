@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One training run: its state, steps, checkpoint and log."""
 
-import contextlib
 import dataclasses
 import json
 import math
@@ -55,7 +54,7 @@ class Run:
             torch.cuda.reset_peak_memory_stats()
         self._make_model()
         self._make_text()
-        self.step, self.milliseconds, self.seconds = 0, [], 0.0
+        self.step, self.milliseconds = 0, []
         self.losses = torch.zeros(options.steps, device=self.device)
         if self.checkpoint and self.checkpoint.exists():
             self._load()
@@ -110,8 +109,9 @@ class Run:
         self._write_log()
         while self.step < last:
             count = min(EVERY - self.step % EVERY, last - self.step)
-            self.milliseconds += stepper.run(count)
-            self._write_log(self.step - count)
+            times = stepper.advance(count, deadline)
+            self.milliseconds += times
+            self._write_log(self.step - len(times))
             self._say()
             if time.monotonic() > deadline:
                 break
@@ -238,21 +238,28 @@ class Stepper:
     that is asked for."""
 
     def __init__(self, run):
-        self.run_, self.done, self.graph = run, 0, None
+        self.run, self.done, self.graph = run, 0, None
         self.stream = torch.cuda.Stream() if run.on_gpu else None
 
-    def run(self, count):
-        """Milliseconds of each of the next steps."""
-        if not self.run_.on_gpu:
-            return [self._timed() for _ in range(count)]
+    def advance(self, count, deadline):
+        """Milliseconds of each of the next steps, at least one, until `deadline`."""
+        if not self.run.on_gpu:
+            return [self._timed() for _ in self._until(count, deadline)]
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
             events = [self._event()]
-            for _ in range(count):
+            for _ in self._until(count, deadline):
                 self._step()
                 events.append(self._event())
             self.stream.synchronize()
         return [a.elapsed_time(b) for a, b in zip(events, events[1:])]
+
+    @staticmethod
+    def _until(count, deadline):
+        for i in range(count):
+            if i and time.monotonic() > deadline:
+                return
+            yield i
 
     def _timed(self):
         begin = time.perf_counter()
@@ -265,7 +272,7 @@ class Stepper:
         return event
 
     def _step(self):
-        run = self.run_
+        run = self.run
         begin = run.step * run.batch
         run.symbols.copy_(run.text[begin:begin + run.batch])
         run.rate.fill_(run._rate_of(run.step))
@@ -280,7 +287,7 @@ class Stepper:
         self.done += 1
 
     def _capture(self):
-        self.run_.optimizer.zero_grad()
+        self.run.optimizer.zero_grad()
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph, stream=self.stream):
-            self.loss = self.run_.backward()
+            self.loss = self.run.backward()

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Generates tokens with a model like gpt-oss, whose experts' weights are in MXFP4 and
+whose activations are bf16, and beside it with experts whose weights were dequantized to
+bf16: how far logits differ, how long a step takes, how much memory weights need.
+
+    python3 examples/generate_mxfp4.py --size=20b --layers=4 --device=cuda
+    python3 examples/generate_mxfp4.py --checkpoint=gpt-oss-20b --device=cuda
+    MX_DEVICE=cpu python3 examples/generate_mxfp4.py --size=tiny --device=cpu
+
+Without --checkpoint, a checkpoint of the size that is asked for is made of random
+weights in a temporary folder, and loaded from there. docs/TorchGeneration.md explains it.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+
+import torch
+from mx.torch import gpt_oss
+from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
+
+from gpt_oss_like.config import SIZES, Config
+from gpt_oss_like.decoder import Decoder, read_dense
+from gpt_oss_like.generation import Generator, capture, measure
+from gpt_oss_like.random_checkpoint import write_random
+
+# All shapes of a step are known, and nothing in it needs Python.
+COMPILE = dict(dynamic=False, fullgraph=True)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--checkpoint", type=pathlib.Path,
+                        help="a folder with config.json and safetensors in Transformers' layout")
+    source.add_argument("--size", choices=SIZES, default="tiny", help="of random weights")
+    parser.add_argument("--layers", type=int, help="only so many layers of that size")
+    parser.add_argument("--experts", choices=["both", "mxfp4", "bf16"], default="both")
+    parser.add_argument("--device", default="cuda", help="cuda, cuda:N or cpu")
+    parser.add_argument("--batch", type=int, default=1, help="sequences side by side")
+    parser.add_argument("--prompt", help="token numbers, as 1,2,3; random ones without it")
+    parser.add_argument("--prompt-length", type=int, default=16)
+    parser.add_argument("--tokens", type=int, default=32, help="how many to generate")
+    parser.add_argument("--compile", action="store_true",
+                        help="a step through torch.compile, which leaves products to mx")
+    parser.add_argument("--no-graph", action="store_true", help="no CUDA graph on cuda")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--save", type=pathlib.Path,
+                        help="a new folder for the random weights, to keep them")
+    parser.add_argument("--json", type=pathlib.Path, help="writes all figures there")
+    args = parser.parse_args()
+    for name, least in (("batch", 1), ("prompt_length", 1), ("tokens", 2), ("layers", 1)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            parser.error(f"--{name.replace('_', '-')}: expected at least {least}, found {value}")
+    return parser, args
+
+
+def with_layers(config, args):
+    """The first layers alone, where that is asked for."""
+    count = min(args.layers or config.num_hidden_layers, config.num_hidden_layers)
+    return dataclasses.replace(config, num_hidden_layers=count)
+
+
+def make_checkpoint(args, temporary):
+    path = args.save or pathlib.Path(temporary)
+    path.mkdir(parents=True, exist_ok=args.save is None)
+    write_random(path, with_layers(SIZES[args.size], args), args.seed)
+    return path
+
+
+def make_prompt(parser, args, config):
+    if args.prompt is None:
+        generator = torch.Generator().manual_seed(args.seed)
+        return torch.randint(config.vocab_size, (args.batch, args.prompt_length),
+                             generator=generator)
+    try:
+        numbers = [int(word) for word in args.prompt.split(",")]
+    except ValueError:
+        parser.error(f"--prompt: expected numbers as 1,2,3, found {args.prompt}")
+    if not all(0 <= number < config.vocab_size for number in numbers):
+        parser.error(f"--prompt: expected tokens of 0 to {config.vocab_size - 1}, "
+                     f"found {args.prompt}")
+    return torch.tensor([numbers] * args.batch)
+
+
+def load(checkpoint, config, device):
+    """Dense weights, and experts of each layer in MXFP4."""
+    dense = read_dense(checkpoint, config, device)
+    experts = [MXFP4Experts.from_checkpoint(checkpoint, layer, device=device,
+                                            limit=config.swiglu_limit)
+               for layer in range(config.num_hidden_layers)]
+    return dense, experts
+
+
+def time_steps(decoder, prompt, count, graph):
+    """Tokens, and the median time of a step in milliseconds. The first step is left
+    out: it compiles and loads what was not needed yet."""
+    generator = Generator(decoder, prompt)
+    measured = count - 1
+    if graph:
+        generator.capture()
+    else:
+        generator.run()
+        measured -= 1
+    times = measure(generator.run, measured, prompt.device)
+    return generator.generated(count), statistics.median(times) if times else None
+
+
+def time_experts(experts, config, batch, device, graph):
+    """Milliseconds of the experts of a layer alone, in a step: of all layers one after
+    the other, so that no weights are in a cache."""
+    generator = torch.Generator().manual_seed(0)
+    k = config.num_experts_per_tok
+    x = torch.randn(batch, config.hidden_size, generator=generator).bfloat16().to(device)
+    chosen = [torch.stack([torch.randperm(config.num_local_experts, generator=generator)[:k]
+                           for _ in range(batch)]).to(device) for _ in experts]
+    shares = torch.full((batch, k), 1 / k, device=device)
+
+    def run():
+        for layer, indices in zip(experts, chosen):
+            layer(x, indices, shares)
+
+    run()
+    times = measure(capture(run).replay if graph else run, 20, device)
+    return statistics.median(times) / len(experts)
+
+
+def all_logits(decoder, tokens):
+    """Logits of all positions, at once."""
+    return decoder.forward(tokens, torch.arange(tokens.shape[1], device=tokens.device)).float()
+
+
+@torch.inference_mode()
+def run(parser, args, checkpoint, config):
+    device = torch.device(args.device)
+    prompt = make_prompt(parser, args, config).to(device)
+    dense, quantized = load(checkpoint, config, device)
+    length = prompt.shape[1] + args.tokens + 2
+
+    kinds = {"mxfp4": lambda: quantized, "bf16": lambda: [BF16Experts(e) for e in quantized]}
+    figures, tokens, logits = {}, {}, {}
+    for kind, make in kinds.items():
+        if args.experts not in ("both", kind):
+            continue
+        experts = make()
+        decoder = Decoder(config, dense, experts, args.batch, length)
+        if args.compile:
+            decoder.step = torch.compile(decoder.forward, **COMPILE)
+        found = {"experts_bytes": sum(e.weight_bytes() for e in experts)}
+        graph = device.type == "cuda" and not args.no_graph
+        timed = [torch.compile(e, **COMPILE) for e in experts] if args.compile else experts
+        found["experts_ms"] = time_experts(timed, config, args.batch, device, graph)
+        tokens[kind], found["step_ms"] = time_steps(decoder, prompt, args.tokens, graph=False)
+        if graph:
+            replayed, found["graph_step_ms"] = time_steps(decoder, prompt, args.tokens, graph=True)
+            found["graph_same_tokens"] = bool((replayed == tokens[kind]).all())
+        # Both see the tokens of the first, so that differences do not add up.
+        seen = torch.cat([prompt, next(iter(tokens.values())).to(device)], 1)
+        logits[kind] = all_logits(decoder, seen)
+        figures[kind] = found
+        del decoder, experts
+    if len(logits) == 2:
+        figures["difference"] = compare(*logits.values(), *tokens.values())
+    return figures, prompt.tolist(), {kind: found.tolist() for kind, found in tokens.items()}
+
+
+def compare(ours, reference, our_tokens, reference_tokens):
+    """How far the logits of both are apart, and where what is generated differs."""
+    difference = ours - reference
+    best = reference.topk(2).values
+    return {
+        "relative_rms": float(difference.norm() / reference.norm()),
+        "largest": float(difference.abs().max()),
+        "same_best": float((ours.argmax(-1) == reference.argmax(-1)).float().mean()),
+        "least_margin": float((best[..., 0] - best[..., 1]).min()),
+        "same_tokens": int((our_tokens == reference_tokens).sum()),
+        "tokens": our_tokens.numel(),
+    }
+
+
+def show(figures):
+    for kind in ("mxfp4", "bf16"):
+        if kind not in figures:
+            continue
+        found = figures[kind]
+        parts = [f"experts {found['experts_bytes'] / 2**20:.1f} MiB"]
+        for name, text in (("experts_ms", "a layer's experts"), ("step_ms", "a step"),
+                           ("graph_step_ms", "as a CUDA graph")):
+            if found.get(name) is not None:
+                parts.append(f"{text} {found[name]:.3f} ms")
+        print(f"{kind + ':':6} {', '.join(parts)}")
+        if not found.get("graph_same_tokens", True):
+            print(f"{kind}: the graph generated other tokens", file=sys.stderr)
+    if found := figures.get("difference"):
+        print(f"logits differ by {found['relative_rms']:.2e} (root mean square, relative), at most "
+              f"{found['largest']:.3f}; the same best token at {found['same_best']:.1%} of "
+              f"positions; {found['same_tokens']} of {found['tokens']} generated tokens are the same")
+
+
+def main():
+    parser, args = parse_arguments()
+    if args.device.startswith("cuda") and not torch.cuda.is_available():
+        parser.error(f"--device: PyTorch finds no GPU for {args.device}; use --device=cpu")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            path = args.checkpoint or make_checkpoint(args, folder)
+            checkpoint = gpt_oss.Checkpoint(path)
+            config = with_layers(Config.from_json(checkpoint.config, path / "config.json"), args)
+            figures, prompt, tokens = run(parser, args, checkpoint, config)
+        except (ValueError, OSError) as error:
+            sys.exit(f"error: {error}")
+    print(f"generated: {' '.join(map(str, next(iter(tokens.values()))[0]))}")
+    show(figures)
+    if args.json:
+        args.json.write_text(json.dumps({"config": config.to_json(), "prompt": prompt,
+                                         "tokens": tokens, **figures}, indent=1) + "\n")
+    failed = any(not found.get("graph_same_tokens", True) for found in figures.values())
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+# REQUIRES: torch
+# RUN: %python_torch %s %mx_src/docs/Torch.md
+"""The ten lines of docs/Torch.md, and the numbers of its table of operators."""
+
+import pathlib
+import re
+import sys
+
+import torch
+
+page = pathlib.Path(sys.argv[1]).read_text()
+block, = re.findall(r"is run by test/Torch/docs.py -->\n```python\n(.*?)```", page, re.S)
+assert len(block.strip().splitlines()) <= 10
+names = {}
+exec(block, names)
+assert torch.isfinite(names["loss"])
+assert all(p.grad is not None for p in names["model"].parameters())
+
+import mx.torch
+
+table = page.split("## Operators")[1].split("## Groups")[0]
+for name in re.findall(r"`(\w+)`", "\n".join(
+        line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))):
+    assert hasattr(mx.torch, name), name
+operators = {schema.name.partition("::")[2] for schema in
+             torch._C._jit_get_all_schemas() if schema.name.startswith("mx::")}
+assert not {x for x in operators if f"`{x}`" not in table}, operators

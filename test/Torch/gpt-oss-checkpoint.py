@@ -1,0 +1,221 @@
+"""Expert weights of a checkpoint in gpt-oss's layout, written byte by byte here: what is
+read stands for the values that a table of E2M1 gives, state dicts load both ways, and
+what is wrong with a file is said with its name and the key. 10 s.
+
+REQUIRES: torch
+RUN: rm -rf %t && mkdir %t && %python_torch %s %t
+"""
+
+import json
+import pathlib
+import shutil
+import sys
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from mx.torch import dequantize, gpt_oss
+from mx.torch.gpt_oss_experts import MXFP4Experts
+
+from gpt_oss_oracle import unpack
+from safetensors_bytes import read, write
+
+WORK = pathlib.Path(sys.argv[1])
+RNG = np.random.default_rng(0)
+E, H, I = 3, 192, 160  # rows of both: no multiple of 128
+PREFIX = "model.layers.1.mlp.experts."
+
+
+def bits(*shape, low=0, high=256):
+    return RNG.integers(low, high, shape, dtype=np.uint8)
+
+
+def numbers(*shape):
+    return RNG.standard_normal(shape).astype(ml_dtypes.bfloat16)
+
+
+def tensors():
+    """All bytes of elements, and all scales but NaN and those whose products with
+    elements f32 does not have."""
+    return {
+        "gate_up_proj_blocks": bits(E, 2 * I, H // 32, 16),
+        "gate_up_proj_scales": bits(E, 2 * I, H // 32, low=1, high=252),
+        "gate_up_proj_bias": numbers(E, 2 * I),
+        "down_proj_blocks": bits(E, H, I // 32, 16),
+        "down_proj_scales": bits(E, H, I // 32, low=1, high=252),
+        "down_proj_bias": numbers(E, H),
+    }
+
+
+def keyed(found):
+    return {PREFIX + name: array for name, array in found.items()}
+
+
+def refused(kind, call, *parts):
+    try:
+        call()
+    except kind as error:
+        for part in parts:
+            assert str(part) in str(error), (part, str(error))
+        return
+    raise AssertionError(f"expected {kind} about {parts}")
+
+
+GOOD = tensors()
+
+
+def test_values():
+    file = WORK / "good.safetensors"
+    write(file, keyed(GOOD))
+    experts = MXFP4Experts.from_checkpoint(file, 1)
+    assert experts.sizes == gpt_oss.Sizes(E, H, I), experts.sizes
+    for name, (rows, columns) in {"gate_up_proj": (2 * I, H), "down_proj": (H, I)}.items():
+        elements, scales = experts.weight(name)
+        assert elements.dtype == torch.float4_e2m1fn_x2 and elements.shape == (E, rows, columns // 2)
+        assert scales.dtype == torch.float8_e8m0fnu
+        assert scales.shape == (E, -(-rows // 128) * 128, -(-columns // 128) * 4), scales.shape
+        wanted = unpack(GOOD[f"{name}_blocks"], GOOD[f"{name}_scales"])
+        assert len(np.unique(wanted)) > 1000
+        found = dequantize(elements, scales, "mxfp4", torch.float32).numpy()
+        assert np.array_equal(found, wanted), name
+        # Tiles of 128 rows and 4 scales: row r, scale c is at (r % 32) 16 + (r // 32) 4 + c.
+        tile = scales.view(torch.uint8)[1].flatten()[:512].numpy()
+        plain = GOOD[f"{name}_scales"][1]
+        for r in range(min(128, rows)):
+            for c in range(min(4, plain.shape[1])):
+                assert tile[(r % 32) * 16 + (r // 32) * 4 + c] == plain[r, c]
+        bias = getattr(experts, f"{name}_bias").float().numpy()
+        assert np.array_equal(bias, GOOD[f"{name}_bias"].astype(np.float32))
+
+
+def test_state_dict():
+    """A state dict has the checkpoint's tensors bit by bit, and is taken back."""
+    experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
+    state = experts.state_dict()
+    assert set(state) == set(GOOD), set(state)
+    for name, array in GOOD.items():
+        assert np.array_equal(state[name].view(torch.uint8).numpy(), array.view(np.uint8)), name
+    other = MXFP4Experts(experts.sizes)
+    other.load_state_dict(state)
+    for name, tensor in experts.named_buffers():
+        assert torch.equal(getattr(other, name).view(torch.uint8), tensor.view(torch.uint8)), name
+    # In a model, by the keys of a checkpoint; and other dtypes leave bits alone.
+    model = torch.nn.ModuleDict({"experts": other})
+    assert set(model.state_dict()) == {f"experts.{name}" for name in GOOD}
+    model.load_state_dict(model.state_dict())
+    model.to(torch.float32)
+    assert torch.equal(model.state_dict()["experts.down_proj_scales"], state["down_proj_scales"])
+    refused(ValueError, lambda: other.load_state_dict(
+        {**state, "down_proj_scales": state["down_proj_scales"][:, 1:]}),
+        "down_proj_scales", [E, H, I // 32], [E, H - 1, I // 32])
+    less = {name: x for name, x in state.items() if name != "down_proj_scales"}
+    refused(RuntimeError, lambda: other.load_state_dict(less), "down_proj_scales")
+    # What was refused has changed nothing, and the state was not changed on the way.
+    assert state["down_proj_scales"].shape == (E, H, I // 32)
+
+
+def test_saved_file():
+    """The library of safetensors writes the state dict; its bytes are those read here."""
+    from safetensors.torch import save_file
+    experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
+    save_file({PREFIX + name: x for name, x in experts.state_dict().items()}, WORK / "saved.safetensors")
+    found = read(WORK / "saved.safetensors")
+    assert set(found) == set(keyed(GOOD))
+    for key, array in keyed(GOOD).items():
+        assert np.array_equal(found[key].view(np.uint8), array.view(np.uint8)), key
+
+
+def test_folder():
+    """Files of a folder, by the index if there is one; sizes by config.json."""
+    folder = WORK / "folder"
+    folder.mkdir()
+    names = list(GOOD)
+    for number, part in enumerate((names[:2], names[2:])):
+        write(folder / f"model-{number}.safetensors",
+              {PREFIX + name: GOOD[name] for name in part})
+    MXFP4Experts.from_checkpoint(folder, 1)
+    index = {PREFIX + name: f"model-{int(name not in names[:2])}.safetensors" for name in names}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
+    MXFP4Experts.from_checkpoint(folder, 1)
+    config = {"num_local_experts": E, "hidden_size": H, "intermediate_size": I + 32}
+    (folder / "config.json").write_text(json.dumps(config))
+    refused(ValueError, lambda: MXFP4Experts.from_checkpoint(folder, 1), "model-0.safetensors",
+            PREFIX + "gate_up_proj_blocks", [E, 2 * I + 64, H // 32, 16], [E, 2 * I, H // 32, 16])
+    (folder / "config.json").write_text(json.dumps({**config, "intermediate_size": 161}))
+    refused(ValueError, lambda: MXFP4Experts.from_checkpoint(folder, 1), "intermediate",
+            "multiple of 32", "161")
+    (folder / "config.json").write_text("{")
+    refused(ValueError, lambda: gpt_oss.Checkpoint(folder), folder / "config.json", "JSON")
+    (folder / "config.json").unlink()
+    (folder / "model-1.safetensors").unlink()
+    refused(FileNotFoundError, lambda: gpt_oss.Checkpoint(folder), "model-1.safetensors",
+            "model.safetensors.index.json")
+    shutil.rmtree(folder)
+    folder.mkdir()
+    refused(FileNotFoundError, lambda: gpt_oss.Checkpoint(folder), folder, "*.safetensors")
+    refused(FileNotFoundError, lambda: gpt_oss.Checkpoint(WORK / "none"), WORK / "none")
+
+
+def broken(**changed):
+    """A file with tensors that are changed, or left out where they are None."""
+    file = WORK / "broken.safetensors"
+    write(file, {key: x for key, x in keyed({**GOOD, **changed}).items() if x is not None})
+    return file
+
+
+def test_tensors():
+    scales, bias = GOOD["gate_up_proj_scales"], GOOD["down_proj_bias"]
+    not_a_number = scales.copy()
+    not_a_number[2, 5, 1] = not_a_number[0, 0, 0] = 255
+    cases = [
+        (dict(down_proj_scales=None), PREFIX + "down_proj_scales", "found none",
+         "down_proj_blocks"),
+        (dict(gate_up_proj_blocks=None), PREFIX + "gate_up_proj_blocks", "found none"),
+        (dict(gate_up_proj_scales=scales.astype(np.float32)), PREFIX + "gate_up_proj_scales",
+         "expected the dtype uint8", "found float32"),
+        (dict(gate_up_proj_scales=scales.astype(np.int64)), "expected the dtype uint8",
+         "found I64"),
+        (dict(down_proj_bias=GOOD["down_proj_blocks"]), "down_proj_bias",
+         "bfloat16 or float32", "found uint8"),
+        (dict(gate_up_proj_scales=scales[:, 1:]), PREFIX + "gate_up_proj_scales",
+         [E, 2 * I, H // 32], [E, 2 * I - 1, H // 32]),
+        (dict(down_proj_blocks=GOOD["down_proj_blocks"][:2]), [E, H, I // 32, 16],
+         [2, H, I // 32, 16]),
+        (dict(down_proj_bias=bias[..., None]), [E, H], [E, H, 1]),
+        (dict(gate_up_proj_blocks=GOOD["gate_up_proj_blocks"][:, 1:]), "2 * intermediate",
+         [E, 2 * I - 1, H // 32, 16]),
+        (dict(gate_up_proj_blocks=GOOD["gate_up_proj_blocks"].reshape(E, 2 * I, -1)),
+         "found", [E, 2 * I, H // 2]),
+        (dict(gate_up_proj_scales=not_a_number), PREFIX + "gate_up_proj_scales", "255",
+         "2 places"),
+    ]
+    for changed, *parts in cases:
+        file = broken(**changed)
+        refused(ValueError, lambda: MXFP4Experts.from_checkpoint(file, 1), file, *parts)
+    refused(ValueError, lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 7),
+            "model.layers.7.mlp.experts.gate_up_proj_blocks", "found none")
+    # A bias of f32 is what some programs write: it stays f32.
+    file = broken(down_proj_bias=bias.astype(np.float32))
+    assert MXFP4Experts.from_checkpoint(file, 1).down_proj_bias.dtype == torch.float32
+    # gpt-oss's own layout has other keys.
+    own = WORK / "own.safetensors"
+    write(own, {"block.1.mlp.mlp1_weight.blocks": GOOD["gate_up_proj_blocks"]})
+    refused(ValueError, lambda: MXFP4Experts.from_checkpoint(own, 1), own, "Transformers' layout")
+
+
+def test_damaged():
+    whole = (WORK / "good.safetensors").read_bytes()
+    file = WORK / "damaged.safetensors"
+    contents = {"the end is missing": whole[:-1], "half": whole[: len(whole) // 2],
+                "in the header": whole[:100], "empty": b"", "a few bytes": whole[:5],
+                "too long": whole + b"x", "no safetensors": b"PK\3\4" * 1000}
+    for content in contents.values():
+        file.write_bytes(content)
+        refused(ValueError, lambda: gpt_oss.Checkpoint(file), file,
+                "expected a complete safetensors file")
+
+
+for test in (test_values, test_state_dict, test_saved_file, test_folder, test_tensors, test_damaged):
+    test()
+    print(f"{test.__name__}: passed")

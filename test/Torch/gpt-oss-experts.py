@@ -1,0 +1,186 @@
+"""The experts of gpt-oss with weights in MXFP4, and with the same in bf16, against
+float64: tokens of few and of many experts, experts without tokens, sizes that are no
+multiple of 128; and what they say of wrong arguments. 25 s.
+
+REQUIRES: torch
+RUN: %python_torch %s
+
+Kernels on the simulator:
+RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s short
+"""
+
+import sys
+
+import numpy as np
+import torch
+
+from mx.torch import gpt_oss
+from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts, clamped_swiglu
+
+from gpt_oss_oracle import Experts
+
+SIZES = gpt_oss.Sizes(experts=5, hidden=192, intermediate=160)
+# gpt-oss's 2880 is 22.5 tiles of 128.
+WIDE = gpt_oss.Sizes(experts=2, hidden=2880, intermediate=96)
+
+
+def make(sizes, seed=0):
+    """Experts of random weights: rows of length 1, some elements beyond the limits of
+    the SwiGLU; and the tensors that they were made of."""
+    generator = torch.Generator().manual_seed(seed)
+    tensors = {}
+    for name, (shape, dtypes) in gpt_oss.expert_tensors(sizes).items():
+        if name.endswith("_bias"):
+            tensors[name] = torch.randn(shape, generator=generator).bfloat16()
+        else:
+            low, high = (120, 127) if name.endswith("_scales") else (0, 256)
+            tensors[name] = torch.randint(low, high, shape, generator=generator,
+                                          dtype=torch.uint8)
+    experts = MXFP4Experts(sizes)
+    experts.load_state_dict(tensors)
+    return experts, {name: x.float().numpy() if name.endswith("_bias") else x.numpy()
+                     for name, x in tensors.items()}
+
+
+def inputs(sizes, tokens, k, seed=0, only=None):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(tokens, sizes.hidden, generator=generator).bfloat16()
+    among = torch.tensor(only if only else range(sizes.experts))
+    chosen = torch.stack([torch.randperm(len(among), generator=generator)[:k]
+                          for _ in range(tokens)]) if tokens else torch.zeros(0, k, dtype=torch.long)
+    weights = torch.randn(tokens, k, generator=generator).softmax(-1)
+    return x, among[chosen], weights
+
+
+def check(experts, oracle, arguments, bound=6e-3):
+    """bf16 rounds at four places, by at most 2^-9 of a value each; sums of values with
+    either sign come out several times nearer than the bound."""
+    x, indices, weights = arguments
+    found = experts(*arguments)
+    assert found.dtype == torch.bfloat16 and found.shape == x.shape
+    wanted = oracle(x.double().numpy(), indices.numpy(), weights.double().numpy())
+    error = np.linalg.norm(found.double().numpy() - wanted) / np.linalg.norm(wanted)
+    assert error < bound, error
+    return error
+
+
+def test_swiglu():
+    """Values at which a limit is taken, by hand."""
+    x = torch.tensor([[9.0, 0.0, 7.0, 0.0, -20.0, 0.0, 1.0, 9.0, 1.0, -9.0, 1.0, -1.0]])
+    gated = 1 / (1 + np.exp(-1.702))
+    limit = 7 / (1 + np.exp(-1.702 * 7))
+    wanted = [limit, limit, -20 / (1 + np.exp(34.04)), gated * 8, gated * -6, 0]
+    assert np.allclose(clamped_swiglu(x).numpy(), [wanted], rtol=1e-5)
+
+
+def test_values():
+    experts, tensors = make(SIZES)
+    oracle = Experts(tensors)
+    reference = BF16Experts(experts)
+    limits = Experts(tensors, limit=1e9)
+    for tokens, k, only in ((1, 4, None), (1, 1, None), (7, 2, None), (150, 4, None),
+                            (9, 2, [1, 3]), (3, 1, [4]), (3, 1, [0])):
+        arguments = inputs(SIZES, tokens, k, seed=tokens, only=only)
+        errors = [check(kind, oracle, arguments) for kind in (experts, reference)]
+        print(f"{tokens} tokens, {k} of {only or SIZES.experts}: {errors[0]:.1e}, {errors[1]:.1e}")
+    # The limits matter for these values: without them the result is another one.
+    x, indices, weights = arguments = inputs(SIZES, 150, 4)
+    unlimited = limits(x.double().numpy(), indices.numpy(), weights.double().numpy())
+    found = experts(*arguments).double().numpy()
+    assert np.linalg.norm(found - unlimited) > 0.05 * np.linalg.norm(found)
+    # Other types of indices and weights.
+    other = experts(x, indices.int(), weights.double())
+    assert torch.equal(other, experts(*arguments))
+    # In whatever order a token names its experts.
+    turned = experts(x, indices.flip(1), weights.flip(1))
+    assert np.linalg.norm(turned.double().numpy() - found) < 4e-3 * np.linalg.norm(found)
+
+
+def test_limit():
+    experts, tensors = make(SIZES)
+    low = MXFP4Experts(SIZES, alpha=1.0, limit=0.5)
+    low.load_state_dict(experts.state_dict())
+    check(low, Experts(tensors, limit=0.5, alpha=1.0), inputs(SIZES, 9, 2))
+
+
+def test_wide():
+    experts, tensors = make(WIDE)
+    check(experts, Experts(tensors), inputs(WIDE, 3, 2))
+
+
+def test_no_tokens():
+    experts, _ = make(SIZES)
+    assert experts(*inputs(SIZES, 0, 2)).shape == (0, SIZES.hidden)
+
+
+def test_memory():
+    """Weights of 4 bits and a scale of 8 for 32: an eighth of f32's and a bit."""
+    sizes = gpt_oss.Sizes(2, 512, 256)
+    experts, _ = make(sizes)
+    elements = 2 * 3 * 512 * 256
+    biases = 2 * (512 + 512) * 2
+    numbers = 2 * 4
+    assert experts.weight_bytes() == elements // 2 + elements // 32 + biases + numbers
+    assert BF16Experts(experts).weight_bytes() == elements * 2 + biases + numbers
+
+
+def test_tracing():
+    """torch.compile without a break; and shapes without contents."""
+    experts, _ = make(SIZES)
+    arguments = inputs(SIZES, 7, 2)
+    compiled = torch.compile(experts, backend="aot_eager", fullgraph=True)
+    assert torch.equal(compiled(*arguments), experts(*arguments))
+    from torch._subclasses import FakeTensorMode
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        fake = experts(*map(mode.from_tensor, arguments))
+    assert fake.shape == (7, SIZES.hidden) and fake.dtype == torch.bfloat16
+
+
+def refused(kind, call, *parts):
+    try:
+        call()
+    except kind as error:
+        for part in parts:
+            assert str(part) in str(error), (part, str(error))
+        return
+    raise AssertionError(f"expected {kind} about {parts}")
+
+
+def test_errors():
+    experts, _ = make(SIZES)
+    x, indices, weights = inputs(SIZES, 7, 2)
+    cases = [
+        (TypeError, (x.float(), indices, weights), "x", "bfloat16", "float32"),
+        (ValueError, (x[:, :160], indices, weights), "x", "[tokens, 192]", "[7, 160]"),
+        (ValueError, (x[0], indices, weights), "x", "[192]"),
+        (TypeError, (x, indices.float(), weights), "indices", "int32 or int64", "float32"),
+        (ValueError, (x, indices[:5], weights), "indices", "[7, experts of a token]", "[5, 2]"),
+        (ValueError, (x, indices.flatten(), weights), "indices", "[14]"),
+        (TypeError, (x, indices, indices), "weights", "floating point", "int64"),
+        (ValueError, (x, indices, weights[:, :1]), "weights", "[7, 2]", "[7, 1]"),
+        (ValueError, (x.to("meta"), indices, weights), "x", "cpu", "meta"),
+        # What is no expert, on either side.
+        ((IndexError, RuntimeError), (x, indices + SIZES.experts, weights), "index"),
+        ((IndexError, RuntimeError), (x, indices - SIZES.experts, weights), "index"),
+    ]
+    for kind, arguments, *parts in cases:
+        refused(kind, lambda: experts(*arguments), *parts)
+    refused(ValueError, lambda: gpt_oss.Sizes(4, 100, 64), "hidden", "multiple of 32", "100")
+    refused(ValueError, lambda: gpt_oss.Sizes(4, 64, 48), "intermediate", "48")
+    refused(ValueError, lambda: gpt_oss.Sizes(0, 64, 64), "experts", "at least 1", "0")
+    refused(ValueError, lambda: gpt_oss.Sizes("4", 64, 64), "experts", "'4'")
+
+
+def test_short():
+    """As little as the simulator takes in seconds."""
+    experts, tensors = make(SIZES)
+    error = check(experts, Experts(tensors), inputs(SIZES, 3, 2))
+    print(f"3 tokens: {error:.1e}")
+    test_wide()
+
+
+everything = (test_swiglu, test_values, test_limit, test_wide, test_no_tokens, test_memory, test_tracing,
+              test_errors)
+for test in (test_short,) if sys.argv[1:] == ["short"] else everything:
+    test()
+    print(f"{test.__name__}: passed")
