@@ -1,7 +1,12 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
 """mx.torch.install takes what is block-scaled and nothing else, and uninstall leaves
-PyTorch as it was."""
+PyTorch as it was. On tensors of the host wherever it runs; Inputs/gpu_torchao.py does it
+on a GPU."""
+
+import os
+
+os.environ["MX_DEVICE"] = "cpu"
 
 import numpy as np
 import torch

@@ -6,8 +6,9 @@ mx.torch.install serves them, against float64: by the reference path, and by the
 of sm_90a on the simulator, which read more of what is padding."""
 
 import scaled_cases
+from reference import DEVICE
 
 import mx.torch as mxt
 
-mxt.install(("cpu",))
-scaled_cases.run("cpu")
+mxt.install(DEVICE)
+scaled_cases.run(DEVICE)

@@ -1,12 +1,13 @@
 """PyTorch's own names, and torchao, on a GPU of compute capability 9.0: what
 test/Torch/{scaled,install,torchao_training}.py check on the host, and what only a GPU
-has. Not a test of the suite: run it on such a machine, with torchao 0.18.0 or without.
+has. With torchao 0.18.0 on the path or without.
 
     PYTHONPATH=python:test/Torch/Inputs python3 test/Torch/Inputs/gpu_torchao.py
 """
 
 import os
 import statistics
+import sys
 import threading
 
 os.environ["MX_TORCH_DEVICE"] = "cuda"
@@ -162,37 +163,49 @@ def milliseconds(call, times=20):
     return statistics.median(spans)
 
 
-def times():
+def show(name, served, bf16):
+    print(f"{name}: {milliseconds(served):.3f} ms, bf16 {milliseconds(bf16):.3f} ms")
+
+
+def random(*shape):
+    return torch.randn(shape, device=DEVICE, dtype=torch.bfloat16)
+
+
+def blocks_of_groups(scales, count):
+    """Plain scales of groups along K, which all have whole tiles, group by group."""
+    parts = [mxt.rearrange_scales(part).flatten()
+             for part in scales.view(torch.uint8).chunk(count, 1)]
+    return torch.cat(parts).view(torch.float8_e8m0fnu).view(scales.shape[0], -1)
+
+
+def times(size=4096, rows=16384, n=1024, k=2048, experts=8):
     """How long the served operators take, beside bf16 of PyTorch."""
-    m = n = k = 4096
-    x, w = (torch.randn(rows, k, device=DEVICE, dtype=torch.bfloat16) for rows in (m, n))
+    def mm(q, qw, s, sw, **others):
+        function = scaled_grouped_mm if others else scaled_mm
+        return lambda: function(q, qw, s, MX, sw, MX, BLOCKED, BLOCKED, **others)
+    x, w = random(size, size), random(size, size)
     (q, s), (qw, sw) = mxt.quantize_mxfp8(x), mxt.quantize_mxfp8(w)
-    print(f"scaled_mm {m}^3: {milliseconds(lambda: scaled_mm(q, qw.t(), s, MX, sw, MX, BLOCKED, BLOCKED)):.3f} ms, "
-          f"bf16 {milliseconds(lambda: x @ w.t()):.3f} ms")
-    experts, rows = 8, 16384
-    x = torch.randn(rows, 2048, device=DEVICE, dtype=torch.bfloat16)
-    w = torch.randn(experts, 1024, 2048, device=DEVICE, dtype=torch.bfloat16)
-    offs = torch.arange(1, experts + 1, device=DEVICE, dtype=torch.int32) * (rows // experts)
+    show(f"scaled_mm {size}^3", mm(q, qw.t(), s, sw), lambda: x @ w.t())
+
+    x, w, dy = random(rows, k), random(experts, n, k), random(rows, n)
+    offs = torch.arange(1, experts + 1, device=DEVICE, dtype=torch.int32)
+    offs *= rows // experts
     (q, s), (qw, sw) = mxt.quantize_mxfp8(x), mxt.quantize_mxfp8(w)
+    shape = f"{rows} x {k} x {n}, {experts} experts"
+    show(f"scaled_grouped_mm {shape}", mm(q, qw.transpose(-2, -1), s, sw, offs=offs),
+         lambda: torch._grouped_mm(x, w.transpose(-2, -1), offs=offs))
+    (q, s), (qx, sx) = (mxt.quantize_mxfp8(z, -2, blocked=False) for z in (dy, x))
+    s, sx = (blocks_of_groups(z, experts) for z in (s, sx))
+    show(f"scaled_grouped_mm along K, {shape}", mm(q, qx.t(), s, sx, offs=offs),
+         lambda: torch._grouped_mm(dy.t(), x, offs=offs))
+    a, b = x.detach().requires_grad_(), w.detach().requires_grad_()
 
-    def grouped():
-        return scaled_grouped_mm(q, qw.transpose(-2, -1), s, MX, sw, MX, BLOCKED, BLOCKED,
-                                 offs=offs)
-    print(f"scaled_grouped_mm {rows} x 2048 x 1024, {experts} experts: "
-          f"{milliseconds(grouped):.3f} ms, bf16 "
-          f"{milliseconds(lambda: torch._grouped_mm(x, w.transpose(-2, -1), offs=offs)):.3f} ms")
-    dy = torch.randn(rows, 1024, device=DEVICE, dtype=torch.bfloat16)
-    q, s = mxt.quantize_mxfp8(dy.t().contiguous(), blocked=False)
-    qx, sx = mxt.quantize_mxfp8(x.t().contiguous(), blocked=False)
-
-    def blocks(scales):                 # every group has whole tiles
-        parts = scales.view(torch.uint8).chunk(experts, 1)
-        return torch.cat([mxt.rearrange_scales(p).flatten() for p in parts]).view(
-            torch.float8_e8m0fnu).view(scales.shape[0], -1)
-    s, sx = blocks(s), blocks(sx)
-    print(f"scaled_grouped_mm along K, 1024 x {rows} x 2048, {experts} experts: "
-          f"""{milliseconds(lambda: scaled_grouped_mm(q, qx.t(), s, MX, sx, MX, BLOCKED, BLOCKED, offs=offs)):.3f} ms, bf16 """
-          f"{milliseconds(lambda: torch._grouped_mm(dy.t(), x, offs=offs)):.3f} ms")
+    def train(product):
+        def step():
+            product(a, b.transpose(-2, -1), offs=offs).backward(dy)
+        return step
+    show(f"mxfp8_grouped_mm forward and backward, {shape}", train(mxt.mxfp8_grouped_mm),
+         train(torch._grouped_mm))
 
 
 def torchao():
@@ -212,6 +225,9 @@ def torchao():
     assert torchao_cases.refused(DEVICE) == refusal
 
 
+if torch.cuda.get_device_capability() != (9, 0):
+    print("another compute capability than 9.0: nothing is served")
+    sys.exit(0)
 falls_through()
 print("ok falls_through")
 mxt.install()
