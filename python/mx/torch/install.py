@@ -85,7 +85,7 @@ def _add(devices):
                 _overrides.append(Override(operator, key, find, finish(scaled.run)))
             if finish is _result:
                 _overrides.append(FakeOverride(getattr(torch.ops.aten, operator).default,
-                                               find, finish(scaled.make_empty)))
+                                               find, finish(scaled.run_fake)))
     except BaseException:
         _remove()
         raise

@@ -64,12 +64,20 @@ def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_reci
 def run(request):
     """The product of a scaling.Request."""
     check(request)
+    if not request.a.matrix.numel() or not request.b.matrix.numel():
+        y = make_empty(request).zero_()
+        return y if request.bias is None else y + request.bias.to(y.dtype)
     return (_grouped if request.grouped else _matmul)(request)
 
 
-def make_empty(request):
-    """Its result without contents, for fake tensors."""
+def run_fake(request):
+    """The same for fake tensors."""
     check(request)
+    return make_empty(request)
+
+
+def make_empty(request):
+    """Its result without contents."""
     return request.a.matrix.new_empty(_result_shape(request), dtype=request.dtype)
 
 

@@ -147,6 +147,41 @@ def factors_of_groups(device):
     check("a factor for each group", y, wanted, bound + 2.0 ** -22 * np.abs(wanted))
 
 
+def sizes(device):
+    """Nothing to multiply, one row or column, and rows with space between them."""
+    rng = np.random.default_rng(8)
+    a = Matrix(rng, 40, 64, "mxfp8_e4m3", device)
+    b = Matrix(rng, 48, 64, "mxfp8_e4m3", device)
+    offs = torch.tensor([0, 0], dtype=torch.int32, device=device)
+    weights = torch.stack([b.elements.view(torch.uint8)] * 2).view(b.elements.dtype)
+    scales = torch.stack([b.blocked] * 2)
+    none, bias = a.blocked[:0], torch.ones(48, device=device, dtype=torch.bfloat16)
+
+    def mm(x, w, scale_a=a.blocked, scale_b=b.blocked, **others):
+        return scaled_mm(x, w.t(), scale_a, MX, scale_b, MX, BLOCKED, BLOCKED, **others)
+
+    def grouped(x, w, scale_a, scale_b):
+        return scaled_grouped_mm(x, w.transpose(-2, -1), scale_a, MX, scale_b, MX,
+                                 BLOCKED, BLOCKED, offs=offs)
+    y = mm(a.elements, b.elements)
+    assert mm(a.elements[:0], b.elements, none).shape == (0, 48)
+    assert mm(a.elements, b.elements[:0], scale_b=none).shape == (40, 0)
+    y0 = mm(a.elements[:, :0], b.elements[:, :0], none, none, bias=bias)
+    assert torch.equal(y0, torch.ones_like(y))
+    assert grouped(a.elements[:0], weights, none, scales).shape == (0, 48)
+    assert grouped(a.elements, weights, a.blocked, scales).shape == (40, 48)
+    for rows in (0, 64):
+        zeros = grouped(a.elements[:, :rows], b.elements[:, :rows], a.blocked, b.blocked)
+        assert zeros.shape == (2, 40, 48) and not zeros.any()
+    one = Matrix(rng, 1, 64, "mxfp8_e4m3", device)
+    for left, right in ((one, b), (a, one)):
+        check("one", scaled_mm(left.elements, right.elements.t(), left.blocked, MX,
+                               right.blocked, MX, BLOCKED, BLOCKED),
+              *product(left.values, right.values))
+    wide = torch.cat([a.elements.view(torch.uint8)] * 2, 1).view(a.elements.dtype)
+    assert torch.equal(mm(wide[:, :64], b.elements), y)
+
+
 def errors(device):
     """What is ours and wrong is an error of ours that names the argument."""
     rng = np.random.default_rng(7)
@@ -184,7 +219,7 @@ def errors(device):
 
 
 CASES = (matrices, factors, older_operators, groups_of_rows, groups_along_k,
-         factors_of_groups, errors)
+         factors_of_groups, sizes, errors)
 
 
 def run(device):
