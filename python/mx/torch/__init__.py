@@ -5,6 +5,7 @@ describes it."""
 from .convert import convert, register_experts
 from .experts import GroupedExperts, MXGroupedExperts
 from .groups import pad_token_groups, rearrange_scales, unpad_token_groups
+from .install import install, uninstall
 from .linear import mxfp8_grouped_mm, mxfp8_mm
 from .modules import MXLinear
 from .moe import moe_layer, route
@@ -12,11 +13,13 @@ from .products import weight_only_grouped_mm, weight_only_mm
 from .quantize import (dequantize, quantize, quantize_mxfp4, quantize_mxfp8,
                        quantize_nvfp4)
 from .recipes import RECIPES, Recipe
+from .scaled import scaled_grouped_mm, scaled_mm
 from .weight_only import MXWeightOnlyExperts, MXWeightOnlyLinear
 
-__all__ = ["convert", "dequantize", "GroupedExperts", "moe_layer", "mxfp8_grouped_mm",
-           "mxfp8_mm", "MXGroupedExperts", "MXLinear", "MXWeightOnlyExperts",
-           "MXWeightOnlyLinear", "pad_token_groups", "quantize", "quantize_mxfp4",
-           "quantize_mxfp8", "quantize_nvfp4", "rearrange_scales", "Recipe", "RECIPES",
-           "register_experts", "route", "unpad_token_groups", "weight_only_grouped_mm",
+__all__ = ["convert", "dequantize", "GroupedExperts", "install", "moe_layer",
+           "mxfp8_grouped_mm", "mxfp8_mm", "MXGroupedExperts", "MXLinear",
+           "MXWeightOnlyExperts", "MXWeightOnlyLinear", "pad_token_groups", "quantize",
+           "quantize_mxfp4", "quantize_mxfp8", "quantize_nvfp4", "rearrange_scales",
+           "Recipe", "RECIPES", "register_experts", "route", "scaled_grouped_mm",
+           "scaled_mm", "uninstall", "unpad_token_groups", "weight_only_grouped_mm",
            "weight_only_mm"]

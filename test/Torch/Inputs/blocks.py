@@ -1,0 +1,123 @@
+"""Block-scaled matrices made of random bits, what they stand for in float64, and
+PyTorch's layouts of their scales, all from the definitions."""
+
+import ml_dtypes
+import numpy as np
+import torch
+
+E4M3, E5M2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
+E2M1 = ml_dtypes.float4_e2m1fn
+
+
+class Format:
+    def __init__(self, element, tensor_dtype, scale_dtype, block, per_byte):
+        self.element, self.tensor_dtype = element, tensor_dtype
+        self.scale_dtype, self.block, self.per_byte = scale_dtype, block, per_byte
+        self.is_e8m0 = scale_dtype == torch.float8_e8m0fnu
+
+
+FORMATS = {
+    "mxfp8_e4m3": Format(E4M3, torch.float8_e4m3fn, torch.float8_e8m0fnu, 32, 1),
+    "mxfp8_e5m2": Format(E5M2, torch.float8_e5m2, torch.float8_e8m0fnu, 32, 1),
+    "mxfp4": Format(E2M1, torch.float4_e2m1fn_x2, torch.float8_e8m0fnu, 32, 2),
+    "nvfp4": Format(E2M1, torch.float4_e2m1fn_x2, torch.float8_e4m3fn, 16, 2),
+}
+
+
+class Matrix:
+    """[rows, k] of random bits: `elements` and `scales` (plain) as tensors, `values` in
+    float64."""
+
+    def __init__(self, rng, rows, k, format, device):
+        self.format = f = FORMATS[format]
+        self.rows, self.k, self.device = rows, k, device
+        codes = rng.integers(0, 16 if f.per_byte == 2 else 256, (rows, k), np.uint8)
+        values = codes.view(f.element).astype(np.float64)
+        codes[~np.isfinite(values)] = 0         # NaN and infinities have tests elsewhere
+        values = codes.view(f.element).astype(np.float64)
+        packed = codes[:, ::2] | codes[:, 1::2] << 4 if f.per_byte == 2 else codes
+        blocks = k // f.block
+        if f.is_e8m0:
+            self.scale_bits = rng.integers(118, 134, (rows, blocks), np.uint8)
+            factors = 2.0 ** (self.scale_bits.astype(np.float64) - 127)
+        else:
+            self.scale_bits = rng.integers(0x20, 0x50, (rows, blocks), np.uint8)
+            factors = self.scale_bits.view(E4M3).astype(np.float64)
+        self.values = values * np.repeat(factors, f.block, axis=1)
+        self.elements = tensor(np.ascontiguousarray(packed), f.tensor_dtype, device)
+        self.scales = self.scale_tensor(self.scale_bits)
+        self.blocked = self.scale_tensor(to_blocked(self.scale_bits))
+
+    def scale_tensor(self, bits):
+        return tensor(bits, self.format.scale_dtype, self.device)
+
+
+def tensor(bits, dtype, device):
+    return torch.from_numpy(np.ascontiguousarray(bits)).to(device).view(dtype)
+
+
+def to_blocked(bits, fill=0xFF):
+    """The 32_4_4 swizzle of a matrix of scales: tiles of 128 x 4, in which scale (r, c)
+    lies at [r % 32, r // 32, c]. What is padding is `fill`, NaN as a scale."""
+    rows, columns = bits.shape
+    heights, widths = -(-rows // 128), -(-columns // 4)
+    tiles = np.full((heights, widths, 32, 4, 4), fill, np.uint8)
+    for r in range(rows):
+        for c in range(columns):
+            tiles[r // 128, c // 4, r % 32, r % 128 // 32, c % 4] = bits[r, c]
+    return tiles.reshape(-1)
+
+
+def of_row_groups(bits, ends):
+    """Tiles of each group of rows, one group behind the other; behind all of them what
+    padding needs at most, as callers do who do not know the ends."""
+    parts = [to_blocked(part) for part in np.split(bits, ends[:-1])[:len(ends)]
+             if len(part)]
+    room = (bits.shape[0] + 128 * len(ends)) * -(-bits.shape[1] // 4) * 4
+    flat = np.full(room, 0xFF, np.uint8)
+    used = np.concatenate(parts) if parts else flat[:0]
+    flat[:len(used)] = used
+    return flat.reshape(-1, -(-bits.shape[1] // 4) * 4)
+
+
+def of_column_groups(bits, ends, block):
+    """The same for groups of columns, which `ends` counts in elements."""
+    rows, padded = bits.shape[0], -(-bits.shape[0] // 128) * 128
+    starts = [0, *ends[:-1]]
+    parts = [to_blocked(bits[:, s // block:e // block]) for s, e in zip(starts, ends)
+             if e > s]
+    columns = bits.shape[1] + 4 * len(ends)
+    flat = np.full(padded * columns, 0xFF, np.uint8)
+    used = np.concatenate(parts)
+    flat[:len(used)] = used
+    return flat.reshape(padded, columns)
+
+
+def product(a, b):
+    """a b^T in float64, and what its sums may lose (docs/Spec.md, The bound)."""
+    steps = 4 * -(-a.shape[1] // 64)
+    return a @ b.T, steps * 5 * 2.0 ** -23 * (np.abs(a) @ np.abs(b).T)
+
+
+ROUNDINGS = {torch.bfloat16: 2.0 ** -8, torch.float16: 2.0 ** -11,
+             torch.float32: 2.0 ** -24}
+
+
+def check(name, found, wanted, bound):
+    """That a tensor is `wanted`, but for the bound and the rounding of its dtype."""
+    assert found.shape == wanted.shape, (name, found.shape, wanted.shape)
+    y = found.detach().cpu().double().numpy()
+    allowed = bound + ROUNDINGS[found.dtype] * (np.abs(wanted) + bound) + 1e-30
+    worst = np.max(np.abs(y - wanted) / allowed) if y.size else 0
+    assert worst <= 1, f"{name}: {worst} times what sums and rounding may lose"
+
+
+def raises(kind, words, call):
+    """That the call raises an error of this kind whose text has all the words."""
+    try:
+        call()
+    except kind as error:
+        lacking = [word for word in words if word not in str(error)]
+        assert not lacking, f"{error}: lacks {lacking}"
+        return str(error)
+    raise AssertionError(f"expected {kind.__name__} with {words}")

@@ -1,0 +1,48 @@
+# REQUIRES: torch, torchao
+# RUN: %python_torchao %s
+"""torchao's MXFP8 training as mx.torch.install(torchao=True) serves it; another version is
+refused, and uninstall leaves torchao as it was."""
+
+import sys
+
+import torch
+import torchao
+from blocks import raises
+from reference import DEVICE
+
+import mx.torch as mxt
+
+if torchao.__version__.partition("+")[0] != "0.18.0":
+    # Versions that are not known are refused, which is all there is to say.
+    raises(ImportError, ("0.18.0", torchao.__version__), lambda: mxt.install(
+        DEVICE, torchao=True))
+    sys.exit(0)
+
+import torchao_cases as cases
+
+before = cases.replaced()
+emulated = cases.emulated(DEVICE)
+refusal = cases.refused(DEVICE)
+
+# --- Another version changes nothing, of PyTorch neither.
+version, torchao.__version__ = torchao.__version__, "0.19.0"
+raises(ImportError, ("0.18.0", "0.19.0"), lambda: mxt.install(DEVICE, torchao=True))
+torchao.__version__ = version
+assert cases.replaced() == before
+module, sys.modules["torchao"] = sys.modules["torchao"], None
+raises(ImportError, ("0.18.0", "none"), lambda: mxt.install(DEVICE, torchao=True))
+sys.modules["torchao"] = module
+raises(Exception, (), lambda: cases.layouts(DEVICE))       # nothing is served
+
+# --- Without torchao=True it is left alone, and so it is on devices that are not ours.
+mxt.install(DEVICE)
+assert cases.replaced() == before and cases.refused(DEVICE) == refusal
+mxt.install("cpu" if DEVICE == "cuda" else "cuda", torchao=True)
+assert cases.replaced() != before and cases.refused(DEVICE) == refusal
+
+mxt.install(DEVICE, torchao=True)
+cases.run(DEVICE)
+assert torch.equal(cases.emulated(DEVICE), emulated)
+
+mxt.uninstall()
+assert cases.replaced() == before and cases.refused(DEVICE) == refusal
