@@ -73,13 +73,19 @@ Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
   Function *function;
   if (Error error = resolveFunction(handle, device, function))
     return error;
+  return launch(*device, *function, config, parameters, count, isForeign);
+}
+
+Error mx::runtime::launch(Device &device, Function &function,
+                          const mxLaunchConfig &config, void **parameters,
+                          int64_t count, bool isForeign) {
   const int64_t *grid = config.grid;
   if (grid[0] >= 0 && grid[1] >= 0 && grid[2] >= 0 &&
       (grid[0] == 0 || grid[1] == 0 || grid[2] == 0))
     return {};
-  std::string wrong = checkShape(config, device->info().sharedMemoryPerBlock);
+  std::string wrong = checkShape(config, device.limits().sharedMemoryPerBlock);
   if (!wrong.empty())
-    return {MX_ERROR_BAD_LAUNCH, "kernel '" + function->name + "': " + wrong};
+    return {MX_ERROR_BAD_LAUNCH, "kernel '" + function.name + "': " + wrong};
   Launch checked = {};
   for (int i = 0; i < 3; ++i) {
     checked.grid[i] = config.grid[i];
@@ -90,7 +96,7 @@ Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
   checked.stream = config.stream;
   checked.programmatic = config.flags & MX_LAUNCH_PROGRAMMATIC;
   checked.isForeign = isForeign;
-  return device->launch(*function, checked, parameters, count);
+  return device.launch(function, checked, parameters, count);
 }
 
 static Error outOfRange(const char *what, int64_t low, int64_t high,
@@ -102,7 +108,8 @@ static Error outOfRange(const char *what, int64_t low, int64_t high,
 }
 
 Error mx::runtime::encodeTensorMap(void *map,
-                                   const TensorMapArguments &arguments) {
+                                   const TensorMapArguments &arguments,
+                                   Device *device) {
   using namespace mx::target;
   const TensorMapArguments &a = arguments;
   const struct {
@@ -154,9 +161,9 @@ Error mx::runtime::encodeTensorMap(void *map,
   // The driver wants 64-byte alignment, which the caller's stack may lack.
   alignas(kTensorMapAlignment) uint8_t image[kTensorMapBytes] = {};
   if (!empty) {
-    Device *device;
-    if (Error error = getDevice(device))
-      return error;
+    if (!device)
+      if (Error error = getDevice(device))
+        return error;
     if (Error error = device->encodeTensorMap(image, desc))
       return error;
   }

@@ -80,6 +80,9 @@ public:
   Error open();
 
   mxDeviceInfo info() override { return deviceInfo; }
+  Limits limits() override {
+    return {deviceInfo.multiprocessors, deviceInfo.sharedMemoryPerBlock};
+  }
   int number() override { return ordinal; }
   bool canRun(std::string_view target) override {
     return targetRunsOn(target, deviceInfo.capabilityMajor,
