@@ -40,6 +40,9 @@ struct Commands {
     list.clear();
     parameters.clear();
   }
+  size_t getBytes() const {
+    return list.size() * sizeof(Command) + parameters.size();
+  }
   Error submit(Device &device, void *stream) const;
 };
 

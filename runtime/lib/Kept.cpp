@@ -19,6 +19,13 @@ static bool canKeep(const std::vector<plan::Step> &steps) {
   });
 }
 
+size_t mx::runtime::countWords(const plan::Entry &entry) {
+  size_t count = 4 + entry.results.size();
+  for (const plan::Argument &argument : entry.arguments)
+    count += argument.isNumber ? 1 : 1 + argument.shape.size();
+  return count;
+}
+
 bool mx::runtime::canKeep(const plan::Entry &entry) {
   return ::canKeep(entry.steps) &&
          std::none_of(
@@ -35,18 +42,19 @@ KeptCalls &KeptCalls::get() {
 /// is missing that must be there to be read.
 bool KeptCalls::readWords(const mxEntryImpl &entry, const Call &call) {
   const plan::Entry &plan = *entry.plan;
+  words.resize(entry.wordCount);
+  int64_t *next = words.data();
   auto add = [&](const void *pointer) {
-    words.push_back(int64_t(reinterpret_cast<uintptr_t>(pointer)));
+    *next++ = int64_t(reinterpret_cast<uintptr_t>(pointer));
   };
-  words.clear();
   if (call.argumentCount != int64_t(plan.arguments.size()) ||
       call.resultCount != int64_t(plan.results.size()) ||
       (call.argumentCount && !call.arguments) ||
       (call.resultCount && !call.results))
     return false;
-  words.push_back(entry.serial);
+  *next++ = entry.serial;
   // An option of the simulator changes it.
-  words.push_back(entry.device->limits().multiprocessors);
+  *next++ = entry.device->limits().multiprocessors;
   const mxArgument *found = call.arguments;
   for (const plan::Argument &expected : plan.arguments) {
     const mxArgument &argument = *found++;
@@ -54,16 +62,16 @@ bool KeptCalls::readWords(const mxEntryImpl &entry, const Call &call) {
     if (expected.isNumber ? !argument.data : rank && !argument.shape)
       return false;
     if (expected.isNumber) {
-      words.push_back(readInteger(expected.dtype, argument.data));
+      *next++ = readInteger(expected.dtype, argument.data);
       continue;
     }
     add(argument.data);
-    words.insert(words.end(), argument.shape, argument.shape + rank);
+    next = std::copy_n(argument.shape, rank, next);
   }
   for (int32_t i = 0; i < call.resultCount; ++i)
     add(call.results[i]);
   add(call.workspace);
-  words.push_back(int64_t(call.workspaceBytes));
+  *next++ = int64_t(call.workspaceBytes);
   return true;
 }
 
@@ -77,26 +85,36 @@ const KeptCall *KeptCalls::find(const mxEntryImpl &entry, const Call &call) {
     hash = (hash ^ uint64_t(word)) * 0x9E3779B97F4A7C15;
     hash ^= hash >> 32;
   }
-  if (sets.empty())
-    return nullptr;
-  for (const KeptCall &kept : sets[hash % kSets])
-    if (kept.hash == hash && kept.words == words)
-      return &kept;
-  return nullptr;
+  auto found = calls.find(hash);
+  return found != calls.end() && found->second.words == words ? &found->second
+                                                              : nullptr;
+}
+
+/// Where the call is kept: the oldest one gives way.
+KeptCall &KeptCalls::getPlace() {
+  order.reserve(kMostCalls);
+  if (auto found = calls.find(hash); found != calls.end())
+    return found->second;
+  if (order.size() < kMostCalls) {
+    KeptCall &place = calls[hash];
+    order.push_back(hash);
+    return place;
+  }
+  // With its memory.
+  auto node = calls.extract(order[oldest]);
+  node.key() = order[oldest] = hash;
+  oldest = (oldest + 1) % kMostCalls;
+  return calls.insert(std::move(node)).position->second;
 }
 
 void KeptCalls::keep(const Commands &commands,
                      const std::vector<int64_t> &numbers) {
-  if (words.empty() || commands.list.size() > kMostCommands ||
-      commands.parameters.size() > kMostParameterBytes)
+  if (words.empty() || commands.getBytes() > kMostBytes)
     return;
-  if (sets.empty())
-    sets.resize(kSets);
-  KeptCall &kept = sets[hash % kSets][next++ % kWays];
+  KeptCall &place = getPlace();
   // No call, should memory be short on the way.
-  kept.words.clear();
-  kept.commands = commands;
-  kept.numbers = numbers;
-  kept.hash = hash;
-  kept.words = words;
+  place.words.clear();
+  place.commands = commands;
+  place.numbers = numbers;
+  place.words = words;
 }

@@ -17,10 +17,11 @@
 #include "Commands.h"
 #include "Program.h"
 
+#include <unordered_map>
+
 namespace mx::runtime {
 
 struct KeptCall {
-  uint64_t hash = 0;
   /// None: this is no call.
   std::vector<int64_t> words;
   Commands commands;
@@ -31,32 +32,33 @@ struct KeptCall {
 /// The latest calls of one thread.
 class KeptCalls {
 public:
-  /// Bounds what a thread keeps: 256 calls, together 8 MiB of parameters. More
-  /// than the calls of a step of a model with 60 layers, and few calls have
-  /// more than a few KiB.
-  static constexpr size_t kSets = 64, kWays = 4;
-  static constexpr size_t kMostParameterBytes = 32 << 10;
-  static constexpr size_t kMostCommands = 256;
+  /// More than a step of a model with 60 layers has. A larger call is not kept,
+  /// so that a thread keeps at most 16 MiB; mostly it is a few hundred KiB.
+  static constexpr size_t kMostCalls = 256, kMostBytes = 64 << 10;
 
   /// Those of this thread.
   static KeptCalls &get();
 
   /// The call with the words of this one; null where there is none.
   const KeptCall *find(const mxEntryImpl &entry, const Call &call);
-  /// Keeps what was asked for last, unless it is too large or find() could not
-  /// read it.
+  /// Keeps the call that was asked for last.
   void keep(const Commands &commands, const std::vector<int64_t> &numbers);
 
 private:
   bool readWords(const mxEntryImpl &entry, const Call &call);
+  KeptCall &getPlace();
 
+  /// Of the call that was asked for last; none where it cannot be kept.
   std::vector<int64_t> words;
   uint64_t hash = 0;
-  /// Of which each call has its place in one set; made for the first call.
-  std::vector<std::array<KeptCall, kWays>> sets;
-  size_t next = 0;
+  std::unordered_map<uint64_t, KeptCall> calls;
+  /// Their hashes in the order in which they came, from `oldest` on and around.
+  std::vector<uint64_t> order;
+  size_t oldest = 0;
 };
 
+/// Words of a call of the entry.
+size_t countWords(const plan::Entry &entry);
 /// Whether what a call does follows from its words.
 bool canKeep(const plan::Entry &entry);
 

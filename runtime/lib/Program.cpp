@@ -105,6 +105,7 @@ static Error readProgram(std::string_view text, const std::string &name,
     impl.addresses = plan::findAddresses(*impl.plan);
     impl.serial = ++serials;
     impl.canKeep = canKeep(*impl.plan);
+    impl.wordCount = countWords(*impl.plan);
     for (const plan::Result &value : entry.results) {
       std::vector<int64_t> &shape = impl.resultShapes.emplace_back();
       for (const plan::Number &extent : value.shape)

@@ -26,8 +26,9 @@ struct mxEntryImpl {
   std::vector<bool> addresses;
   /// No other entry has it, nor had: addresses are used again.
   int64_t serial = 0;
-  /// Of runtime::canKeep.
+  /// Of runtime::canKeep and countWords.
   bool canKeep = false;
+  size_t wordCount = 0;
 };
 
 namespace mx::runtime {
