@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Entries of one signature, written by hand: tables alone; steps that change
-// numbers, choose buffers and encode tensor maps; a number of the device; and
-// memory that the call takes.
+// numbers, choose buffers and encode tensor maps; a number of the device;
+// memory that the call takes; and very many commands.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_UNITTESTS_RUNTIME_KEPTFILES_H
@@ -80,14 +80,25 @@ inline constexpr Entry kEntries[] = {{"tables", "v7", R"(
         }
 )"},
                                      {"reads", "v9", R"(
+        {
+          "if": 1, "results": ["v9"],
+          "then": {"steps": [{"read": "arg1", "offset": 0, "dtype": "i4", "to": "v10"}], "yields": ["v10"]},
+          "else": {"steps": [], "yields": [0]}
+        },
         {"copy": "arg0", "to": "work0", "bytes": "v0"},
-        {"read": "arg1", "offset": 0, "dtype": "i4", "to": "v9"},
         {"launch": "kernel", "grid": ["v6", 1, 1], "args": [{"tensor_map": 0}, {"tensor_map": 1}, {"buffer": "result0"}, {"buffer": "work0"}, {"i64": "v9"}, {"argument": 3}, {"f32": "v8"}, {"buffer": "const0"}]}
 )"},
                                      {"takes", "v7", R"(
         {"take": "buf0", "bytes": "v0"},
         {"copy": "arg0", "to": "buf0", "bytes": "v0"},
         {"copy": "buf0", "to": "result0", "bytes": "v0"}
+)"},
+                                     // More than is kept back.
+                                     {"many", "v0", R"(
+        {
+          "for": "v9", "from": 0, "to": 16390, "step": 1, "carries": [], "init": [],
+          "do": {"steps": [{"memset": "result0", "byte": 1, "bytes": "v0"}], "yields": []}
+        }
 )"}};
 
 /// With one kernel of eight parameters and one constant of 256 bytes.
