@@ -110,8 +110,8 @@ static struct Call makeCall(mxEntry entry, int shapeCount, size_t slack) {
 static void measure(const char *what, const struct Call *calls, long callCount,
                     long count, mxStream stream) {
   double best = 1e300;
+  long next = 0;
   for (int row = 0; row < ROWS; ++row) {
-    long next = 0;
     double begin = now();
     for (long i = 0; i < count; ++i) {
       const struct Call *call = &calls[next];

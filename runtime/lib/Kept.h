@@ -1,5 +1,4 @@
-//===- Kept.h - Calls that a thread has made ---------------------*- C++
-//-*-===//
+//===- Kept.h - Calls that a thread has made --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program launches the same kernels on the same arrays again and again. What
