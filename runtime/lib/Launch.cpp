@@ -112,20 +112,24 @@ Error mx::runtime::encodeTensorMap(void *map,
                                    Device *device) {
   using namespace mx::target;
   const TensorMapArguments &a = arguments;
-  const struct {
+  static constexpr struct {
     const char *what;
-    int64_t low, high, found;
-  } ranges[] = {
-      {"a data type", 0, kNumTensorMapTypes - 1, a.dataType},
-      {"a rank", 1, kTensorMapMaxRank, a.rank},
-      {"an interleave", 0, int64_t(TensorMapInterleave::B32), a.interleave},
-      {"a swizzle", 0, kNumSwizzles - 1, a.swizzle},
-      {"an L2 promotion", 0, int64_t(TensorMapL2::B256), a.l2Promotion},
-      {"an out-of-bounds fill", 0, int64_t(TensorMapFill::NaN), a.oobFill},
+    int64_t low, high;
+    int64_t TensorMapArguments::*value;
+  } kRanges[] = {
+      {"a data type", 0, kNumTensorMapTypes - 1, &TensorMapArguments::dataType},
+      {"a rank", 1, kTensorMapMaxRank, &TensorMapArguments::rank},
+      {"an interleave", 0, int64_t(TensorMapInterleave::B32),
+       &TensorMapArguments::interleave},
+      {"a swizzle", 0, kNumSwizzles - 1, &TensorMapArguments::swizzle},
+      {"an L2 promotion", 0, int64_t(TensorMapL2::B256),
+       &TensorMapArguments::l2Promotion},
+      {"an out-of-bounds fill", 0, int64_t(TensorMapFill::NaN),
+       &TensorMapArguments::oobFill},
   };
-  for (const auto &range : ranges)
-    if (range.found < range.low || range.found > range.high)
-      return outOfRange(range.what, range.low, range.high, range.found);
+  for (const auto &range : kRanges)
+    if (int64_t found = a.*range.value; found < range.low || found > range.high)
+      return outOfRange(range.what, range.low, range.high, found);
   if (!map || !a.dims || !a.box || (a.rank > 1 && !a.strides))
     return {MX_ERROR_INVALID_VALUE,
             "tensor map: expected a place for the map, dimensions, strides and "
