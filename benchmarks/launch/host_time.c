@@ -5,7 +5,12 @@
 |*                                                                            *|
 |* Launches the entry `main` of a compiled directory on arrays of zeros of    *|
 |* those shapes (128x256), COUNT times in a row, seven times over, and prints *|
-|* the microseconds of a launch in the fastest row.                           *|
+|* the microseconds of a launch in the fastest row, a line for each of:       *|
+|*                                                                            *|
+|*   equal    the same call again and again                                   *|
+|*   turns    two calls on arrays of their own, in turns                      *|
+|*   entries  calls of 8 programs on arrays of their own, in turns            *|
+|*   new      calls on places that no call was on for a long time             *|
 \*===----------------------------------------------------------------------===*/
 
 #include "mx_program.h"
@@ -14,7 +19,19 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MOST = 16, RANK = 8, ROWS = 7 };
+enum { MOST = 16, RANK = 8, ROWS = 7, PROGRAMS = 8, PLACES = 1024, STEP = 256 };
+
+/* One call. */
+struct Call {
+  mxEntry entry;
+  int32_t argumentCount, resultCount;
+  mxArgument arguments[MOST];
+  void *results[MOST];
+  void *workspace;
+  size_t workspaceBytes;
+};
+
+static int64_t shapes[MOST][RANK];
 
 static void check(int status) {
   if (!status)
@@ -48,59 +65,96 @@ static void readShape(char *text, int64_t *shape) {
     shape[i] = strtoll(text, &text, 10);
 }
 
-int main(int argc, char **argv) {
-  static int64_t shapes[MOST][RANK];
-  mxArgument arguments[MOST];
-  void *results[MOST];
+static mxEntry load(const char *directory) {
   mxProgram program = NULL;
   mxEntry entry = NULL;
+  check(mxProgramLoad(&program, directory));
+  check(mxProgramGetEntry(&entry, program, "main"));
+  return entry;
+}
+
+/* A call on arrays of its own, with `slack` bytes behind each. */
+static struct Call makeCall(mxEntry entry, int shapeCount, size_t slack) {
+  struct Call call = {0};
   mxEntryInfo about;
   mxValueInfo info;
-  mxStream stream = NULL;
-  size_t bytes = 0;
+  check(mxEntryGetInfo(entry, &about));
+  if (about.argumentCount > MOST || about.resultCount > MOST ||
+      about.argumentCount != shapeCount) {
+    fprintf(stderr, "expected %d shapes, found %d\n", (int)about.argumentCount,
+            shapeCount);
+    exit(2);
+  }
+  call.entry = entry;
+  call.argumentCount = about.argumentCount;
+  call.resultCount = about.resultCount;
+  for (int32_t i = 0; i < call.argumentCount; ++i) {
+    check(mxEntryGetArgument(entry, i, &info));
+    call.arguments[i].shape = shapes[i];
+    call.arguments[i].data = allocate(getBytes(&info, shapes[i]) + slack);
+  }
+  for (int32_t i = 0; i < call.resultCount; ++i) {
+    int64_t shape[RANK];
+    check(mxEntryGetResult(entry, i, &info));
+    check(mxEntryGetResultShape(entry, call.arguments, call.argumentCount, i,
+                                shape));
+    call.results[i] = allocate(getBytes(&info, shape) + slack);
+  }
+  check(mxEntryGetWorkspaceBytes(entry, call.arguments, call.argumentCount,
+                                 &call.workspaceBytes));
+  call.workspace = allocate(call.workspaceBytes);
+  return call;
+}
+
+/* The calls in turns. */
+static void measure(const char *what, const struct Call *calls, long callCount,
+                    long count, mxStream stream) {
   double best = 1e300;
-  if (argc < 4) {
+  long next = 0;
+  for (int row = 0; row < ROWS; ++row) {
+    double begin = now();
+    for (long i = 0; i < count; ++i) {
+      const struct Call *call = &calls[next];
+      check(mxEntryLaunch(call->entry, call->arguments, call->argumentCount,
+                          call->results, call->resultCount, call->workspace,
+                          call->workspaceBytes, stream));
+      next = next + 1 == callCount ? 0 : next + 1;
+    }
+    double each = (now() - begin) / (double)count;
+    check(mxStreamSynchronize(stream));
+    best = each < best ? each : best;
+  }
+  printf("%s %.3f\n", what, best);
+}
+
+int main(int argc, char **argv) {
+  static struct Call calls[PROGRAMS], moved[PLACES];
+  mxStream stream = NULL;
+  if (argc < 4 || argc > 4 + MOST) {
     fprintf(stderr, "usage: host_time PROGRAM DEVICE COUNT SHAPE...\n");
     return 2;
   }
   mxSetErrorPolicy(MX_ERRORS_RETURN);
   check(mxSetDevice(argv[2]));
-  check(mxProgramLoad(&program, argv[1]));
-  check(mxProgramGetEntry(&entry, program, "main"));
-  check(mxEntryGetInfo(entry, &about));
-  if (about.argumentCount > MOST || about.resultCount > MOST ||
-      about.argumentCount != argc - 4) {
-    fprintf(stderr, "expected %d shapes, found %d\n", (int)about.argumentCount,
-            argc - 4);
-    return 2;
-  }
-  for (int32_t i = 0; i < about.argumentCount; ++i) {
-    check(mxEntryGetArgument(entry, i, &info));
-    readShape(argv[4 + i], shapes[i]);
-    arguments[i].shape = shapes[i];
-    arguments[i].data = allocate(getBytes(&info, shapes[i]));
-  }
-  for (int32_t i = 0; i < about.resultCount; ++i) {
-    int64_t shape[RANK];
-    check(mxEntryGetResult(entry, i, &info));
-    check(
-        mxEntryGetResultShape(entry, arguments, about.argumentCount, i, shape));
-    results[i] = allocate(getBytes(&info, shape));
-  }
-  check(
-      mxEntryGetWorkspaceBytes(entry, arguments, about.argumentCount, &bytes));
-  void *workspace = allocate(bytes);
-  check(mxStreamCreate(&stream));
   long count = atol(argv[3]);
-  for (int row = 0; row < ROWS; ++row) {
-    double begin = now();
-    for (long i = 0; i < count; ++i)
-      check(mxEntryLaunch(entry, arguments, about.argumentCount, results,
-                          about.resultCount, workspace, bytes, stream));
-    double each = (now() - begin) / (double)count;
-    check(mxStreamSynchronize(stream));
-    best = each < best ? each : best;
+  for (int i = 4; i < argc; ++i)
+    readShape(argv[i], shapes[i - 4]);
+  check(mxStreamCreate(&stream));
+  for (int i = 0; i < PROGRAMS; ++i)
+    calls[i] = makeCall(load(argv[1]), argc - 4, 0);
+  measure("equal", calls, 1, count, stream);
+  struct Call turns[] = {calls[0], makeCall(calls[0].entry, argc - 4, 0)};
+  measure("turns", turns, 2, count, stream);
+  measure("entries", calls, PROGRAMS, count, stream);
+  moved[0] = makeCall(calls[0].entry, argc - 4, (size_t)PLACES * STEP);
+  for (int place = 1; place < PLACES; ++place) {
+    moved[place] = moved[place - 1];
+    for (int32_t i = 0; i < moved->argumentCount; ++i)
+      moved[place].arguments[i].data =
+          (char *)moved[place].arguments[i].data + STEP;
+    for (int32_t i = 0; i < moved->resultCount; ++i)
+      moved[place].results[i] = (char *)moved[place].results[i] + STEP;
   }
-  printf("%.3f\n", best);
+  measure("new", moved, PLACES, count, stream);
   return 0;
 }

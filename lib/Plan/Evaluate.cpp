@@ -84,10 +84,10 @@ std::string Evaluator::checkArguments() {
 }
 
 std::string Evaluator::computeValues(bool ofAddresses) {
+  std::string why;
   for (size_t i = 0; i < entry.values.size(); ++i) {
     if (addresses[i] != ofAddresses)
       continue;
-    std::string why;
     std::optional<int64_t> value = numbers.compute(entry.values[i], why);
     if (!value)
       return entry.values[i].place.empty()
@@ -194,8 +194,10 @@ std::string Evaluator::run() {
 } // namespace
 
 int64_t mx::plan::getItemBytes(const std::string &dtype) {
+  // Letter by letter: every call asks for each of its arguments.
   for (const ItemType &item : kItems)
-    if (dtype == item.name)
+    if (dtype.size() == 2 && dtype[0] == item.name[0] &&
+        dtype[1] == item.name[1])
       return item.bytes;
   return 0;
 }
@@ -257,13 +259,12 @@ std::string mx::plan::check(const Entry &entry, const Step &step,
   return {};
 }
 
-int64_t Numbers::get(const Number &number) const {
+int64_t Numbers::getGiven(const Number &number) const {
   size_t index = size_t(number.value);
   switch (number.kind) {
   case Number::Constant:
-    return number.value;
   case Number::Value:
-    return values[index];
+    break;
   case Number::Extent:
     return inputs->shapes[index][number.dim];
   case Number::Argument:
@@ -311,8 +312,9 @@ void Numbers::choose(const Buffer &buffer, const Buffer &resolved) {
 
 std::optional<int64_t> Numbers::compute(const Expression &expression,
                                         std::string &error) const {
-  Operands operands = {};
-  for (unsigned k = 0; k < getOperandCount(expression.op); ++k)
+  // What an operator does not have is the constant 0.
+  Operands operands;
+  for (size_t k = 0; k < operands.size(); ++k)
     operands[k] = get(expression.operands[k]);
   std::optional<int64_t> result = apply(expression, operands, error);
   if (!result)

@@ -160,8 +160,20 @@ unsigned getWidth(NumberType type) {
   return 0;
 }
 
-/// `a` divided by `b` of at least 1, rounded down.
-int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+/// `a` divided by `b` of at least 1, rounded down, and what is left, from 0 on.
+/// Most divisors are powers of two, and a division takes longer than all else
+/// about a number.
+bool isPowerOfTwo(int64_t b) { return (b & (b - 1)) == 0; }
+int64_t floorDivide(int64_t a, int64_t b) {
+  return isPowerOfTwo(b) ? a >> __builtin_ctzll(uint64_t(b))
+                         : a / b - (a % b < 0);
+}
+int64_t floorModulo(int64_t a, int64_t b) {
+  if (isPowerOfTwo(b))
+    return a & (b - 1);
+  int64_t rest = a % b;
+  return rest + (rest < 0 ? b : 0);
+}
 
 } // namespace
 
@@ -336,46 +348,55 @@ std::optional<Buffer> Buffer::parse(std::string_view text) {
   return std::nullopt;
 }
 
-/// Of the operators of sizes.
-static std::optional<int64_t>
-applyToSizes(Operator op, const Operands &operands, std::string &error) {
+/// Of the operators of sizes; false where the result does not fit.
+static bool applyToSizes(Operator op, const Operands &operands, int64_t &result,
+                         std::string &error) {
   int64_t a = operands[0], b = operands[1], c = operands[2];
-  auto overflow = [&](const char *sign) -> std::optional<int64_t> {
-    error = std::to_string(a) + sign + std::to_string(b) +
-            " does not fit into 64 bits";
-    return std::nullopt;
+  auto check = [&](bool overflows, const char *sign) {
+    if (overflows)
+      error = std::to_string(a) + sign + std::to_string(b) +
+              " does not fit into 64 bits";
+    return !overflows;
   };
-  int64_t result = 0;
   switch (op) {
   case Operator::Add:
-    return __builtin_add_overflow(a, b, &result) ? overflow(" + ")
-                                                 : std::optional(result);
+    return check(__builtin_add_overflow(a, b, &result), " + ");
   case Operator::Sub:
-    return __builtin_sub_overflow(a, b, &result) ? overflow(" - ")
-                                                 : std::optional(result);
+    return check(__builtin_sub_overflow(a, b, &result), " - ");
   case Operator::Mul:
-    return __builtin_mul_overflow(a, b, &result) ? overflow(" * ")
-                                                 : std::optional(result);
+    return check(__builtin_mul_overflow(a, b, &result), " * ");
   case Operator::FloorDiv:
+    result = floorDivide(a, b);
+    break;
   case Operator::CeilDiv:
-    return floorDivide(a, b) + (op == Operator::CeilDiv && a % b != 0);
+    result = floorDivide(a, b) + (floorModulo(a, b) != 0);
+    break;
   case Operator::Mod:
-    return a % b + (a % b < 0 ? b : 0);
+    result = floorModulo(a, b);
+    break;
   case Operator::Min:
-    return std::min(a, b);
+    result = std::min(a, b);
+    break;
   case Operator::Max:
-    return std::max(a, b);
+    result = std::max(a, b);
+    break;
   case Operator::Select:
-    return a != 0 ? b : c;
+    result = a != 0 ? b : c;
+    break;
   case Operator::Eq:
-    return a == b;
+    result = a == b;
+    break;
   case Operator::Ne:
-    return a != b;
+    result = a != b;
+    break;
   case Operator::Lt:
-    return a < b;
+    result = a < b;
+    break;
   default: // Le
-    return a <= b;
+    result = a <= b;
+    break;
   }
+  return true;
 }
 
 std::optional<int64_t> mx::plan::apply(const Expression &expression,
@@ -390,8 +411,12 @@ std::optional<int64_t> mx::plan::apply(const Expression &expression,
             std::to_string(divisor);
     return std::nullopt;
   }
-  if (isOfSizes)
-    return applyToSizes(op, operands, error);
+  if (isOfSizes) {
+    int64_t result = 0;
+    if (!applyToSizes(op, operands, result, error))
+      return std::nullopt;
+    return result;
+  }
   if (getTypeCount(op) == 2)
     return convert(op, expression.type, expression.to, operands[0]);
   if (expression.type.isFloat())

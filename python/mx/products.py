@@ -7,6 +7,10 @@ from .mlir_text import Body, tensor
 from .quantized import Quantized, elements_type, scales_type
 
 _RESULTS = ("bf16", "f16", "f32")
+# Numbers of rows of an array of bf16, by quantized weights, that have kernels of their
+# own: with few rows reading the weights is all there is to do. Any other number has the
+# kernel for unknown, that is many, rows. mx.torch pads to these.
+FEW_ROWS = (16, 32, 64, 128, 256, 512, 1024)
 MODES = ("rows", "masked", "reduction")
 
 
@@ -14,7 +18,8 @@ def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
     """a b^T, summed in f32: c[m, n] = sum over k of a[m, k] * b[n, k].
 
     a         a Quantized, [batch..., M, K], or an array of bf16 that is multiplied
-              as it is (weight-only quantization, docs/Formats.md)
+              as it is (weight-only quantization, docs/Formats.md). 16, 32, 64, ... 1024
+              rows of bf16 have kernels of their own, for few rows
     b         a Quantized, [batch..., N, K], or with an array as `a` one of bf16
               ("sm_90a" alone)
     dtype     of the result: bf16, f16 or f32
@@ -41,7 +46,8 @@ def _plan_matmul(a, b, alpha, dtype):
     if left.shape[:-2] != right.shape[:-2]:
         raise ValueError(f"b: expected the batch {left.shape[:-2]} of a, found "
                          f"{right.shape[:-2]}")
-    return find_entry(_matmul_text, left.about(dynamic=len(left.shape) == 2),
+    return find_entry(_matmul_text, left.about(dynamic=len(left.shape) == 2 and
+                                               not left.has_few_rows(right)),
                       right.about(), to.mlir, _factor_types(a, b, alpha))
 
 
@@ -86,7 +92,8 @@ def _plan_grouped(a, b, offsets, alpha, dtype, mode):
         if rank == 3 and side.shape[0] != groups:
             raise ValueError(f"{side.name}: expected one matrix for each of {groups} "
                              f"groups of offsets, found {side.shape[0]}")
-    return find_entry(_grouped_text, left.about(dynamic=mode == "rows"),
+    return find_entry(_grouped_text, left.about(dynamic=mode == "rows" and
+                                                not left.has_few_rows(right)),
                       right.about(), to.mlir, _factor_types(a, b, alpha), mode,
                       groups, check.index_type("offsets", offsets))
 
@@ -119,6 +126,10 @@ class _Side:
             raise ValueError(f"{self.name}: expected a mx.Quantized with "
                              f"{name(kind, groups)}, as mode and offsets say, found "
                              f"{name(self.ragged, self.groups)}")
+
+    def has_few_rows(self, weights):
+        return (self.format is None and weights.format is not None and
+                self.shape[-2] in FEW_ROWS)
 
     def about(self, dynamic=False):
         """What the program is made for; `dynamic`: any number of rows."""

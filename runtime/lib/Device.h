@@ -63,10 +63,16 @@ struct Launch {
 
 enum class Copy { ToDevice, ToHost, OnDevice, Guess };
 
+struct Limits {
+  int64_t multiprocessors, sharedMemoryPerBlock;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
   virtual mxDeviceInfo info() = 0;
+  /// The part of info() that every call asks for.
+  virtual Limits limits() = 0;
   /// Of the driver; -1 where it is none of its.
   virtual int number() { return -1; }
   virtual bool canRun(std::string_view target) = 0;

@@ -6,6 +6,7 @@
 
 #include "Execution.h"
 #include "Handles.h"
+#include "Kept.h"
 
 #include <cstring>
 
@@ -74,7 +75,6 @@ static std::unique_ptr<Room> takeRoom() {
   room->numbers.taken.clear();
   room->mapBuffers.clear();
   room->commands.clear();
-  room->parameters.clear();
   room->position.clear();
   return room;
 }
@@ -129,7 +129,7 @@ Error Execution::prepare(bool withAddresses) {
   inputs.workspaceAddress = toInteger(call.workspace);
   inputs.constants = entry.constants;
   inputs.constantAddresses = *entry.constantAddresses;
-  inputs.smCount = entry.device->info().multiprocessors;
+  inputs.smCount = entry.device->limits().multiprocessors;
   inputs.addresses = &entry.addresses;
   std::string wrong = plan::evaluate(plan, inputs, numbers);
   return wrong.empty() ? Error() : invalid(wrong);
@@ -195,29 +195,28 @@ Error Execution::encode(size_t index, const plan::TensorMap &map) {
     room.mapBuffers.resize(index + 1);
   }
   room.mapBuffers[index] = numbers.resolve(map.buffer);
-  // Kept from call to call: allocating them costs as much as all the rest.
-  static thread_local std::vector<int64_t> dims, strides;
-  static thread_local std::vector<int32_t> box;
+  std::vector<int64_t> &dims = room.dims, &strides = room.strides;
   dims.clear();
   strides.clear();
   for (const plan::Number &dim : map.dims)
     dims.push_back(numbers.get(dim));
   for (const plan::Number &stride : map.strides)
     strides.push_back(numbers.get(stride));
-  box.assign(map.box.begin(), map.box.end());
+  room.box.assign(map.box.begin(), map.box.end());
   TensorMapArguments arguments = {
       int64_t(map.type),
       int64_t(dims.size()),
       toPointer(getAddress(map.buffer) + numbers.get(map.offset)),
       dims.data(),
       strides.data(),
-      box.data(),
+      room.box.data(),
       /*elementStrides=*/nullptr,
       /*interleave=*/0,
       int64_t(map.swizzle),
       int64_t(map.l2),
       int64_t(map.fill)};
-  Error error = encodeTensorMap(room.maps[index].data(), arguments);
+  Error error =
+      encodeTensorMap(room.maps[index].data(), arguments, entry.device);
   if (error)
     error.text += " (tensor map " + std::to_string(index) + " of " +
                   map.buffer.str() + ")";
@@ -225,16 +224,23 @@ Error Execution::encode(size_t index, const plan::TensorMap &map) {
 }
 
 /// Results that are numbers lie where the caller said.
-void Execution::writeNumbers() {
+static void writeNumbers(const plan::Entry &plan, const Call &call,
+                         const std::vector<int64_t> &numbers) {
+  const int64_t *number = numbers.data(); // little-endian
   for (size_t i = 0; i < plan.results.size(); ++i)
-    if (plan.results[i].isNumber) {
-      int64_t value = numbers.get(plan.results[i].value); // little-endian
-      memcpy(call.results[i], &value,
+    if (plan.results[i].isNumber)
+      memcpy(call.results[i], number++,
              size_t(plan::getItemBytes(plan.results[i].dtype)));
-    }
 }
 
-Error Execution::run() {
+void Execution::findNumbers() {
+  room.resultNumbers.clear();
+  for (const plan::Result &result : plan.results)
+    if (result.isNumber)
+      room.resultNumbers.push_back(numbers.get(result.value));
+}
+
+Error Execution::run(KeptCalls *kept) {
   if (Error error = prepare(/*withAddresses=*/true))
     return error;
   if (Error error = checkMemory())
@@ -246,11 +252,14 @@ Error Execution::run() {
       return error;
   if (Error error = take(plan.steps))
     return error;
+  findNumbers();
+  if (kept && !hasBegun)
+    kept->keep(room.commands, room.resultNumbers);
   if (Error error = submit())
     return error;
   if (Error error = giveResults())
     return error;
-  writeNumbers();
+  writeNumbers(plan, call, room.resultNumbers);
   return {};
 }
 
@@ -289,6 +298,17 @@ Error mx::runtime::getWorkspaceBytes(const mxEntryImpl &entry, const Call &call,
   return {};
 }
 
+static Error submit(const mxEntryImpl &entry, const KeptCall &kept,
+                    const Call &call) {
+  if (Error error = kept.commands.submit(*entry.device, call.stream))
+    return error;
+  writeNumbers(*entry.plan, call, kept.numbers);
+  return {};
+}
+
 Error mx::runtime::launchEntry(const mxEntryImpl &entry, const Call &call) {
-  return inEntry(*entry.plan, Execution(entry, call).run());
+  KeptCalls *calls = entry.canKeep ? &KeptCalls::get() : nullptr;
+  const KeptCall *kept = calls ? calls->find(entry, call) : nullptr;
+  return inEntry(*entry.plan, kept ? submit(entry, *kept, call)
+                                   : Execution(entry, call).run(calls));
 }

@@ -14,23 +14,10 @@
 #ifndef MX_RUNTIME_EXECUTION_H
 #define MX_RUNTIME_EXECUTION_H
 
+#include "Commands.h"
 #include "Program.h"
 
 namespace mx::runtime {
-
-/// Something that was put on the stream, or will be.
-struct Command {
-  plan::Step::Kind kind;
-  // Launch
-  mxFunction function;
-  mxLaunchConfig config;
-  /// Where its parameters begin in Room::parameters, and how many there are.
-  size_t parameters, count;
-  // Memset and Copy
-  void *to, *from;
-  size_t bytes;
-  uint8_t byte;
-};
 
 /// What a call fills in. A thread's calls use the same room one after another,
 /// so that a launch allocates nothing for itself.
@@ -42,12 +29,18 @@ struct Room {
   std::vector<plan::Buffer> mapBuffers;
   /// Bytes of each allocation of `numbers.taken`; 0 where it was given away.
   std::vector<int64_t> capacities;
-  std::vector<Command> commands;
-  /// Of launches, in slots of equal size.
-  std::vector<uint8_t> parameters;
+  /// What was put on the stream, or will be.
+  Commands commands;
+  /// Of the tensor map that is encoded.
+  std::vector<int64_t> dims, strides;
+  std::vector<int32_t> box;
+  /// Of the results that are numbers, in order.
+  std::vector<int64_t> resultNumbers;
   /// Of the step that is being taken, in each block around it.
   std::vector<size_t> position;
 };
+
+class KeptCalls;
 
 class Execution {
 public:
@@ -60,14 +53,16 @@ public:
   /// of the call must be there.
   Error prepare(bool withAddresses);
   const plan::Numbers &getNumbers() const { return numbers; }
-  Error run();
+  /// What the call puts on the stream in the end stays with `kept`, if there is
+  /// one.
+  Error run(KeptCalls *kept);
 
 private:
   Error readArguments();
   Error checkMemory();
   Error encode(size_t index, const plan::TensorMap &map);
   int64_t getAddress(const plan::Buffer &buffer) const;
-  void writeNumbers();
+  void findNumbers();
 
   // Memory.cpp
   Error getMemory(int64_t bytes, plan::Buffer &buffer);
@@ -99,7 +94,6 @@ private:
   void store(const plan::Parameter &parameter, uint8_t *place) const;
   Error makeRoom();
   void giveBackRoom();
-  Error submit(const Command &command);
   /// Puts on the stream what was kept back.
   Error submit();
   Error count();
@@ -114,6 +108,8 @@ private:
   plan::Inputs &inputs = room.inputs;
   plan::Numbers &numbers = room.numbers;
   int64_t stepCount = 0;
+  /// Whether Room::commands no longer has all of the call.
+  bool hasBegun = false;
 };
 
 /// The value of an argument or of a number of the device that is an integer.

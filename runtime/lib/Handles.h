@@ -22,6 +22,8 @@ Error resolveFunction(mxFunction handle, Device *&device, Function *&function);
 /// Checks what holds on every device and launches; an empty grid does nothing.
 Error launch(mxFunction function, const mxLaunchConfig &config,
              void **parameters, int64_t count, bool isForeign = false);
+Error launch(Device &device, Function &function, const mxLaunchConfig &config,
+             void **parameters, int64_t count, bool isForeign = false);
 
 /// The arguments of mxTensorMapEncodeTiled.
 struct TensorMapArguments {
@@ -31,7 +33,9 @@ struct TensorMapArguments {
   const int32_t *box, *elementStrides;
   int64_t interleave, swizzle, l2Promotion, oobFill;
 };
-Error encodeTensorMap(void *map, const TensorMapArguments &arguments);
+/// Without a device it is for the one in use.
+Error encodeTensorMap(void *map, const TensorMapArguments &arguments,
+                      Device *device = nullptr);
 
 } // namespace mx::runtime
 

@@ -73,13 +73,19 @@ Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
   Function *function;
   if (Error error = resolveFunction(handle, device, function))
     return error;
+  return launch(*device, *function, config, parameters, count, isForeign);
+}
+
+Error mx::runtime::launch(Device &device, Function &function,
+                          const mxLaunchConfig &config, void **parameters,
+                          int64_t count, bool isForeign) {
   const int64_t *grid = config.grid;
   if (grid[0] >= 0 && grid[1] >= 0 && grid[2] >= 0 &&
       (grid[0] == 0 || grid[1] == 0 || grid[2] == 0))
     return {};
-  std::string wrong = checkShape(config, device->info().sharedMemoryPerBlock);
+  std::string wrong = checkShape(config, device.limits().sharedMemoryPerBlock);
   if (!wrong.empty())
-    return {MX_ERROR_BAD_LAUNCH, "kernel '" + function->name + "': " + wrong};
+    return {MX_ERROR_BAD_LAUNCH, "kernel '" + function.name + "': " + wrong};
   Launch checked = {};
   for (int i = 0; i < 3; ++i) {
     checked.grid[i] = config.grid[i];
@@ -90,7 +96,7 @@ Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
   checked.stream = config.stream;
   checked.programmatic = config.flags & MX_LAUNCH_PROGRAMMATIC;
   checked.isForeign = isForeign;
-  return device->launch(*function, checked, parameters, count);
+  return device.launch(function, checked, parameters, count);
 }
 
 static Error outOfRange(const char *what, int64_t low, int64_t high,
@@ -102,23 +108,28 @@ static Error outOfRange(const char *what, int64_t low, int64_t high,
 }
 
 Error mx::runtime::encodeTensorMap(void *map,
-                                   const TensorMapArguments &arguments) {
+                                   const TensorMapArguments &arguments,
+                                   Device *device) {
   using namespace mx::target;
   const TensorMapArguments &a = arguments;
-  const struct {
+  static constexpr struct {
     const char *what;
-    int64_t low, high, found;
-  } ranges[] = {
-      {"a data type", 0, kNumTensorMapTypes - 1, a.dataType},
-      {"a rank", 1, kTensorMapMaxRank, a.rank},
-      {"an interleave", 0, int64_t(TensorMapInterleave::B32), a.interleave},
-      {"a swizzle", 0, kNumSwizzles - 1, a.swizzle},
-      {"an L2 promotion", 0, int64_t(TensorMapL2::B256), a.l2Promotion},
-      {"an out-of-bounds fill", 0, int64_t(TensorMapFill::NaN), a.oobFill},
+    int64_t low, high;
+    int64_t TensorMapArguments::*value;
+  } kRanges[] = {
+      {"a data type", 0, kNumTensorMapTypes - 1, &TensorMapArguments::dataType},
+      {"a rank", 1, kTensorMapMaxRank, &TensorMapArguments::rank},
+      {"an interleave", 0, int64_t(TensorMapInterleave::B32),
+       &TensorMapArguments::interleave},
+      {"a swizzle", 0, kNumSwizzles - 1, &TensorMapArguments::swizzle},
+      {"an L2 promotion", 0, int64_t(TensorMapL2::B256),
+       &TensorMapArguments::l2Promotion},
+      {"an out-of-bounds fill", 0, int64_t(TensorMapFill::NaN),
+       &TensorMapArguments::oobFill},
   };
-  for (const auto &range : ranges)
-    if (range.found < range.low || range.found > range.high)
-      return outOfRange(range.what, range.low, range.high, range.found);
+  for (const auto &range : kRanges)
+    if (int64_t found = a.*range.value; found < range.low || found > range.high)
+      return outOfRange(range.what, range.low, range.high, found);
   if (!map || !a.dims || !a.box || (a.rank > 1 && !a.strides))
     return {MX_ERROR_INVALID_VALUE,
             "tensor map: expected a place for the map, dimensions, strides and "
@@ -154,9 +165,9 @@ Error mx::runtime::encodeTensorMap(void *map,
   // The driver wants 64-byte alignment, which the caller's stack may lack.
   alignas(kTensorMapAlignment) uint8_t image[kTensorMapBytes] = {};
   if (!empty) {
-    Device *device;
-    if (Error error = getDevice(device))
-      return error;
+    if (!device)
+      if (Error error = getDevice(device))
+        return error;
     if (Error error = device->encodeTensorMap(image, desc))
       return error;
   }

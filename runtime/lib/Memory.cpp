@@ -115,8 +115,10 @@ Error Execution::takeMemory(const plan::Step &step) {
 /// A result keeps the memory that it lies in, unless that is the caller's, of
 /// the workspace, or another result's already.
 Error Execution::giveResults() {
+  if (std::none_of(plan.results.begin(), plan.results.end(),
+                   [](const plan::Result &result) { return result.isTaken; }))
+    return {};
   std::vector<Buffer> given(plan.results.size());
-  bool hasTaken = false;
   for (size_t i = 0; i < plan.results.size(); ++i) {
     const plan::Result &result = plan.results[i];
     if (!result.isTaken)
@@ -154,10 +156,7 @@ Error Execution::giveResults() {
       buffer = copy;
     }
     given[i] = buffer;
-    hasTaken = true;
   }
-  if (!hasTaken)
-    return {};
   for (size_t i = 0; i < plan.results.size(); ++i) {
     const plan::Result &result = plan.results[i];
     if (!result.isTaken)

@@ -7,8 +7,10 @@
 #include "Program.h"
 
 #include "Handles.h"
+#include "Kept.h"
 #include "Selection.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -25,7 +27,7 @@ struct mxProgramImpl {
   Error unload();
   plan::Manifest manifest;
   mxModule module = nullptr;
-  std::vector<mxFunction> kernels;
+  std::vector<Function *> kernels;
   /// Where the constants lie; null for one without bytes.
   Device *device = nullptr;
   std::vector<int64_t> constants;
@@ -80,6 +82,9 @@ static Error readFile(const std::string &path, std::string &text) {
   return ferror(file.get()) ? fail("read") : Error();
 }
 
+/// Of entries; counts up only.
+static std::atomic<int64_t> serials;
+
 /// Reads the manifest, and chooses the device.
 static Error readProgram(std::string_view text, const std::string &name,
                          mxProgramImpl &program) {
@@ -95,8 +100,12 @@ static Error readProgram(std::string_view text, const std::string &name,
                         &program.manifest.kernels,
                         &program.manifest.constants,
                         &program.constants,
+                        {},
                         {}};
     impl.addresses = plan::findAddresses(*impl.plan);
+    impl.serial = ++serials;
+    impl.canKeep = canKeep(*impl.plan);
+    impl.wordCount = countWords(*impl.plan);
     for (const plan::Result &value : entry.results) {
       std::vector<int64_t> &shape = impl.resultShapes.emplace_back();
       for (const plan::Number &extent : value.shape)
@@ -116,10 +125,21 @@ static Error loadKernels(const void *image, size_t bytes, const char *name,
   if (Error error =
           loadModule(image, bytes, name, /*optLevel=*/-1, program.module))
     return error;
-  for (const plan::Kernel &kernel : program.manifest.kernels)
-    if (Error error = getFunction(program.module, kernel.name.c_str(),
-                                  program.kernels.emplace_back()))
+  for (const plan::Kernel &kernel : program.manifest.kernels) {
+    mxFunction handle;
+    Device *device;
+    if (Error error = getFunction(program.module, kernel.name.c_str(), handle))
       return error;
+    // Once for all launches: nobody else has the module to unload it.
+    if (Error error =
+            resolveFunction(handle, device, program.kernels.emplace_back()))
+      return error;
+    if (device != program.device)
+      return {MX_ERROR_INVALID_VALUE,
+              std::string(name) + ": expected one device for all of the "
+                                  "program, found another one chosen while it "
+                                  "was loaded: choose a device before loading"};
+  }
   return {};
 }
 

@@ -16,7 +16,7 @@ struct mxEntryImpl {
   const mx::plan::Entry *plan;
   mx::runtime::Device *device;
   /// Of the manifest, in its order.
-  const std::vector<mxFunction> *kernels;
+  const std::vector<mx::runtime::Function *> *kernels;
   const std::vector<mx::plan::Kernel> *kernelInfos;
   const std::vector<mx::plan::Constant> *constants;
   const std::vector<int64_t> *constantAddresses;
@@ -24,6 +24,11 @@ struct mxEntryImpl {
   std::vector<std::vector<int64_t>> resultShapes;
   /// Of plan::findAddresses.
   std::vector<bool> addresses;
+  /// No other entry has it, nor had: addresses are used again.
+  int64_t serial = 0;
+  /// Of runtime::canKeep and countWords.
+  bool canKeep = false;
+  size_t wordCount = 0;
 };
 
 namespace mx::runtime {

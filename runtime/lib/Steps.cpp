@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Execution.h"
-#include "Handles.h"
 #include "mx/Support/CallMessages.h"
 
 #include <algorithm>
@@ -18,12 +17,6 @@ using plan::Operand;
 using plan::Parameter;
 using plan::Step;
 
-/// The largest parameter, a tensor map.
-static constexpr size_t kSlot = target::kTensorMapBytes;
-/// More than the parameters of a kernel can have together (PTX ISA, kernel
-/// function parameters): a kernel whose parameters are larger than the plan
-/// says reads zeros after the last slot.
-static constexpr size_t kParameterLimit = 32768;
 /// What is kept back at most: a longer plan begins before it has ended.
 static constexpr size_t kMostCommands = 1 << 14;
 
@@ -60,7 +53,7 @@ void Execution::store(const Parameter &parameter, uint8_t *place) const {
     return put(&address, sizeof address);
   }
   case Parameter::TensorMap:
-    return put(room.maps[parameter.index].data(), kSlot);
+    return put(room.maps[parameter.index].data(), kParameterSlot);
   case Parameter::Integer: {
     int64_t value = numbers.get(parameter.number); // little-endian
     return put(&value, parameter.bytes);
@@ -88,16 +81,17 @@ Error Execution::takeLaunch(const Step &step) {
     command.config.block[i] = kernel.block[i];
   }
   command.config.dynamicSharedMemory = kernel.dynamicSharedMemory;
-  command.config.stream = call.stream;
   command.config.flags = kernel.programmatic ? MX_LAUNCH_PROGRAMMATIC : 0;
   command.count = step.parameters.size();
   if (Error error = makeRoom())
     return error;
-  command.parameters = room.parameters.size();
-  room.parameters.resize(command.parameters + command.count * kSlot);
+  command.parameters = room.commands.parameters.size();
+  room.commands.parameters.resize(command.parameters +
+                                  command.count * kParameterSlot);
   for (size_t i = 0; i < command.count; ++i)
-    store(step.parameters[i], &room.parameters[command.parameters + i * kSlot]);
-  room.commands.push_back(command);
+    store(step.parameters[i],
+          &room.commands.parameters[command.parameters + i * kParameterSlot]);
+  room.commands.list.push_back(command);
   return {};
 }
 
@@ -115,47 +109,20 @@ Error Execution::takeMove(const Step &step) {
     return {};
   if (Error error = makeRoom())
     return error;
-  room.commands.push_back(command);
+  room.commands.list.push_back(command);
   return {};
 }
 
 /// For one more command.
 Error Execution::makeRoom() {
-  return room.commands.size() < kMostCommands ? Error() : submit();
-}
-
-Error Execution::submit(const Command &command) {
-  if (command.kind == Step::Memset)
-    return entry.device->fill(command.to, command.byte, 1, command.bytes,
-                              call.stream);
-  if (command.kind == Step::Copy)
-    return entry.device->copy(Copy::OnDevice, command.to, command.from,
-                              command.bytes, call.stream);
-  // Zeros between launches, which copy what they are given.
-  static thread_local std::vector<uint8_t> values;
-  static thread_local std::vector<void *> pointers;
-  size_t bytes = command.count * kSlot;
-  if (values.size() < bytes + kParameterLimit)
-    values.assign(bytes + kParameterLimit, 0);
-  if (pointers.size() <= command.count) // never no address at all
-    pointers.resize(command.count + 1);
-  std::copy_n(room.parameters.data() + command.parameters, bytes,
-              values.begin());
-  for (size_t i = 0; i < command.count; ++i)
-    pointers[i] = &values[i * kSlot];
-  Error error = launch(command.function, command.config, pointers.data(),
-                       int64_t(command.count));
-  std::fill_n(values.begin(), bytes, 0);
-  return error;
+  return room.commands.list.size() < kMostCommands ? Error() : submit();
 }
 
 Error Execution::submit() {
-  for (const Command &command : room.commands)
-    if (Error error = submit(command))
-      return error;
+  hasBegun |= !room.commands.list.empty();
+  Error error = room.commands.submit(*entry.device, call.stream);
   room.commands.clear();
-  room.parameters.clear();
-  return {};
+  return error;
 }
 
 //===----------------------------------------------------------------------===//

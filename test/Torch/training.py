@@ -2,8 +2,8 @@
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python_torch %s %examples %t
 """examples/train_moe_torch.py, a few steps of its tiny size: a run that stops and goes
-on gives the losses of one that does not, bit for bit; recipes begin alike; losses go
-down; and the picture and the table are made of the logs."""
+on gives the losses of one that does not, bit for bit on the host; recipes begin alike;
+losses go down; and the picture and the table are made of the logs."""
 
 import json
 import math
@@ -81,10 +81,13 @@ def goes_on(log, recipe):
     else:
         options = f"--recipe={recipe}", "--seed=3", f"--log={other}"
     train(*options)
-    assert losses(other) == losses(log) and len(losses(log)) == STEPS
-    a, b = (rows(x)[-1]["result"] for x in (other, log))
-    assert a["validation_loss"] == b["validation_loss"]
-    assert a["training_loss"] == b["training_loss"]
+    results = [rows(x)[-1]["result"] for x in (other, log)]
+    for a, b in ((losses(other), losses(log)), *(
+            [[r[name]] for r in results] for name in ("validation_loss", "training_loss"))):
+        # PyTorch's attention adds in any order on a GPU.
+        assert a == b or DEVICE != "cpu" and len(a) == len(b) and all(
+            math.isclose(x, y, rel_tol=0.01) for x, y in zip(a, b)), (a, b)
+    assert len(losses(log)) == STEPS
 
 
 def right(log):

@@ -251,6 +251,18 @@ TEST_F(CudaDevice, NamesTheKernelWhenItFailedMeanwhile) {
                "wished); the last kernel launched was 'kernel'");
 }
 
+TEST_F(CudaDevice, NamesTheKernelWhenItsModuleIsNoMore) {
+  ASSERT_EQ(launch(kernel(), {{1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
+            MX_SUCCESS);
+  ASSERT_EQ(mxModuleUnload(std::exchange(module, nullptr)), MX_SUCCESS);
+  fakeCuda()->failing = "cuStreamSynchronize";
+  fakeCuda()->failure = 700; // CUDA_ERROR_ILLEGAL_ADDRESS
+  EXPECT_EQ(mxStreamSynchronize(nullptr), MX_ERROR_KERNEL);
+  EXPECT_STREQ(mxGetLastError(),
+               "waiting for a stream failed: CUDA_ERROR_700 (as the test "
+               "wished); the last kernel launched was 'kernel'");
+}
+
 TEST_F(CudaDevice, ReportsMissingKernels) {
   (void)kernel();
   mxFunction function;
@@ -339,7 +351,7 @@ TEST_F(CudaDevice, EncodesTensorMaps) {
                                    box, nullptr, 0, 3, 2, 0),
             MX_SUCCESS)
       << mxGetLastError();
-  EXPECT_EQ(place[0], 0x5A);
+  EXPECT_EQ(place[8], 0x5A);
   EXPECT_EQ(place[127], 0x5A);
   EXPECT_EQ(takeLog(),
             Log{"cuTensorMapEncodeTiled type=0 dim=128 box=128 step=1 dim=300 "

@@ -136,6 +136,56 @@ TEST_F(Program, RunsOnManyThreads) {
   }
 }
 
+/// An equal call, but the device has other sizes: the grid follows them. One
+/// block sums its own elements only; the rest is as the plan fills it.
+TEST_F(Program, FollowsTheDevice) {
+  prepare();
+  const struct {
+    const char *count;
+    int summed;
+  } devices[] = {{"132", kElements}, {"1", 128}, {"132", kElements}};
+  for (const auto &device : devices) {
+    ASSERT_EQ(mxSetSimulatorOption("sm-count", device.count), MX_SUCCESS);
+    ASSERT_EQ(launch(), MX_SUCCESS) << mxGetLastError();
+    std::vector<float> z(kElements);
+    ASSERT_EQ(mxMemcpyToHost(z.data(), result, z.size() * 4, nullptr),
+              MX_SUCCESS);
+    for (size_t i = 0; i < z.size(); ++i)
+      ASSERT_EQ(z[i] == x[i] + y[i], int(i) < device.summed) << i;
+  }
+}
+
+/// Threads that launch the same at once, again and again on places of their
+/// own and on new ones.
+TEST_F(Program, RunsOnManyThreadsAgain) {
+  prepare();
+  struct Place {
+    void *result, *workspace;
+  };
+  std::vector<std::vector<Place>> places(4);
+  for (std::vector<Place> &own : places)
+    for (int i = 0; i < 3; ++i)
+      own.push_back({alloc(kElements * 4), alloc(workspaceBytes)});
+  std::vector<std::thread> threads;
+  for (const std::vector<Place> &own : places)
+    threads.emplace_back([&] {
+      for (size_t round = 0; round < 12; ++round) {
+        const Place &place = own[round % own.size()];
+        EXPECT_EQ(mxEntryLaunch(entry, arguments.data(), 3, &place.result, 1,
+                                place.workspace, workspaceBytes, nullptr),
+                  MX_SUCCESS)
+            << mxGetLastError();
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::vector<Place> &own : places)
+    for (const Place &place : own) {
+      result = place.result;
+      expectSums();
+    }
+}
+
 TEST_F(Program, TellsWhatIsInIt) {
   load();
   EXPECT_EQ(mxProgramEntryCount(program), 1);

@@ -278,7 +278,11 @@ struct Numbers {
   };
   std::vector<Memory> taken;
 
-  int64_t get(const Number &number) const;
+  int64_t get(const Number &number) const {
+    return number.kind == Number::Constant ? number.value
+           : number.kind == Number::Value  ? values[size_t(number.value)]
+                                           : getGiven(number);
+  }
   /// Defines a value, or changes one that a loop carries.
   void set(const Number &value, int64_t number);
   /// The argument, result, constant or part of the workspace that a buffer is.
@@ -287,6 +291,10 @@ struct Numbers {
   /// The value of the expression, or nothing and why.
   std::optional<int64_t> compute(const Expression &expression,
                                  std::string &error) const;
+
+private:
+  /// What is neither a constant nor a value.
+  int64_t getGiven(const Number &number) const;
 };
 
 /// Checks the arguments' shapes, computes all values and checks the

@@ -50,6 +50,13 @@ def _rows(x):
     return x.reshape(-1, x.shape[-1])
 
 
+def _pad_few(x):
+    """With rows of zeros, to the next number that has a kernel for few rows."""
+    wanted = next((n for n in products.FEW_ROWS if n >= x.shape[0]), x.shape[0])
+    more = wanted - x.shape[0]
+    return torch.nn.functional.pad(x, (0, 0, 0, more)) if more else x
+
+
 @torch.library.custom_op("mx::matmul", mutates_args=())
 def _matmul(a: Tensor, b: Tensor, scale_a: Optional[Tensor], scale_b: Optional[Tensor],
             format_a: Optional[str], format_b: Optional[str], dtype: torch.dtype,
@@ -135,9 +142,12 @@ def _weight_only_shape(x, elements, format):
 @torch.library.custom_op("mx::weight_only_mm", mutates_args=())
 def _weight_only(x: Tensor, elements: Tensor, scales: Tensor, format: str,
                  blocked: bool = True, global_scale: Optional[Tensor] = None) -> Tensor:
-    _weight_only_shape(x, elements, format)
-    return _matmul._init_fn(x, elements, None, scales, None, format, torch.bfloat16,
-                            blocked_b=blocked, global_scale_b=global_scale)
+    rows, columns = _weight_only_shape(x, elements, format)
+    if not rows:
+        return x.new_empty((0, columns))
+    return _matmul._init_fn(_pad_few(x), elements, None, scales, None, format,
+                            torch.bfloat16, blocked_b=blocked,
+                            global_scale_b=global_scale)[:rows]
 
 
 @_weight_only.register_fake
@@ -149,10 +159,12 @@ def _(x, elements, scales, format, blocked=True, global_scale=None):
 def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
                          format: str, blocked: bool = True,
                          global_scale: Optional[Tensor] = None) -> Tensor:
-    _weight_only_shape(x, elements, format)
-    return _grouped._init_fn(x, elements, None, scales, offs, None, format,
+    rows, columns = _weight_only_shape(x, elements, format)
+    if not rows:
+        return x.new_empty((0, columns))
+    return _grouped._init_fn(_pad_few(x), elements, None, scales, offs, None, format,
                              torch.bfloat16, blocked_b=blocked,
-                             global_scale_b=global_scale)
+                             global_scale_b=global_scale)[:rows]
 
 
 @_weight_only_grouped.register_fake

@@ -8,6 +8,7 @@
 #include "../Image.h"
 #include "Driver.h"
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -46,19 +47,23 @@ CUdeviceptr address(const void *pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);
 }
 
+class CudaDevice;
+
 class CudaFunction : public Function {
 public:
+  explicit CudaFunction(CudaDevice &device) : device(device) {}
+  ~CudaFunction() override;
+
+  CudaDevice &device;
   CUfunction function = nullptr;
   int staticShared = 0;
   int requiredCluster = 1;
   int64_t parameterCount = -1; ///< -1: the driver cannot tell
-  /// What the attributes allow so far.
+  /// What the attributes allow so far. Who raises it holds the mutex.
   std::mutex mutex;
-  uint32_t dynamicShared = 48 << 10;
-  bool nonPortable = false;
+  std::atomic<uint32_t> dynamicShared = 48 << 10;
+  std::atomic<bool> nonPortable = false;
 };
-
-class CudaDevice;
 
 class CudaModule : public Module {
 public:
@@ -80,6 +85,9 @@ public:
   Error open();
 
   mxDeviceInfo info() override { return deviceInfo; }
+  Limits limits() override {
+    return {deviceInfo.multiprocessors, deviceInfo.sharedMemoryPerBlock};
+  }
   int number() override { return ordinal; }
   bool canRun(std::string_view target) override {
     return targetRunsOn(target, deviceInfo.capabilityMajor,
@@ -143,10 +151,19 @@ public:
     Error error = run(what, call);
     if (error.status == MX_ERROR_KERNEL) {
       std::lock_guard<std::mutex> lock(mutex);
-      if (!lastKernel.empty())
-        error.text += "; the last kernel launched was '" + lastKernel + "'";
+      const CudaFunction *last = lastKernel;
+      const std::string &name = last ? last->name : lastName;
+      if (!name.empty())
+        error.text += "; the last kernel launched was '" + name + "'";
     }
     return error;
+  }
+  /// What is known of a kernel that goes.
+  void forget(const CudaFunction &function) {
+    std::lock_guard<std::mutex> lock(mutex);
+    const CudaFunction *gone = &function;
+    if (lastKernel.compare_exchange_strong(gone, nullptr))
+      lastName = function.name;
   }
 
   const Driver &driver;
@@ -159,7 +176,9 @@ private:
   std::mutex mutex;
   /// What allocInOrder gave and nobody has freed.
   std::set<void *> inOrder;
-  std::string lastKernel;
+  /// The kernel that was launched last, or its name where it is no more.
+  std::atomic<const CudaFunction *> lastKernel = nullptr;
+  std::string lastName;
 };
 
 } // namespace
@@ -360,6 +379,8 @@ Error CudaDevice::synchronize() {
 // Modules
 //===----------------------------------------------------------------------===//
 
+CudaFunction::~CudaFunction() { device.forget(*this); }
+
 CudaModule::~CudaModule() {
   (void)device.release("unloading a module",
                        [&]() { return device.driver.moduleUnload(module); });
@@ -402,7 +423,7 @@ Error CudaDevice::load(Image &image, int optLevel,
 Error CudaModule::getFunction(const char *kernel,
                               std::unique_ptr<Function> &result) {
   const Driver &driver = device.driver;
-  auto function = std::make_unique<CudaFunction>();
+  auto function = std::make_unique<CudaFunction>(device);
   function->name = kernel;
   Error error = device.run("", [&]() {
     return driver.moduleGetFunction(&function->function, module, kernel);
@@ -453,6 +474,13 @@ Error CudaModule::getFunction(const char *kernel,
 /// be asked for once per kernel (CUDA programming guide, clusters and shared
 /// memory of compute capability 9.0).
 Error CudaDevice::raiseLimits(CudaFunction &function, const Launch &launch) {
+  uint32_t cluster = launch.cluster[0] ? launch.cluster[0] * launch.cluster[1] *
+                                             launch.cluster[2]
+                                       : function.requiredCluster;
+  // Limits only rise, so that most launches take no lock.
+  if (launch.dynamicSharedMemory <= function.dynamicShared &&
+      (cluster <= 8 || function.nonPortable))
+    return {};
   std::lock_guard<std::mutex> lock(function.mutex);
   if (launch.dynamicSharedMemory > function.dynamicShared) {
     Error error =
@@ -469,9 +497,6 @@ Error CudaDevice::raiseLimits(CudaFunction &function, const Launch &launch) {
       return error;
     function.dynamicShared = launch.dynamicSharedMemory;
   }
-  uint32_t cluster = launch.cluster[0] ? launch.cluster[0] * launch.cluster[1] *
-                                             launch.cluster[2]
-                                       : function.requiredCluster;
   if (cluster > 8 && !function.nonPortable) {
     Error error =
         run("allowing clusters of " + std::to_string(cluster) +
@@ -526,10 +551,9 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
   }
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    lastKernel = function.name;
-  }
+  // Written only where it changes: threads that launch share it.
+  if (lastKernel != &function)
+    lastKernel = &function;
   auto shape = [](const uint32_t *v) {
     return std::to_string(v[0]) + "x" + std::to_string(v[1]) + "x" +
            std::to_string(v[2]);

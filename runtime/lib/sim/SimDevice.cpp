@@ -67,6 +67,7 @@ public:
   SimDevice();
 
   mxDeviceInfo info() override;
+  Limits limits() override;
   bool canRun(std::string_view target) override { return isTarget(target); }
   Error alloc(size_t bytes, bool shared, void *&memory) override;
   Error free(void *memory) override;
@@ -161,6 +162,11 @@ mxDeviceInfo SimDevice::info() {
   info.sharedMemoryPerBlock = mx::sim::LaunchConfig().maxDynamicSharedBytes;
   info.globalMemory = memory.bytesCapacity();
   return info;
+}
+
+Limits SimDevice::limits() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return {options.smCount, mx::sim::LaunchConfig().maxDynamicSharedBytes};
 }
 
 //===----------------------------------------------------------------------===//
