@@ -3,11 +3,15 @@
 
 A sequence has a topic, which changes from time to time. A symbol is drawn
 
-- from the successors of the one before it, in the topic of the place;
+- from the successors of the one before it, in the topic of the place, which is to be
+  guessed from what stands before;
 - or from the successors of the two before it, in a table of all pairs, which takes a
   model long to learn;
-- or from all symbols;
-- or it repeats what stood at some distance before: a marker begins a copy of a span.
+- or from all symbols.
+
+What is learned is learned little by little. A language with something that a model
+finds out at once, at some step, such as to copy what stood far before, would say little
+of two ways to compute: the step is chance, and decides what the loss is long after.
 
 The tables are the language, and the same for all seeds. A seed draws the text, in
 parts of their own seeds, so that more text begins as less does."""
@@ -17,13 +21,11 @@ import torch
 LANGUAGE, PART = 20261122, 8192
 TOPICS, SUCCESSORS, PAIR_SUCCESSORS = 16, 8, 4
 SUCCESSOR, PAIR = 0.35, 0.55  # how often; else any symbol
-NEW_TOPIC, NEW_COPY = 1 / 100, 1 / 96  # at each place
-DISTANCE, SPAN = (16, 256), (16, 48)
+NEW_TOPIC = 1 / 100  # at each place
 
 
 class Language:
-    """Its tables, on `device`, for `symbols` symbols of which the last is the
-    marker."""
+    """Its tables, on `device`, for `symbols` symbols."""
 
     def __init__(self, symbols, device):
         self.symbols, self.device = symbols, torch.device(device)
@@ -34,7 +36,7 @@ class Language:
     def _table(self, generator, *shape):
         # Squared: some symbols are much more frequent than others.
         uniform = torch.rand(shape, generator=generator).square()
-        return (uniform * (self.symbols - 1)).to(torch.int64).to(self.device)
+        return (uniform * self.symbols).to(torch.int64).to(self.device)
 
     def text(self, stream, count, length):
         """int16, [count, length]: `count` sequences of the stream of that number."""
@@ -47,21 +49,10 @@ class Language:
         text = torch.empty(length, PART, dtype=torch.int16, device=self.device)
         draw = _Draw(generator, PART, self.device)
         topic = draw.below(TOPICS)
-        before, last = draw.below(self.symbols - 1), draw.below(self.symbols - 1)
-        distance = span = torch.zeros_like(topic)
-        chains = torch.arange(PART, device=self.device)
+        before, last = draw.below(self.symbols), draw.below(self.symbols)
         for place in range(length):
             topic = torch.where(draw.chance(NEW_TOPIC), draw.below(TOPICS), topic)
-            new = self._new(draw, topic, before, last)
-            begin = draw.chance(NEW_COPY) & (span == 0) & (place >= DISTANCE[0])
-            far = draw.between(*DISTANCE).clamp(max=max(place, 1))
-            copied = text[(place - distance).clamp(min=0), chains].to(torch.int64)
-            symbol = torch.where(span > 0, copied, new)
-            symbol = torch.where(begin, self.symbols - 1, symbol)
-            # The copy begins behind the marker, with what is `distance` before.
-            distance = torch.where(begin, far, distance)
-            span = torch.where(begin, draw.between(*SPAN), (span - 1).clamp(min=0))
-            text[place] = symbol
+            text[place] = symbol = self._new(draw, topic, before, last)
             before, last = last, symbol
         return text.T.contiguous()
 
@@ -70,7 +61,7 @@ class Language:
         two = self.pair_successors[before, last, draw.geometric(PAIR_SUCCESSORS)]
         which = draw.uniform()
         return torch.where(which < SUCCESSOR, one, torch.where(
-            which < SUCCESSOR + PAIR, two, draw.below(self.symbols - 1)))
+            which < SUCCESSOR + PAIR, two, draw.below(self.symbols)))
 
 
 class _Draw:
@@ -87,9 +78,6 @@ class _Draw:
 
     def below(self, bound):
         return (self.uniform() * bound).to(torch.int64).clamp(max=bound - 1)
-
-    def between(self, low, high):
-        return low + self.below(high - low + 1)
 
     def geometric(self, bound):
         """0 for half of them, 1 for a quarter, and so on."""

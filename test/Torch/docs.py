@@ -8,6 +8,9 @@ import sys
 
 import torch
 
+import reference
+
+torch.set_default_device(reference.DEVICE)
 page = pathlib.Path(sys.argv[1]).read_text()
 block, = re.findall(r"is run by test/Torch/docs.py -->\n```python\n(.*?)```", page, re.S)
 assert len(block.strip().splitlines()) <= 10
