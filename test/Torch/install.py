@@ -200,6 +200,20 @@ for count in (48, 70, 9):
     x = Matrix(rng, count, 64, "mxfp8_e4m3", "cpu")
     assert torch.equal(compiled(x.elements, x.blocked), ours(x) * 2), count
 
+# --- The functions of mx.torch are traced themselves.
+
+
+def traced():
+    y = mxt.scaled_mm(a.elements, mat_b, a.blocked, MX, b.blocked, MX, BLOCKED, BLOCKED)
+    z = mxt.scaled_grouped_mm(
+        a.elements, weights.transpose(-2, -1), scales_a, MX, scales_b, MX, BLOCKED,
+        BLOCKED, offs=offs)
+    return y + 1, z + 1
+
+
+for found, wanted in zip(torch.compile(traced, fullgraph=True)(), (eager, grouped)):
+    assert torch.equal(found, wanted + 1)
+
 # --- Twice is once; undone, all is as before, twice too.
 mxt.install("cpu")
 assert torch.equal(ours(), eager)

@@ -13,7 +13,7 @@ for page in sorted(pathlib.Path(sys.argv[1]).glob("*.md")):
     for name in set(re.findall(r"\bmxt\.([A-Za-z_]\w*)", page.read_text())):
         assert hasattr(mxt, name), f"{page.name}: mx.torch has no {name}"
         found += 1
-    recipes = re.findall(r'"((?:mx|nv)fp\w+_(?:weights|gradients|with_hp|floor))"', page.read_text())
-    for name in recipes:
+    for name in re.findall(r'"(mxfp\w+_(?:weights|gradients|with_hp|floor))"',
+                           page.read_text()):
         assert name in mxt.RECIPES, f"{page.name}: no recipe is called {name}"
 assert found > 20, found

@@ -16,14 +16,14 @@ _CHUNK = 32                     # columns that a group has a multiple of
 
 
 class Groups:
-    """Where groups begin and what they have; a tensor of i64 each, [groups]."""
+    """Where groups begin and what they have; a tensor of i64 each, [groups]. Wrong ends
+    give wrong numbers; what is indexed by them is kept within its tensor."""
 
-    def __init__(self, offs, total):
-        ends = offs.long().clamp(0, total)
+    def __init__(self, offs):
+        ends = offs.long()
         self.count = offs.shape[0]
-        self.ends = ends
         self.starts = torch.cat([ends.new_zeros(1), ends[:-1]])
-        self.sizes = (ends - self.starts).clamp(min=0)
+        self.sizes = ends - self.starts
 
 
 def before(counts):
@@ -32,11 +32,10 @@ def before(counts):
 
 
 def owners(starts, count):
-    """The group that owns each of `count` places, and the place within it. `starts`
-    do not decrease; of groups that begin at one place the last owns it."""
+    """The group that owns each of `count` places. `starts` begin with 0 and do not
+    decrease; of groups that begin at one place the last owns it."""
     places = torch.arange(count, device=starts.device)
-    group = torch.searchsorted(starts, places, right=True) - 1
-    return group, places - starts[group]
+    return places, torch.searchsorted(starts[1:], places, right=True)
 
 
 def scales_of_rows(scales, offs, rows, columns):
@@ -47,13 +46,11 @@ def scales_of_rows(scales, offs, rows, columns):
               begins at a tile of its own, one group right behind the other"""
     width = -(-columns // _COLUMNS) * _BYTES
     given = _tiles(scales, width)
-    groups = Groups(offs, rows)
-    tiles = (groups.sizes + _ROWS - 1) // _ROWS
-    numbers = torch.arange(groups.count, device=offs.device)
-    group, local = owners(groups.starts // _ROWS + numbers,
-                          rows // _ROWS + groups.count)
-    source = (before(tiles)[group] + local).clamp(0, given.shape[0] - 1)
-    moved = given.index_select(0, source)
+    groups = Groups(offs)
+    starts = groups.starts // _ROWS + torch.arange(groups.count, device=offs.device)
+    shift = before((groups.sizes + _ROWS - 1) // _ROWS) - starts
+    places, group = owners(starts, rows // _ROWS + groups.count)
+    moved = given.index_select(0, (places + shift[group]).clamp(0, given.shape[0] - 1))
     return moved.view(scales.dtype).view(-1, width // _ROWS)
 
 
@@ -63,21 +60,22 @@ def scales_of_reduction(scales, offs, rows, total, block):
     scales    of `rows` rows and blocks of `block` in `total` columns: tiles of each
               group, whose columns are padded to 4 blocks, one group behind the other"""
     given = _tiles(scales, _BYTES)
-    groups = Groups(offs, total)
+    groups = Groups(offs)
     heights = -(-rows // _ROWS)
     blocks = groups.sizes // block
     widths = (blocks + _COLUMNS - 1) // _COLUMNS
     per_tile = block * _COLUMNS
     count = capacity(total, groups.count) // per_tile
-    group, local = owners(before(_padded(groups.sizes)) // per_tile, count)
-    wide = widths[group]
+    starts = before(_padded(groups.sizes)) // per_tile
+    places, group = owners(starts, count)
+    local, wide = places - starts[group], widths[group]
     row = torch.arange(heights, device=offs.device)
     source = (before(widths)[group] * heights + local)[None] + row[:, None] * wide[None]
     moved = given.index_select(0, source.flatten().clamp(0, given.shape[0] - 1))
     # Behind a group are zeros, whatever PyTorch's padding has.
     left = (blocks[group] - local * _COLUMNS)[:, None]
     exists = torch.arange(_COLUMNS, device=offs.device) < left
-    moved = moved.view(heights, count, -1, _COLUMNS)
+    moved = moved.view(torch.uint8).view(heights, count, -1, _COLUMNS)
     moved = moved.masked_fill(~exists[None, :, None], 0)
     return moved.view(scales.dtype).view(heights * _ROWS, count * _COLUMNS)
 
@@ -85,14 +83,13 @@ def scales_of_reduction(scales, offs, rows, total, block):
 def columns_of_reduction(matrix, offs, total, per_byte):
     """Elements [rows, total] as mx has groups along K: [rows, capacity], each group
     from a multiple of 128 on, with zeros behind it."""
-    groups = Groups(offs, total)
-    words = _CHUNK // per_byte // 8
-    chunks = matrix.view(torch.int64).view(matrix.shape[0], -1, words)
-    count = capacity(total, groups.count) // _CHUNK
-    group, local = owners(before(_padded(groups.sizes)) // _CHUNK, count)
-    source = groups.starts[group] // _CHUNK + local
-    moved = chunks.index_select(1, source.clamp(0, max(chunks.shape[1] - 1, 0)))
-    exists = local < groups.sizes[group] // _CHUNK
+    groups = Groups(offs)
+    chunks = _words(matrix).view(matrix.shape[0], -1, _CHUNK // per_byte // 8)
+    starts = before(_padded(groups.sizes)) // _CHUNK
+    places, group = owners(starts, capacity(total, groups.count) // _CHUNK)
+    source = places + (groups.starts // _CHUNK - starts)[group]
+    moved = chunks.index_select(1, source.clamp(0, chunks.shape[1] - 1))
+    exists = places < (starts + groups.sizes // _CHUNK)[group]
     moved = moved.masked_fill(~exists[None, :, None], 0)
     return moved.view(matrix.shape[0], -1).view(matrix.dtype)
 
@@ -102,7 +99,12 @@ def _padded(sizes):
 
 
 def _tiles(scales, bytes_each):
-    """The bytes of dense scales, as many whole tiles as there are."""
-    flat = scales.view(torch.uint8).view(-1)
-    count = flat.shape[0] // bytes_each
-    return flat[:count * bytes_each].view(count, bytes_each)
+    """Dense scales as whole tiles, as many as there are, in words of 8 bytes."""
+    count = scales.numel() // bytes_each
+    flat = scales.view(torch.uint8).view(-1)[:count * bytes_each]
+    return _words(flat).view(count, bytes_each // 8)
+
+
+def _words(x):
+    """Dense bytes as words of 8, which cost less to gather."""
+    return (x.clone() if x.storage_offset() % 8 else x).view(torch.int64)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """scaled_mm and scaled_grouped_mm with the signatures of torch.nn.functional."""
 
+from typing import Optional
+
 import torch
+from torch import Tensor
 
 from . import group_layouts, scaling
 from .groups import rearrange_scales
@@ -67,7 +70,12 @@ def run(request):
     if not request.a.matrix.numel() or not request.b.matrix.numel():
         y = make_empty(request).zero_()
         return y if request.bias is None else y + request.bias.to(y.dtype)
-    return (_grouped if request.grouped else _matmul)(request)
+    if not request.grouped:
+        return _matmul(request)
+    a, b = request.a, request.b
+    return torch.ops.mx.scaled_grouped_matmul(
+        a.matrix, b.matrix, a.scale, b.scale, request.offs, a.factor, b.factor, a.format,
+        b.format, a.swizzle, b.swizzle, request.dtype)
 
 
 def run_fake(request):
@@ -231,6 +239,30 @@ def _matmul(request):
         request.a.format, request.b.format, sums, _is_blocked(request.a),
         _is_blocked(request.b), *factors)
     return y if request.bias is None else (y + request.bias).to(request.dtype)
+
+
+# One operator, so that torch.compile sees nothing of the layouts between.
+@torch.library.custom_op("mx::scaled_grouped_matmul", mutates_args=())
+def _scaled_grouped_matmul(
+        mat_a: Tensor, mat_b: Tensor, scale_a: Tensor, scale_b: Tensor, offs: Tensor,
+        factor_a: Optional[Tensor], factor_b: Optional[Tensor], format_a: str,
+        format_b: str, swizzle_a: int, swizzle_b: int, dtype: torch.dtype) -> Tensor:
+    return _grouped(_request_of_groups(mat_a, mat_b, scale_a, scale_b, offs, factor_a,
+                                       factor_b, format_a, format_b, swizzle_a,
+                                       swizzle_b, dtype))
+
+
+@_scaled_grouped_matmul.register_fake
+def _(*operands):
+    return make_empty(_request_of_groups(*operands))
+
+
+def _request_of_groups(mat_a, mat_b, scale_a, scale_b, offs, factor_a, factor_b, format_a,
+                       format_b, swizzle_a, swizzle_b, dtype):
+    return scaling.Request(
+        scaling.Operand("mat_a", mat_a, scale_a, factor_a, format_a, swizzle_a),
+        scaling.Operand("mat_b", mat_b, scale_b, factor_b, format_b, swizzle_b),
+        offs, None, dtype, (), True)
 
 
 def _grouped(request):

@@ -124,6 +124,18 @@ def groups_along_k(device):
                                   scales[1], recipe(format), BLOCKED, BLOCKED, offs=offs,
                                   output_dtype=torch.float32)
             check(f"{format} along K {ends}", y, wanted, bound)
+            moved = [at_odd_byte(x) for x in scales]
+            again = scaled_grouped_mm(
+                at_odd_byte(a.elements), b.elements.t(), moved[0], recipe(format),
+                moved[1], recipe(format), BLOCKED, BLOCKED, offs=offs,
+                output_dtype=torch.float32)
+            assert torch.equal(again, y)
+
+
+def at_odd_byte(x):
+    """The same tensor, where no word begins."""
+    bits = x.view(torch.uint8).flatten()
+    return torch.cat([bits[:1], bits])[1:].view(x.dtype).view(x.shape)
 
 
 def factors_of_groups(device):

@@ -16,7 +16,11 @@ from torchao.prototype.moe_training.kernels.mxfp8 import (
     torch_to_blocked_2d_K_groups, torch_to_blocked_2d_M_groups,
     torch_to_blocked_per_group_3d)
 from torchao.prototype.mx_formats.config import ScaleCalculationMode
+from torchao.prototype.mx_formats.inference_workflow import (
+    MXDynamicActivationMXWeightConfig)
 from torchao.prototype.mx_formats.mx_tensor import MXTensor, to_mx
+from torchao.prototype.mx_formats.nvfp4_tensor import (
+    NVFP4Tensor, QuantizeTensorToNVFP4Kwargs, per_tensor_amax_to_scale)
 from torchao.prototype.mx_formats.utils import to_blocked
 from torchao.quantization import quantize_
 from torchao.quantization.quantize_.common import KernelPreference
@@ -204,15 +208,44 @@ def layouts(device):
 
 
 def tensors(device):
-    """A product of torchao's MXTensors, which calls torch._scaled_mm."""
+    """Products of torchao's own tensors, which call torch._scaled_mm."""
     a, b = normal((70, 96), device, 11), normal((48, 96), device, 12)
     left, right = (MXTensor.to_mx(x, torch.float8_e4m3fn, 32, RCEIL,
                                   KernelPreference.AUTO) for x in (a, b))
     wanted, bound = product(*(ref.blocked(exact(x)) for x in (a, b)))
     check("MXTensor", torch.mm(left, right.t()), wanted, bound)
+    left, right = (NVFP4Tensor.to_nvfp4(
+        x, per_tensor_scale=per_tensor_amax_to_scale(x.abs().max()),
+        is_swizzled_scales=True, act_quant_kwargs=QuantizeTensorToNVFP4Kwargs(
+            is_swizzled_scales=True)) for x in (a, b))
+    values = [exact(x.dequantize(torch.float32)) for x in (left, right)]
+    wanted, bound = product(*values)
+    # torchao multiplies the rounded result by the rounded factor.
+    check("NVFP4Tensor", torch.mm(left, right.t()), wanted,
+          bound + 2.0 ** -8 * np.abs(wanted))
 
 
-CASES = (grouped, options, modules, layouts, tensors)
+def inference(device):
+    """Linear layers whose weights torchao quantizes once."""
+    x = normal((40, 128), device, 16)
+    for dtype, format in ((torch.float8_e4m3fn, "mxfp8_e4m3"),
+                          (torch.float4_e2m1fn_x2, "mxfp4")):
+        model = torch.nn.Sequential(torch.nn.Linear(128, 64, dtype=torch.bfloat16,
+                                                    device=device))
+        model[0].weight.data = normal((64, 128), device, 17)
+        weight, bias = exact(model[0].weight), exact(model[0].bias)
+        quantize_(model, MXDynamicActivationMXWeightConfig(
+            activation_dtype=dtype, weight_dtype=dtype))
+        y = model(x)
+        wanted, bound = product(ref.blocked(exact(x), format), ref.blocked(weight, format))
+        check(f"a layer in {format}", y, wanted + bias,
+              bound + 2.0 ** -23 * np.abs(wanted))
+        compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+        assert torch.equal(compiled(x), y)
+        torch._dynamo.reset()
+
+
+CASES = (grouped, options, modules, layouts, tensors, inference)
 
 
 def run(device):
