@@ -37,7 +37,7 @@ def parse():
     add = parser.add_argument
     add("--recipe", default="mxfp8", help="bf16, or a name of mx.torch.RECIPES")
     add("--seed", type=int, default=0)
-    add("--steps", type=int, default=2000)
+    add("--steps", type=int, default=3000)
     add("--batch-tokens", type=int, default=16384)
     add("--validation-tokens", type=int, default=1 << 20)
     add("--size", choices=SIZES, default="base")

@@ -68,6 +68,13 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
     or ValueError where an argument is wrong; an ImportError where there is no
     compiler. Warnings of the compiler are warnings of Python (CompileWarning), its
     remarks go to the logger "mx.compile"; both only when it really compiles."""
+    for argument, value, kinds, wanted in (
+            ("chip", chip, str, 'a name such as "sm_90a"'),
+            ("pipeline", pipeline, str, 'text such as "builtin.module(...)"'),
+            ("ptxas", ptxas, (str, os.PathLike), 'a path or "none"'),
+            ("cache", cache, (bool, str, os.PathLike), "True, False or a folder")):
+        if value is not None and not isinstance(value, kinds):
+            raise TypeError(f"{argument}: expected {wanted}, found {value!r}")
     text, name = _read(source, sizes)
     entries = _read_entries(entries)
     if is_host():
@@ -154,7 +161,8 @@ def _substitute(template, sizes):
 def _read_entries(entries):
     if entries is None:
         return ()
-    if isinstance(entries, str) or not all(isinstance(e, str) for e in entries):
+    if not isinstance(entries, (list, tuple, set)) or not all(
+            isinstance(e, str) for e in entries):
         raise TypeError("expected entries to be a list of names, found "
                         f"{entries!r}")
     return tuple(entries)

@@ -15,6 +15,9 @@ def set_device(name="auto", target=None):
     program that is loaded, or at once by `target` ("sm_100a") where that is given;
     it is never `cpu`, the reference path in this process."""
     global _changes, _is_host
+    if not isinstance(name, str):
+        raise TypeError("name: expected auto, sim, cpu, cuda or cuda:N, found "
+                        f"{name!r}")
     if name != HOST:
         if target is None:
             call("mxSetDevice", name.encode())

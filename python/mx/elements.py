@@ -83,9 +83,13 @@ def find_element(dtype):
         _OF_NAME.get(dtype) if isinstance(dtype, str) else None)
     if found is None:
         try:
-            given = np.dtype(dtype)
+            given = None if dtype is None else np.dtype(dtype)
         except TypeError:
             given = None
+        if given is not None and not given.isnative:
+            raise TypeError("expected numbers in the byte order of this machine, found "
+                            f"{given.str}: convert them, as by x.astype("
+                            f"{given.newbyteorder('=').name!r})")
         found = FP4 if given == UNPACKED_FP4 else OF_DTYPE.get(given)
     if found is None:
         raise TypeError(f"expected a dtype of numbers, found {dtype!r}; known are "

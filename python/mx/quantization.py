@@ -89,6 +89,9 @@ def _quantize(x, probs, format, axis, rounding, layout, global_scale, offsets,
               gather, stream, is_swiglu):
     factor = global_scale
     if check.is_number(factor):
+        if not 0 < factor < float("inf"):
+            raise ValueError("global_scale: expected a finite number above 0, found "
+                             f"{factor!r}")
         factor = check.scalar("global_scale", factor)
     given = x, probs, gather, offsets, factor
     options = format, axis, rounding, layout, is_swiglu
@@ -132,6 +135,14 @@ class _Plan:
             check.multiple(name, "columns", self.columns, format.block)
         if -2 in axes and not self.is_ragged:
             check.multiple(name, "rows", rows, format.block)
+        if not self.columns and (is_swiglu or format.has_global_scale):
+            raise ValueError(f"{name}: expected at least {format.block} columns"
+                             f"{' of gate and of up' * is_swiglu}, found shape {shape}")
+        if probs is not None:
+            found, given = check.operand("probs", probs)
+            if found.mlir != "f32" or given != (rows,):
+                raise ValueError(f"probs: expected f32 of shape {(rows,)}, one for each "
+                                 f"row of {name}, found {found.mlir} of shape {given}")
         if global_scale is not None:
             check.scalar("global_scale", global_scale)
         self.entry = find_entry(
