@@ -85,6 +85,17 @@ def _check(x, weight, rank, formats, scale_rounding):
     check.multiple(names[1], "outputs (N)", found[1][-2], 32)
 
 
+def _check_grouped(x, weight, offs, formats, scale_rounding):
+    _check(x, weight, 3, formats, scale_rounding)
+    if check.vector("offsets", offs) != weight.shape[0]:
+        raise ValueError(f"offs: expected {weight.shape[0]} ends, one for each matrix of "
+                         f"B_t, found {offs.shape[0]}")
+
+
+_check_once = tensors.once(_check)
+_check_grouped_once = tensors.once(_check_grouped)
+
+
 def _quantize_both(x, format, rounding, offsets):
     return quantization.quantize(x, format, axis=(-1, -2), scale_rounding=rounding,
                                  offsets=offsets)
@@ -99,7 +110,7 @@ def _of_one_group(q):
 @torch.library.custom_op("mx::linear", mutates_args=())
 def _linear(x: Tensor, weight: Tensor, activations: str, weights: str, gradients: str,
             scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
-    _check(x, weight, 2, (activations, weights, gradients), scale_rounding)
+    _check_once(x, weight, 2, (activations, weights, gradients), scale_rounding)
     if not x.shape[0]:
         return x.new_empty((0, weight.shape[0]))
     x, weight = tensors.plain(x), tensors.plain(weight)
@@ -131,7 +142,8 @@ def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, activations: str,
 @torch.library.custom_op("mx::grouped_linear", mutates_args=())
 def _grouped(x: Tensor, weight: Tensor, offs: Tensor, activations: str, weights: str,
              gradients: str, scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
-    _check_grouped(x, weight, offs, (activations, weights, gradients), scale_rounding)
+    _check_grouped_once(x, weight, offs, (activations, weights, gradients),
+                        scale_rounding)
     if not x.shape[0]:
         return x.new_empty((0, weight.shape[1]))
     x, weight, offs = map(tensors.plain, (x, weight, offs))
@@ -162,13 +174,6 @@ def _grouped_backward(dy: Tensor, x: Tensor, weight: Tensor, offs: Tensor,
                                 offsets=offs)
     return dx, products.grouped_matmul(by_columns, x_t, offs, weight.dtype,
                                        mode="reduction")
-
-
-def _check_grouped(x, weight, offs, formats, scale_rounding):
-    _check(x, weight, 3, formats, scale_rounding)
-    if check.vector("offsets", offs) != weight.shape[0]:
-        raise ValueError(f"offs: expected {weight.shape[0]} ends, one for each matrix of "
-                         f"B_t, found {offs.shape[0]}")
 
 
 @_linear.register_fake

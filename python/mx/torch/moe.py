@@ -94,12 +94,15 @@ def _check(x, w1, w2, tokens, probs, ends):
                              f"{x.dtype} of shape {tuple(x.shape)}")
 
 
+_check_once = tensors.once(_check)
+
+
 @torch.library.custom_op("mx::moe_layer", mutates_args=())
 def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
          activations: str, weights: str, gradients: str) -> list[Tensor]:
     """y in f32, what the backward pass needs of the forward pass, and the weights
     quantized for it."""
-    _check(x, w1, w2, tokens, probs, ends)
+    _check_once(x, w1, w2, tokens, probs, ends)
     x, w1, w2, tokens, probs, ends = map(
         tensors.plain, (x, w1, w2, tokens, probs, ends))
     layer = _find(w1, activations, weights, gradients)

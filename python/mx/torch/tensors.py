@@ -22,6 +22,27 @@ def plain(x):
     return x if x.is_contiguous() else x.contiguous()
 
 
+_MOST_CHECKED = 4096
+
+
+def once(check):
+    """`check` for kernels, which are called with the same types and shapes again and
+    again: what was right is not looked at anew. Its arguments are tensors, of which it
+    looks at the dtype and shape alone, and what can be hashed."""
+    right = set()
+
+    def check_once(*arguments):
+        key = tuple([(x.dtype, x.shape) if isinstance(x, torch.Tensor) else x
+                     for x in arguments])
+        if key in right:
+            return
+        check(*arguments)
+        if len(right) >= _MOST_CHECKED:
+            right.clear()
+        right.add(key)
+    return check_once
+
+
 def dtype_of(mlir):
     """The dtype of PyTorch for a type of elements, or for their bits."""
     element = OF_MLIR[mlir]
