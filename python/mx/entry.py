@@ -76,8 +76,8 @@ class Entry:
 
     def call(self, arguments, signature, stream, padded=()):
         """The same, for who has the signature of the arguments (calls.sign).
-        `padded` are the results that the program does not write wholly: their memory
-        is zeros before. It follows from the signature."""
+        `padded` are the results whose memory is to be zeros before, as the program
+        does not write them wholly."""
         program = self._program
         program.enter()
         try:
@@ -107,6 +107,7 @@ class Entry:
         for index in self._size_arguments:
             value = self.arguments[index]
             signature += (value.number(arguments[index]).tobytes(),)
+        signature += (padded,)
         prepared = self._prepared.get(signature)
         if prepared is None:
             prepared = PreparedCall(self, arguments, padded)

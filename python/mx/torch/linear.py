@@ -15,12 +15,15 @@ import torch
 from torch import Tensor
 
 from .. import arguments as check
-from .. import products, quantization
+from .. import products
 from ..formats import find_format
+from ..quantization import ROUNDINGS
+from ..quantization import quantize_for_product as quantize
 from ..quantized import Quantized
 from . import tensors
 
 _MATRICES = ("f32", "bf16", "f16")
+_BOTH = (-1, -2)
 
 
 def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
@@ -80,7 +83,7 @@ def _check(x, weight, rank, formats, scale_rounding):
         if find_format(format, name).block != 32 or not find_format(format).has_product:
             raise ValueError(f"{name}: expected a format with blocks of 32 that has "
                              f"products, found {format}")
-    check.one_of("scale_rounding", scale_rounding, quantization.ROUNDINGS)
+    check.one_of("scale_rounding", scale_rounding, ROUNDINGS)
     check.multiple(names[0], "columns (K)", found[1][-1], 32)
     check.multiple(names[1], "outputs (N)", found[1][-2], 32)
 
@@ -94,11 +97,6 @@ def _check_grouped(x, weight, offs, formats, scale_rounding):
 
 _check_once = tensors.once(_check)
 _check_grouped_once = tensors.once(_check_grouped)
-
-
-def _quantize_both(x, format, rounding, offsets):
-    return quantization.quantize(x, format, axis=(-1, -2), scale_rounding=rounding,
-                                 offsets=offsets)
 
 
 def _of_one_group(q):
@@ -115,8 +113,8 @@ def _linear(x: Tensor, weight: Tensor, activations: str, weights: str, gradients
         return x.new_empty((0, weight.shape[0]))
     x, weight = tensors.plain(x), tensors.plain(weight)
     return products.matmul(
-        quantization.quantize(x, activations, scale_rounding=scale_rounding),
-        quantization.quantize(weight, weights, scale_rounding=scale_rounding), x.dtype)
+        quantize(x, activations, -1, scale_rounding),
+        quantize(weight, weights, -1, scale_rounding), x.dtype)
 
 
 @torch.library.custom_op("mx::linear_backward", mutates_args=())
@@ -127,14 +125,12 @@ def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, activations: str,
     if not x.shape[0]:
         return torch.empty_like(x), torch.zeros_like(weight)
     one = torch.full((1,), x.shape[0], dtype=torch.int32, device=x.device)
-    by_rows, by_columns = _quantize_both(dy, gradients, scale_rounding, one)
-    weight_t = quantization.quantize(weight, weights, axis=-2,
-                                     scale_rounding=scale_rounding)
+    by_rows, by_columns = quantize(dy, gradients, _BOTH, scale_rounding, one)
+    weight_t = quantize(weight, weights, -2, scale_rounding)
     dx = products.matmul(_of_one_group(by_rows), weight_t, x.dtype)
     if wgrad_high_precision:
         return dx, (dy.t() @ x.to(dy.dtype)).to(weight.dtype)
-    x_t = quantization.quantize(x, activations, axis=-2, scale_rounding=scale_rounding,
-                                offsets=one)
+    x_t = quantize(x, activations, -2, scale_rounding, one)
     dw = products.grouped_matmul(by_columns, x_t, one, weight.dtype, mode="reduction")
     return dx, dw.view(weight.shape)
 
@@ -148,10 +144,8 @@ def _grouped(x: Tensor, weight: Tensor, offs: Tensor, activations: str, weights:
         return x.new_empty((0, weight.shape[1]))
     x, weight, offs = map(tensors.plain, (x, weight, offs))
     return products.grouped_matmul(
-        quantization.quantize(x, activations, scale_rounding=scale_rounding,
-                              offsets=offs),
-        quantization.quantize(weight, weights, scale_rounding=scale_rounding), offs,
-        x.dtype)
+        quantize(x, activations, -1, scale_rounding, offs),
+        quantize(weight, weights, -1, scale_rounding), offs, x.dtype)
 
 
 @torch.library.custom_op("mx::grouped_linear_backward", mutates_args=())
@@ -162,16 +156,14 @@ def _grouped_backward(dy: Tensor, x: Tensor, weight: Tensor, offs: Tensor,
     dy, x, weight, offs = map(tensors.plain, (dy, x, weight, offs))
     if not x.shape[0]:
         return torch.empty_like(x), torch.zeros_like(weight)
-    by_rows, by_columns = _quantize_both(dy, gradients, scale_rounding, offs)
-    weight_t = quantization.quantize(weight, weights, axis=-2,
-                                     scale_rounding=scale_rounding)
+    by_rows, by_columns = quantize(dy, gradients, _BOTH, scale_rounding, offs)
+    weight_t = quantize(weight, weights, -2, scale_rounding)
     dx = products.grouped_matmul(by_rows, weight_t, offs, x.dtype)
     if wgrad_high_precision:
         dw = torch.nn.functional.grouped_mm(
             dy.to(torch.bfloat16).t(), x.to(torch.bfloat16), offs=offs)
         return dx, dw.to(weight.dtype)
-    x_t = quantization.quantize(x, activations, axis=-2, scale_rounding=scale_rounding,
-                                offsets=offs)
+    x_t = quantize(x, activations, -2, scale_rounding, offs)
     return dx, products.grouped_matmul(by_columns, x_t, offs, weight.dtype,
                                        mode="reduction")
 
