@@ -47,7 +47,7 @@ for kind, text, call in (
         (ValueError, "probs: expected f32 of shape \\(64,\\), one for each row of gate_up, found f32 of shape \\(9,\\)", lambda: mx.swiglu_quantize(x, probs=np.ones(9, np.float32))),
         (ValueError, "global_scale: expected a finite number above 0, found -1.0", lambda: mx.quantize(x, "nvfp4", global_scale=-1.0)),
         (TypeError, "x: expected numbers in the byte order of this machine, found >f4", lambda: mx.quantize(np.ones((4, 64), ">f4"))),
-        (TypeError, "expected a dtype of numbers, found None", lambda: mx.empty((3,), None)),
+        (TypeError, "dtype: expected a dtype of numbers, found None", lambda: mx.dequantize(q, None)),
         (TypeError, "chip: expected a name such as \"sm_90a\", found 5", lambda: mx.compile("", chip=5)),
         (TypeError, "pipeline: expected text", lambda: mx.compile("", pipeline=7)),
         (TypeError, "expected entries to be a list of names, found 5", lambda: mx.compile("", entries=5)),
