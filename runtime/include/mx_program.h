@@ -105,8 +105,9 @@ MX_API int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
                                     int32_t argumentCount, size_t *bytes);
 
 /* Launches everything the entry does, in order, on the stream. Results are
- * device memory of the caller, and so is the workspace: at a multiple of 256
- * bytes, used until the last launch has ended, of no meaning between calls.
+ * device memory of the caller, at multiples of 16 bytes as arguments are, and
+ * so is the workspace: at a multiple of 256 bytes, used until the last launch
+ * has ended, of no meaning between calls.
  * Results, workspace and arguments must not overlap, but a result may be the
  * argument that the function updates in place and returns; such arguments are
  * written. A result that is a number lies in host memory and is known when the

@@ -8,6 +8,8 @@
 #include "Handles.h"
 #include "Kept.h"
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 
 using namespace mx;
@@ -135,24 +137,42 @@ Error Execution::prepare(bool withAddresses) {
   return wrong.empty() ? Error() : invalid(wrong);
 }
 
-/// That whatever has bytes has an address.
+/// What is wrong with the address of an array; nothing where it has no bytes.
+std::string Execution::checkAddress(plan::Buffer buffer) const {
+  int64_t address = getAddress(buffer);
+  if ((address && address % plan::kArrayAlignment == 0) ||
+      plan::getBytes(plan, buffer, numbers) <= 0)
+    return {};
+  if (!address)
+    return "expected device memory, found a null pointer";
+  char digits[24];
+  snprintf(digits, sizeof digits, "%#" PRIx64, uint64_t(address));
+  return "expected memory at a multiple of " +
+         std::to_string(plan::kArrayAlignment) + " bytes, found address " +
+         digits + ": copy it";
+}
+
+/// That whatever has bytes has an address at which kernels can read it.
 Error Execution::checkMemory() {
-  auto isMissing = [&](plan::Buffer buffer) {
-    return !getAddress(buffer) && plan::getBytes(plan, buffer, numbers) > 0;
-  };
-  for (unsigned i = 0; i < plan.arguments.size(); ++i)
-    if (!plan.arguments[i].isNumber && isMissing({plan::Buffer::Argument, i}))
-      return invalid(describe("argument", i, plan.arguments[i]) +
-                     ": expected device memory, found a null pointer");
+  for (unsigned i = 0; i < plan.arguments.size(); ++i) {
+    if (plan.arguments[i].isNumber)
+      continue;
+    std::string wrong = checkAddress({plan::Buffer::Argument, i});
+    if (!wrong.empty())
+      return invalid(describe("argument", i, plan.arguments[i]) + ": " + wrong);
+  }
   for (unsigned i = 0; i < plan.results.size(); ++i) {
     const plan::Result &result = plan.results[i];
-    bool isOnHost = result.isNumber || result.isTaken;
-    if (isOnHost ? !call.results[i] : isMissing({plan::Buffer::Result, i}))
-      return invalid(describe("result", i, result) + ": expected " +
-                     (result.isNumber  ? "a place for the number"
-                      : result.isTaken ? "an mxTakenMemory"
-                                       : "device memory") +
-                     ", found a null pointer");
+    std::string wrong;
+    if (!result.isNumber && !result.isTaken)
+      wrong = checkAddress({plan::Buffer::Result, i});
+    else if (!call.results[i])
+      wrong =
+          std::string("expected ") +
+          (result.isNumber ? "a place for the number" : "an mxTakenMemory") +
+          ", found a null pointer";
+    if (!wrong.empty())
+      return invalid(describe("result", i, result) + ": " + wrong);
   }
   int64_t bytes = numbers.get(plan.workspaceBytes);
   int64_t address = toInteger(call.workspace);

@@ -59,6 +59,7 @@ public:
 
 private:
   Error readArguments();
+  std::string checkAddress(plan::Buffer buffer) const;
   Error checkMemory();
   Error encode(size_t index, const plan::TensorMap &map);
   int64_t getAddress(const plan::Buffer &buffer) const;

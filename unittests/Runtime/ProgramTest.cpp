@@ -7,6 +7,7 @@
 #include "ProgramFiles.h"
 #include "mx_program.h"
 
+#include <cinttypes>
 #include <thread>
 #include <vector>
 
@@ -354,6 +355,16 @@ TEST_F(Program, RefusesWrongArguments) {
   arguments.pop_back();
   expectRefused("expected 3 arguments, found 2");
   arguments.push_back({&count, nullptr});
+  // The plan of this entry says nothing of where y lies.
+  void *y = arguments[1].data;
+  arguments[1].data = static_cast<char *>(y) + 4;
+  char address[24];
+  snprintf(address, sizeof address, "%#" PRIx64,
+           uint64_t(reinterpret_cast<uintptr_t>(arguments[1].data)));
+  expectRefused("argument 1 'y': expected memory at a multiple of 16 bytes, "
+                "found address " +
+                std::string(address) + ": copy it");
+  arguments[1].data = y;
   result = static_cast<char *>(result) + 4;
   expectRefused("expected z at a multiple of 16, found 4 after one");
   result = nullptr;

@@ -25,6 +25,8 @@ inline constexpr int64_t kFormat = 3;
 /// Of the workspace and of every buffer in it, of constants on the device and
 /// in their file, in bytes.
 inline constexpr int64_t kWorkspaceAlignment = 256;
+/// Of arrays in device memory: kernels read and write 16 bytes at once.
+inline constexpr int64_t kArrayAlignment = 16;
 /// Stands for an extent that an argument's array decides.
 inline constexpr int64_t kDynamic = -1;
 
