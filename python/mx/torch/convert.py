@@ -6,6 +6,7 @@ import warnings
 
 import torch
 
+from . import fast_paths
 from .experts import MXGroupedExperts, check_experts, has_experts
 from .modules import MXLinear, check_linear
 from .recipes import find_recipe
@@ -49,7 +50,8 @@ def convert(model, recipe="mxfp8", *, filter=None):
     are taken to compute what mx.torch.GroupedExperts does. MXLinear and
     MXGroupedExperts are replaced if their recipe is another. Parameters are the same tensors
     afterwards, so that an optimizer may exist before; those of weight-only recipes are
-    gone.
+    gone. Hooks of calls are kept. PyTorch's layers of transformers call their linear
+    layers in eval mode too, where they would else read the weights.
 
     Returns the model. Modules whose sizes do not fit, and those of subclasses of
     nn.Linear, stay; one UserWarning names them. Raises a ValueError if nothing is
@@ -91,6 +93,7 @@ def _replace(model, new):
         for name, child in parent._modules.items():
             if child in new:
                 parent._modules[name] = new[child]
+    fast_paths.disable(model)
     return new.get(model, model)
 
 

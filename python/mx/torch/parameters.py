@@ -41,4 +41,26 @@ def adopt(cls, module):
     new = cls.__new__(cls)
     new.__dict__.update({name: copy.copy(value) if isinstance(value, (dict, set))
                          else value for name, value in module.__dict__.items()})
+    return keep_hooks(new, module)
+
+
+# Those of calls. Hooks of state dicts are of the parameters that a module has.
+_HOOKS = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
+          "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_backward_hooks",
+          "_backward_pre_hooks", "_is_full_backward_hook")
+
+
+def keep_hooks(new, module):
+    """`new` with the hooks of `module`: the very registers, from which the handles that
+    their callers hold remove them."""
+    new.__dict__.update((name, module.__dict__[name]) for name in _HOOKS
+                        if name in module.__dict__)
     return new
+
+
+def check_parameter(module, name):
+    """Raises a ValueError if a hook computes it, as weight_norm and pruning do: what is
+    quantized once would miss that."""
+    if name not in module._parameters:
+        raise ValueError(f"{name}: expected a parameter, found one that a hook computes "
+                         "(weight_norm, spectral_norm, prune): remove that first")

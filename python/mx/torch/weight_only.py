@@ -9,7 +9,8 @@ from .. import arguments as check
 from ..formats import find_format
 from .experts import check_experts, check_rows
 from .modules import check_linear
-from .parameters import FLOATS, check_last, dtype_name, result_dtype, to_bf16
+from .parameters import (FLOATS, check_last, check_parameter, dtype_name, keep_hooks,
+                         result_dtype, to_bf16)
 from .products import weight_only_grouped_mm, weight_only_mm
 from .quantize import dequantize, quantize
 from .recipes import weight_only_recipe
@@ -104,12 +105,15 @@ class MXWeightOnlyLinear(_Quantized):
 
     @classmethod
     def from_linear(cls, linear, recipe="mxfp4_weights"):
-        """Of an nn.Linear, whose weight is quantized now; bias is the same parameter."""
+        """Of an nn.Linear, whose weight is quantized now; bias is the same parameter,
+        and hooks of calls are kept."""
         check_linear(linear)
+        for name in ("weight", "bias"):
+            check_parameter(linear, name)
         new = cls(linear.in_features, linear.out_features, False, recipe, "meta")
         new._set("weight", linear.weight)
         new.bias = linear.bias
-        return new.train(linear.training)
+        return keep_hooks(new, linear).train(linear.training)
 
     def forward(self, x):
         operand = to_bf16("x", x)
@@ -153,13 +157,14 @@ class MXWeightOnlyExperts(_Quantized):
 
     @classmethod
     def from_experts(cls, module, recipe="mxfp4_weights"):
-        """Of a module with parameters w1, w2 and w3, which are quantized now."""
+        """Of a module with parameters w1, w2 and w3, which are quantized now. Hooks of
+        calls are kept."""
         check_experts(module)
         experts, hidden, dim = module.w1.shape
         new = cls(dim, hidden, experts, recipe, "meta")
         for name in cls._weights:
             new._set(name, getattr(module, name))
-        return new.train(module.training)
+        return keep_hooks(new, module).train(module.training)
 
     def forward(self, x, num_tokens_per_expert):
         rows, ends = check_rows(x, num_tokens_per_expert, self.num_experts, self.dim)
