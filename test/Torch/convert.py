@@ -90,6 +90,11 @@ def replaced():
     assert [*dict(model.named_parameters())] == ["embedding.weight", "inner.2.bias"]
     with torch.no_grad():
         assert model(*batch()).shape == (40, 64)
+    same = [*model.modules()]
+    mxt.convert(model, "mxfp4_weights")
+    assert [*model.modules()] == same
+    ref.refuses(ValueError, "expected weights of floats, found those of mxfp4_weights",
+                mxt.convert, model, "mxfp8")
 
 
 def of_the_root():
@@ -127,8 +132,8 @@ def computed_weights():
     """What a hook computes before each call is not quantized once and for all."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")         # the function is deprecated
-        make = lambda: nn.Sequential(nn.utils.weight_norm(nn.Linear(32, 32))).to(DEVICE)
-        plain = make()
+        plain, other = (nn.Sequential(nn.utils.weight_norm(nn.Linear(32, 32))).to(DEVICE)
+                        for _ in range(2))
     x = ref.tensor((3, 32), dtype=torch.float32)
     wanted = plain(x)
     trains = mxt.convert(plain)
@@ -137,7 +142,7 @@ def computed_weights():
         trains[0].weight_g.mul_(4)
     assert (trains(x) - wanted).norm() > wanted.norm()
     ref.refuses(ValueError, "weight: expected a parameter, found one that a hook computes",
-                mxt.convert, make(), "mxfp4_weights")
+                mxt.convert, other, "mxfp4_weights")
 
 
 def transformer():

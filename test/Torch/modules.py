@@ -234,6 +234,19 @@ def compiled():
 # --- Errors -----------------------------------------------------------------------
 
 
+def without_contents():
+    """On the device meta modules say shapes and dtypes."""
+    counts = torch.tensor([3, 5], device="meta")
+    for layer, given in ((mxt.MXLinear(64, 32, device="meta"), ()),
+                         (mxt.MXGroupedExperts(64, 32, 2, device="meta"), (counts,)),
+                         (mxt.MXWeightOnlyLinear(64, 32, device="meta"), ()),
+                         (mxt.MXWeightOnlyExperts(64, 32, 2, device="meta"), (counts,))):
+        x = torch.empty((8, 64), device="meta", dtype=BF16)
+        y = layer(x, *given)
+        assert y.is_meta and y.dtype == BF16
+        assert y.shape == (8, 64 if given else 32)
+
+
 def errors():
     linear = mxt.MXLinear(64, 32, device=DEVICE)
     grouped = mxt.MXGroupedExperts(32, 64, 2, device=DEVICE)
@@ -288,6 +301,6 @@ def errors():
 
 
 for part in (linear, bias, dtypes, experts, bf16_experts, no_rows, copies, compiled,
-             errors):
+             without_contents, errors):
     part()
     print(part.__name__, "right")

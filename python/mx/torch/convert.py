@@ -105,12 +105,19 @@ def _find(module):
         return _convert_linear
     if has_experts(module) and _takes_counts(module):
         return _convert_experts
+    if isinstance(module, (MXWeightOnlyLinear, MXWeightOnlyExperts)):
+        return _refuse_bytes
     return None
 
 
 def _takes_counts(module):
     names = [*inspect.signature(module.forward).parameters]
     return names[:2] == ["x", "num_tokens_per_expert"]
+
+
+def _refuse_bytes(module, recipe):
+    raise ValueError(f"expected weights of floats, found those of {module.recipe}: "
+                     "convert the model that has floats")
 
 
 def _convert_linear(module, recipe):

@@ -26,6 +26,8 @@ def dtype_name(x):
 def result_dtype(x):
     """Of a module's result: autocast's if it is on, else that of its input."""
     kind = x.device.type
+    if kind == "meta":          # of which autocast knows nothing
+        return x.dtype
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 
 
