@@ -23,7 +23,9 @@ class _Quantized(torch.nn.Module):
     """Weights as buffers of bytes: NAME_elements and NAME_scales (blocked) for NAME.
 
     Bytes, because Module.to(dtype) would convert elements that are floats of 8 bits.
-    A state dict with NAME itself, a matrix of floats, is quantized when it is loaded."""
+    A state dict with NAME itself, a matrix of floats, is quantized when it is loaded.
+    One of bytes says of what format they are, as NAME_format: bytes of MXFP6 and MXFP8
+    have the same shapes."""
 
     def _add(self, name, shape, device):
         format = self._format
@@ -55,13 +57,23 @@ class _Quantized(torch.nn.Module):
         """The weight of that name as it is multiplied."""
         return dequantize(*self._parts(name), self.recipe.weights, dtype)
 
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        for name in self._weights:
+            destination[f"{prefix}{name}_format"] = torch.tensor(
+                [*self.recipe.weights.encode()], dtype=torch.uint8, device="cpu")
+
     def _load_from_state_dict(self, state_dict, prefix, *args):
         for name in self._weights:
+            self._check_format(f"{prefix}{name}_format", state_dict, args[-1])
             weight = state_dict.pop(prefix + name, None)
             if weight is None:
                 continue
             shape = self._shape(name)
-            if tuple(weight.shape) == shape and weight.dtype in FLOATS:
+            if not isinstance(weight, torch.Tensor):
+                args[-1].append(f"{prefix}{name}: expected a torch.Tensor, found "
+                                f"{type(weight).__name__}")
+            elif tuple(weight.shape) == shape and weight.dtype in FLOATS:
                 for part, value in zip(_PARTS, self._quantize(name, weight)):
                     state_dict[f"{prefix}{name}_{part}"] = value
             else:
@@ -70,6 +82,16 @@ class _Quantized(torch.nn.Module):
                     f"{shape}, to quantize, found {dtype_name(weight)} of shape "
                     f"{tuple(weight.shape)}")
         super()._load_from_state_dict(state_dict, prefix, *args)
+
+    def _check_format(self, key, state_dict, errors):
+        """The key may be missing: bytes made by hand need not have it."""
+        found = state_dict.pop(key, None)
+        if found is None or found.is_meta:
+            return
+        found = bytes(found.tolist()).decode(errors="replace")
+        if found != self.recipe.weights:
+            errors.append(f"{key}: expected {self.recipe.weights}, as the recipe of the "
+                          f"module has, found {found}")
 
     def _shape(self, name):
         *outer, last = self._parts(name)[0].shape
