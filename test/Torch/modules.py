@@ -278,7 +278,12 @@ def errors():
          "(8, 32)", lambda: linear(x)),
         (TypeError, "x: expected float32, bfloat16 or float16, found int64",
          lambda: linear(torch.zeros((8, 64), dtype=torch.int64))),
-        (TypeError, "x: expected a tensor, found list", lambda: linear([1.0])),
+        (TypeError, "x: expected a torch.Tensor, found list", lambda: linear([1.0])),
+        (TypeError, "x: expected a dense tensor, found a nested tensor",
+         lambda: linear(torch.nested.nested_tensor([x[:3], x[3:]]))),
+        (TypeError, "x: expected a dense tensor, found a nested tensor",
+         lambda: grouped(torch.nested.nested_tensor([x[:3], x[3:]],
+                                                    layout=torch.jagged), counts)),
         (ValueError, "x: expected [rows, 32], sorted by expert, found shape (1, 8, 32)",
          lambda: grouped(x[None], counts)),
         (ValueError, "num_tokens_per_expert: expected [2], a number for each expert, "

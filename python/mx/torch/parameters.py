@@ -6,13 +6,14 @@ import copy
 
 import torch
 
+from .arguments import check_tensor
+
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def to_bf16(name, x):
     """x as products take it: rounded to bf16, differentiable. Raises a TypeError."""
-    if not isinstance(x, torch.Tensor):
-        raise TypeError(f"{name}: expected a tensor, found {type(x).__name__}")
+    check_tensor(name, x)
     if x.dtype not in FLOATS:
         raise TypeError(f"{name}: expected float32, bfloat16 or float16, found "
                         f"{dtype_name(x)}")
