@@ -82,6 +82,16 @@ WRONG = [
      lambda: mxt.moe_layer(x, experts, tensor((4, 128, 32)), offs[0], offs.float(), offs)),
 ]
 
+e4m3, plain = mxt.quantize_mxfp8(x, blocked=False)
+for kind, text, recipe, others in (
+        (TypeError, "contraction_dim: expected (), (-1, -2) or (1, 0), found 3", 3,
+         {"contraction_dim": 3}),
+        (ValueError, "scale_recipe_a, scale_recipe_b: expected BlockWise1x32", offs.cpu().numpy(),
+         {}),
+        (ValueError, "scale_recipe_a, scale_recipe_b: expected BlockWise1x32", "mx", {})):
+    refuses(kind, text, mxt.scaled_mm, e4m3, e4m3.t(), plain, recipe, plain, recipe,
+            **others)
+
 # What is no tensor, wherever it stands.
 for name, call in (
         ("x", lambda bad: mxt.quantize_mxfp8(bad)),

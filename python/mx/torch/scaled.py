@@ -125,8 +125,13 @@ def _asked(mat_a, mat_b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzl
             check_tensor(name, scale)
     check_tensors(bias=others["bias"], offs=others.get("offs"))
 
+    if not isinstance(others["contraction"], (tuple, list)):
+        raise TypeError("contraction_dim: expected (), (-1, -2) or (1, 0), found "
+                        f"{others['contraction']!r}")
+
     def numbers(enums):
-        return tuple(getattr(e, "value", e) for e in _list(enums))
+        found = (getattr(e, "value", e) for e in _list(enums))
+        return tuple(e if isinstance(e, int) else None for e in found)
     found = scaling.request(mat_a, mat_b, _list(scale_a), numbers(recipe_a),
                             numbers(swizzle_a), _list(scale_b), numbers(recipe_b),
                             numbers(swizzle_b), **others)
