@@ -219,6 +219,9 @@ def registered():
     model = nn.ModuleDict({"a": Others(), "b": nn.Linear(32, 32)})
     mxt.convert(model)
     assert type(model["a"]) is nn.Identity and type(model["b"]) is mxt.MXLinear
+    mxt.register_experts(Others, lambda module, recipe: None)
+    ref.refuses(TypeError, "from_experts of Others: expected to return a torch.nn.Module, "
+                "found NoneType", mxt.convert, nn.ModuleDict({"a": Others()}))
     mxt.register_experts(Others, None)
     other = nn.ModuleDict({"a": Others()})
     mxt.convert(other)

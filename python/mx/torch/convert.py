@@ -73,7 +73,7 @@ def convert(model, recipe="mxfp8", *, filter=None):
             done += 1
             continue
         try:
-            new[module] = find(module, recipe)
+            new[module] = _check_module(find(module, recipe), module)
             inside.update(module.modules())
         except ValueError as error:
             left.append(f"{name or 'the model'} ({type(module).__name__}: {error})")
@@ -86,6 +86,14 @@ def convert(model, recipe="mxfp8", *, filter=None):
     if left:
         warnings.warn(f"mx.torch.convert: left as they are: {names}", stacklevel=2)
     return model
+
+
+def _check_module(found, module):
+    """A function of `register_experts` may return anything."""
+    if not isinstance(found, torch.nn.Module):
+        raise TypeError(f"from_experts of {type(module).__name__}: expected to return a "
+                        f"torch.nn.Module, found {type(found).__name__}")
+    return found
 
 
 def _replace(model, new):

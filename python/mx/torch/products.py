@@ -207,6 +207,8 @@ def _weight_only_backward(ctx, dy):
 def _weight_only_grouped_backward(ctx, dy):
     elements, scales, offs, *factor = ctx.saved_tensors
     _, format, blocked, _ = ctx.others
+    if not dy.shape[0]:         # which grouped_mm cannot be traced with
+        return dy.new_empty(0, _shape(elements, format)[-1]), *(None,) * 6
     weight = torch.ops.mx.dequantize(elements, scales, format, dy.dtype, blocked,
                                      *factor)
     dx = torch.nn.functional.grouped_mm(dy.contiguous(), weight,

@@ -55,6 +55,7 @@ class _Quantized(torch.nn.Module):
 
     def dequantized(self, name="weight", dtype=torch.bfloat16):
         """The weight of that name as it is multiplied."""
+        check.one_of("name", name, self._weights)
         return dequantize(*self._parts(name), self.recipe.weights, dtype)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
