@@ -90,6 +90,11 @@ def replaced():
     assert [*dict(model.named_parameters())] == ["embedding.weight", "inner.2.bias"]
     with torch.no_grad():
         assert model(*batch()).shape == (40, 64)
+    same = [*model.modules()]
+    mxt.convert(model, "mxfp4_weights")
+    assert [*model.modules()] == same
+    ref.refuses(ValueError, "expected weights of floats, found those of mxfp4_weights",
+                mxt.convert, model, "mxfp8")
 
 
 def of_the_root():
@@ -102,6 +107,64 @@ def of_the_root():
     new(ref.tensor((3, 32)))
     assert calls == [1]
     assert type(linear) is nn.Linear
+
+
+def hooks():
+    """Are kept, and handles of before remove them, by every recipe."""
+    for recipe in ("mxfp8", "mxfp4_weights"):
+        model, x = make(), ref.tensor((3, 32), dtype=torch.float32, spread=0)
+        of_linear = model.inner[2].register_forward_hook(lambda m, i, o: o + 100)
+        of_inputs = model.inner[0].register_forward_pre_hook(lambda m, i: (i[0] * 0,))
+        of_experts = model.experts.register_forward_hook(lambda m, i, o: o + 100)
+        mxt.convert(model, recipe)
+        y = model.inner(x)
+        assert (y > 50).all() and torch.equal(y[0], y[1])
+        counts = torch.tensor([1, 2], device=DEVICE)
+        assert (model.experts(x, counts) > 50).all()
+        for handle in (of_linear, of_inputs, of_experts):
+            handle.remove()
+        y = model.inner(x)
+        assert (y < 50).all() and not torch.equal(y[0], y[1])
+        assert (model.experts(x, counts) < 50).all()
+
+
+def computed_weights():
+    """What a hook computes before each call is not quantized once and for all."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")         # the function is deprecated
+        plain, other = (nn.Sequential(nn.utils.weight_norm(nn.Linear(32, 32))).to(DEVICE)
+                        for _ in range(2))
+    x = ref.tensor((3, 32), dtype=torch.float32)
+    wanted = plain(x)
+    trains = mxt.convert(plain)
+    assert (trains(x) - wanted).norm() < 0.1 * wanted.norm()
+    with torch.no_grad():
+        trains[0].weight_g.mul_(4)
+    assert (trains(x) - wanted).norm() > wanted.norm()
+    ref.refuses(ValueError, "weight: expected a parameter, found one that a hook computes",
+                mxt.convert, other, "mxfp4_weights")
+
+
+def transformer():
+    """In eval mode PyTorch's layers would read the weights instead of calling ours."""
+    x = ref.tensor((2, 5, 32), dtype=torch.float32, spread=0)
+    mask = torch.zeros((2, 5), dtype=torch.bool, device=DEVICE)
+    mask[1, 3:] = True
+    for recipe in ("mxfp8", "mxfp4_weights"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")     # attention stays, which it says
+            layer = nn.TransformerEncoderLayer(32, 2, 64, 0.0, batch_first=True)
+            plain = nn.TransformerEncoder(layer, 2).to(DEVICE)
+            model = mxt.convert(copy.deepcopy(plain), recipe)
+            for how in ({}, {"src_key_padding_mask": mask}):
+                with torch.no_grad():
+                    trains = model.train()(x, **how)[0]
+                    floats = plain.eval()(x, **how)[0]
+                    found = model.eval()(x, **how)[0]
+                # Attention is computed in another order in eval mode.
+                apart = [(found - other).norm() / found.norm()
+                         for other in (trains, floats)]
+                assert apart[0] < apart[1] / 4 and apart[1] > 0.003, (recipe, apart)
 
 
 def shared():
@@ -156,6 +219,9 @@ def registered():
     model = nn.ModuleDict({"a": Others(), "b": nn.Linear(32, 32)})
     mxt.convert(model)
     assert type(model["a"]) is nn.Identity and type(model["b"]) is mxt.MXLinear
+    mxt.register_experts(Others, lambda module, recipe: None)
+    ref.refuses(TypeError, "from_experts of Others: expected to return a torch.nn.Module, "
+                "found NoneType", mxt.convert, nn.ModuleDict({"a": Others()}))
     mxt.register_experts(Others, None)
     other = nn.ModuleDict({"a": Others()})
     mxt.convert(other)
@@ -223,7 +289,7 @@ def errors():
         ref.refuses(kind, text, call)
 
 
-for part in (replaced, of_the_root, shared, filtered, left_alone, registered, state_dicts,
-             trains, errors):
+for part in (replaced, of_the_root, hooks, computed_weights, transformer, shared,
+             filtered, left_alone, registered, state_dicts, trains, errors):
     part()
     print(part.__name__, "right")

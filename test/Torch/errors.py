@@ -54,7 +54,92 @@ WRONG = [
      lambda: mxt.quantize_mxfp8(x, scale_rounding="up")),
     (ValueError, "format: expected one of mxfp8_e4m3",
      lambda: mxt.quantize(x, "fp8")),
+    (ValueError, "x: expected [..., K] with K of at least 1, found shape ()",
+     lambda: mxt.mxfp8_mm(x[0, 0], w)),
+    (ValueError, "x: expected [..., K] with K of at least 1, found shape (64, 0)",
+     lambda: mxt.weight_only_mm(x[:, :0], q, s, "mxfp4")),
+    (ValueError, "bias: expected floating point of shape (64,), the outputs (N), found "
+     "torch.bfloat16 of shape ()", lambda: mxt.mxfp8_mm(x, w, x[0, 0])),
+    (ValueError, "bias: expected floating point of shape (64,), the outputs (N), found "
+     "torch.bfloat16 of shape (1, 64)",
+     lambda: mxt.weight_only_mm(x, q, s, "mxfp4", x[:1, :64])),
+    (ValueError, "bias: expected floating point of shape (64,), the outputs (N), found "
+     "torch.int32", lambda: mxt.mxfp8_mm(x, w, x[0, :64].int())),
+    (ValueError, "global_scale: expected an array, as the format is nvfp4, found None",
+     lambda: mxt.weight_only_mm(x, q, s, "nvfp4")),
+    (ValueError, "global_scale: expected None, unless the format is nvfp4",
+     lambda: mxt.weight_only_grouped_mm(x, eq, es, offs, "mxfp4",
+                                        global_scale=x[0, 0].float())),
+    (ValueError, "rows: expected at least 0, found -1",
+     lambda: mxt.unpad_token_groups(x, offs, -1)),
+    (TypeError, "rows: expected a number, found ",
+     lambda: mxt.unpad_token_groups(x, offs, offs)),
+    (TypeError, "weights: expected floating point, found torch.int32",
+     lambda: mxt.route(offs[None], offs[None], 4)),
+    (ValueError, "chosen: expected integers of [tokens, k], found torch.bool",
+     lambda: mxt.route(offs[None] > 0, offs[None].float(), 4)),
+    (ValueError, "tokens: expected 1 dimension, found shape ()",
+     lambda: mxt.moe_layer(x, experts, tensor((4, 128, 32)), offs[0], offs.float(), offs)),
 ]
+
+e4m3, plain = mxt.quantize_mxfp8(x, blocked=False)
+for kind, text, recipe, others in (
+        (TypeError, "contraction_dim: expected (), (-1, -2) or (1, 0), found 3", 3,
+         {"contraction_dim": 3}),
+        (ValueError, "scale_recipe_a, scale_recipe_b: expected BlockWise1x32", offs.cpu().numpy(),
+         {}),
+        (ValueError, "scale_recipe_a, scale_recipe_b: expected BlockWise1x32", "mx", {})):
+    refuses(kind, text, mxt.scaled_mm, e4m3, e4m3.t(), plain, recipe, plain, recipe,
+            **others)
+
+# What is no tensor, wherever it stands.
+for name, call in (
+        ("x", lambda bad: mxt.quantize_mxfp8(bad)),
+        ("x", lambda bad: mxt.quantize_nvfp4(bad)),
+        ("offsets", lambda bad: mxt.quantize_mxfp8(x, offsets=bad)),
+        ("global_scale", lambda bad: mxt.quantize_nvfp4(x, global_scale=bad)),
+        ("elements", lambda bad: mxt.dequantize(bad, s, "mxfp4")),
+        ("scales", lambda bad: mxt.dequantize(q, bad, "mxfp4")),
+        ("x", lambda bad: mxt.mxfp8_mm(bad, w)),
+        ("weight", lambda bad: mxt.mxfp8_mm(x, bad)),
+        ("bias", lambda bad: mxt.mxfp8_mm(x, w, bad)),
+        ("A", lambda bad: mxt.mxfp8_grouped_mm(bad, turned, offs)),
+        ("B_t", lambda bad: mxt.mxfp8_grouped_mm(x, bad, offs)),
+        ("offs", lambda bad: mxt.mxfp8_grouped_mm(x, turned, bad)),
+        ("x", lambda bad: mxt.weight_only_mm(bad, q, s, "mxfp4")),
+        ("elements", lambda bad: mxt.weight_only_mm(x, bad, s, "mxfp4")),
+        ("scales", lambda bad: mxt.weight_only_grouped_mm(x, eq, bad, offs, "mxfp4")),
+        ("offs", lambda bad: mxt.weight_only_grouped_mm(x, eq, es, bad, "mxfp4")),
+        ("x", lambda bad: mxt.pad_token_groups(bad, offs)),
+        ("offs", lambda bad: mxt.unpad_token_groups(x, bad, 3)),
+        ("offsets", lambda bad: mxt.rearrange_scales(s, bad, "rows")),
+        ("chosen", lambda bad: mxt.route(bad, x, 4)),
+        ("weights", lambda bad: mxt.route(offs[None], bad, 4)),
+        ("tokens", lambda bad: mxt.moe_layer(x, w, w, bad, x, offs)),
+        ("mat_a", lambda bad: mxt.scaled_mm(bad, x, s, 3, s, 3)),
+        ("mat_b", lambda bad: mxt.scaled_grouped_mm(x, bad, s, 3, s, 3))):
+    for bad in ([1.0], 3, "x", x.float().cpu().numpy()):
+        refuses(TypeError, f"{name}: expected a torch.Tensor, found "
+                f"{type(bad).__name__}", call, bad)
+    if name not in ("offsets", "global_scale", "bias"):
+        refuses((TypeError, ValueError), "found None" if name == "offs" else
+                f"{name}: expected", call, None)
+    refuses(TypeError, f"{name}: expected a dense tensor, found torch.sparse_coo", call,
+            x.float().to_sparse())
+
+# A tensor without contents among others: what is computed then has none either.
+for name, call in (
+        ("weight", lambda to: mxt.mxfp8_mm(x, to(w))),
+        ("B_t", lambda to: mxt.mxfp8_grouped_mm(x, to(turned), offs)),
+        ("offs", lambda to: mxt.mxfp8_grouped_mm(x, turned, to(offs))),
+        ("scales", lambda to: mxt.dequantize(q, to(s), "mxfp4")),
+        ("scales", lambda to: mxt.weight_only_mm(x, q, to(s), "mxfp4")),
+        ("offs", lambda to: mxt.weight_only_grouped_mm(x, eq, es, to(offs), "mxfp4")),
+        ("offsets", lambda to: mxt.quantize_mxfp8(x, offsets=to(offs))),
+        ("offs", lambda to: mxt.pad_token_groups(x, to(offs)))):
+    refuses(ValueError, f"{name}: expected a tensor on {x.device}, as ", call,
+            lambda given: given.to("meta"))
+
 for kind, text, call in WRONG:
     refuses(kind, text, call)
 

@@ -115,6 +115,22 @@ def test_state_dict():
     assert state["down_proj_scales"].shape == (E, H, I // 32)
 
 
+def test_without_contents():
+    """A module that began on meta is the same once a state dict is loaded."""
+    experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
+    x = torch.from_numpy(RNG.standard_normal((5, H))).to(torch.bfloat16)
+    chosen = torch.tensor([[0, 2], [1, 0], [2, 1], [0, 1], [2, 0]])
+    wanted = experts(x, chosen, torch.ones(5, 2))
+    for assign in (False, True):
+        other = MXFP4Experts(experts.sizes, device="meta")
+        if not assign:
+            other.to_empty(device="cpu")
+            other._numbers.fill_(7)             # of what memory happens to have
+        other.load_state_dict(experts.state_dict(), assign=assign)
+        found = other(x, chosen, torch.ones(5, 2))
+        assert torch.equal(found.view(torch.int16), wanted.view(torch.int16))
+
+
 def test_saved_file():
     """The library of safetensors writes the state dict; its bytes are those read here."""
     from safetensors.torch import save_file
@@ -148,6 +164,13 @@ def test_folder():
     (folder / "config.json").write_text("{")
     refused(ValueError, lambda: gpt_oss.Checkpoint(folder), folder / "config.json", "JSON")
     (folder / "config.json").unlink()
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": 3}}')
+    refused(ValueError, lambda: gpt_oss.Checkpoint(folder), "model.safetensors.index.json",
+            "name of a file for a", "found 3")
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "."}}')
+    refused(FileNotFoundError, lambda: gpt_oss.Checkpoint(folder), folder, "not there")
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
+    refused(TypeError, lambda: gpt_oss.Checkpoint(None), "path", "NoneType")
     (folder / "model-1.safetensors").unlink()
     refused(FileNotFoundError, lambda: gpt_oss.Checkpoint(folder), "model-1.safetensors",
             "model.safetensors.index.json")
@@ -216,6 +239,6 @@ def test_damaged():
                 "expected a complete safetensors file")
 
 
-for test in (test_values, test_state_dict, test_saved_file, test_folder, test_tensors, test_damaged):
+for test in (test_values, test_state_dict, test_without_contents, test_saved_file, test_folder, test_tensors, test_damaged):
     test()
     print(f"{test.__name__}: passed")

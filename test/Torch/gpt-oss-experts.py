@@ -159,12 +159,20 @@ def test_errors():
         (TypeError, (x, indices, indices), "weights", "floating point", "int64"),
         (ValueError, (x, indices, weights[:, :1]), "weights", "[7, 2]", "[7, 1]"),
         (ValueError, (x.to("meta"), indices, weights), "x", "cpu", "meta"),
+        (TypeError, (None, indices, weights), "x", "torch.Tensor", "NoneType"),
+        (TypeError, (x, indices.tolist(), weights), "indices", "torch.Tensor", "list"),
+        (TypeError, (x, indices, weights.float().numpy()), "weights", "torch.Tensor", "ndarray"),
         # What is no expert, on either side.
         ((IndexError, RuntimeError), (x, indices + SIZES.experts, weights), "index"),
         ((IndexError, RuntimeError), (x, indices - SIZES.experts, weights), "index"),
     ]
     for kind, arguments, *parts in cases:
         refused(kind, lambda: experts(*arguments), *parts)
+    refused(TypeError, lambda: MXFP4Experts((4, 64, 64)), "sizes", "gpt_oss.Sizes", "tuple")
+    refused(ValueError, lambda: MXFP4Experts(SIZES, limit=None), "limit", "above 0", "None")
+    refused(ValueError, lambda: MXFP4Experts(SIZES, alpha=-1), "alpha", "above 0", "-1")
+    refused(ValueError, lambda: experts.weight("up"), "projection", "down_proj", "'up'")
+    refused(TypeError, lambda: BF16Experts(None), "experts", "MXFP4Experts", "NoneType")
     refused(ValueError, lambda: gpt_oss.Sizes(4, 100, 64), "hidden", "multiple of 32", "100")
     refused(ValueError, lambda: gpt_oss.Sizes(4, 64, 48), "intermediate", "48")
     refused(ValueError, lambda: gpt_oss.Sizes(0, 64, 64), "experts", "at least 1", "0")

@@ -226,7 +226,7 @@ assert {name: under_fake(call) for name, call in OTHERS_FAKE.items()} == answers
 torch._dynamo.reset()
 
 # --- Wrong arguments change nothing.
-for devices in ("xpu", (), ("cpu", "tpu")):
+for devices in ("xpu", (), ("cpu", "tpu"), None, 3, torch.device("cpu"), [["cpu"]]):
     raises(ValueError, ("devices", "'cuda'", "'cpu'"), lambda: mxt.install(devices))
 assert state() == before
 

@@ -234,6 +234,19 @@ def compiled():
 # --- Errors -----------------------------------------------------------------------
 
 
+def without_contents():
+    """On the device meta modules say shapes and dtypes."""
+    counts = torch.tensor([3, 5], device="meta")
+    for layer, given in ((mxt.MXLinear(64, 32, device="meta"), ()),
+                         (mxt.MXGroupedExperts(64, 32, 2, device="meta"), (counts,)),
+                         (mxt.MXWeightOnlyLinear(64, 32, device="meta"), ()),
+                         (mxt.MXWeightOnlyExperts(64, 32, 2, device="meta"), (counts,))):
+        x = torch.empty((8, 64), device="meta", dtype=BF16)
+        y = layer(x, *given)
+        assert y.is_meta and y.dtype == BF16
+        assert y.shape == (8, 64 if given else 32)
+
+
 def errors():
     linear = mxt.MXLinear(64, 32, device=DEVICE)
     grouped = mxt.MXGroupedExperts(32, 64, 2, device=DEVICE)
@@ -265,7 +278,12 @@ def errors():
          "(8, 32)", lambda: linear(x)),
         (TypeError, "x: expected float32, bfloat16 or float16, found int64",
          lambda: linear(torch.zeros((8, 64), dtype=torch.int64))),
-        (TypeError, "x: expected a tensor, found list", lambda: linear([1.0])),
+        (TypeError, "x: expected a torch.Tensor, found list", lambda: linear([1.0])),
+        (TypeError, "x: expected a dense tensor, found a nested tensor",
+         lambda: linear(torch.nested.nested_tensor([x[:3], x[3:]]))),
+        (TypeError, "x: expected a dense tensor, found a nested tensor",
+         lambda: grouped(torch.nested.nested_tensor([x[:3], x[3:]],
+                                                    layout=torch.jagged), counts)),
         (ValueError, "x: expected [rows, 32], sorted by expert, found shape (1, 8, 32)",
          lambda: grouped(x[None], counts)),
         (ValueError, "num_tokens_per_expert: expected [2], a number for each expert, "
@@ -288,6 +306,6 @@ def errors():
 
 
 for part in (linear, bias, dtypes, experts, bf16_experts, no_rows, copies, compiled,
-             errors):
+             without_contents, errors):
     part()
     print(part.__name__, "right")

@@ -82,6 +82,25 @@ def grouped():
                 begin = end
 
 
+def long_offsets():
+    """Ends of i64 give what those of i32 give, backward too."""
+    x, w = ref.tensor((40, 64), 1, spread=2), ref.tensor((3, 96, 64), 2, spread=2)
+    q, s = mxt.quantize_mxfp4(w)
+    for call in (
+            lambda x, offs: mxt.mxfp8_grouped_mm(x, w.transpose(-2, -1), offs),
+            lambda x, offs: mxt.mxfp8_grouped_mm(
+                x, w.requires_grad_().transpose(-2, -1), offs, wgrad_high_precision=True),
+            lambda x, offs: mxt.weight_only_grouped_mm(x, q, s, offs, "mxfp4")):
+        results = []
+        for offs in (ref.ends(7, 7, 40), ref.ends(7, 7, 40).long()):
+            given, w.grad = x.clone().requires_grad_(), None
+            y = call(given, offs)
+            y.square().sum().backward()
+            results.append([t for t in (y, given.grad, w.grad) if t is not None])
+        for a, b in zip(*results, strict=True):
+            assert torch.equal(a, b)
+
+
 def weights_alone():
     for format in ("mxfp4", "mxfp8_e4m3", "nvfp4"):
         w = ref.tensor((3, 64, 96), 4, spread=2)
@@ -180,6 +199,6 @@ def groups_of_rows():
     assert torch.equal(wanted, mxt.rearrange_scales(scales, offsets, "reduction"))
 
 
-for part in (linear, grouped, weights_alone, experts, groups_of_rows):
+for part in (linear, grouped, long_offsets, weights_alone, experts, groups_of_rows):
     part()
     print(part.__name__, "right")

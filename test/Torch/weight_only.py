@@ -139,6 +139,15 @@ def errors():
         (RuntimeError, "size mismatch for weight_scales",
          lambda: layer.load_state_dict({**layer.state_dict(), "weight_scales":
                                         torch.zeros((32, 2), dtype=torch.uint8)})),
+        (ValueError, "name: expected one of weight, found 'w1'",
+         lambda: layer.dequantized("w1")),
+        # Of the same shapes.
+        (RuntimeError, "weight_format: expected mxfp8_e4m3, as the recipe of the module "
+         "has, found mxfp6_e2m3",
+         lambda: mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp8_weights").load_state_dict(
+             mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp6_weights").state_dict())),
+        (RuntimeError, "weight: expected a torch.Tensor, found list",
+         lambda: layer.load_state_dict({"bias": torch.zeros(32), "weight": [1.0]})),
         (ValueError, "x: expected [..., 64], in_features of the layer",
          lambda: layer(ref.tensor((4, 32)))),
     ):

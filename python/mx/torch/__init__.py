@@ -2,6 +2,10 @@
 """mx for PyTorch: operators, modules, and PyTorch's own names. docs/Torch.md
 describes it."""
 
+from . import requirements
+
+requirements.check()
+
 from .convert import convert, register_experts
 from .experts import GroupedExperts, MXGroupedExperts
 from .groups import pad_token_groups, rearrange_scales, unpad_token_groups

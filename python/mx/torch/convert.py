@@ -6,6 +6,7 @@ import warnings
 
 import torch
 
+from . import fast_paths
 from .experts import MXGroupedExperts, check_experts, has_experts
 from .modules import MXLinear, check_linear
 from .recipes import find_recipe
@@ -49,7 +50,8 @@ def convert(model, recipe="mxfp8", *, filter=None):
     are taken to compute what mx.torch.GroupedExperts does. MXLinear and
     MXGroupedExperts are replaced if their recipe is another. Parameters are the same tensors
     afterwards, so that an optimizer may exist before; those of weight-only recipes are
-    gone.
+    gone. Hooks of calls are kept. PyTorch's layers of transformers call their linear
+    layers in eval mode too, where they would else read the weights.
 
     Returns the model. Modules whose sizes do not fit, and those of subclasses of
     nn.Linear, stay; one UserWarning names them. Raises a ValueError if nothing is
@@ -71,7 +73,7 @@ def convert(model, recipe="mxfp8", *, filter=None):
             done += 1
             continue
         try:
-            new[module] = find(module, recipe)
+            new[module] = _check_module(find(module, recipe), module)
             inside.update(module.modules())
         except ValueError as error:
             left.append(f"{name or 'the model'} ({type(module).__name__}: {error})")
@@ -86,11 +88,20 @@ def convert(model, recipe="mxfp8", *, filter=None):
     return model
 
 
+def _check_module(found, module):
+    """A function of `register_experts` may return anything."""
+    if not isinstance(found, torch.nn.Module):
+        raise TypeError(f"from_experts of {type(module).__name__}: expected to return a "
+                        f"torch.nn.Module, found {type(found).__name__}")
+    return found
+
+
 def _replace(model, new):
     for parent in list(model.modules()):
         for name, child in parent._modules.items():
             if child in new:
                 parent._modules[name] = new[child]
+    fast_paths.disable(model)
     return new.get(model, model)
 
 
@@ -102,12 +113,19 @@ def _find(module):
         return _convert_linear
     if has_experts(module) and _takes_counts(module):
         return _convert_experts
+    if isinstance(module, (MXWeightOnlyLinear, MXWeightOnlyExperts)):
+        return _refuse_bytes
     return None
 
 
 def _takes_counts(module):
     names = [*inspect.signature(module.forward).parameters]
     return names[:2] == ["x", "num_tokens_per_expert"]
+
+
+def _refuse_bytes(module, recipe):
+    raise ValueError(f"expected weights of floats, found those of {module.recipe}: "
+                     "convert the model that has floats")
 
 
 def _convert_linear(module, recipe):

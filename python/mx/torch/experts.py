@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from .. import arguments as check
 from .linear import mxfp8_grouped_mm
-from .parameters import dtype_name, result_dtype, to_bf16
+from .parameters import dtype_name, keep_hooks, result_dtype, to_bf16
 from .recipes import training_recipe
 
 
@@ -91,7 +91,8 @@ class MXGroupedExperts(GroupedExperts):
 
     @classmethod
     def from_experts(cls, module, recipe="mxfp8"):
-        """Of a module with parameters w1, w2 and w3: with these very parameters."""
+        """Of a module with parameters w1, w2 and w3: with these very parameters, and its
+        hooks of calls."""
         check_experts(module)
         recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts")
         new = cls.__new__(cls)
@@ -99,7 +100,7 @@ class MXGroupedExperts(GroupedExperts):
         for name in ("w1", "w2", "w3"):
             new.register_parameter(name, getattr(module, name))
         new.recipe = recipe
-        return new.train(module.training)
+        return keep_hooks(new, module).train(module.training)
 
     def _product(self, x, weight, ends):
         return mxfp8_grouped_mm(x, weight.transpose(-2, -1), ends,

@@ -23,6 +23,7 @@ products read them in tiles (`mx.torch.rearrange_scales`).
 
 import dataclasses
 import json
+import os
 import pathlib
 
 import safetensors
@@ -93,9 +94,12 @@ class Checkpoint:
     """
 
     def __init__(self, path):
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"path: expected a file or folder, found {type(path).__name__}")
         self.path = pathlib.Path(path)
         folder = self.path if self.path.is_dir() else self.path.parent
-        self.config = read_json(folder / "config.json") if (folder / "config.json").exists() else {}
+        config = folder / "config.json"
+        self.config = read_json(config) if config.is_file() else {}
         self.files = {}
         for file in self._find_files():
             with open_file(file) as opened:
@@ -113,14 +117,20 @@ class Checkpoint:
             if not isinstance(weights, dict):
                 raise ValueError(f"{index}: expected an object weight_map of files by key, "
                                  f"found {type(weights).__name__}")
+            for key, name in weights.items():
+                if not isinstance(name, str):
+                    raise ValueError(f"{index}: expected the name of a file for {key} of "
+                                     f"weight_map, found {name!r}")
             files = [self.path / name for name in sorted(set(weights.values()))]
         else:
             files = sorted(self.path.glob("*.safetensors"))
         if not files:
             raise FileNotFoundError(f"{self.path}: expected files *.safetensors, found none")
         for file in files:
-            if not file.exists():
-                raise FileNotFoundError(f"{file}: {index.name} names it, but it is not there")
+            if not file.is_file():
+                raise FileNotFoundError(
+                    f"{file}: {index.name} names it, but it is not there" if index.exists()
+                    else f"{file}: expected a file, found a folder")
         return files
 
     def keys(self):

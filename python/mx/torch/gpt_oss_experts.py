@@ -12,7 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from .. import arguments as check
 from . import gpt_oss
+from .arguments import check_tensor
 from .groups import rearrange_scales
 from .products import weight_only_grouped_mm
 from .quantize import dequantize
@@ -36,13 +38,20 @@ class _Experts(nn.Module):
 
     def __init__(self, sizes, alpha, limit, device):
         super().__init__()
+        if not isinstance(sizes, gpt_oss.Sizes):
+            raise TypeError(f"sizes: expected a gpt_oss.Sizes, found {type(sizes).__name__}")
+        for name, number in (("alpha", alpha), ("limit", limit)):
+            if isinstance(number, bool) or not isinstance(number, (int, float)) or number <= 0:
+                raise ValueError(f"{name}: expected a number above 0, found {number!r}")
         self.sizes, self.alpha, self.limit = sizes, alpha, limit
         for projection in gpt_oss.PROJECTIONS:
             rows, _ = sizes.matrix(projection)
             bias = torch.zeros(sizes.experts, rows, dtype=torch.bfloat16, device=device)
             self.register_buffer(f"{projection}_bias", bias)
-        numbers = torch.arange(sizes.experts, dtype=torch.int32, device=device)
-        self.register_buffer("_numbers", numbers, persistent=False)
+        self.register_buffer("_numbers", None, persistent=False)
+        _number_experts(self)
+        # What is no part of a state dict: to_empty and the device meta leave nothing of it.
+        self.register_load_state_dict_post_hook(_number_experts)
 
     def product(self, projection, x, ends):
         """Rows of x times the weights of their experts, in bf16, without the bias."""
@@ -77,6 +86,8 @@ class _Experts(nn.Module):
         return self.product(projection, x, ends).float() + bias
 
     def _check(self, x, indices, weights):
+        for name, tensor in (("x", x), ("indices", indices), ("weights", weights)):
+            check_tensor(name, tensor)
         if x.dtype != torch.bfloat16:
             raise TypeError(f"x: expected bfloat16, found {x.dtype}")
         if x.dim() != 2 or x.shape[1] != self.sizes.hidden:
@@ -103,6 +114,12 @@ class _Experts(nn.Module):
 
     def extra_repr(self):
         return ", ".join(f"{name}={value}" for name, value in vars(self.sizes).items())
+
+
+def _number_experts(module, *_):
+    """0 ... experts - 1, where the other buffers are."""
+    module._numbers = torch.arange(module.sizes.experts, dtype=torch.int32,
+                                   device=module.down_proj_bias.device)
 
 
 class MXFP4Experts(_Experts):
@@ -140,6 +157,7 @@ class MXFP4Experts(_Experts):
     def weight(self, projection):
         """Elements (float4_e2m1fn_x2, [experts, rows, columns / 2]) and blocked scales
         (float8_e8m0fnu) of a projection, as products of mx.torch take them; views."""
+        check.one_of("projection", projection, gpt_oss.PROJECTIONS)
         elements = getattr(self, f"{projection}_blocks").flatten(2)
         scales = getattr(self, f"{projection}_scales")
         return elements.view(torch.float4_e2m1fn_x2), scales.view(torch.float8_e8m0fnu)
@@ -153,6 +171,9 @@ class BF16Experts(_Experts):
     has. They have the same values unless scales leave the range of bf16."""
 
     def __init__(self, experts):
+        if not isinstance(experts, MXFP4Experts):
+            raise TypeError("experts: expected a MXFP4Experts, found "
+                            f"{type(experts).__name__}")
         super().__init__(experts.sizes, experts.alpha, experts.limit, experts._numbers.device)
         for projection in gpt_oss.PROJECTIONS:
             elements, scales = experts.weight(projection)
@@ -192,8 +213,8 @@ def _save_plain_scales(module, state, prefix, _):
 def _load_plain_scales(module, state, prefix, *_):
     for name, shape in _scale_shapes(module).items():
         scales = state.get(prefix + name)
-        if scales is None:
-            continue  # load_state_dict says that it is missing.
+        if not isinstance(scales, torch.Tensor):
+            continue  # load_state_dict says that it is missing, or what it is instead.
         if scales.dtype not in (torch.uint8, torch.float8_e8m0fnu) or scales.shape != shape:
             raise ValueError(f"{prefix}{name}: expected plain scales, uint8 of the shape "
                              f"{list(shape)}, found {scales.dtype} of the shape "

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from .. import arguments as check
 from ..quantization import capacity
+from .arguments import check_one_device, check_tensor
 
 _MODES = (None, "rows", "reduction")
 
@@ -21,6 +22,8 @@ def pad_token_groups(x, offs, alignment=32):
 
     Returns x in its new places, [roundup(T + (alignment - 1) G, alignment), K], and
     where the groups end there, as offs. Differentiable in x."""
+    check_tensor("x", x)
+    check_tensor("offs", offs)
     check.size("alignment", alignment, 1)
     return torch.ops.mx.pad_token_groups(x, offs, alignment)
 
@@ -28,7 +31,13 @@ def pad_token_groups(x, offs, alignment=32):
 def unpad_token_groups(x, offs, rows, alignment=32):
     """What pad_token_groups was given: `rows` is its T, offs as there. Rows behind the
     last group are zeros. Differentiable in x."""
+    check_tensor("x", x)
+    check_tensor("offs", offs)
     check.size("alignment", alignment, 1)
+    if not isinstance(rows, (int, torch.SymInt)) or isinstance(rows, bool):
+        raise TypeError(f"rows: expected a number, found {type(rows).__name__}")
+    if rows < 0:
+        raise ValueError(f"rows: expected at least 0, found {rows}")
     return torch.ops.mx.unpad_token_groups(x, offs, rows, alignment)
 
 
@@ -55,8 +64,12 @@ def rearrange_scales(scales, offsets=None, mode=None):
                  if isinstance(scales, Tensor) else type(scales).__name__)
         raise TypeError("scales: expected a tensor of one byte an element with 2 "
                         f"dimensions or more, found {found}")
+    check_tensor("scales", scales)
+    if scales.is_quantized:             # whose bytes cannot be viewed
+        raise TypeError(f"scales: expected plain bytes, found {scales.dtype}")
     bits = scales.view(torch.uint8)
     if mode:
+        check_tensor("offsets", offsets)
         groups = _count(offsets)
         if scales.dim() != 2:
             raise ValueError("scales: expected 2 dimensions with groups, found shape "
@@ -171,6 +184,7 @@ def _unpad(x: Tensor, offs: Tensor, rows: int, alignment: int) -> Tensor:
 @_pad.register_fake
 def _(x, offs, alignment):
     groups = _check(x, offs)
+    check_one_device(x=x, offs=offs)
     return (x.new_empty((_room(x.shape[0], groups, alignment), x.shape[1])),
             torch.empty_like(offs))
 
@@ -178,6 +192,7 @@ def _(x, offs, alignment):
 @_unpad.register_fake
 def _(x, offs, rows, alignment):
     _check(x, offs)
+    check_one_device(x=x, offs=offs)
     return x.new_empty((rows, x.shape[1]))
 
 

@@ -40,10 +40,12 @@ def install(devices=("cuda",), torchao=False):
     version than the one this was made for; then nothing has changed."""
     if isinstance(devices, str):
         devices = (devices,)
-    wanted = frozenset(devices)
+    try:
+        wanted = frozenset(devices)
+    except TypeError:           # not iterable, or of what is no name
+        wanted = frozenset()
     if not wanted or not wanted <= _KEYS.keys():
-        raise ValueError(f"devices: expected some of {tuple(_KEYS)}, found "
-                         f"{tuple(devices)}")
+        raise ValueError(f"devices: expected some of {tuple(_KEYS)}, found {devices!r}")
     if torchao:
         torchao_patches.check_version()
     with _lock:

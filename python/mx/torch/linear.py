@@ -21,6 +21,7 @@ from ..quantization import ROUNDINGS
 from ..quantization import quantize_for_product as quantize
 from ..quantized import Quantized
 from . import tensors
+from .arguments import add_bias, as_rows, check_one_device, check_tensor
 
 _MATRICES = ("f32", "bf16", "f16")
 _BOTH = (-1, -2)
@@ -40,11 +41,11 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e
     Returns [..., N] in the dtype of x, summed in f32. Differentiable; the gradients
     have the dtypes of what they are of. Raises a TypeError or ValueError that names the
     argument."""
-    rows = x.reshape(-1, x.shape[-1])
+    rows = as_rows(x)
+    check_tensor("weight", weight)
     y = torch.ops.mx.linear(rows, weight, activations, weights, gradients,
                             scale_rounding, wgrad_high_precision)
-    y = y.view(*x.shape[:-1], y.shape[-1])
-    return y if bias is None else y + bias.to(y.dtype)
+    return add_bias(y.view(*x.shape[:-1], y.shape[-1]), bias)
 
 
 def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
@@ -61,6 +62,8 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
 
     Returns [T, N] in the dtype of A. Rows behind the last group are not defined, nor are
     their gradients. The other arguments, gradients and errors are as in `mxfp8_mm`."""
+    for name, given in (("A", A), ("B_t", B_t), ("offs", offs)):
+        check_tensor(name, given)
     if B_t.dim() != 3:
         raise ValueError("B_t: expected [groups, K, N], found shape "
                          f"{tuple(B_t.shape)}")
@@ -161,7 +164,8 @@ def _grouped_backward(dy: Tensor, x: Tensor, weight: Tensor, offs: Tensor,
     dx = products.grouped_matmul(by_rows, weight_t, offs, x.dtype)
     if wgrad_high_precision:
         dw = torch.nn.functional.grouped_mm(
-            dy.to(torch.bfloat16).t(), x.to(torch.bfloat16), offs=offs)
+            dy.to(torch.bfloat16).t(), x.to(torch.bfloat16),
+            offs=offs.to(torch.int32))
         return dx, dw.to(weight.dtype)
     x_t = quantize(x, activations, -2, scale_rounding, offs)
     return dx, products.grouped_matmul(by_columns, x_t, offs, weight.dtype,
@@ -171,6 +175,7 @@ def _grouped_backward(dy: Tensor, x: Tensor, weight: Tensor, offs: Tensor,
 @_linear.register_fake
 def _(x, weight, activations, weights, gradients, scale_rounding, wgrad_high_precision):
     _check(x, weight, 2, (activations, weights, gradients), scale_rounding)
+    check_one_device(x=x, weight=weight)
     return x.new_empty((x.shape[0], weight.shape[0]))
 
 
@@ -178,6 +183,7 @@ def _(x, weight, activations, weights, gradients, scale_rounding, wgrad_high_pre
 def _(x, weight, offs, activations, weights, gradients, scale_rounding,
       wgrad_high_precision):
     _check_grouped(x, weight, offs, (activations, weights, gradients), scale_rounding)
+    check_one_device(A=x, B_t=weight, offs=offs)
     return x.new_empty((x.shape[0], weight.shape[1]))
 
 

@@ -11,6 +11,10 @@ from ..formats import find_format
 from ..quantization import capacity
 from ..quantized import scales_shape
 from . import tensors
+from .arguments import check_one_device, check_tensor
+
+
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
@@ -31,6 +35,9 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
 
     Returns y in bf16, [T, H]. Differentiable in x, w1, w2 and probs. Raises a TypeError
     or ValueError that names the argument."""
+    for name, given in (("x", x), ("w1", w1), ("w2", w2), ("tokens", tokens),
+                        ("probs", probs), ("ends", ends)):
+        check_tensor(name, given)
     return torch.ops.mx.moe_layer(x, w1, w2, tokens, probs, ends, activations, weights,
                                   gradients)[0].to(x.dtype)
 
@@ -45,13 +52,18 @@ def route(chosen, weights, experts):
 
     Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]), P = T k, as
     `moe_layer` takes them. Rows of no expert come last. Differentiable in weights."""
+    check_tensor("chosen", chosen)
+    check_tensor("weights", weights)
     check.size("experts", experts, 1)
-    if chosen.dim() != 2 or chosen.is_floating_point():
+    if chosen.dim() != 2 or chosen.dtype not in _INTEGERS:
         raise ValueError("chosen: expected integers of [tokens, k], found "
                          f"{chosen.dtype} of shape {tuple(chosen.shape)}")
     if weights.shape != chosen.shape:
         raise ValueError(f"weights: expected the shape {tuple(chosen.shape)} of chosen, "
                          f"found {tuple(weights.shape)}")
+    if not weights.is_floating_point():
+        raise TypeError("weights: expected floating point, found "
+                        f"{weights.dtype}")
     flat = chosen.reshape(-1)
     flat = torch.where((flat >= 0) & (flat < experts), flat, experts)
     found, order = torch.sort(flat, stable=True)
@@ -83,6 +95,9 @@ def _check(x, w1, w2, tokens, probs, ends):
         raise ValueError(f"w1: expected [experts, 2 * intermediate, {hidden[-1]}], found "
                          f"shape {first}")
     wanted = (first[0], first[2], first[1] // 2)
+    if tokens.dim() != 1:
+        raise ValueError("tokens: expected 1 dimension, found shape "
+                         f"{tuple(tokens.shape)}")
     if second != wanted:
         raise ValueError(f"w2: expected shape {wanted}, as w1 has, found {second}")
     for name, x, dtype, rows in (("tokens", tokens, torch.int32, None),
@@ -117,6 +132,7 @@ def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends:
 @_moe.register_fake
 def _(x, w1, w2, tokens, probs, ends, activations, weights, gradients):
     _check(x, w1, w2, tokens, probs, ends)
+    check_one_device(x=x, w1=w1, w2=w2, tokens=tokens, probs=probs, ends=ends)
     groups, rows, hidden = w1.shape
     inner, most = rows // 2, capacity(tokens.shape[0], groups)
     of = [find_format(name) for name in (activations, weights)]

@@ -6,13 +6,14 @@ import copy
 
 import torch
 
+from .arguments import check_tensor
+
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def to_bf16(name, x):
     """x as products take it: rounded to bf16, differentiable. Raises a TypeError."""
-    if not isinstance(x, torch.Tensor):
-        raise TypeError(f"{name}: expected a tensor, found {type(x).__name__}")
+    check_tensor(name, x)
     if x.dtype not in FLOATS:
         raise TypeError(f"{name}: expected float32, bfloat16 or float16, found "
                         f"{dtype_name(x)}")
@@ -26,6 +27,8 @@ def dtype_name(x):
 def result_dtype(x):
     """Of a module's result: autocast's if it is on, else that of its input."""
     kind = x.device.type
+    if kind == "meta":          # of which autocast knows nothing
+        return x.dtype
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 
 
@@ -41,4 +44,26 @@ def adopt(cls, module):
     new = cls.__new__(cls)
     new.__dict__.update({name: copy.copy(value) if isinstance(value, (dict, set))
                          else value for name, value in module.__dict__.items()})
+    return keep_hooks(new, module)
+
+
+# Those of calls. Hooks of state dicts are of the parameters that a module has.
+_HOOKS = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
+          "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_backward_hooks",
+          "_backward_pre_hooks", "_is_full_backward_hook")
+
+
+def keep_hooks(new, module):
+    """`new` with the hooks of `module`: the very registers, from which the handles that
+    their callers hold remove them."""
+    new.__dict__.update((name, module.__dict__[name]) for name in _HOOKS
+                        if name in module.__dict__)
     return new
+
+
+def check_parameter(module, name):
+    """Raises a ValueError if a hook computes it, as weight_norm and pruning do: what is
+    quantized once would miss that."""
+    if name not in module._parameters:
+        raise ValueError(f"{name}: expected a parameter, found one that a hook computes "
+                         "(weight_norm, spectral_norm, prune): remove that first")

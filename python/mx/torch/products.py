@@ -9,8 +9,11 @@ from torch import Tensor
 
 from .. import arguments as check
 from .. import products
+from ..elements import OF_MLIR
 from ..formats import find_format
 from . import tensors
+from .arguments import (add_bias, as_rows, check_one_device, check_tensor,
+                        check_tensors)
 
 _RESULTS = ("bf16", "f16", "f32")
 
@@ -25,10 +28,13 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     global_scale  of NVFP4
 
     Returns [..., N] in bf16, summed in f32. Differentiable in x and bias."""
-    y = torch.ops.mx.weight_only_mm(_rows(x), elements, scales, format, blocked,
+    rows = as_rows(x)
+    check_tensor("elements", elements)
+    check_tensor("scales", scales)
+    check_tensors(global_scale=global_scale)
+    y = torch.ops.mx.weight_only_mm(rows, elements, scales, format, blocked,
                                     global_scale)
-    y = y.view(*x.shape[:-1], y.shape[-1])
-    return y if bias is None else y + bias.to(y.dtype)
+    return add_bias(y.view(*x.shape[:-1], y.shape[-1]), bias)
 
 
 def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
@@ -41,13 +47,12 @@ def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
 
     Returns [T, N] in bf16; rows behind the last group are not defined.
     Differentiable in x."""
+    for name, given in (("x", x), ("elements", elements), ("scales", scales),
+                        ("offs", offs)):
+        check_tensor(name, given)
+    check_tensors(global_scale=global_scale)
     return torch.ops.mx.weight_only_grouped_mm(x, elements, scales, offs, format,
                                                blocked, global_scale)
-
-
-def _rows(x):
-    """All dimensions but the last as one."""
-    return x.reshape(-1, x.shape[-1])
 
 
 def _pad_few(x):
@@ -109,6 +114,8 @@ def _check_k(a, b, names="ab"):
 def _(a, b, scale_a, scale_b, format_a, format_b, dtype, blocked_a=True, blocked_b=True,
       global_scale_a=None, global_scale_b=None):
     check.element("dtype", dtype, _RESULTS)
+    check_one_device(a=a, b=b, scale_a=scale_a, scale_b=scale_b,
+                     global_scale_a=global_scale_a, global_scale_b=global_scale_b)
     left, right = _shape(a, format_a), _shape(b, format_b)
     _check_k(left, right)
     return a.new_empty((*left[:-1], right[-2]), dtype=dtype)
@@ -119,6 +126,8 @@ def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
       blocked_a=True, blocked_b=True, global_scale_a=None, global_scale_b=None):
     check.element("dtype", dtype, _RESULTS)
     check.one_of("mode", mode, products.MODES)
+    check_one_device(a=a, b=b, scale_a=scale_a, scale_b=scale_b, offsets=offsets,
+                     global_scale_a=global_scale_a, global_scale_b=global_scale_b)
     left, right = _shape(a, format_a), _shape(b, format_b)
     if mode == "reduction":
         dims = (offsets.shape[0], left[-2], right[-2])
@@ -131,9 +140,13 @@ def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
 # --- Weights alone are quantized: the gradient of x is of the weights as they are read.
 
 
-def _weight_only_shape(x, elements, format):
+def _weight_only_shape(x, elements, format, global_scale):
     """Of the result."""
     check.matrix("x", x, ("bf16",))
+    check.matrix("elements", elements, tuple(OF_MLIR))
+    check.both_or_none("global_scale", global_scale,
+                       find_format(format).has_global_scale or None,
+                       "the format is nvfp4")
     weights = _shape(elements, format)
     _check_k(x.shape, weights, ("x", "elements"))
     return x.shape[0], weights[-2]
@@ -142,7 +155,7 @@ def _weight_only_shape(x, elements, format):
 @torch.library.custom_op("mx::weight_only_mm", mutates_args=())
 def _weight_only(x: Tensor, elements: Tensor, scales: Tensor, format: str,
                  blocked: bool = True, global_scale: Optional[Tensor] = None) -> Tensor:
-    rows, columns = _weight_only_shape(x, elements, format)
+    rows, columns = _weight_only_shape(x, elements, format, global_scale)
     if not rows:
         return x.new_empty((0, columns))
     return _matmul._init_fn(_pad_few(x), elements, None, scales, None, format,
@@ -152,14 +165,15 @@ def _weight_only(x: Tensor, elements: Tensor, scales: Tensor, format: str,
 
 @_weight_only.register_fake
 def _(x, elements, scales, format, blocked=True, global_scale=None):
-    return x.new_empty(_weight_only_shape(x, elements, format))
+    check_one_device(x=x, elements=elements, scales=scales, global_scale=global_scale)
+    return x.new_empty(_weight_only_shape(x, elements, format, global_scale))
 
 
 @torch.library.custom_op("mx::weight_only_grouped_mm", mutates_args=())
 def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
                          format: str, blocked: bool = True,
                          global_scale: Optional[Tensor] = None) -> Tensor:
-    rows, columns = _weight_only_shape(x, elements, format)
+    rows, columns = _weight_only_shape(x, elements, format, global_scale)
     if not rows:
         return x.new_empty((0, columns))
     return _grouped._init_fn(_pad_few(x), elements, None, scales, offs, None, format,
@@ -169,7 +183,9 @@ def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tens
 
 @_weight_only_grouped.register_fake
 def _(x, elements, scales, offs, format, blocked=True, global_scale=None):
-    return x.new_empty(_weight_only_shape(x, elements, format))
+    check_one_device(x=x, elements=elements, scales=scales, offs=offs,
+                     global_scale=global_scale)
+    return x.new_empty(_weight_only_shape(x, elements, format, global_scale))
 
 
 def _keep_weights(ctx, inputs, output):
@@ -191,9 +207,12 @@ def _weight_only_backward(ctx, dy):
 def _weight_only_grouped_backward(ctx, dy):
     elements, scales, offs, *factor = ctx.saved_tensors
     _, format, blocked, _ = ctx.others
+    if not dy.shape[0]:         # which grouped_mm cannot be traced with
+        return dy.new_empty(0, _shape(elements, format)[-1]), *(None,) * 6
     weight = torch.ops.mx.dequantize(elements, scales, format, dy.dtype, blocked,
                                      *factor)
-    dx = torch.nn.functional.grouped_mm(dy.contiguous(), weight, offs=offs)
+    dx = torch.nn.functional.grouped_mm(dy.contiguous(), weight,
+                                        offs=offs.to(torch.int32))
     return dx, None, None, None, None, None, None
 
 

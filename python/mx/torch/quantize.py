@@ -10,6 +10,7 @@ from .. import arguments as check
 from .. import quantization
 from ..formats import find_format
 from . import tensors
+from .arguments import check_one_device, check_tensor, check_tensors
 
 _AXES = {-1: (-1,), -2: (-2,), (-1, -2): (-1, -2)}
 _MATRICES = ("f32", "bf16", "f16")
@@ -52,6 +53,8 @@ def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None)
 
     Returns elements, scales (float8_e4m3fn) and the factor, of both axes elements and
     scales of each, then the factor; the rest as of `quantize_mxfp8`."""
+    check_tensor("x", x)
+    check_tensors(offsets=offsets, global_scale=global_scale)
     given = x.detach(), "nvfp4", _axis(axis), "ceil", blocked, offsets
     if global_scale is None:
         results = torch.ops.mx.quantize_nvfp4(*given)
@@ -62,6 +65,8 @@ def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None)
 def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=None,
              global_scale=None):
     """Quantizes to any of mx.FORMATS; those of 6 bits are bytes."""
+    check_tensor("x", x)
+    check_tensors(offsets=offsets, global_scale=global_scale)
     return tuple(torch.ops.mx.quantize(x.detach(), format, _axis(axis), scale_rounding,
                                        blocked, offsets, global_scale))
 
@@ -74,6 +79,9 @@ def dequantize(elements, scales, format, dtype=torch.bfloat16, *, blocked=True,
     global_scale  of NVFP4
 
     No gradient goes through."""
+    check_tensor("elements", elements)
+    check_tensor("scales", scales)
+    check_tensors(offsets=offsets, global_scale=global_scale)
     return torch.ops.mx.dequantize(elements, scales, format, dtype, blocked,
                                    global_scale, offsets)
 
@@ -127,6 +135,7 @@ def _fake(x, format, axis, scale_rounding, blocked, offsets, global_scale=None):
     format = find_format(format)
     check.one_of("scale_rounding", scale_rounding, quantization.ROUNDINGS)
     shape = check.matrix("x", x, _MATRICES)[1]
+    check_one_device(x=x, offsets=offsets, global_scale=global_scale)
     groups = check.vector("offsets", offsets)
     axes = check.axes(_OF_OPERATOR[axis])
     if -1 in axes:
@@ -155,5 +164,7 @@ def _dequantize(elements: Tensor, scales: Tensor, format: str, dtype: torch.dtyp
 def _(elements, scales, format, dtype, blocked, global_scale=None, offsets=None):
     format = find_format(format)
     check.element("dtype", dtype, _MATRICES)
+    check_one_device(elements=elements, scales=scales, global_scale=global_scale,
+                     offsets=offsets)
     *outer, last = elements.shape
     return elements.new_empty((*outer, last * format.per_byte), dtype=dtype)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from . import group_layouts, scaling
+from .arguments import check_tensor, check_tensors
 from .groups import rearrange_scales
 
 _LAYOUTS = {scaling.BLOCKED: "SWIZZLE_32_4_4", scaling.PLAIN: "NO_SWIZZLE"}
@@ -117,8 +118,20 @@ def check(request):
 
 def _asked(mat_a, mat_b, scale_a, recipe_a, swizzle_a, scale_b, recipe_b, swizzle_b,
            **others):
+    check_tensor("mat_a", mat_a)
+    check_tensor("mat_b", mat_b)
+    for name, scales in (("scale_a", scale_a), ("scale_b", scale_b)):
+        for scale in _list(scales):
+            check_tensor(name, scale)
+    check_tensors(bias=others["bias"], offs=others.get("offs"))
+
+    if not isinstance(others["contraction"], (tuple, list)):
+        raise TypeError("contraction_dim: expected (), (-1, -2) or (1, 0), found "
+                        f"{others['contraction']!r}")
+
     def numbers(enums):
-        return tuple(getattr(e, "value", e) for e in _list(enums))
+        found = (getattr(e, "value", e) for e in _list(enums))
+        return tuple(e if isinstance(e, int) else None for e in found)
     found = scaling.request(mat_a, mat_b, _list(scale_a), numbers(recipe_a),
                             numbers(swizzle_a), _list(scale_b), numbers(recipe_b),
                             numbers(swizzle_b), **others)

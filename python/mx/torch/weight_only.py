@@ -9,7 +9,8 @@ from .. import arguments as check
 from ..formats import find_format
 from .experts import check_experts, check_rows
 from .modules import check_linear
-from .parameters import FLOATS, check_last, dtype_name, result_dtype, to_bf16
+from .parameters import (FLOATS, check_last, check_parameter, dtype_name, keep_hooks,
+                         result_dtype, to_bf16)
 from .products import weight_only_grouped_mm, weight_only_mm
 from .quantize import dequantize, quantize
 from .recipes import weight_only_recipe
@@ -22,7 +23,9 @@ class _Quantized(torch.nn.Module):
     """Weights as buffers of bytes: NAME_elements and NAME_scales (blocked) for NAME.
 
     Bytes, because Module.to(dtype) would convert elements that are floats of 8 bits.
-    A state dict with NAME itself, a matrix of floats, is quantized when it is loaded."""
+    A state dict with NAME itself, a matrix of floats, is quantized when it is loaded.
+    One of bytes says of what format they are, as NAME_format: bytes of MXFP6 and MXFP8
+    have the same shapes."""
 
     def _add(self, name, shape, device):
         format = self._format
@@ -52,15 +55,26 @@ class _Quantized(torch.nn.Module):
 
     def dequantized(self, name="weight", dtype=torch.bfloat16):
         """The weight of that name as it is multiplied."""
+        check.one_of("name", name, self._weights)
         return dequantize(*self._parts(name), self.recipe.weights, dtype)
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        for name in self._weights:
+            destination[f"{prefix}{name}_format"] = torch.tensor(
+                [*self.recipe.weights.encode()], dtype=torch.uint8, device="cpu")
 
     def _load_from_state_dict(self, state_dict, prefix, *args):
         for name in self._weights:
+            self._check_format(f"{prefix}{name}_format", state_dict, args[-1])
             weight = state_dict.pop(prefix + name, None)
             if weight is None:
                 continue
             shape = self._shape(name)
-            if tuple(weight.shape) == shape and weight.dtype in FLOATS:
+            if not isinstance(weight, torch.Tensor):
+                args[-1].append(f"{prefix}{name}: expected a torch.Tensor, found "
+                                f"{type(weight).__name__}")
+            elif tuple(weight.shape) == shape and weight.dtype in FLOATS:
                 for part, value in zip(_PARTS, self._quantize(name, weight)):
                     state_dict[f"{prefix}{name}_{part}"] = value
             else:
@@ -69,6 +83,16 @@ class _Quantized(torch.nn.Module):
                     f"{shape}, to quantize, found {dtype_name(weight)} of shape "
                     f"{tuple(weight.shape)}")
         super()._load_from_state_dict(state_dict, prefix, *args)
+
+    def _check_format(self, key, state_dict, errors):
+        """The key may be missing: bytes made by hand need not have it."""
+        found = state_dict.pop(key, None)
+        if found is None or found.is_meta:
+            return
+        found = bytes(found.tolist()).decode(errors="replace")
+        if found != self.recipe.weights:
+            errors.append(f"{key}: expected {self.recipe.weights}, as the recipe of the "
+                          f"module has, found {found}")
 
     def _shape(self, name):
         *outer, last = self._parts(name)[0].shape
@@ -104,12 +128,15 @@ class MXWeightOnlyLinear(_Quantized):
 
     @classmethod
     def from_linear(cls, linear, recipe="mxfp4_weights"):
-        """Of an nn.Linear, whose weight is quantized now; bias is the same parameter."""
+        """Of an nn.Linear, whose weight is quantized now; bias is the same parameter,
+        and hooks of calls are kept."""
         check_linear(linear)
+        for name in ("weight", "bias"):
+            check_parameter(linear, name)
         new = cls(linear.in_features, linear.out_features, False, recipe, "meta")
         new._set("weight", linear.weight)
         new.bias = linear.bias
-        return new.train(linear.training)
+        return keep_hooks(new, linear).train(linear.training)
 
     def forward(self, x):
         operand = to_bf16("x", x)
@@ -153,13 +180,14 @@ class MXWeightOnlyExperts(_Quantized):
 
     @classmethod
     def from_experts(cls, module, recipe="mxfp4_weights"):
-        """Of a module with parameters w1, w2 and w3, which are quantized now."""
+        """Of a module with parameters w1, w2 and w3, which are quantized now. Hooks of
+        calls are kept."""
         check_experts(module)
         experts, hidden, dim = module.w1.shape
         new = cls(dim, hidden, experts, recipe, "meta")
         for name in cls._weights:
             new._set(name, getattr(module, name))
-        return new.train(module.training)
+        return keep_hooks(new, module).train(module.training)
 
     def forward(self, x, num_tokens_per_expert):
         rows, ends = check_rows(x, num_tokens_per_expert, self.num_experts, self.dim)

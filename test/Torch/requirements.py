@@ -1,0 +1,37 @@
+# REQUIRES: torch
+# RUN: %python_torch %s
+"""Without PyTorch, and with one that is too old, the import says what is needed."""
+
+import sys
+
+import torch
+
+
+def refused(text):
+    for name in [name for name in sys.modules if name.startswith("mx.torch")]:
+        del sys.modules[name]
+    try:
+        import mx.torch
+    except ImportError as error:
+        assert str(error).startswith(text), error
+        return
+    raise AssertionError("expected an ImportError")
+
+
+kept = torch.nn.functional.ScalingType, torch.__version__
+del torch.nn.functional.ScalingType
+torch.__version__ = "2.6.0"
+refused("mx.torch: expected PyTorch 2.10 or newer, found 2.6.0: pip install --upgrade")
+torch.nn.functional.ScalingType, torch.__version__ = kept
+
+
+class Hidden:
+    def find_spec(self, name, *_):
+        if name == "torch":
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+
+for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
+    del sys.modules[name]
+sys.meta_path.insert(0, Hidden())
+refused("mx.torch: expected PyTorch 2.10 or newer, found none: pip install torch")
