@@ -62,9 +62,11 @@ CASES = [
     (OPS.unpad_token_groups, (x, offs, 60, 1), (0,)),
     (OPS.linear, (x, w, *DENSE), (0, 1)),
     (OPS.linear, (x, w, *DENSE[:-1], True), (1,)),
-    (OPS.linear_backward, (y, x, w, *DENSE), ()),
+    (OPS.linear_backward, (y, x, w, True, True, *DENSE), ()),
+    (OPS.linear_backward, (y, x, w, True, False, *DENSE), ()),
     (OPS.grouped_linear, (x, experts, offs, *DENSE), (0, 1)),
-    (OPS.grouped_linear_backward, (y, x, experts, offs, *DENSE), ()),
+    (OPS.grouped_linear_backward, (y, x, experts, offs, True, True, *DENSE), ()),
+    (OPS.grouped_linear_backward, (y, x, experts, offs, False, True, *DENSE), ()),
     (OPS.moe_layer, (x, w1, w2, tokens, probs, offs, *FORMATS), (0, 1, 2, 4)),
 ]
 

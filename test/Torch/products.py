@@ -199,6 +199,23 @@ def groups_of_rows():
     assert torch.equal(wanted, mxt.rearrange_scales(scales, offsets, "reduction"))
 
 
-for part in (linear, grouped, long_offsets, weights_alone, experts, groups_of_rows):
+def frozen():
+    """Of one operand alone the gradient is the same as with that of the other."""
+    x, w = ref.tensor((40, 64), 1, spread=1), ref.tensor((4, 96, 64), 2, spread=1)
+    offs = ref.ends(5, 5, 30, 40)
+    for call in (lambda a, b, high: mxt.mxfp8_mm(a, b[0], wgrad_high_precision=high),
+                 lambda a, b, high: mxt.mxfp8_grouped_mm(
+                     a, b.transpose(-2, -1), offs, wgrad_high_precision=high)):
+        for high in (False, True):
+            found = []
+            for needs in ((True, True), (True, False), (False, True)):
+                leaves = [t.clone().requires_grad_(need) for t, need in zip((x, w), needs)]
+                call(*leaves, high).backward(ref.tensor((40, 96), 3, spread=1))
+                found.append([t.grad for t in leaves])
+            assert torch.equal(found[0][0], found[1][0]) and found[1][1] is None
+            assert torch.equal(found[0][1], found[2][1]) and found[2][0] is None
+
+
+for part in (linear, frozen, grouped, long_offsets, weights_alone, experts, groups_of_rows):
     part()
     print(part.__name__, "right")

@@ -24,7 +24,6 @@ from . import tensors
 from .arguments import add_bias, as_rows, check_one_device, check_tensor
 
 _MATRICES = ("f32", "bf16", "f16")
-_BOTH = (-1, -2)
 
 
 def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
@@ -121,21 +120,29 @@ def _linear(x: Tensor, weight: Tensor, activations: str, weights: str, gradients
 
 
 @torch.library.custom_op("mx::linear_backward", mutates_args=())
-def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, activations: str,
-                     weights: str, gradients: str, scale_rounding: str,
-                     wgrad_high_precision: bool) -> Tuple[Tensor, Tensor]:
+def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, needs_dx: bool,
+                     needs_dw: bool, activations: str, weights: str, gradients: str,
+                     scale_rounding: str, wgrad_high_precision: bool
+                     ) -> Tuple[Tensor, Tensor]:
+    """What is not needed is empty."""
     dy, x, weight = map(tensors.plain, (dy, x, weight))
+    dx, dw = _outputs(x, weight, needs_dx, needs_dw)
     if not x.shape[0]:
-        return torch.empty_like(x), torch.zeros_like(weight)
+        return dx, dw.zero_()
     one = torch.full((1,), x.shape[0], dtype=torch.int32, device=x.device)
-    by_rows, by_columns = quantize(dy, gradients, _BOTH, scale_rounding, one)
-    weight_t = quantize(weight, weights, -2, scale_rounding)
-    dx = products.matmul(_of_one_group(by_rows), weight_t, x.dtype)
-    if wgrad_high_precision:
-        return dx, (dy.t() @ x.to(dy.dtype)).to(weight.dtype)
-    x_t = quantize(x, activations, -2, scale_rounding, one)
-    dw = products.grouped_matmul(by_columns, x_t, one, weight.dtype, mode="reduction")
-    return dx, dw.view(weight.shape)
+    by_rows, by_columns = _quantize_gradient(
+        dy, gradients, scale_rounding, one, needs_dx,
+        needs_dw and not wgrad_high_precision)
+    if needs_dx:
+        weight_t = quantize(weight, weights, -2, scale_rounding)
+        dx = products.matmul(_of_one_group(by_rows), weight_t, x.dtype)
+    if by_columns:
+        x_t = quantize(x, activations, -2, scale_rounding, one)
+        dw = products.grouped_matmul(by_columns, x_t, one, weight.dtype,
+                                     mode="reduction").view(weight.shape)
+    elif needs_dw:
+        dw = (dy.t() @ x.to(dy.dtype)).to(weight.dtype)
+    return dx, dw
 
 
 @torch.library.custom_op("mx::grouped_linear", mutates_args=())
@@ -153,23 +160,46 @@ def _grouped(x: Tensor, weight: Tensor, offs: Tensor, activations: str, weights:
 
 @torch.library.custom_op("mx::grouped_linear_backward", mutates_args=())
 def _grouped_backward(dy: Tensor, x: Tensor, weight: Tensor, offs: Tensor,
-                      activations: str, weights: str, gradients: str,
-                      scale_rounding: str, wgrad_high_precision: bool
+                      needs_dx: bool, needs_dw: bool, activations: str, weights: str,
+                      gradients: str, scale_rounding: str, wgrad_high_precision: bool
                       ) -> Tuple[Tensor, Tensor]:
+    """What is not needed is empty."""
     dy, x, weight, offs = map(tensors.plain, (dy, x, weight, offs))
+    dx, dw = _outputs(x, weight, needs_dx, needs_dw)
     if not x.shape[0]:
-        return torch.empty_like(x), torch.zeros_like(weight)
-    by_rows, by_columns = quantize(dy, gradients, _BOTH, scale_rounding, offs)
-    weight_t = quantize(weight, weights, -2, scale_rounding)
-    dx = products.grouped_matmul(by_rows, weight_t, offs, x.dtype)
-    if wgrad_high_precision:
+        return dx, dw.zero_()
+    by_rows, by_columns = _quantize_gradient(
+        dy, gradients, scale_rounding, offs, needs_dx,
+        needs_dw and not wgrad_high_precision)
+    if needs_dx:
+        weight_t = quantize(weight, weights, -2, scale_rounding)
+        dx = products.grouped_matmul(by_rows, weight_t, offs, x.dtype)
+    if by_columns:
+        x_t = quantize(x, activations, -2, scale_rounding, offs)
+        dw = products.grouped_matmul(by_columns, x_t, offs, weight.dtype,
+                                     mode="reduction")
+    elif needs_dw:
         dw = torch.nn.functional.grouped_mm(
             dy.to(torch.bfloat16).t(), x.to(torch.bfloat16),
-            offs=offs.to(torch.int32))
-        return dx, dw.to(weight.dtype)
-    x_t = quantize(x, activations, -2, scale_rounding, offs)
-    return dx, products.grouped_matmul(by_columns, x_t, offs, weight.dtype,
-                                       mode="reduction")
+            offs=offs.to(torch.int32)).to(weight.dtype)
+    return dx, dw
+
+
+def _quantize_gradient(dy, format, rounding, offsets, by_rows, by_columns):
+    """dy for each product that is asked for, from one read; else None."""
+    axes = (-1,) * by_rows + (-2,) * by_columns
+    if not axes:
+        return None, None
+    found = quantize(dy, format, axes, rounding, offsets)
+    if len(axes) == 2:
+        return found
+    return (found, None) if by_rows else (None, found)
+
+
+def _outputs(x, weight, needs_dx, needs_dw):
+    """Gradients without contents; what a program returns is dense."""
+    return (x.new_empty(x.shape if needs_dx else 0),
+            weight.new_empty(weight.shape if needs_dw else 0))
 
 
 @_linear.register_fake
@@ -188,18 +218,13 @@ def _(x, weight, offs, activations, weights, gradients, scale_rounding,
 
 
 @_linear_backward.register_fake
-def _(dy, x, weight, *_):
-    return _like(x), _like(weight)
+def _(dy, x, weight, needs_dx, needs_dw, *_):
+    return _outputs(x, weight, needs_dx, needs_dw)
 
 
 @_grouped_backward.register_fake
-def _(dy, x, weight, offs, *_):
-    return _like(x), _like(weight)
-
-
-def _like(x):
-    """What a program returns is dense."""
-    return x.new_empty(x.shape)
+def _(dy, x, weight, offs, needs_dx, needs_dw, *_):
+    return _outputs(x, weight, needs_dx, needs_dw)
 
 
 def _keep(count):
@@ -213,7 +238,7 @@ def _keep(count):
 def _backward(operator, count):
     def backward(ctx, dy):
         needs = ctx.needs_input_grad
-        gradients = operator(dy, *ctx.saved_tensors, *ctx.options)
+        gradients = operator(dy, *ctx.saved_tensors, *needs[:2], *ctx.options)
         return (*(g if need else None for g, need in zip(gradients, needs)),
                 *(None for _ in range(len(needs) - 2)))
     return backward
