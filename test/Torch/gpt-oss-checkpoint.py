@@ -19,6 +19,7 @@ from mx.torch import dequantize, gpt_oss
 from mx.torch.gpt_oss_experts import MXFP4Experts
 
 from gpt_oss_oracle import unpack
+from refused import refused
 from safetensors_bytes import read, write
 
 WORK = pathlib.Path(sys.argv[1])
@@ -50,16 +51,6 @@ def tensors():
 
 def keyed(found):
     return {PREFIX + name: array for name, array in found.items()}
-
-
-def refused(kind, call, *parts):
-    try:
-        call()
-    except kind as error:
-        for part in parts:
-            assert str(part) in str(error), (part, str(error))
-        return
-    raise AssertionError(f"expected {kind} about {parts}")
 
 
 GOOD = tensors()

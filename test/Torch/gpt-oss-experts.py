@@ -18,6 +18,7 @@ from mx.torch import gpt_oss
 from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts, clamped_swiglu
 
 from gpt_oss_oracle import Experts
+from refused import refused
 
 SIZES = gpt_oss.Sizes(experts=5, hidden=192, intermediate=160)
 # gpt-oss's 2880 is 22.5 tiles of 128.
@@ -134,16 +135,6 @@ def test_tracing():
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
         fake = experts(*map(mode.from_tensor, arguments))
     assert fake.shape == (7, SIZES.hidden) and fake.dtype == torch.bfloat16
-
-
-def refused(kind, call, *parts):
-    try:
-        call()
-    except kind as error:
-        for part in parts:
-            assert str(part) in str(error), (part, str(error))
-        return
-    raise AssertionError(f"expected {kind} about {parts}")
 
 
 def test_errors():

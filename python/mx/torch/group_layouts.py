@@ -9,6 +9,7 @@ indices are computed on the device: nothing waits to know `offs`."""
 import torch
 
 from ..quantization import capacity
+from .groups import begins
 
 _ROWS, _COLUMNS = 128, 4        # of a tile of scales
 _BYTES = _ROWS * _COLUMNS
@@ -22,7 +23,7 @@ class Groups:
     def __init__(self, offs):
         ends = offs.long()
         self.count = offs.shape[0]
-        self.starts = torch.cat([ends.new_zeros(1), ends[:-1]])
+        self.starts = begins(ends)
         self.sizes = ends - self.starts
 
 

@@ -109,19 +109,19 @@ def _spread(x, starts, firsts, ends, rows):
 
 def _rows_with_tiles(offsets, rows, groups):
     ends = offsets.to(torch.int64)
-    firsts = _begins(ends)
+    firsts = begins(ends)
     starts = (firsts // 128 + torch.arange(groups, device=ends.device)) * 128
     return starts, firsts, ends, (rows // 128 + groups) * 128
 
 
 def _columns_with_tiles(offsets, blocks, groups):
     ends = offsets.to(torch.int64)
-    firsts = _begins(ends)
-    starts = _begins(torch.cumsum((ends - firsts + 127) // 128 * 128, 0))
+    firsts = begins(ends)
+    starts = begins(torch.cumsum((ends - firsts + 127) // 128 * 128, 0))
     return starts // 32, firsts // 32, ends // 32, capacity(blocks * 32, groups) // 32
 
 
-def _begins(ends):
+def begins(ends):
     """Where groups begin, of where they end."""
     return torch.cat([ends.new_zeros(1), ends[:-1]])
 
@@ -129,9 +129,9 @@ def _begins(ends):
 def _padded(offs, alignment):
     """Where the groups begin and end, as they are and padded."""
     ends = offs.to(torch.int64)
-    firsts = _begins(ends)
+    firsts = begins(ends)
     padded = torch.cumsum(-((firsts - ends) // alignment) * alignment, 0)
-    return firsts, ends, _begins(padded), padded
+    return firsts, ends, begins(padded), padded
 
 
 def _room(rows, groups, alignment):
