@@ -11,7 +11,7 @@ import json
 
 import numpy as np
 
-WIDTH, LEFT, RIGHT = 720, 64, 16
+WIDTH, LEFT, RIGHT = 720, 64, 24
 UPPER, LOWER = (40, 300), (340, 440)  # top and bottom of the two plots
 COLORS = {"bf16": "#1f5fa8", "mxfp8": "#d1551b"}
 DASHES = {"bf16": "none", "mxfp8": "6 4"}
@@ -64,8 +64,9 @@ class Plot:
         self.text(LEFT, self.top - 8, title, font_weight="bold")
 
     def curve(self, values, color, width=1.6, opacity=1.0, dashes="none"):
-        points = " ".join(f"{self.x(i):.1f},{self.y(v):.1f}"
-                          for i, v in enumerate(values))
+        stride = max(self.steps // (WIDTH - LEFT - RIGHT), 1)  # a point a pixel
+        points = " ".join(f"{self.x(i):.1f},{self.y(values[i]):.1f}"
+                          for i in range(0, len(values), stride))
         self.lines.append(f'<polyline points="{points}" fill="none" '
                           f'stroke="{color}" stroke-width="{width}" '
                           f'opacity="{opacity}" stroke-dasharray="{dashes}"/>')

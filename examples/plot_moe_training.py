@@ -16,7 +16,7 @@ from plot_losses import Plot, smooth
 
 WIDTH = 720
 CURVES, GAPS = (40, 300), (344, 444)  # top and bottom of the plots
-BARS, HEIGHT = (500, 600), 640
+BARS, BAR = 500, 26  # top of the first, and from one to the next
 COLORS = ("#1f5fa8", "#d1551b", "#3a8a3a", "#7a4fa0")
 WINDOW = 50  # steps of a mean
 
@@ -96,9 +96,10 @@ def draw(groups):
     lines = upper.lines + gap_lines(groups, steps)
     lines += bar_lines(groups, 0, "ms a step, median", step_time)
     lines += bar_lines(groups, 1, "peak memory, MiB", lambda run: max(run["peak_mib"]))
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+    height = BARS + BAR * len(groups) + 8
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
             'font-family="sans-serif" font-size="12">\n'
-            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>\n' +
+            f'<rect width="{WIDTH}" height="{height}" fill="white"/>\n' +
             "\n".join(lines) + "\n</svg>\n")
 
 
@@ -129,13 +130,13 @@ def bar_lines(groups, column, title, value):
     means = {recipe: statistics.mean(value(run) for run in runs.values())
              for recipe, runs in groups.items()}
     most = max(*means.values(), 1e-9)
-    lines = [f'<text x="{left}" y="{BARS[0] - 8}" font-weight="bold">{title}</text>']
+    lines = [f'<text x="{left}" y="{BARS - 8}" font-weight="bold">{title}</text>']
     for i, (color, (recipe, mean)) in enumerate(zip(COLORS, means.items())):
-        y = BARS[0] + 26 * i
+        y = BARS + BAR * i
         lines += [f'<rect x="{left}" y="{y}" width="{width * 0.6 * mean / most:.1f}" '
                   f'height="18" fill="{color}"/>',
                   f'<text x="{left + width * 0.6 * mean / most + 6:.1f}" y="{y + 13}">'
-                  f"{recipe}: {mean:,.1f}</text>"]
+                  f"{recipe}: {mean:,.4g}</text>"]
     return lines
 
 

@@ -11,14 +11,16 @@ Converted are the linear layers of attention and the experts; embedding, norms, 
 and head stay as they are. Recipes begin with the same weights and see the same text,
 by the seed. docs/TorchTraining.md says what came of it.
 
---all does a run for each of --seeds and --recipes, one after the other, and writes
-OUT/RECIPE-seedSEED.jsonl and .checkpoint. Called again it goes on where it stopped.
-The exit status is 75 if there was no time for all steps."""
+--all does a run for each of --seeds and --recipes, one after the other, each in a
+process of its own, so that its memory is its own. It writes OUT/RECIPE-seedSEED.jsonl
+and .checkpoint. Called again it goes on where it stopped. The exit status is 75 if
+there was no time for all steps."""
 
 import argparse
-import gc
+import itertools
 import math
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -33,7 +35,8 @@ UNFINISHED = 75  # EX_TEMPFAIL of sysexits.h
 
 def parse():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=__doc__, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--recipe", default="mxfp8", help="bf16, or a name of mx.torch.RECIPES")
     add("--seed", type=int, default=0)
@@ -60,47 +63,42 @@ def parse():
     return args
 
 
-def options_of(args, recipe, seed):
-    return Options(recipe, seed, args.steps, args.batch_tokens, args.validation_tokens,
-                   args.size, args.rate, args.device, args.compile, args.graph)
-
-
-def runs_of(args):
-    """Recipe, seed, checkpoint and log of each run."""
-    if not args.all:
-        yield args.recipe, args.seed, args.checkpoint, args.log
-        return
-    for seed in args.seeds.split(","):
-        for recipe in args.recipes.split(","):
-            place = pathlib.Path(args.out) / f"{recipe}-seed{seed}"
-            yield (recipe, int(seed), place.with_suffix(".checkpoint"),
-                   place.with_suffix(".jsonl"))
-
-
 def is_finished(log):
-    return log and pathlib.Path(log).exists() and (
-        '{"result"' in pathlib.Path(log).read_text())
+    return log.exists() and '{"result"' in log.read_text()
+
+
+def run_all(args, deadline):
+    shared = [word for word in sys.argv[1:] if word != "--all"]
+    for seed, recipe in itertools.product(args.seeds.split(","), args.recipes.split(",")):
+        place = pathlib.Path(args.out) / f"{recipe}-seed{seed}"
+        log, checkpoint = place.with_suffix(".jsonl"), place.with_suffix(".checkpoint")
+        if is_finished(log):
+            continue
+        left = deadline - time.monotonic()
+        if left < MARGIN:
+            return UNFINISHED
+        status = subprocess.run(
+            [sys.executable, __file__, *shared, f"--recipe={recipe}", f"--seed={seed}",
+             f"--log={log}", f"--checkpoint={checkpoint}",
+             f"--time-limit={left}"]).returncode
+        if status:
+            return status
+    return 0
+
+
+def run_one(args, deadline):
+    torch.set_float32_matmul_precision("high")  # the router's product is f32
+    options = Options(args.recipe, args.seed, args.steps, args.batch_tokens,
+                      args.validation_tokens, args.size, args.rate, args.device,
+                      args.compile, args.graph)
+    run = Run(options, args.checkpoint, args.log)
+    return 0 if run.train(deadline - MARGIN, args.stop_at) else UNFINISHED
 
 
 def main():
     begin = time.monotonic()
     args = parse()
-    torch.set_float32_matmul_precision("high")  # the router's product is f32
-    deadline = begin + args.time_limit - MARGIN
-    for recipe, seed, checkpoint, log in runs_of(args):
-        if args.all and is_finished(log):
-            continue
-        if time.monotonic() > deadline:
-            return UNFINISHED
-        run = Run(options_of(args, recipe, seed), checkpoint, log)
-        finished = run.train(deadline, args.stop_at)
-        del run
-        gc.collect()
-        if args.device.startswith("cuda"):
-            torch.cuda.empty_cache()
-        if not finished:
-            return UNFINISHED
-    return 0
+    return (run_all if args.all else run_one)(args, begin + args.time_limit)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ class Size(NamedTuple):
 
 SIZES = {
     "tiny": Size(symbols=64, length=64, layers=2, dim=64, heads=2, experts=4, hidden=64),
-    "base": Size(symbols=256, length=1024, layers=6, dim=512, heads=8, experts=16,
+    "base": Size(symbols=128, length=1024, layers=6, dim=512, heads=8, experts=16,
                  hidden=512),
-    "large": Size(symbols=256, length=1024, layers=6, dim=768, heads=12, experts=16,
+    "large": Size(symbols=128, length=1024, layers=6, dim=768, heads=12, experts=16,
                   hidden=768),
 }
 
