@@ -8,6 +8,7 @@ import torch
 
 import mx.torch as mxt
 import reference as ref
+from mx.torch.linear import _parts
 from reference import blocked, exact, near
 
 FORMATS = (dict(), dict(scale_rounding="floor", gradients="mxfp8_e5m2"),
@@ -28,6 +29,22 @@ def formats(options):
     found = [options.get(name, "mxfp8_e4m3")
              for name in ("activations", "weights", "gradients")]
     return *found, options.get("scale_rounding", "ceil")
+
+
+def parts():
+    """The gradient of a small weight is summed in parts of many rows; the last may have
+    fewer than the others, or none."""
+    cases = [(2100, 64, 32), (8192, 32, 96), (8200, 64, 32)]
+    assert [_parts(rows, outputs, inputs) for rows, inputs, outputs in cases] == [2, 8, 8]
+    for seed, (rows, inputs, outputs) in enumerate(cases):
+        for kind in (torch.bfloat16, torch.float32):
+            x = ref.tensor((rows, inputs), seed, spread=2)
+            w = ref.tensor((outputs, inputs), 3, kind).requires_grad_()
+            dy = ref.tensor((rows, outputs), seed + 7, spread=2)
+            mxt.mxfp8_mm(x, w).backward(dy)
+            format, rule = "mxfp8_e4m3", "ceil"
+            check(w.grad, blocked(turn(exact(dy)), format, rule),
+                  blocked(turn(exact(x)), format, rule), w.dtype, (rows, kind))
 
 
 def linear():
@@ -216,6 +233,6 @@ def frozen():
             assert torch.equal(found[0][1], found[2][1]) and found[2][0] is None
 
 
-for part in (linear, frozen, grouped, long_offsets, weights_alone, experts, groups_of_rows):
+for part in (linear, parts, frozen, grouped, long_offsets, weights_alone, experts, groups_of_rows):
     part()
     print(part.__name__, "right")

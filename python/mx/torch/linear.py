@@ -107,6 +107,34 @@ def _of_one_group(q):
     return Quantized(q.elements, q.scales[:-(-rows // 128)], q.shape, q.format)
 
 
+# Tiles of results that keep all multiprocessors of a large GPU busy, and rows that a
+# part of a sum has at least.
+_MANY_TILES, _MANY_ROWS, _MOST_PARTS = 256, 1024, 8
+
+
+def _parts(rows, outputs, inputs):
+    """Into how many parts the sum over rows is cut, for results of few tiles."""
+    tiles, parts = -(-outputs // 128) * -(-inputs // 64), 1
+    while (parts < _MOST_PARTS and 2 * parts * tiles <= _MANY_TILES
+           and 2 * parts * _MANY_ROWS <= rows):
+        parts *= 2
+    return parts
+
+
+def _weight_gradient(dy, x, one, rows, dtype):
+    """dy^T x of one group of rows. With few tiles it is the sum of products of parts of
+    the rows, which are groups to them: a part begins at a multiple of 128 rows, where the
+    bytes of both quantizations are the same."""
+    parts = _parts(rows, dy.shape[0], x.shape[0])
+    if parts == 1:
+        return products.grouped_matmul(dy, x, one, dtype, mode="reduction")[0]
+    step = -(-rows // (parts * 128)) * 128
+    ends = torch.arange(step, parts * step + 1, step, dtype=torch.int32,
+                        device=one.device).clamp_(max=rows)
+    dy, x = (q._replace(groups=parts) for q in (dy, x))
+    return products.grouped_matmul(dy, x, ends, "f32", mode="reduction").sum(0).to(dtype)
+
+
 @torch.library.custom_op("mx::linear", mutates_args=())
 def _linear(x: Tensor, weight: Tensor, activations: str, weights: str, gradients: str,
             scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
@@ -138,8 +166,7 @@ def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, needs_dx: bool,
         dx = products.matmul(_of_one_group(by_rows), weight_t, x.dtype)
     if by_columns:
         x_t = quantize(x, activations, -2, scale_rounding, one)
-        dw = products.grouped_matmul(by_columns, x_t, one, weight.dtype,
-                                     mode="reduction").view(weight.shape)
+        dw = _weight_gradient(by_columns, x_t, one, x.shape[0], weight.dtype)
     elif needs_dw:
         dw = (dy.t() @ x.to(dy.dtype)).to(weight.dtype)
     return dx, dw

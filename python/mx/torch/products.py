@@ -56,10 +56,14 @@ def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
 
 
 def _pad_few(x):
-    """With rows of zeros, to the next number that has a kernel for few rows."""
-    wanted = next((n for n in products.FEW_ROWS if n >= x.shape[0]), x.shape[0])
-    more = wanted - x.shape[0]
-    return torch.nn.functional.pad(x, (0, 0, 0, more)) if more else x
+    """With rows of any contents, to the next number that has a kernel for few rows."""
+    rows, columns = x.shape
+    wanted = next((n for n in products.FEW_ROWS if n >= rows), rows)
+    if wanted == rows:
+        return x
+    padded = x.new_empty((wanted, columns))
+    padded[:rows] = x
+    return padded
 
 
 @torch.library.custom_op("mx::matmul", mutates_args=())
