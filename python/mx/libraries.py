@@ -146,9 +146,17 @@ class Torch:
 
     def maker(self, shape, element, zeros=False):
         """Memory of PyTorch's allocator, for its current stream."""
-        return functools.partial(
-            self.torch.zeros if zeros else self.torch.empty, shape,
-            device=self.torch.device(device_name()), dtype=self._dtype(element))
+        return self._maker(self.torch.zeros if zeros else self.torch.empty, shape,
+                           element, device=self.torch.device(device_name()))
+
+    def _maker(self, make, shape, element, **place):
+        dtype = self._dtype(element)
+        if not element.is_packed:
+            return functools.partial(make, shape, dtype=dtype, **place)
+        # PyTorch cannot fill what it packs two to a byte, as it does with new memory if
+        # algorithms are to be deterministic.
+        bits = functools.partial(make, shape, dtype=self.torch.uint8, **place)
+        return lambda: bits().view(dtype)
 
     def _dtype(self, element):
         """The type of such elements, or of their bits."""
@@ -166,7 +174,7 @@ class Torch:
         return host_view(x.data_ptr(), tuple(x.shape), self.elements[x.dtype], x)
 
     def from_host(self, x, element):
-        result = self.torch.empty(x.shape, dtype=self._dtype(element))
+        result = self._maker(self.torch.empty, x.shape, element)()
         host_view(result.data_ptr(), x.shape, element, result)[...] = x
         return result
 
@@ -174,7 +182,7 @@ class Torch:
         return array(self.to_host(x), stream, element)
 
     def download(self, x, stream):
-        result = self.torch.empty(x.shape, dtype=self._dtype(x.element))
+        result = self._maker(self.torch.empty, x.shape, x.element)()
         call("mxMemcpyToHost", result.data_ptr(), x.pointer, x.nbytes,
              stream_handle(stream))
         call("mxStreamSynchronize", stream_handle(stream))

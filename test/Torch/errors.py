@@ -70,6 +70,26 @@ WRONG = [
     (ValueError, "global_scale: expected None, unless the format is nvfp4",
      lambda: mxt.weight_only_grouped_mm(x, eq, es, offs, "mxfp4",
                                         global_scale=x[0, 0].float())),
+    (ValueError, "scales: expected shape (128, 4), of blocked scales of weights of shape "
+     "(64, 128), found (127, 4)", lambda: mxt.weight_only_mm(x, q, s[:127], "mxfp4")),
+    (TypeError, "scales: expected torch.float8_e8m0fnu or their bits, torch.uint8, found "
+     "torch.float32", lambda: mxt.weight_only_mm(x, q, s.float(), "mxfp4")),
+    (ValueError, "offs, elements: expected an end for each matrix, found 3 and elements "
+     "of shape (4, 64, 128)",
+     lambda: mxt.weight_only_grouped_mm(x, eq, es, offs[:3], "mxfp4")),
+    (ValueError, "format: expected one that has products, found mxint8",
+     lambda: mxt.weight_only_mm(x, q, s, "mxint8")),
+    (TypeError, "format: expected a name, found None",
+     lambda: mxt.weight_only_mm(x, q, s, None)),
+    (TypeError, "activations: expected a name, found 3",
+     lambda: mxt.mxfp8_mm(x, w, activations=3)),
+    (TypeError, "wgrad_high_precision: expected True or False, found 'yes'",
+     lambda: mxt.mxfp8_grouped_mm(x, turned, offs, wgrad_high_precision="yes")),
+    (TypeError, "weight: expected no tangent, as operators of mx.torch have no "
+     "derivatives in forward mode",
+     lambda: torch.func.jvp(lambda w: mxt.mxfp8_mm(x, w), (w,), (w,))),
+    (ValueError, "dim: expected a multiple of 8, at least 8, found 10",
+     lambda: mxt.GroupedExperts(10, 8, 3)),
     (ValueError, "rows: expected at least 0, found -1",
      lambda: mxt.unpad_token_groups(x, offs, -1)),
     (TypeError, "rows: expected a number, found ",
@@ -143,10 +163,9 @@ for name, call in (
 for kind, text, call in WRONG:
     refuses(kind, text, call)
 
-# Of scales only the shape is known to be wrong when they are read.
-refuses(ValueError, "scale_b: expected shape (128, 4) of blocked (SWIZZLE_32_4_4) scales "
-        "for b of shape (64, 64), found (64, 4)",
-        lambda: mxt.weight_only_mm(x, q, s[:64], "mxfp4"))
+if x.device.type == "cpu":  # where ends can be read without a wait
+    refuses(ValueError, "offs: expected ends of at most 64, the rows of x, found 70",
+            lambda: mxt.weight_only_grouped_mm(x, eq, es, ends(1, 2, 3, 70), "mxfp4"))
 refuses(TypeError, "scales: expected a tensor of one byte",
         lambda: mxt.rearrange_scales(s.view(torch.uint8).float()))
 refuses(ValueError, "offsets: expected offsets and a mode",

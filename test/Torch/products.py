@@ -144,6 +144,28 @@ def weights_alone():
             begin = end
 
 
+def odd_outputs():
+    """Any number of outputs has a gradient of x, also where grouped_mm wants whole 16
+    bytes of them."""
+    x = ref.tensor((7, 64), 1, spread=1).requires_grad_()
+    w = ref.tensor((2, 37, 64), 2, spread=1)
+    y = mxt.weight_only_grouped_mm(x, *mxt.quantize_mxfp4(w), ref.ends(3, 7), "mxfp4")
+    y.sum().backward()
+    sums = blocked(exact(w), "mxfp4").sum(1)
+    wanted = np.repeat(sums, (3, 4), axis=0)
+    assert np.allclose(exact(x.grad), wanted, rtol=2**-7, atol=2**-4)
+
+
+def large_halves():
+    """Sums that are no f16: gradients in high precision are products of bf16."""
+    for high in (False, True):
+        x = torch.full((8192, 64), 10.0, dtype=torch.float16, device=ref.DEVICE)
+        w = torch.zeros(32, 64, device=ref.DEVICE, requires_grad=True)
+        dy = torch.full((8192, 32), 10.0, dtype=torch.float16, device=ref.DEVICE)
+        mxt.mxfp8_mm(x, w, wgrad_high_precision=high).backward(dy)
+        assert (w.grad == 819200).all()
+
+
 def relative(found, wanted):
     return np.linalg.norm(exact(found) - wanted) / np.linalg.norm(wanted)
 
@@ -233,6 +255,7 @@ def frozen():
             assert torch.equal(found[0][1], found[2][1]) and found[2][0] is None
 
 
-for part in (linear, parts, frozen, grouped, long_offsets, weights_alone, experts, groups_of_rows):
+for part in (linear, parts, frozen, grouped, long_offsets, weights_alone, odd_outputs,
+             large_halves, experts, groups_of_rows):
     part()
     print(part.__name__, "right")

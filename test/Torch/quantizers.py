@@ -99,3 +99,11 @@ for blocked in (True, False):
     values = mxt.dequantize(q, s, "nvfp4", torch.float32, blocked=blocked,
                             global_scale=factor)
     assert np.allclose(ref.exact(values), codes * step, rtol=1e-6)
+
+# New memory is filled where algorithms are to be deterministic: packed types too.
+torch.use_deterministic_algorithms(True)
+for format in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
+    make = mxt.quantize_nvfp4 if format == "nvfp4" else lambda x: mxt.quantize(x, format)
+    assert all(torch.equal(a.view(torch.uint8), b.view(torch.uint8))
+               for a, b in zip(make(x)[:2], make(x)[:2]))
+torch.use_deterministic_algorithms(False)

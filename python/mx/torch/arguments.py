@@ -4,6 +4,7 @@ refusal of what is no tensor prints its contents and names arguments of the oper
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 
 def check_tensor(name, x):
@@ -13,6 +14,11 @@ def check_tensor(name, x):
     if x.layout is not torch.strided or x.is_nested:
         kind = "a nested tensor" if x.is_nested else str(x.layout)
         raise TypeError(f"{name}: expected a dense tensor, found {kind}")
+    # PyTorch would give none, without a word, for an operator that it does not know.
+    if forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None:
+        raise TypeError(f"{name}: expected no tangent, as operators of mx.torch have no "
+                        "derivatives in forward mode, found one: use those in reverse "
+                        "mode, or pass a detached tensor")
 
 
 def check_tensors(**named):
@@ -20,6 +26,19 @@ def check_tensors(**named):
     for name, x in named.items():
         if x is not None:
             check_tensor(name, x)
+
+
+def check_names(**named):
+    """Raises a TypeError if one is no string."""
+    for name, x in named.items():
+        if not isinstance(x, str):
+            raise TypeError(f"{name}: expected a name, found {x!r}")
+
+
+def check_flag(name, x):
+    """Raises a TypeError if x is neither True nor False, nor 1 or 0."""
+    if not isinstance(x, int) or x not in (0, 1):
+        raise TypeError(f"{name}: expected True or False, found {x!r}")
 
 
 def check_one_device(**named):

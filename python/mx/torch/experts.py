@@ -14,9 +14,9 @@ class GroupedExperts(torch.nn.Module):
     """w2[e] (silu(w1[e] x) * w3[e] x) for the rows x of each expert e, in bf16 by
     PyTorch's grouped_mm: what MXGroupedExperts is compared with.
 
-    dim, hidden_dim, num_experts  sizes; parameters are w1 and w3, [num_experts,
-                  hidden_dim, dim], and w2, [num_experts, dim, hidden_dim], as in
-                  torchtitan
+    dim, hidden_dim, num_experts  sizes, the first two multiples of 8, which grouped_mm
+                  wants; parameters are w1 and w3, [num_experts, hidden_dim, dim], and
+                  w2, [num_experts, dim, hidden_dim], as in torchtitan
     device, dtype  of the parameters
 
     forward(x, num_tokens_per_expert): x is [rows, dim], sorted by expert,
@@ -27,9 +27,9 @@ class GroupedExperts(torch.nn.Module):
     Raises a TypeError or ValueError that names the argument."""
 
     def __init__(self, dim, hidden_dim, num_experts, device=None, dtype=None):
-        for name, size in (("dim", dim), ("hidden_dim", hidden_dim),
-                           ("num_experts", num_experts)):
-            check.size(name, size, 1)
+        for name, size, multiple in (("dim", dim, 8), ("hidden_dim", hidden_dim, 8),
+                                     ("num_experts", num_experts, 1)):
+            check.size(name, size, multiple)
         super().__init__()
         for name, shape in (("w1", (hidden_dim, dim)), ("w2", (dim, hidden_dim)),
                             ("w3", (hidden_dim, dim))):

@@ -21,7 +21,8 @@ from ..quantization import ROUNDINGS
 from ..quantization import quantize_for_product as quantize
 from ..quantized import Quantized
 from . import tensors
-from .arguments import add_bias, as_rows, check_one_device, check_tensor
+from .arguments import (add_bias, as_rows, check_flag, check_names, check_one_device,
+                        check_tensor)
 
 _MATRICES = ("f32", "bf16", "f16")
 
@@ -35,13 +36,15 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e
     bias    [N], or None
     activations, weights, gradients  formats of x, weight and the gradient of the result
     scale_rounding  as in `quantize_mxfp8`
-    wgrad_high_precision  the gradient of weight is a product that is not quantized
+    wgrad_high_precision  the gradient of weight is a product of bf16, not quantized, and
+            rounded to bf16 as PyTorch's are
 
     Returns [..., N] in the dtype of x, summed in f32. Differentiable; the gradients
     have the dtypes of what they are of. Raises a TypeError or ValueError that names the
     argument."""
     rows = as_rows(x)
     check_tensor("weight", weight)
+    _check_options(activations, weights, gradients, scale_rounding, wgrad_high_precision)
     y = torch.ops.mx.linear(rows, weight, activations, weights, gradients,
                             scale_rounding, wgrad_high_precision)
     return add_bias(y.view(*x.shape[:-1], y.shape[-1]), bias)
@@ -66,9 +69,16 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
     if B_t.dim() != 3:
         raise ValueError("B_t: expected [groups, K, N], found shape "
                          f"{tuple(B_t.shape)}")
+    _check_options(activations, weights, gradients, scale_rounding, wgrad_high_precision)
     return torch.ops.mx.grouped_linear(A, B_t.transpose(-2, -1), offs, activations,
                                        weights, gradients, scale_rounding,
                                        wgrad_high_precision)
+
+
+def _check_options(activations, weights, gradients, scale_rounding, wgrad_high_precision):
+    check_names(activations=activations, weights=weights, gradients=gradients,
+                scale_rounding=scale_rounding)
+    check_flag("wgrad_high_precision", wgrad_high_precision)
 
 
 def _check(x, weight, rank, formats, scale_rounding):
@@ -168,7 +178,7 @@ def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, needs_dx: bool,
         x_t = quantize(x, activations, -2, scale_rounding, one)
         dw = _weight_gradient(by_columns, x_t, one, x.shape[0], weight.dtype)
     elif needs_dw:
-        dw = (dy.t() @ x.to(dy.dtype)).to(weight.dtype)
+        dw = (dy.to(torch.bfloat16).t() @ x.to(torch.bfloat16)).to(weight.dtype)
     return dx, dw
 
 

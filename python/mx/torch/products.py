@@ -12,8 +12,8 @@ from .. import products
 from ..elements import OF_MLIR
 from ..formats import find_format
 from . import tensors
-from .arguments import (add_bias, as_rows, check_one_device, check_tensor,
-                        check_tensors)
+from .arguments import (add_bias, as_rows, check_flag, check_names, check_one_device,
+                        check_tensor, check_tensors)
 
 _RESULTS = ("bf16", "f16", "f32")
 
@@ -32,6 +32,8 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     check_tensor("elements", elements)
     check_tensor("scales", scales)
     check_tensors(global_scale=global_scale)
+    check_names(format=format)
+    check_flag("blocked", blocked)
     y = torch.ops.mx.weight_only_mm(rows, elements, scales, format, blocked,
                                     global_scale)
     return add_bias(y.view(*x.shape[:-1], y.shape[-1]), bias)
@@ -43,7 +45,7 @@ def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
 
     x         bf16, [T, K]: the rows of group g end at offs[g]
     elements, scales  of w, [G, N, K], quantized along K to `format`
-    offs      i32, [G], on the device
+    offs      i32 or i64, [G], on the device
 
     Returns [T, N] in bf16; rows behind the last group are not defined.
     Differentiable in x."""
@@ -51,8 +53,19 @@ def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
                         ("offs", offs)):
         check_tensor(name, given)
     check_tensors(global_scale=global_scale)
+    check_names(format=format)
+    check_flag("blocked", blocked)
     return torch.ops.mx.weight_only_grouped_mm(x, elements, scales, offs, format,
                                                blocked, global_scale)
+
+
+def _check_ends(offs, rows):
+    """On the host, where numbers can be read, the program would compare them with the
+    padded number of rows."""
+    most = int(offs.max())
+    if most > rows:
+        raise ValueError(f"offs: expected ends of at most {rows}, the rows of x, found "
+                         f"{most}")
 
 
 def _pad_few(x):
@@ -144,24 +157,49 @@ def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
 # --- Weights alone are quantized: the gradient of x is of the weights as they are read.
 
 
-def _weight_only_shape(x, elements, format, global_scale):
-    """Of the result."""
+def _check_weight_only(x, elements, scales, format, blocked, global_scale, offs=None):
     check.matrix("x", x, ("bf16",))
     check.matrix("elements", elements, tuple(OF_MLIR))
-    check.both_or_none("global_scale", global_scale,
-                       find_format(format).has_global_scale or None,
+    of = find_format(format)
+    if not of.has_product:
+        raise ValueError(f"format: expected one that has products, found {format}")
+    check.both_or_none("global_scale", global_scale, of.has_global_scale or None,
                        "the format is nvfp4")
     weights = _shape(elements, format)
     _check_k(x.shape, weights, ("x", "elements"))
-    return x.shape[0], weights[-2]
+    if offs is not None and (check.vector("offs", offs),) != tuple(weights[:-2]):
+        raise ValueError("offs, elements: expected an end for each matrix, found "
+                         f"{offs.shape[0]} and elements of shape {tuple(weights)}")
+    _check_scales(scales, weights, of, blocked)
+
+
+_check_weight_only_once = tensors.once(_check_weight_only)
+
+
+def _empty_result(x, elements, format):
+    return x.new_empty((x.shape[0], _shape(elements, format)[-2]))
+
+
+def _check_scales(scales, weights, format, blocked):
+    wanted = tensors.shapes(weights, format, blocked)[1]
+    flat = (wanted[0] * wanted[1],) if blocked and len(wanted) == 2 else wanted
+    if tuple(scales.shape) not in (tuple(wanted), flat):
+        raise ValueError(f"scales: expected shape {tuple(wanted)}, of "
+                         f"{'blocked' if blocked else 'plain'} scales of weights of "
+                         f"shape {tuple(weights)}, found {tuple(scales.shape)}")
+    dtype = tensors.dtype_of(format.scales)
+    if scales.dtype not in (dtype, torch.uint8):
+        raise TypeError(f"scales: expected {dtype} or their bits, torch.uint8, found "
+                        f"{scales.dtype}")
 
 
 @torch.library.custom_op("mx::weight_only_mm", mutates_args=())
 def _weight_only(x: Tensor, elements: Tensor, scales: Tensor, format: str,
                  blocked: bool = True, global_scale: Optional[Tensor] = None) -> Tensor:
-    rows, columns = _weight_only_shape(x, elements, format, global_scale)
+    _check_weight_only_once(x, elements, scales, format, blocked, global_scale)
+    rows = x.shape[0]
     if not rows:
-        return x.new_empty((0, columns))
+        return _empty_result(x, elements, format)
     return _matmul._init_fn(_pad_few(x), elements, None, scales, None, format,
                             torch.bfloat16, blocked_b=blocked,
                             global_scale_b=global_scale)[:rows]
@@ -170,16 +208,20 @@ def _weight_only(x: Tensor, elements: Tensor, scales: Tensor, format: str,
 @_weight_only.register_fake
 def _(x, elements, scales, format, blocked=True, global_scale=None):
     check_one_device(x=x, elements=elements, scales=scales, global_scale=global_scale)
-    return x.new_empty(_weight_only_shape(x, elements, format, global_scale))
+    _check_weight_only(x, elements, scales, format, blocked, global_scale)
+    return _empty_result(x, elements, format)
 
 
 @torch.library.custom_op("mx::weight_only_grouped_mm", mutates_args=())
 def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
                          format: str, blocked: bool = True,
                          global_scale: Optional[Tensor] = None) -> Tensor:
-    rows, columns = _weight_only_shape(x, elements, format, global_scale)
+    _check_weight_only_once(x, elements, scales, format, blocked, global_scale, offs)
+    rows = x.shape[0]
     if not rows:
-        return x.new_empty((0, columns))
+        return _empty_result(x, elements, format)
+    if not offs.is_cuda:
+        _check_ends(offs, rows)
     return _grouped._init_fn(_pad_few(x), elements, None, scales, offs, None, format,
                              torch.bfloat16, blocked_b=blocked,
                              global_scale_b=global_scale)[:rows]
@@ -189,7 +231,8 @@ def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tens
 def _(x, elements, scales, offs, format, blocked=True, global_scale=None):
     check_one_device(x=x, elements=elements, scales=scales, offs=offs,
                      global_scale=global_scale)
-    return x.new_empty(_weight_only_shape(x, elements, format, global_scale))
+    _check_weight_only(x, elements, scales, format, blocked, global_scale, offs)
+    return _empty_result(x, elements, format)
 
 
 def _keep_weights(ctx, inputs, output):
@@ -215,8 +258,12 @@ def _weight_only_grouped_backward(ctx, dy):
         return dy.new_empty(0, _shape(elements, format)[-1]), *(None,) * 6
     weight = torch.ops.mx.dequantize(elements, scales, format, dy.dtype, blocked,
                                      *factor)
-    dx = torch.nn.functional.grouped_mm(dy.contiguous(), weight,
-                                        offs=offs.to(torch.int32))
+    # grouped_mm wants rows of a multiple of 16 bytes.
+    more = -dy.shape[1] % 8
+    dx = torch.nn.functional.grouped_mm(
+        torch.nn.functional.pad(dy, (0, more)) if more else dy.contiguous(),
+        torch.nn.functional.pad(weight, (0, 0, 0, more)) if more else weight,
+        offs=offs.to(torch.int32))
     return dx, None, None, None, None, None, None
 
 

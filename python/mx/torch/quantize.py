@@ -10,7 +10,8 @@ from .. import arguments as check
 from .. import quantization
 from ..formats import find_format
 from . import tensors
-from .arguments import check_one_device, check_tensor, check_tensors
+from .arguments import (check_flag, check_names, check_one_device, check_tensor,
+                        check_tensors)
 
 _AXES = {-1: (-1,), -2: (-2,), (-1, -2): (-1, -2)}
 _MATRICES = ("f32", "bf16", "f16")
@@ -55,6 +56,7 @@ def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None)
     scales of each, then the factor; the rest as of `quantize_mxfp8`."""
     check_tensor("x", x)
     check_tensors(offsets=offsets, global_scale=global_scale)
+    check_flag("blocked", blocked)
     given = x.detach(), "nvfp4", _axis(axis), "ceil", blocked, offsets
     if global_scale is None:
         results = torch.ops.mx.quantize_nvfp4(*given)
@@ -67,6 +69,8 @@ def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=No
     """Quantizes to any of mx.FORMATS; those of 6 bits are bytes."""
     check_tensor("x", x)
     check_tensors(offsets=offsets, global_scale=global_scale)
+    check_names(format=format, scale_rounding=scale_rounding)
+    check_flag("blocked", blocked)
     return tuple(torch.ops.mx.quantize(x.detach(), format, _axis(axis), scale_rounding,
                                        blocked, offsets, global_scale))
 
@@ -82,6 +86,8 @@ def dequantize(elements, scales, format, dtype=torch.bfloat16, *, blocked=True,
     check_tensor("elements", elements)
     check_tensor("scales", scales)
     check_tensors(offsets=offsets, global_scale=global_scale)
+    check_names(format=format)
+    check_flag("blocked", blocked)
     return torch.ops.mx.dequantize(elements, scales, format, dtype, blocked,
                                    global_scale, offsets)
 

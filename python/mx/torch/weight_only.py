@@ -87,7 +87,11 @@ class _Quantized(torch.nn.Module):
     def _check_format(self, key, state_dict, errors):
         """The key may be missing: bytes made by hand need not have it."""
         found = state_dict.pop(key, None)
-        if found is None or found.is_meta:
+        if found is None or isinstance(found, torch.Tensor) and found.is_meta:
+            return
+        if not isinstance(found, torch.Tensor) or found.dtype != torch.uint8:
+            errors.append(f"{key}: expected the name of a format as torch.uint8, found "
+                          f"{getattr(found, 'dtype', type(found).__name__)}")
             return
         found = bytes(found.tolist()).decode(errors="replace")
         if found != self.recipe.weights:
@@ -105,7 +109,8 @@ class MXWeightOnlyLinear(_Quantized):
 
     in_features, out_features  multiples of 32
     recipe    an mx.torch.Recipe with weight_only, or the name of one
-    device, dtype  of the buffers and bias, and the dtype of bias
+    device    of the buffers and of bias
+    dtype     of bias
 
     Weights are zeros until a state dict is loaded: one of this class, or one of
     nn.Linear, which is quantized. x and the result as in MXLinear.
