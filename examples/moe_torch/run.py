@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One training run: its state, steps, checkpoint and log."""
+"""One training run: its state and its steps."""
 
 import dataclasses
-import json
 import math
-import os
-import pathlib
 import time
 
 import torch
@@ -13,6 +10,7 @@ import torch
 import mx.torch as mxt
 
 from .corpus import Language
+from .files import Checkpoint, Log
 from .model import SIZES, Model
 
 EVERY = 50  # steps between looks at the device
@@ -35,6 +33,18 @@ class Options:
     compile: bool
     graph: bool
 
+    def as_dict(self):
+        return dataclasses.asdict(self)
+
+    def as_arguments(self):
+        """Of train_moe_torch.py."""
+        words = []
+        for name, value in self.as_dict().items():
+            option = "--" + name.replace("_", "-")
+            if value is not False:
+                words.append(option if value is True else f"{option}={value}")
+        return words
+
 
 def stays_bf16(name):
     return name.endswith(("router", "head"))
@@ -42,14 +52,16 @@ def stays_bf16(name):
 
 class Run:
     def __init__(self, options, checkpoint=None, log=None):
-        self.options, self.log = options, log and pathlib.Path(log)
-        self.checkpoint = checkpoint and pathlib.Path(checkpoint)
+        self.options = options
         self.device, self.size = torch.device(options.device), SIZES[options.size]
         self.on_gpu = self.device.type == "cuda"
         if options.batch_tokens % self.size.length:
             raise SystemExit(f"--batch-tokens: expected a multiple of {self.size.length},"
                              f" the length of a sequence, found {options.batch_tokens}")
         self.batch = options.batch_tokens // self.size.length
+        about = options.as_dict()
+        self.log = Log(log, about) if log else None
+        self.checkpoint = Checkpoint(checkpoint, about) if checkpoint else None
         if self.on_gpu:
             torch.cuda.reset_peak_memory_stats()
         self._make_model()
@@ -57,7 +69,7 @@ class Run:
         self.step, self.milliseconds = 0, []
         self.losses = torch.zeros(options.steps, device=self.device)
         if self.checkpoint and self.checkpoint.exists():
-            self._load()
+            self.checkpoint.load(self.device, self._restore)
 
     # --- What a run is made of ----------------------------------------------------
 
@@ -106,7 +118,9 @@ class Run:
         """Whether all steps are done; if not, the checkpoint says how far they are."""
         last = min(self.options.steps, stop_at or self.options.steps)
         stepper = Stepper(self)
-        self._write_log()
+        if self.log:
+            self.log.begin(self._about())
+            self._write_log(0)
         while self.step < last:
             count = min(EVERY - self.step % EVERY, last - self.step)
             times = stepper.advance(count, deadline)
@@ -117,7 +131,7 @@ class Run:
                 break
         finished = self.step == self.options.steps
         if self.checkpoint and self.step:
-            self._save()
+            self.checkpoint.save(self._state())
         if finished:
             self._write_result()
         return finished
@@ -146,29 +160,18 @@ class Run:
         self.model.train()
         return float(total / count)
 
-    # --- Files ----------------------------------------------------------------------
+    # --- What is saved -----------------------------------------------------------------
 
-    def _save(self):
+    def _state(self):
         random = [torch.get_rng_state()]
         if self.on_gpu:
             random.append(torch.cuda.get_rng_state())
-        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        part = self.checkpoint.with_suffix(".part")
-        torch.save({"options": dataclasses.asdict(self.options), "step": self.step,
-                    "model": self.model.state_dict(), "random": random,
-                    "optimizer": self.optimizer.state_dict(),
-                    "losses": self.losses[:self.step].tolist(),
-                    "milliseconds": self.milliseconds, "peak": self.peak()}, part)
-        os.replace(part, self.checkpoint)
+        return {"step": self.step, "model": self.model.state_dict(), "random": random,
+                "optimizer": self.optimizer.state_dict(),
+                "losses": self.losses[:self.step].tolist(),
+                "milliseconds": self.milliseconds, "peak": self.peak()}
 
-    def _load(self):
-        saved = torch.load(self.checkpoint, map_location=self.device, weights_only=True)
-        wanted = dataclasses.asdict(self.options)
-        for name, value in saved["options"].items():
-            if value != wanted[name]:
-                raise SystemExit(f"{self.checkpoint}: expected a run with {name}="
-                                 f"{wanted[name]}, found {name}={value}: name another "
-                                 "checkpoint, or remove it")
+    def _restore(self, saved):
         self.model.load_state_dict(saved["model"])
         self.optimizer.load_state_dict(saved["optimizer"])
         for group in self.optimizer.param_groups:
@@ -177,6 +180,8 @@ class Run:
                                                 torch.cuda.set_rng_state)):
             put(state.cpu())
         self.step, self.milliseconds = saved["step"], saved["milliseconds"]
+        if len(self.milliseconds) != self.step:
+            raise ValueError(f"{len(self.milliseconds)} times of {self.step} steps")
         self.losses[:self.step] = torch.tensor(saved["losses"])
         self.earlier_peak = saved["peak"]
 
@@ -187,27 +192,20 @@ class Run:
         now = torch.cuda.max_memory_allocated() / 2**20 if self.on_gpu else 0
         return max(self.earlier_peak, now)
 
-    def _write_log(self, begin=None):
-        """Rows of the steps from `begin` on; a new file of all of them without."""
+    def _write_log(self, begin):
+        """Of the steps from `begin` on."""
         if not self.log:
             return
-        rows = [] if begin is not None else [self._about()]
-        losses = self.losses[begin or 0:self.step].tolist()
-        for i, loss in enumerate(losses, begin or 0):
+        rows = []
+        for i, loss in enumerate(self.losses[begin:self.step].tolist(), begin):
             rows.append({"step": i, "loss": loss, "ms": self.milliseconds[i],
                          "tokens_per_s": self.options.batch_tokens * 1e3 /
                          self.milliseconds[i], "peak_mib": self.peak()})
-        self._write(rows, "w" if begin is None else "a")
-
-    def _write(self, rows, mode):
-        if self.log:
-            self.log.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.log, mode) as file:
-                file.writelines(json.dumps(row) + "\n" for row in rows)
+        self.log.add(rows)
 
     def _about(self):
         name = torch.cuda.get_device_name() if self.on_gpu else "the processor"
-        return {"run": dataclasses.asdict(self.options), "parameters": self.parameters,
+        return {"run": self.options.as_dict(), "parameters": self.parameters,
                 "hardware": name, "torch": torch.__version__}
 
     def _say(self):
@@ -227,7 +225,8 @@ class Run:
                   "training_loss": float(tail.mean()),
                   "tokens": self.options.steps * self.options.batch_tokens,
                   "ms": times[len(times) // 2], "peak_mib": self.peak()}
-        self._write([{"result": result}], "a")
+        if self.log:
+            self.log.add([{"result": result}])
         print(f"{self.options.recipe}, seed {self.options.seed}: validation loss "
               f"{result['validation_loss']:.4f}, training loss of the last "
               f"{len(tail)} steps {result['training_loss']:.4f}", flush=True)

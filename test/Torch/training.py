@@ -21,7 +21,7 @@ UNFINISHED = 75
 sys.path.insert(0, str(EXAMPLES))
 
 
-def train(*options, code=0, error="", elsewhere=False):
+def train(*options, code=0, error=None, elsewhere=False):
     """Runs the example: here, which saves time, or in a process of its own."""
     options = (f"--device={DEVICE}", "--size=tiny", f"--steps={STEPS}",
                "--batch-tokens=512", "--validation-tokens=1024", "--rate=5e-3", *options)
@@ -30,7 +30,7 @@ def train(*options, code=0, error="", elsewhere=False):
         found = subprocess.run([sys.executable, program, *options]).returncode
     else:
         found = call(program, *options)
-    assert found == code or error and error in str(found), (options, found)
+    assert found == code if error is None else error in str(found), (options, found)
 
 
 def call(program, *options):
@@ -52,19 +52,20 @@ def losses(log):
 
 
 def all_runs():
-    """In three calls: one has no time, one stops in the first run, one does the rest."""
+    """The first run goes on where one stopped; finished ones are not done again."""
     folder = OUT / "runs"
-    options = "--all", f"--out={folder}", "--seeds=3", "--recipes=bf16,mxfp8"
-    train(*options, "--time-limit=0", code=UNFINISHED)
-    assert not folder.exists()
-    train(*options, "--stop-at=5", code=UNFINISHED, elsewhere=True)
-    assert len(losses(folder / "bf16-seed3.jsonl")) == 5
-    assert not (folder / "mxfp8-seed3.jsonl").exists()
+    options = "--all", f"--out={folder}", "--seeds=3", "--recipes=bf16, mxfp8"
+    first = folder / "bf16-seed3"
+    train("--recipe=bf16", "--seed=3", "--stop-at=5", f"--log={first}.jsonl",
+          f"--checkpoint={first}.checkpoint", code=UNFINISHED, elsewhere=True)
+    assert len(losses(f"{first}.jsonl")) == 5
     train(*options)
     logs = [folder / f"{recipe}-seed3.jsonl" for recipe in ("bf16", "mxfp8")]
     before = [log.stat().st_mtime_ns for log in logs]
     train(*options)  # nothing is left to do
     assert before == [log.stat().st_mtime_ns for log in logs]
+    train(*options, "--rate=0.5", error="bf16-seed3.jsonl: expected a run with rate=0.5, "
+          "found rate=0.005: name another, or remove it")
     return logs
 
 
@@ -123,4 +124,23 @@ assert a != b and abs(a[0] - b[0]) < 0.01 * a[0]
 assert all(abs(x - y) < 0.03 * x for x, y in zip(a, b)), (a, b)
 picture(logs)
 train("--batch-tokens=500", error="--batch-tokens: expected a multiple of 64")
-train("--all", code=2)
+for wrong in (["--all"], ["--all", "--out=x", "--seed=1"], ["--out=x"], ["--steps=0"],
+              ["--batch-tokens=-64"], ["--seed=-1"], ["--seed=99999999999"],
+              ["--rate=nan"], ["--rate=-1"], ["--time-limit=59"], ["--recipe=mxfp9"],
+              ["--recipe=mxfp4_weights"], ["--all", "--out=x", "--recipes=bf16,"],
+              ["--device=foo"], ["--device=meta"], ["--device=cuda:99"],
+              ["--device=cpu", "--graph"], ["--log=x", "--checkpoint=x"]):
+    train(*wrong, code=2)
+for option in ("--log", "--checkpoint"):
+    train(f"{option}=/dev/null/x", error="/dev/null/x: expected a place for a file")
+    train(f"{option}={OUT}", error=f"{OUT}: expected a file or nothing")
+mine = OUT / "mine.txt"
+for text in ("my notes\n", "1\n", '{"run": 3}\n', '{"run": {}}\n'):
+    mine.write_text(text)
+    train(f"--log={mine}", error="mine.txt: expected")
+    assert mine.read_text() == text
+whole = (OUT / "checkpoint").read_bytes()
+for cut in (b"", b"text", whole[:1000], whole[:len(whole) // 2]):
+    mine.write_bytes(cut)
+    train("--recipe=mxfp8", "--seed=3", f"--checkpoint={mine}",
+          error="mine.txt: expected a checkpoint of this program")

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Files of a run: the log that is read by people, and the checkpoint that it goes on
+from. What is wrong with one ends the program by a message."""
+
+import json
+import os
+import pathlib
+
+import torch
+
+
+class Log:
+    """A file of lines of JSON: what the run is, a line for each step, the result."""
+
+    def __init__(self, path, options):
+        """`options` of the run are a dictionary. A file that is there already must be
+        a log of them, which is written anew."""
+        self.path = pathlib.Path(path)
+        _make_place(self.path)
+        if self.path.stat().st_size:
+            _check_same(self.path, _first_line(self.path)["run"], options)
+
+    def is_finished(self):
+        return '\n{"result"' in self.path.read_text()
+
+    def begin(self, about):
+        self._write([about], "w")
+
+    def add(self, rows):
+        self._write(rows, "a")
+
+    def _write(self, rows, mode):
+        with open(self.path, mode) as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def _first_line(path):
+    try:
+        with open(path) as file:
+            line = json.loads(file.readline())
+    except ValueError:
+        line = None
+    if not isinstance(line, dict) or "run" not in line:
+        raise SystemExit(f"{path}: expected no file, or the log of such a run, found "
+                         "another file: name another place, or remove it")
+    return line
+
+
+class Checkpoint:
+    """The state of a run, of options that it must have been saved with."""
+
+    def __init__(self, path, options):
+        self.path, self.options = pathlib.Path(path), options
+        self.part = self.path.with_name(self.path.name + ".part")
+        _check_file(self.path)
+        _make_place(self.part, self.path)
+        self.part.unlink()
+
+    def exists(self):
+        return self.path.exists()
+
+    def save(self, state):
+        """As a whole or not at all."""
+        torch.save({"options": self.options, **state}, self.part)
+        os.replace(self.part, self.path)
+
+    def load(self, device, restore):
+        """Calls `restore` with the state. Any error there is one of the file."""
+        try:
+            saved = torch.load(self.path, map_location=device, weights_only=True)
+            _check_same(self.path, saved["options"], self.options)
+            restore(saved)
+        except Exception as error:
+            text = str(error).strip().splitlines() or [""]
+            raise SystemExit(
+                f"{self.path}: expected a checkpoint of this program, found a file that "
+                f"cannot be read ({type(error).__name__}: {text[0]}): name another, or "
+                "remove it") from None
+
+
+def _check_same(path, found, wanted):
+    if not isinstance(found, dict):
+        raise SystemExit(f"{path}: expected the options of a run, found {found!r}: name "
+                         "another, or remove it")
+    for name in {**wanted, **found}:
+        if found.get(name) != wanted.get(name):
+            raise SystemExit(f"{path}: expected a run with {name}={wanted.get(name)}, "
+                             f"found {name}={found.get(name)}: name another, or remove it")
+
+
+def _check_file(path):
+    if path.exists() and not path.is_file():
+        raise SystemExit(f"{path}: expected a file or nothing, found another kind of "
+                         "thing: name another place")
+
+
+def _make_place(path, wanted=None):
+    """That `path` can be written; if not, `wanted` is named."""
+    _check_file(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        open(path, "a").close()
+    except OSError as error:
+        raise SystemExit(f"{wanted or path}: expected a place for a file, found "
+                         f"'{error.strerror}' at {error.filename}") from None
