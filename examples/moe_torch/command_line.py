@@ -51,8 +51,8 @@ def parse(description):
 def _check(parser, args):
     for name in ONE if args.all else ALL:
         if getattr(args, name) is not None:
-            parser.error(f"--{name.replace('_', '-')}: expected "
-                         f"{'one run, not' if args.all else ''} --all")
+            wanted = "no --all, as it is of one run" if args.all else "--all with it"
+            parser.error(f"--{name.replace('_', '-')}: expected {wanted}")
     for name, value in (ALL if args.all else ONE).items():
         if getattr(args, name) is None:
             setattr(args, name, value)
@@ -108,5 +108,5 @@ def device(text):
         raise _wrong("cpu, cuda or cuda:N", text)
     gpus = torch.cuda.device_count()
     if found.type == "cuda" and (found.index or 0) >= gpus:
-        raise _wrong(f"cpu or one of the {gpus} GPUs that PyTorch finds", text)
+        raise _wrong(f"cpu, or one of {gpus} GPUs that PyTorch finds", text)
     return text
