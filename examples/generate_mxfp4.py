@@ -24,7 +24,7 @@ import torch
 from mx.torch import gpt_oss
 from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
 
-from gpt_oss_like.arguments import device, new_folder, output_file, whole
+from gpt_oss_like.arguments import device, new_folder, output_file, whole, writing
 from gpt_oss_like.config import SIZES, Config
 from gpt_oss_like.decoder import Decoder, read_dense
 from gpt_oss_like.generation import Generator, capture, measure
@@ -72,13 +72,15 @@ def with_layers(config, args):
     if count > config.num_hidden_layers:
         raise ValueError(f"--layers: expected at most {config.num_hidden_layers}, which "
                          f"the model has, found {count}")
-    return dataclasses.replace(config, num_hidden_layers=count)
+    types = config.layer_types and config.layer_types[:count]
+    return dataclasses.replace(config, num_hidden_layers=count, layer_types=types)
 
 
 def make_checkpoint(args, temporary):
     config = with_layers(SIZES[args.size], args)
     path = args.save or pathlib.Path(temporary)
-    path.mkdir(parents=True, exist_ok=args.save is None)
+    with writing("--save", path):
+        path.mkdir(parents=True, exist_ok=args.save is None)
     write_random(path, config, args.seed)
     return path
 
@@ -213,7 +215,7 @@ def show(figures):
 
 
 def generate(parser, args):
-    """All figures, with the config, the prompt and what was generated."""
+    """The config, the prompt and what was generated; and all figures."""
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = gpt_oss.Checkpoint(args.checkpoint or make_checkpoint(args, folder))
         config = with_layers(Config.of_checkpoint(checkpoint), args)
@@ -221,18 +223,23 @@ def generate(parser, args):
     return {"config": config.to_json(), "prompt": prompt, "tokens": tokens}, figures
 
 
+def report(args, about, figures):
+    print(f"generated: {' '.join(map(str, next(iter(about['tokens'].values()))[0]))}")
+    show(figures)
+    if args.json:
+        with writing("--json", args.json):
+            args.json.write_text(json.dumps({**about, **figures}, indent=1) + "\n")
+
+
 def main():
     parser, args = parse_arguments()
     try:
         about, figures = generate(parser, args)
-        if args.json:
-            args.json.write_text(json.dumps({**about, **figures}, indent=1) + "\n")
+        report(args, about, figures)
     except OSError as error:
         sys.exit(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except ValueError as error:
         sys.exit(str(error))
-    print(f"generated: {' '.join(map(str, next(iter(about['tokens'].values()))[0]))}")
-    show(figures)
     failed = any(not found.get("graph_same_tokens", True) for found in figures.values())
     return 1 if failed else 0
 

@@ -2,6 +2,7 @@
 """What the options of a program may be: types for argparse."""
 
 import argparse
+import contextlib
 import os
 import pathlib
 import re
@@ -39,6 +40,16 @@ def new_folder(text):
     if os.path.lexists(path):
         raise expected("a folder that is not there yet", text)
     return path
+
+
+@contextlib.contextmanager
+def writing(option, path):
+    """Says of which option a place is that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(f"{option}: expected a place that can be written, found {path}: "
+                         f"{error.strerror}") from None
 
 
 def output_file(text):

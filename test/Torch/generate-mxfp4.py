@@ -111,6 +111,8 @@ def test_options():
     refused(2, ["--prompt=1,96", f"--seed={2**63 - 1}"], "expected tokens of 0 to 95")
     refused(2, [f"--checkpoint={WORK}/model", f"--save={WORK}/new"],
             "--save: expected no --checkpoint")
+    refused(1, [f"--save={WORK}/out.json/new"], "--save: expected a place that can be",
+            f"found {WORK}/out.json/new")
     # No folder is made for what is refused.
     for options in ([f"--save={WORK}/new"], [f"--checkpoint={WORK}/model"]):
         refused(1, [*options, "--layers=99"], "--layers: expected at most 2", "found 99")
@@ -158,7 +160,7 @@ def changed(config, name, *value):
 
 
 def test_config():
-    from gpt_oss_like.config import Config
+    from gpt_oss_like.config import SIZES, Config
 
     def refuses(config, *parts):
         try:
@@ -168,6 +170,8 @@ def test_config():
             return
         raise AssertionError(config)
 
+    for size in SIZES.values():
+        assert Config.from_json(size.to_json(), "") == size
     good = json.loads((WORK / "model/config.json").read_text())
     for name, values in WRONG.items():
         for value in values:
