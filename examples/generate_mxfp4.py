@@ -24,6 +24,7 @@ import torch
 from mx.torch import gpt_oss
 from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
 
+from gpt_oss_like.arguments import device, new_folder, output_file, whole, writing
 from gpt_oss_like.config import SIZES, Config
 from gpt_oss_like.decoder import Decoder, read_dense
 from gpt_oss_like.generation import Generator, capture, measure
@@ -40,38 +41,47 @@ def parse_arguments():
     source.add_argument("--checkpoint", type=pathlib.Path,
                         help="a folder with config.json and safetensors in Transformers' layout")
     source.add_argument("--size", choices=SIZES, default="tiny", help="of random weights")
-    parser.add_argument("--layers", type=int, help="only so many layers of that size")
+    parser.add_argument("--layers", type=whole(1), help="only so many of the layers")
     parser.add_argument("--experts", choices=["both", "mxfp4", "bf16"], default="both")
-    parser.add_argument("--device", default="cuda", help="cuda, cuda:N or cpu")
-    parser.add_argument("--batch", type=int, default=1, help="sequences side by side")
-    parser.add_argument("--prompt", help="token numbers, as 1,2,3; random ones without it")
-    parser.add_argument("--prompt-length", type=int, default=16)
-    parser.add_argument("--tokens", type=int, default=32, help="how many to generate")
+    parser.add_argument("--device", type=device, default="cuda",
+                        help="cuda, cuda:N or cpu")
+    parser.add_argument("--batch", type=whole(1), default=1,
+                        help="sequences side by side")
+    parser.add_argument("--prompt",
+                        help="token numbers, as 1,2,3; random ones without it")
+    parser.add_argument("--prompt-length", type=whole(1), default=16)
+    parser.add_argument("--tokens", type=whole(2), default=32,
+                        help="how many to generate")
     parser.add_argument("--compile", action="store_true",
                         help="a step through torch.compile, which leaves products to mx")
     parser.add_argument("--no-graph", action="store_true", help="no CUDA graph on cuda")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=pathlib.Path,
+    parser.add_argument("--seed", type=whole(0, 2**63 - 1), default=0)
+    parser.add_argument("--save", type=new_folder,
                         help="a new folder for the random weights, to keep them")
-    parser.add_argument("--json", type=pathlib.Path, help="writes all figures there")
+    parser.add_argument("--json", type=output_file, help="writes all figures there")
     args = parser.parse_args()
-    for name, least in (("batch", 1), ("prompt_length", 1), ("tokens", 2), ("layers", 1)):
-        value = getattr(args, name)
-        if value is not None and value < least:
-            parser.error(f"--{name.replace('_', '-')}: expected at least {least}, found {value}")
+    if args.save and args.checkpoint:
+        parser.error("--save: expected no --checkpoint, for only random weights are "
+                     f"saved, found --checkpoint={args.checkpoint}")
     return parser, args
 
 
 def with_layers(config, args):
     """The first layers alone, where that is asked for."""
-    count = min(args.layers or config.num_hidden_layers, config.num_hidden_layers)
-    return dataclasses.replace(config, num_hidden_layers=count)
+    count = args.layers or config.num_hidden_layers
+    if count > config.num_hidden_layers:
+        raise ValueError(f"--layers: expected at most {config.num_hidden_layers}, which "
+                         f"the model has, found {count}")
+    types = config.layer_types and config.layer_types[:count]
+    return dataclasses.replace(config, num_hidden_layers=count, layer_types=types)
 
 
 def make_checkpoint(args, temporary):
+    config = with_layers(SIZES[args.size], args)
     path = args.save or pathlib.Path(temporary)
-    path.mkdir(parents=True, exist_ok=args.save is None)
-    write_random(path, with_layers(SIZES[args.size], args), args.seed)
+    with writing("--save", path):
+        path.mkdir(parents=True, exist_ok=args.save is None)
+    write_random(path, config, args.seed)
     return path
 
 
@@ -139,7 +149,7 @@ def all_logits(decoder, tokens):
 
 @torch.inference_mode()
 def run(parser, args, checkpoint, config):
-    device = torch.device(args.device)
+    device = args.device
     prompt = make_prompt(parser, args, config).to(device)
     dense, quantized = load(checkpoint, config, device)
     length = prompt.shape[1] + args.tokens + 2
@@ -204,23 +214,32 @@ def show(figures):
               f"positions; {found['same_tokens']} of {found['tokens']} generated tokens are the same")
 
 
-def main():
-    parser, args = parse_arguments()
-    if args.device.startswith("cuda") and not torch.cuda.is_available():
-        parser.error(f"--device: PyTorch finds no GPU for {args.device}; use --device=cpu")
+def generate(parser, args):
+    """The config, the prompt and what was generated; and all figures."""
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            path = args.checkpoint or make_checkpoint(args, folder)
-            checkpoint = gpt_oss.Checkpoint(path)
-            config = with_layers(Config.from_json(checkpoint.config, path / "config.json"), args)
-            figures, prompt, tokens = run(parser, args, checkpoint, config)
-        except (ValueError, OSError) as error:
-            sys.exit(f"error: {error}")
-    print(f"generated: {' '.join(map(str, next(iter(tokens.values()))[0]))}")
+        checkpoint = gpt_oss.Checkpoint(args.checkpoint or make_checkpoint(args, folder))
+        config = with_layers(Config.of_checkpoint(checkpoint), args)
+        figures, prompt, tokens = run(parser, args, checkpoint, config)
+    return {"config": config.to_json(), "prompt": prompt, "tokens": tokens}, figures
+
+
+def report(args, about, figures):
+    print(f"generated: {' '.join(map(str, next(iter(about['tokens'].values()))[0]))}")
     show(figures)
     if args.json:
-        args.json.write_text(json.dumps({"config": config.to_json(), "prompt": prompt,
-                                         "tokens": tokens, **figures}, indent=1) + "\n")
+        with writing("--json", args.json):
+            args.json.write_text(json.dumps({**about, **figures}, indent=1) + "\n")
+
+
+def main():
+    parser, args = parse_arguments()
+    try:
+        about, figures = generate(parser, args)
+        report(args, about, figures)
+    except OSError as error:
+        sys.exit(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except ValueError as error:
+        sys.exit(str(error))
     failed = any(not found.get("graph_same_tokens", True) for found in figures.values())
     return 1 if failed else 0
 

@@ -19,11 +19,15 @@ LABELS = {"bf16": "experts in bf16", "mxfp8": "experts in MXFP8"}
 
 
 def smooth(values, width=10):
-    """Means over the last `width` steps."""
-    sums = np.cumsum([0.0, *values])
+    """Means over the last `width` steps, of values that are numbers; NaN where the
+    value itself is none."""
+    there = np.isfinite(values)
+    sums = np.cumsum([0.0, *np.where(there, values, 0.0)])
+    counts = np.cumsum([0, *there])
     begin = np.maximum(np.arange(len(values)) + 1 - width, 0)
     end = np.arange(len(values)) + 1
-    return (sums[end] - sums[begin]) / (end - begin)
+    count = np.maximum(counts[end] - counts[begin], 1)
+    return np.where(there, (sums[end] - sums[begin]) / count, np.nan)
 
 
 def ticks(low, high, count=5):
@@ -66,7 +70,8 @@ class Plot:
     def curve(self, values, color, width=1.6, opacity=1.0, dashes="none"):
         stride = max(self.steps // (WIDTH - LEFT - RIGHT), 1)  # a point a pixel
         points = " ".join(f"{self.x(i):.1f},{self.y(values[i]):.1f}"
-                          for i in range(0, len(values), stride))
+                          for i in range(0, len(values), stride)
+                          if np.isfinite(values[i]))
         self.lines.append(f'<polyline points="{points}" fill="none" '
                           f'stroke="{color}" stroke-width="{width}" '
                           f'opacity="{opacity}" stroke-dasharray="{dashes}"/>')

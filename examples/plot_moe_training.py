@@ -3,10 +3,14 @@
 """Draws the logs of train_moe_torch.py as an SVG: losses, the differences of recipes,
 step times and memory side by side; and writes a table in Markdown.
 
-    python3 examples/plot_moe_training.py runs/*.jsonl -o moe.svg --table=moe.md"""
+    python3 examples/plot_moe_training.py runs/*.jsonl -o moe.svg --table=moe.md
+
+Logs are compared, so that they must have the same options but for recipe and seed."""
 
 import argparse
+import itertools
 import json
+import re
 import statistics
 import sys
 
@@ -17,19 +21,101 @@ from plot_losses import Plot, smooth
 WIDTH = 720
 CURVES, GAPS = (40, 300), (344, 444)  # top and bottom of the plots
 BARS, BAR = 500, 26  # top of the first, and from one to the next
-COLORS = ("#1f5fa8", "#d1551b", "#3a8a3a", "#7a4fa0")
+COLORS = ("#1f5fa8", "#d1551b", "#3a8a3a", "#7a4fa0",
+          "#b8860b", "#008b8b", "#c2327a", "#555555")
 WINDOW = 50  # steps of a mean
+
+
+# --- Logs ------------------------------------------------------------------------
+
+
+def is_number(x):
+    """A loss may be NaN."""
+    return type(x) is float or type(x) is int and abs(x) < 2**63
+
+
+NAME = "a name", lambda x: type(x) is str and re.fullmatch(r"[\w.+-]+", x)
+WHOLE = "a whole number", lambda x: type(x) is int
+NUMBER = "a number", is_number
+ABOVE_0 = "a number above 0", lambda x: is_number(x) and 0 < x < 1e30
+AT_LEAST_0 = "a number of at least 0", lambda x: is_number(x) and 0 <= x < 1e30
+OBJECT = "an object", lambda x: type(x) is dict
+RUN = {"recipe": NAME, "seed": WHOLE, "batch_tokens": ABOVE_0}
+STEP = {"loss": NUMBER, "ms": ABOVE_0, "peak_mib": AT_LEAST_0}
+RESULT = {"validation_loss": NUMBER, "training_loss": NUMBER, "peak_mib": AT_LEAST_0}
+
+
+def check(found, rules, where):
+    """Raises ValueError about the first field that is not what `rules` expect."""
+    for name, (expected, holds) in rules.items():
+        if name not in found or not holds(found[name]):
+            value = json.dumps(found[name]) if name in found else "none"
+            raise ValueError(f"{where}: {name}: expected {expected}, found {value}")
+
+
+def read_rows(path):
+    """The objects of a file and where each is; blank lines are none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: expected a log of train_moe_torch.py, found none that "
+                         f"can be read ({getattr(error, 'strerror', error)})") from None
+    rows = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            where = f"{path}, line {number}"
+            rows.append((where, read_object(line, where)))
+    return rows
+
+
+def read_object(line, where):
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        found = None
+    if type(found) is not dict:
+        raise ValueError(f"{where}: expected an object in JSON, as train_moe_torch.py "
+                         f"writes them, found {line[:40]!r}")
+    return found
 
 
 def read(path):
     """What a run is, its steps as columns, and its result or None."""
-    with open(path) as file:
-        head, *rows = [json.loads(line) for line in file]
-    if "run" not in head:
-        raise ValueError(f"{path}: expected a log of train_moe_torch.py, found {head}")
-    result = rows.pop()["result"] if rows and "result" in rows[-1] else None
-    columns = {name: [row[name] for row in rows] for name in ("loss", "ms", "peak_mib")}
-    return {"about": head, "result": result, **head["run"], **columns}
+    rows = read_rows(path)
+    if not rows:
+        raise ValueError(f"{path}: expected a log of train_moe_torch.py, found no lines")
+    (where, head), *rows = rows
+    check(head, {"run": OBJECT}, where)
+    check(head["run"], RUN, where)
+    result = None
+    if len(rows) > 1 and "result" in rows[-1][1]:  # which no run without steps has
+        where, last = rows.pop()
+        check(last, {"result": OBJECT}, where)
+        result = last["result"]
+        check(result, RESULT, where)
+    for where, row in rows:
+        check(row, STEP, where)
+    columns = {name: [row[name] for _, row in rows] for name in STEP}
+    return {"path": path, "options": head["run"], "result": result, **head["run"],
+            **columns}
+
+
+def compare_options(runs):
+    """Raises ValueError where two runs are the same, or differ by another option."""
+    for run, other in itertools.combinations(runs, 2):
+        if (run["recipe"], run["seed"]) == (other["recipe"], other["seed"]):
+            raise ValueError(f"{other['path']}: expected another recipe or seed than in "
+                             f"{run['path']}, found {run['recipe']} and seed "
+                             f"{run['seed']} in both")
+    first, *others = runs
+    for run in others:
+        for name in sorted({*first["options"], *run["options"]} - {"recipe", "seed"}):
+            wanted, found = (json.dumps(x["options"][name]) if name in x["options"]
+                             else "none" for x in (first, run))
+            if wanted != found:
+                raise ValueError(f"{run['path']}: {name}: expected {wanted}, as in "
+                                 f"{first['path']}, found {found}")
 
 
 def by_recipe(runs):
@@ -47,7 +133,14 @@ def step_time(run):
 
 
 def per_cent(value, base):
-    return 100 * (value / base - 1)
+    with np.errstate(all="ignore"):
+        return 100 * (np.divide(value, base) - 1)
+
+
+def finite(curves):
+    """All numbers of some curves."""
+    values = np.concatenate([[], *curves])
+    return values[np.isfinite(values)]
 
 
 # --- The table -------------------------------------------------------------------
@@ -81,15 +174,30 @@ def table(groups):
 # --- The picture -----------------------------------------------------------------
 
 
+def with_steps(groups):
+    """What there is to draw."""
+    groups = {recipe: {seed: run for seed, run in runs.items() if run["loss"]}
+              for recipe, runs in groups.items()}
+    groups = {recipe: runs for recipe, runs in groups.items() if runs}
+    if not finite(run["loss"] for runs in groups.values() for run in runs.values()).size:
+        raise ValueError("-o: expected steps with a loss to draw, found none in all logs")
+    if len(groups) > len(COLORS):
+        raise ValueError(f"-o: expected at most {len(COLORS)} recipes to draw, found "
+                         f"{len(groups)}: {', '.join(groups)}")
+    return groups
+
+
 def draw(groups):
+    groups = with_steps(groups)
     steps = max(len(run["loss"]) for runs in groups.values() for run in runs.values())
     curves = [(color, recipe, smooth(run["loss"], WINDOW))
               for color, (recipe, runs) in zip(COLORS, groups.items())
               for run in runs.values()]
-    floor = min(curve.min() for _, _, curve in curves)
-    upper = Plot(steps, floor * 0.97, max(c.max() for _, _, c in curves) * 1.01, *CURVES)
+    losses = finite(curve for _, _, curve in curves)
+    low = losses.min() * 0.97
+    upper = Plot(steps, low, max(losses.max() * 1.01, low + 1e-6), *CURVES)
     upper.axes(f"training loss (cross entropy), means of {WINDOW} steps; a line a seed")
-    for i, (color, recipe, curve) in enumerate(curves):
+    for color, recipe, curve in curves:
         upper.curve(curve, color, 1.0, dashes="none" if recipe == "bf16" else "6 4")
     for i, (color, recipe) in enumerate(zip(COLORS, groups)):
         upper.text(WIDTH - 150, CURVES[0] + 16 + 18 * i, recipe, fill=color)
@@ -113,9 +221,10 @@ def gap_lines(groups, steps):
                 n = min(len(run["loss"]), len(other["loss"]))
                 gaps.append((color, per_cent(smooth(run["loss"][:n], WINDOW),
                                              smooth(other["loss"][:n], WINDOW))))
-    if not gaps:
+    values = finite(gap for _, gap in gaps)
+    if not values.size:
         return []
-    most = max(max(np.abs(gap).max() for _, gap in gaps) * 1.1, 1e-6)
+    most = max(np.abs(values).max() * 1.1, 1e-6)
     lower = Plot(steps, -most, most, *GAPS)
     lower.axes("difference from bf16, % of the loss")
     for color, gap in gaps:
@@ -140,24 +249,37 @@ def bar_lines(groups, column, title, value):
     return lines
 
 
+def write(option, path, text):
+    try:
+        with open(path, "w") as file:
+            file.write(text)
+    except OSError as error:
+        raise ValueError(f"{option}: expected a file that can be written, found {path}: "
+                         f"{error.strerror}") from None
+
+
+def plot(args):
+    runs = [read(path) for path in args.logs]
+    compare_options(runs)
+    groups = by_recipe(runs)
+    if args.out:
+        write("-o", args.out, draw(groups))
+    if args.table:
+        write("--table", args.table, table(groups))
+    else:
+        sys.stdout.write(table(groups))
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("logs", nargs="+")
     parser.add_argument("-o", dest="out", help="the SVG")
     parser.add_argument("--table", help="the table; without it, it is printed")
-    args = parser.parse_args()
-    groups = by_recipe([run for run in map(read, args.logs) if run["loss"]])
-    if not groups:
-        raise SystemExit("logs: expected steps, found none")
-    if args.out:
-        with open(args.out, "w") as file:
-            file.write(draw(groups))
-    if args.table:
-        with open(args.table, "w") as file:
-            file.write(table(groups))
-    else:
-        sys.stdout.write(table(groups))
+    try:
+        plot(parser.parse_args())
+    except ValueError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

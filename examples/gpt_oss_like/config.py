@@ -2,6 +2,8 @@
 """The sizes of a model as config.json of a checkpoint has them, by the names there."""
 
 import dataclasses
+import json
+import sys
 import typing
 
 
@@ -38,20 +40,117 @@ class Config:
         return {"model_type": "gpt_oss", **dataclasses.asdict(self)}
 
     @classmethod
+    def of_checkpoint(cls, checkpoint):
+        """Of the config.json beside the tensors of a gpt_oss.Checkpoint."""
+        path = checkpoint.path
+        file = (path if path.is_dir() else path.parent) / "config.json"
+        if not file.is_file():
+            raise FileNotFoundError(f"{file}: expected this file beside the safetensors, "
+                                    "found none")
+        return cls.from_json(checkpoint.config, file)
+
+    @classmethod
     def from_json(cls, found, file):
         """Of the object that config.json has; other fields there are left alone."""
-        fields = {field.name: field for field in dataclasses.fields(cls)}
-        # Newer checkpoints have both in one object.
-        rope = found.get("rope_parameters") or {}
-        found = {**found, **({"rope_theta": rope["rope_theta"]} if "rope_theta" in rope else {}),
-                 **({"rope_scaling": rope} if rope else {})}
-        missing = [name for name, field in fields.items() if name not in found
-                   and field.default is field.default_factory is dataclasses.MISSING]
-        if missing:
-            raise ValueError(f"{file}: expected fields of a model of gpt-oss, found none of the "
-                             f"name {', '.join(missing)}")
-        return cls(**{name: value for name, value in found.items()
-                      if name in fields and value is not None})
+        check(found, MODEL, file)
+        found = {**found, **rope_fields(found, file)}
+        optional = {field.name for field in dataclasses.fields(cls)
+                    if field.default is not field.default_factory}
+        check(found, FIELDS, file, optional=optional)
+        return cls(**{field.name: found[field.name] for field in dataclasses.fields(cls)
+                      if field.name in found})
+
+
+def rope_fields(found, file):
+    """What there is of rope_scaling and rope_theta: newer checkpoints have both in one
+    object, rope_parameters. null is no scaling."""
+    name = "rope_scaling" if found.get("rope_parameters") is None else "rope_parameters"
+    if name not in found:
+        return {}
+    rope = {"rope_type": "default"} if found[name] is None else found[name]
+    check({name: rope}, {name: OBJECT}, file)
+    check(rope, ROPE, file, f"{name}.")
+    if rope["rope_type"] == "yarn":
+        check(rope, YARN, file, f"{name}.", optional={"truncate"})
+    theta = {"rope_theta": rope["rope_theta"]} if "rope_theta" in rope else {}
+    return {"rope_scaling": rope, **theta}
+
+
+# --- What is expected of each field: in words, and of a value and all fields -----------
+
+MOST = 2**31 - 1
+
+
+def is_count(x):
+    return type(x) is int and 1 <= x <= MOST
+
+
+def is_finite(x):
+    return type(x) in (int, float) and abs(x) <= sys.float_info.max
+
+
+def above(least):
+    return f"a number above {least}", lambda x, _: is_finite(x) and x > least
+
+
+def multiple(of):
+    return f"a multiple of {of}, at least {of}", lambda x, _: is_count(x) and x % of == 0
+
+
+def one_of(*words):
+    return " or ".join(map(json.dumps, words)), lambda x, _: x in words
+
+
+def are_types(x, fields):
+    return x is None or (type(x) is list and len(x) == fields["num_hidden_layers"]
+                         and all(word in LAYER_TYPES for word in x))
+
+
+COUNT = f"a whole number of 1 to {MOST}", lambda x, _: is_count(x)
+OBJECT = "an object", lambda x, _: type(x) is dict
+LAYER_TYPES = "sliding_attention", "full_attention"
+MODEL = {"model_type": one_of("gpt_oss")}
+# A field may look at those before it.
+FIELDS = {
+    "num_hidden_layers": COUNT,
+    "hidden_size": multiple(32),
+    "intermediate_size": multiple(32),
+    "num_local_experts": COUNT,
+    "num_experts_per_tok": (
+        "a whole number of 1 to num_local_experts",
+        lambda x, fields: is_count(x) and x <= fields["num_local_experts"]),
+    "num_key_value_heads": COUNT,
+    "num_attention_heads": (
+        "a multiple of num_key_value_heads",
+        lambda x, fields: is_count(x) and x % fields["num_key_value_heads"] == 0),
+    "head_dim": multiple(2),
+    "vocab_size": COUNT,
+    "sliding_window": COUNT,
+    "rms_norm_eps": above(0),
+    "swiglu_limit": above(0),
+    "rope_theta": above(1),
+    "layer_types": (f"{' or '.join(LAYER_TYPES)} for each of num_hidden_layers",
+                    are_types),
+}
+ROPE = {"rope_type": one_of("yarn", "default")}
+YARN = {
+    "factor": ("a number of at least 1", lambda x, _: is_finite(x) and x >= 1),
+    "beta_fast": above(0),
+    "beta_slow": above(0),
+    "truncate": ("true or false", lambda x, _: type(x) is bool),
+    "original_max_position_embeddings": COUNT,
+}
+
+
+def check(found, rules, file, prefix="", optional=()):
+    """Raises ValueError about the first field that is not what `rules` expect."""
+    for name, (expected, holds) in rules.items():
+        if name not in found and name in optional:
+            continue
+        if name not in found or not holds(found[name], found):
+            value = json.dumps(found[name]) if name in found else "none"
+            raise ValueError(f"{file}: {prefix}{name}: expected {expected}, "
+                             f"found {value}")
 
 
 _GPT_OSS = dict(hidden_size=2880, intermediate_size=2880, num_experts_per_tok=4,

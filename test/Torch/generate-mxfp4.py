@@ -1,6 +1,6 @@
 """The example generates with experts in MXFP4 what it generates with the same in bf16,
 and each token is the best one of a decoder in float64 that has no cache; a damaged
-checkpoint and wrong options are said in one line. 20 s.
+checkpoint, a wrong config.json and wrong options are said in one line. 20 s.
 
 REQUIRES: torch
 RUN: rm -rf %t && mkdir %t
@@ -8,9 +8,12 @@ RUN: %python_torch %examples/generate_mxfp4.py --device=cpu --tokens=12 --batch=
 RUN: %python_torch %s %t %examples/generate_mxfp4.py
 """
 
+import contextlib
+import copy
+import io
 import json
 import pathlib
-import subprocess
+import runpy
 import sys
 
 import numpy as np
@@ -26,8 +29,25 @@ BEHIND = 0.05
 
 
 def example(*options):
-    return subprocess.run([sys.executable, EXAMPLE, "--device=cpu", *options],
-                          capture_output=True, text=True)
+    """The exit status, and the last line of what is said on stderr. A traceback ends
+    this test."""
+    sys.argv = [EXAMPLE, "--device=cpu", *map(str, options)]
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            runpy.run_path(EXAMPLE, run_name="__main__")
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            return 1, end.code
+        return end.code, said.getvalue().rstrip().rpartition("\n")[2]
+    return 0, ""
+
+
+def refused(code, options, *parts):
+    found, said = example(*options)
+    assert found == code and "\n" not in said, (options, found, said)
+    for part in parts:
+        assert str(part) in said, (part, options, said)
 
 
 def test_figures():
@@ -70,19 +90,130 @@ def check_best(model, prompt, tokens):
     return margins
 
 
-def test_messages():
-    done = example(f"--checkpoint={WORK}/none")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1, done
-    assert "none: expected a safetensors file or a folder" in done.stderr, done.stderr
-    file = sorted((WORK / "model").glob("*.safetensors"))[1]
+def test_options():
+    for option, found, *parts in (
+            ("device", "foo", "expected cuda, cuda:N or cpu"),
+            ("device", "meta", "expected cuda, cuda:N or cpu"),
+            ("device", "cuda:999", "GPUs that PyTorch finds"),
+            ("seed", 99999999999999999999999, "whole number of 0 to 9223372036854775807"),
+            ("seed", -1, "whole number of 0 to"),
+            ("seed", "x", "whole number of 0 to"),
+            ("batch", 0, "whole number of 1 to 2147483647"),
+            ("tokens", 1, "whole number of 2 to"),
+            ("prompt-length", 10**20, "whole number of 1 to"),
+            ("layers", 0, "whole number of 1 to"),
+            ("json", WORK / "none/x.json", "file that can be written"),
+            ("json", WORK, "file that can be written"),
+            ("save", WORK, "a folder that is not there yet")):
+        refused(2, [f"--{option}={found}"], f"--{option}: expected", *parts,
+                f"found {found}")
+    refused(2, ["--prompt=1,96"], "expected tokens of 0 to 95")
+    refused(2, ["--prompt=1,96", f"--seed={2**63 - 1}"], "expected tokens of 0 to 95")
+    refused(2, [f"--checkpoint={WORK}/model", f"--save={WORK}/new"],
+            "--save: expected no --checkpoint")
+    refused(1, [f"--save={WORK}/out.json/new"], "--save: expected a place that can be",
+            f"found {WORK}/out.json/new")
+    # No folder is made for what is refused.
+    for options in ([f"--save={WORK}/new"], [f"--checkpoint={WORK}/model"]):
+        refused(1, [*options, "--layers=99"], "--layers: expected at most 2", "found 99")
+    assert not (WORK / "new").exists()
+
+
+WRONG = {
+    "model_type": ("llama", None),
+    "num_hidden_layers": (0, -1, 2.5, True, 2**40),
+    "hidden_size": ("64", 48),
+    "intermediate_size": (None, 33),
+    "num_local_experts": (0,),
+    "num_experts_per_tok": (0, 5),
+    "num_key_value_heads": (0,),
+    "num_attention_heads": (3, [4]),
+    "head_dim": (31,),
+    "vocab_size": (10**30,),
+    "sliding_window": ("a", None, 0),
+    "rms_norm_eps": ("1e-5", 0, float("nan")),
+    "swiglu_limit": (float("inf"), False),
+    "rope_theta": (-1, 1, 10**400),
+    "layer_types": (5, ["x"], [], ["x", "full_attention"], ["full_attention"] * 3),
+    "rope_scaling": (5, []),
+    "rope_scaling.rope_type": ("llama3", 1),
+    "rope_scaling.factor": (0.5, "32"),
+    "rope_scaling.beta_fast": (0,),
+    "rope_scaling.beta_slow": (None,),
+    "rope_scaling.truncate": (1,),
+    "rope_scaling.original_max_position_embeddings": (0, 4096.0),
+}
+OPTIONAL = {"rms_norm_eps", "swiglu_limit", "rope_theta", "layer_types", "rope_scaling",
+            "rope_scaling.truncate"}
+
+
+def changed(config, name, *value):
+    """A copy with another value of a field, or without the field."""
+    config = copy.deepcopy(config)
+    place = config
+    *parents, name = name.split(".")
+    for parent in parents:
+        place = place[parent]
+    del place[name]
+    place.update({name: x for x in value})
+    return config
+
+
+def test_config():
+    from gpt_oss_like.config import SIZES, Config
+
+    def refuses(config, *parts):
+        try:
+            Config.from_json(config, "config.json")
+        except ValueError as error:
+            assert all(part in str(error) for part in parts), (parts, str(error))
+            return
+        raise AssertionError(config)
+
+    for size in SIZES.values():
+        assert Config.from_json(size.to_json(), "") == size
+    good = json.loads((WORK / "model/config.json").read_text())
+    for name, values in WRONG.items():
+        for value in values:
+            refuses(changed(good, name, value), f"config.json: {name}: expected",
+                    f"found {json.dumps(value)}")
+        if name in OPTIONAL:
+            Config.from_json(changed(good, name), "config.json")
+        else:
+            refuses(changed(good, name), f"config.json: {name}: expected", "found none")
+    refuses(changed(good, "rope_scaling", {"a": 1}), "rope_scaling.rope_type",
+            "found none")
+    # Newer checkpoints have one object of what concerns positions.
+    newer = changed(good, "rope_scaling")
+    newer["rope_parameters"] = {**good["rope_scaling"], "rope_theta": 77.0}
+    assert Config.from_json(newer, "").rope_theta == 77
+    assert Config.from_json(newer, "").rope_scaling["factor"] == 32
+    refuses(changed(newer, "rope_parameters.factor", 0), "rope_parameters.factor",
+            "found 0")
+    refuses(changed(newer, "rope_parameters", 3), "rope_parameters: expected", "found 3")
+    plain = Config.from_json(changed(good, "rope_scaling", None), "")
+    assert plain.rope_scaling == {"rope_type": "default"}
+    types = ["full_attention", "sliding_attention"]
+    assert Config.from_json(changed(good, "layer_types", types), "").window(0) is None
+
+
+def test_checkpoints():
+    model = WORK / "model"
+    refused(1, [f"--checkpoint={WORK}/none"],
+            "none: expected a safetensors file or a folder")
+    config = model / "config.json"
+    text = config.read_text()
+    config.write_text(json.dumps(changed(json.loads(text), "rope_theta", -1)))
+    refused(1, [f"--checkpoint={model}"], f"{config}: rope_theta: expected", "found -1")
+    config.unlink()
+    refused(1, [f"--checkpoint={model}"], f"{config}: expected this file", "found none")
+    config.write_text(text)
+    file = sorted(model.glob("*.safetensors"))[1]
     file.write_bytes(file.read_bytes()[:-1000])
-    done = example(f"--checkpoint={WORK}/model")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1, done
-    assert str(file) in done.stderr and "complete" in done.stderr, done.stderr
-    done = example("--prompt=1,96")
-    assert done.returncode == 2 and "expected tokens of 0 to 95" in done.stderr, done.stderr
+    refused(1, [f"--checkpoint={model}"], file, "complete")
 
 
-for test in (test_figures, test_tokens, test_messages):
+sys.path.insert(0, str(pathlib.Path(EXAMPLE).parent))
+for test in (test_figures, test_tokens, test_options, test_config, test_checkpoints):
     test()
     print(f"{test.__name__}: passed")

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the options of a program may be: types for argparse."""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import re
+
+import torch
+
+
+def expected(what, found):
+    return argparse.ArgumentTypeError(f"expected {what}, found {found}")
+
+
+def whole(least, most=2**31 - 1):
+    """A whole number from `least` to `most`."""
+    def read(text):
+        value = int(text) if re.fullmatch("-?[0-9]{1,30}", text) else None
+        if value is None or not least <= value <= most:
+            raise expected(f"a whole number of {least} to {most}", text)
+        return value
+    return read
+
+
+def device(text):
+    """The processor, or a GPU that PyTorch finds."""
+    if not re.fullmatch("cpu|cuda(:[0-9]{1,3})?", text):
+        raise expected("cuda, cuda:N or cpu", text)
+    count = torch.cuda.device_count()
+    number = int(text.partition(":")[2] or 0)
+    if text != "cpu" and number >= count:
+        raise expected(f"cpu or one of the {count} GPUs that PyTorch finds", text)
+    return torch.device(text)
+
+
+def new_folder(text):
+    path = pathlib.Path(text)
+    if os.path.lexists(path):
+        raise expected("a folder that is not there yet", text)
+    return path
+
+
+@contextlib.contextmanager
+def writing(option, path):
+    """Says of which option a place is that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(f"{option}: expected a place that can be written, found {path}: "
+                         f"{error.strerror}") from None
+
+
+def output_file(text):
+    """A file that can be written: it, or its folder, is there already."""
+    path = pathlib.Path(text)
+    place = path if path.exists() else path.parent
+    if path.is_dir() or not place.exists() or not os.access(place, os.W_OK):
+        raise expected("a file that can be written, in a folder that is there", text)
+    return path
