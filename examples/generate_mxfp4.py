@@ -24,7 +24,7 @@ import torch
 from mx.torch import gpt_oss
 from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
 
-from gpt_oss_like.arguments import device, new_folder, output_file, whole, writing
+from option_types import device, new_folder, output_file, whole, writing
 from gpt_oss_like.config import SIZES, Config
 from gpt_oss_like.decoder import Decoder, read_dense
 from gpt_oss_like.generation import Generator, capture, measure

@@ -34,7 +34,7 @@ UNFINISHED = 75  # EX_TEMPFAIL of sysexits.h
 
 def options_of(args, recipe, seed):
     return Options(recipe, seed, args.steps, args.batch_tokens, args.validation_tokens,
-                   args.size, args.rate, args.device, args.compile, args.graph)
+                   args.size, args.rate, str(args.device), args.compile, args.graph)
 
 
 def run_one(args, deadline):

@@ -4,9 +4,8 @@
 import argparse
 import math
 
-import torch
-
 import mx.torch as mxt
+from option_types import device, expected, whole
 
 from .model import SIZES
 from .run import VALIDATION
@@ -26,9 +25,9 @@ def parse(description):
     add = parser.add_argument
     add("--recipe", type=recipe, help=f"one of {', '.join(RECIPES)}; default: mxfp8")
     add("--seed", type=seed, help="default: 0")
-    add("--steps", type=count, default=3000)
-    add("--batch-tokens", type=count, default=16384)
-    add("--validation-tokens", type=count, default=1 << 20)
+    add("--steps", type=whole(1), default=3000)
+    add("--batch-tokens", type=whole(1), default=16384)
+    add("--validation-tokens", type=whole(1), default=1 << 20)
     add("--size", choices=SIZES, default="base")
     add("--rate", type=rate, default=1e-3, help="the highest learning rate")
     add("--device", type=device, default="cuda")
@@ -38,7 +37,7 @@ def parse(description):
     add("--log", help="a file for a line of JSON for each step")
     add("--time-limit", type=seconds, default=math.inf, metavar="SECONDS",
         help="stop before, and save the checkpoint")
-    add("--stop-at", type=count, metavar="STEP", help="stop there, and save")
+    add("--stop-at", type=whole(1), metavar="STEP", help="stop there, and save")
     add("--all", action="store_true", help="all --seeds and --recipes")
     add("--seeds", type=several(seed), help="default: 0,1,2")
     add("--recipes", type=several(recipe), help="default: bf16,mxfp8")
@@ -60,53 +59,35 @@ def _check(parser, args):
         parser.error("--all: expected --out, the folder for logs and checkpoints")
     if args.log and args.log == args.checkpoint:
         parser.error(f"--log: expected another file than --checkpoint, found {args.log}")
-    if args.graph and not args.device.startswith("cuda"):
+    if args.graph and args.device.type != "cuda":
         parser.error(f"--graph: expected a GPU, found --device={args.device}")
 
 
 # --- Values ---------------------------------------------------------------------------
 
 
-def _wrong(wanted, text):
-    return argparse.ArgumentTypeError(f"expected {wanted}, found {text!r}")
-
-
-def _number(convert, fits, wanted):
+def number(fits, wanted):
     def read(text):
         try:
-            number = convert(text)
+            value = float(text)
         except ValueError:
-            raise _wrong(wanted, text) from None
-        if not fits(number):
-            raise _wrong(wanted, text)
-        return number
+            value = math.nan
+        if not fits(value):
+            raise expected(wanted, text)
+        return value
     return read
 
 
-count = _number(int, lambda x: 1 <= x < 2**31, "a number from 1 to 2^31 - 1")
-seed = _number(int, lambda x: 0 <= x < VALIDATION, f"a number from 0 to {VALIDATION - 1}")
-rate = _number(float, lambda x: 0 < x < math.inf, "a number above 0")
-seconds = _number(float, lambda x: x >= LEAST_TIME, f"at least {LEAST_TIME} seconds")
+seed = whole(0, VALIDATION - 1)
+rate = number(lambda x: 0 < x < math.inf, "a number above 0")
+seconds = number(lambda x: x >= LEAST_TIME, f"at least {LEAST_TIME} seconds")
 
 
 def recipe(text):
     if text not in RECIPES:
-        raise _wrong(f"one of {', '.join(RECIPES)}", text)
+        raise expected(f"one of {', '.join(RECIPES)}", text)
     return text
 
 
 def several(read):
     return lambda text: [read(part.strip()) for part in text.split(",")]
-
-
-def device(text):
-    try:
-        found = torch.device(text)
-    except RuntimeError:
-        raise _wrong("cpu, cuda or cuda:N", text) from None
-    if found.type not in ("cpu", "cuda"):
-        raise _wrong("cpu, cuda or cuda:N", text)
-    gpus = torch.cuda.device_count()
-    if found.type == "cuda" and (found.index or 0) >= gpus:
-        raise _wrong(f"cpu, or one of {gpus} GPUs that PyTorch finds", text)
-    return text
