@@ -49,7 +49,7 @@ def run_all(args, deadline):
         place = pathlib.Path(args.out) / f"{recipe}-seed{seed}"
         log, checkpoint = (place.with_name(place.name + end)
                            for end in (".jsonl", ".checkpoint"))
-        if Log(log, options.as_dict()).is_finished():
+        if log.exists() and Log(log, options.as_dict()).is_finished():
             continue
         left = deadline - time.monotonic()
         if left < LEAST_TIME:

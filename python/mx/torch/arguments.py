@@ -8,7 +8,7 @@ from torch.autograd import forward_ad
 
 
 def check_tensor(name, x):
-    """Raises a TypeError if x is no tensor with strides."""
+    """Raises a TypeError if x is no tensor with strides, or has a tangent."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{name}: expected a torch.Tensor, found {type(x).__name__}")
     if x.layout is not torch.strided or x.is_nested:
