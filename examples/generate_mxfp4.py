@@ -24,11 +24,11 @@ import torch
 from mx.torch import gpt_oss
 from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
 
-from option_types import device, new_folder, output_file, whole, writing
 from gpt_oss_like.config import SIZES, Config
 from gpt_oss_like.decoder import Decoder, read_dense
 from gpt_oss_like.generation import Generator, capture, measure
 from gpt_oss_like.random_checkpoint import write_random
+from option_types import device, new_folder, output_file, whole, writing
 
 # All shapes of a step are known, and nothing in it needs Python.
 COMPILE = dict(dynamic=False, fullgraph=True)

@@ -16,6 +16,7 @@ import sys
 
 import numpy as np
 
+from field_rules import OBJECT, check
 from plot_losses import Plot, smooth
 
 WIDTH = 720
@@ -34,23 +35,14 @@ def is_number(x):
     return type(x) is float or type(x) is int and abs(x) < 2**63
 
 
-NAME = "a name", lambda x: type(x) is str and re.fullmatch(r"[\w.+-]+", x)
-WHOLE = "a whole number", lambda x: type(x) is int
-NUMBER = "a number", is_number
-ABOVE_0 = "a number above 0", lambda x: is_number(x) and 0 < x < 1e30
-AT_LEAST_0 = "a number of at least 0", lambda x: is_number(x) and 0 <= x < 1e30
-OBJECT = "an object", lambda x: type(x) is dict
+NAME = "a name", lambda x, _: type(x) is str and re.fullmatch(r"[\w.+-]+", x)
+WHOLE = "a whole number", lambda x, _: type(x) is int
+NUMBER = "a number", lambda x, _: is_number(x)
+ABOVE_0 = "a number above 0", lambda x, _: is_number(x) and 0 < x < 1e30
+AT_LEAST_0 = "a number of at least 0", lambda x, _: is_number(x) and 0 <= x < 1e30
 RUN = {"recipe": NAME, "seed": WHOLE, "batch_tokens": ABOVE_0}
 STEP = {"loss": NUMBER, "ms": ABOVE_0, "peak_mib": AT_LEAST_0}
 RESULT = {"validation_loss": NUMBER, "training_loss": NUMBER, "peak_mib": AT_LEAST_0}
-
-
-def check(found, rules, where):
-    """Raises ValueError about the first field that is not what `rules` expect."""
-    for name, (expected, holds) in rules.items():
-        if name not in found or not holds(found[name]):
-            value = json.dumps(found[name]) if name in found else "none"
-            raise ValueError(f"{where}: {name}: expected {expected}, found {value}")
 
 
 def read_rows(path):
@@ -86,16 +78,16 @@ def read(path):
     if not rows:
         raise ValueError(f"{path}: expected a log of train_moe_torch.py, found no lines")
     (where, head), *rows = rows
-    check(head, {"run": OBJECT}, where)
-    check(head["run"], RUN, where)
+    check(head, {"run": OBJECT}, f"{where}: ")
+    check(head["run"], RUN, f"{where}: ")
     result = None
     if len(rows) > 1 and "result" in rows[-1][1]:  # which no run without steps has
         where, last = rows.pop()
-        check(last, {"result": OBJECT}, where)
+        check(last, {"result": OBJECT}, f"{where}: ")
         result = last["result"]
-        check(result, RESULT, where)
+        check(result, RESULT, f"{where}: ")
     for where, row in rows:
-        check(row, STEP, where)
+        check(row, STEP, f"{where}: ")
     columns = {name: [row[name] for _, row in rows] for name in STEP}
     return {"path": path, "options": head["run"], "result": result, **head["run"],
             **columns}

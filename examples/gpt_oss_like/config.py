@@ -6,6 +6,8 @@ import json
 import sys
 import typing
 
+from field_rules import OBJECT, check
+
 
 def yarn(trained_length):
     return {"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
@@ -52,11 +54,11 @@ class Config:
     @classmethod
     def from_json(cls, found, file):
         """Of the object that config.json has; other fields there are left alone."""
-        check(found, MODEL, file)
+        check(found, MODEL, f"{file}: ")
         found = {**found, **rope_fields(found, file)}
         optional = {field.name for field in dataclasses.fields(cls)
                     if field.default is not field.default_factory}
-        check(found, FIELDS, file, optional=optional)
+        check(found, FIELDS, f"{file}: ", optional)
         return cls(**{field.name: found[field.name] for field in dataclasses.fields(cls)
                       if field.name in found})
 
@@ -68,10 +70,10 @@ def rope_fields(found, file):
     if name not in found:
         return {}
     rope = {"rope_type": "default"} if found[name] is None else found[name]
-    check({name: rope}, {name: OBJECT}, file)
-    check(rope, ROPE, file, f"{name}.")
+    check({name: rope}, {name: OBJECT}, f"{file}: ")
+    check(rope, ROPE, f"{file}: {name}.")
     if rope["rope_type"] == "yarn":
-        check(rope, YARN, file, f"{name}.", optional={"truncate"})
+        check(rope, YARN, f"{file}: {name}.", optional={"truncate"})
     theta = {"rope_theta": rope["rope_theta"]} if "rope_theta" in rope else {}
     return {"rope_scaling": rope, **theta}
 
@@ -107,7 +109,6 @@ def are_types(x, fields):
 
 
 COUNT = f"a whole number of 1 to {MOST}", lambda x, _: is_count(x)
-OBJECT = "an object", lambda x, _: type(x) is dict
 LAYER_TYPES = "sliding_attention", "full_attention"
 MODEL = {"model_type": one_of("gpt_oss")}
 # A field may look at those before it.
@@ -140,17 +141,6 @@ YARN = {
     "truncate": ("true or false", lambda x, _: type(x) is bool),
     "original_max_position_embeddings": COUNT,
 }
-
-
-def check(found, rules, file, prefix="", optional=()):
-    """Raises ValueError about the first field that is not what `rules` expect."""
-    for name, (expected, holds) in rules.items():
-        if name not in found and name in optional:
-            continue
-        if name not in found or not holds(found[name], found):
-            value = json.dumps(found[name]) if name in found else "none"
-            raise ValueError(f"{file}: {prefix}{name}: expected {expected}, "
-                             f"found {value}")
 
 
 _GPT_OSS = dict(hidden_size=2880, intermediate_size=2880, num_experts_per_tok=4,

@@ -181,10 +181,9 @@ def _empty_result(x, elements, format):
 
 
 def _check_scales(scales, weights, format, blocked):
-    wanted = tensors.shapes(weights, format, blocked)[1]
-    flat = (wanted[0] * wanted[1],) if blocked and len(wanted) == 2 else wanted
-    if tuple(scales.shape) not in (tuple(wanted), flat):
-        raise ValueError(f"scales: expected shape {tuple(wanted)}, of "
+    known = tensors.scales_shapes(weights, format, blocked)
+    if tuple(scales.shape) not in known:
+        raise ValueError(f"scales: expected shape {known[0]}, of "
                          f"{'blocked' if blocked else 'plain'} scales of weights of "
                          f"shape {tuple(weights)}, found {tuple(scales.shape)}")
     dtype = tensors.dtype_of(format.scales)

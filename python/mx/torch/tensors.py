@@ -73,6 +73,13 @@ def shapes(shape, format, blocked, ragged=None, groups=None):
     return (*outer, last // format.per_byte), tuple(scales)
 
 
+def scales_shapes(shape, format, blocked, ragged=None, groups=None):
+    """Shapes that given scales of such a matrix may have; blocked ones of one matrix may
+    have one dimension, as PyTorch makes them."""
+    wanted = shapes(shape, format, blocked, ragged, groups)[1]
+    return (wanted, (wanted[0] * wanted[1],)) if blocked and len(wanted) == 2 else (wanted,)
+
+
 def make_empty(x, shape, format, blocked, ragged=None, groups=None):
     """Elements and scales without contents, where `x` is."""
     elements, scales = shapes(shape, format, blocked, ragged, groups)
@@ -96,11 +103,10 @@ def quantized(name, elements, scales, format, blocked, ragged=None, groups=None,
                          f"{tuple(elements.shape)}")
     shape = (*elements.shape[:-1], elements.shape[-1] * format.per_byte)
     tiles = scales_shape(shape, format, layout_of(blocked), ragged, groups)
-    wanted = shapes(shape, format, blocked, ragged, groups)[1]
-    flat = (wanted[0] * wanted[1],) if blocked and len(wanted) == 2 else None
-    if tuple(scales.shape) not in (wanted, flat):
+    known = scales_shapes(shape, format, blocked, ragged, groups)
+    if tuple(scales.shape) not in known:
         raise ValueError(
-            f"scale_{name}: expected shape {wanted} of "
+            f"scale_{name}: expected shape {known[0]} of "
             f"{'blocked (SWIZZLE_32_4_4)' if blocked else 'plain'} scales for "
             f"{name} of shape {tuple(elements.shape)}, found {tuple(scales.shape)}")
     return Quantized(typed(elements, format.elements), typed(
