@@ -90,7 +90,7 @@ def main():
 
     os.environ["MX_SIM_TENSOR_SUMS"] = "truncated"
     import cases
-    import mx
+    import mx_compiler as mx
     import numpy as np
     mx.set_device("sim")
     entry = mx.Program(str(root / "programs" / program))[options.entry]
