@@ -55,7 +55,7 @@ def compile_program(tools, text, options, root):
             sys.exit(done.returncode)
         try:
             os.rename(f"{work}/program", target)
-        except OSError:  # somebody else was first
+        except OSError:  # another process was first
             if not target.exists():
                 raise
         else:
