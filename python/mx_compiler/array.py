@@ -46,12 +46,12 @@ class DeviceArray:
         self.signature = self.element.mlir, self.shape
         self._pointer = None
         self._owned = False
-        self._owner = None  # keeps memory of somebody else
-        self._stream = None  # behind which its contents are there
+        self._owner = None  # keeps the memory of another library alive
+        self._stream = None  # after whose work its contents are there
 
     @staticmethod
     def from_pointer(pointer, shape, dtype, owner=None):
-        """Memory of somebody else, at an address of the device: a tensor's
+        """Memory of another library, at an address of the device: a tensor's
         `data_ptr()`. It must outlive the array; `owner` is kept with it."""
         require_device(*_ON_HOST)
         array = DeviceArray(shape, dtype)
@@ -104,7 +104,7 @@ class DeviceArray:
         self._stream = stream
         if isinstance(stream, Stream):
             stream.keep(source)
-        elif stream is not None:  # nobody else keeps `source`
+        elif stream is not None:  # no other reference keeps `source`
             wait(stream)
         return self
 
@@ -122,8 +122,8 @@ class DeviceArray:
         return out if dtype is None else out.view(dtype)
 
     def __array__(self, dtype=None, copy=None):
-        """NumPy does not see device memory: a copy that nobody wrote down would
-        hide what it costs, and would not follow the device's memory."""
+        """NumPy does not see device memory: an implicit copy would
+        hide its cost, and would not follow the device's memory."""
         raise TypeError(
             f"{self!r} is device memory, which NumPy cannot read: "
             "x.numpy() copies it to the host")

@@ -2,7 +2,7 @@
 """Compiled programs on disk, a file each, for any number of processes.
 
 A file begins with the hash of the rest, a zip file of what mx-compile writes. It is
-written beside its place and renamed, so that nobody sees a part of it; what does
+written beside its place and renamed, so that no process sees a part of it; a file that does
 not have its hash counts as missing. The file that was used longest ago goes first
 where there are too many bytes."""
 
@@ -79,7 +79,7 @@ def load(folder, key):
         else:
             os.utime(path)  # used now
     except OSError:
-        pass  # somebody else's, or gone already
+        pass  # another user's, or gone already
     return parts
 
 

@@ -62,7 +62,7 @@ def read_operand(value, x, place):
 
 
 def describe_call(entry, arguments, shapes):
-    """Put behind what is wrong with a call as a whole."""
+    """Follows what is wrong with a call as a whole."""
     return "; called with " + ", ".join(
         f"{value.name}: " + (f"{x!r}" if value.is_number else
                              f"{value.element}{tuple(shape)}")

@@ -29,7 +29,7 @@ def set_device(name="auto", target=None):
 
 HOST = "cpu"  # which the runtime does not know
 _changes = 0
-_is_host = None  # until somebody chooses: what MX_DEVICE says
+_is_host = None  # until the caller chooses: what MX_DEVICE says
 
 
 def is_host():

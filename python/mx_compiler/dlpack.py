@@ -65,7 +65,7 @@ def _delete(address):
 
 @CFUNCTYPE(None, c_void_p)
 def _drop(capsule):
-    """Where nobody took what is in a capsule. Whoever takes it renames it."""
+    """Frees the contents of a capsule that was not consumed. The consumer renames it."""
     for kind in (Managed, Versioned):
         if _is_valid(capsule, kind.capsule):
             _given.pop(_get(capsule, kind.capsule), None)
@@ -134,7 +134,7 @@ def take_capsule(capsule):
         if _is_valid(id(capsule), kind.capsule):
             break
     else:
-        raise BufferError("expected a capsule of DLPack that nobody has taken, "
+        raise BufferError("expected a capsule of DLPack that is not consumed yet, "
                           f"found {capsule!r}")
     place = _get(id(capsule), kind.capsule)
     managed = kind.from_address(place)
@@ -180,7 +180,7 @@ def _is_dense(shape, strides):
 
 
 def ask(source, stream):
-    """The tensor of an object with __dlpack__, ordered behind what its library
+    """The tensor of an object with __dlpack__, ordered after what its library
     has on the stream; of an older library without the version too."""
     try:
         capsule = source.__dlpack__(stream=stream, max_version=VERSION)

@@ -60,8 +60,8 @@ class MoELayer:
 
     tokens  i32, [P]: the token of row p. Rows are sorted by expert
     probs   f32, [P]: the weight of row p
-    ends    i32, [G]: the rows of expert g end at ends[g]; those behind the last are
-            nobody's
+    ends    i32, [G]: the rows of expert g end at ends[g]; those past the last
+            belong to no expert
 
     `mx.route` makes them of a router's choice on the host. The program is that of
     examples/moe_layer.mlir: 4 launches forward and 7 backward."""
@@ -101,7 +101,7 @@ class MoELayer:
     def backward(self, dy, weights, saved, tokens, probs, ends, *, stream=None):
         """The gradients of x (f32, [T, H]), w1 (f32, [G, 2 I, H]), w2 (f32,
         [G, H, I]) and probs (f32, [P]), from that of y: dy, bf16, [T, H]. Those of
-        probs of rows that are nobody's are not defined."""
+        probs of rows that belong to no expert are not defined."""
         weights = self._check_weights(weights)
         if not isinstance(saved, MoESaved):
             raise TypeError("saved: expected the mx_compiler.MoESaved of forward, found "

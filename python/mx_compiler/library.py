@@ -197,7 +197,7 @@ def call(name, *arguments):
 
 
 def fail(status, more=""):
-    """Raises what this thread's last call reported; `more` is put behind it."""
+    """Raises what this thread's last call reported; `more` follows it."""
     lib = library()
     # Before anything else can fail in this thread.
     text = lib.mxGetThreadError().decode(errors="replace")

@@ -58,7 +58,7 @@ def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
     offsets   i32 or i64, [groups], in device memory: nothing waits to know it
     mode      "rows": a is [T, K], quantized with these offsets (or bf16), b [G, N,
               K], the result [T, N]; the rows of group g end at offsets[g], and those
-              behind the last are not defined.
+              past the last are not defined.
               "masked": a is [G, M, K], b [G, N, K], the result [G, M, N]; group g
               uses its first offsets[g] rows, others are not defined.
               "reduction": a and b are [M, T] and [N, T], quantized along axis -2 with

@@ -145,7 +145,7 @@ class Program:
 
     def enter(self):
         """Until `leave` the program is not unloaded. Without a lock, for calls that
-        have no time: first it is noted that somebody is inside, then looked whether
+        have no time: first it is noted that a call is inside, then looked whether
         the program was closed; `close` does it the other way round."""
         self._uses.append(None)
         if self._closed:

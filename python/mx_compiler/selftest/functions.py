@@ -23,7 +23,7 @@ BITS = {"f8E4M3FN": 8, "f8E5M2": 8, "f6E3M2FN": 6, "f6E2M3FN": 6, "f4E2M1FN": 4}
 
 
 def code_values(elements):
-    if elements == "i8":  # MXINT8: 6 bits behind the point; -128 is not used
+    if elements == "i8":  # MXINT8: 6 bits after the binary point; -128 is not used
         return np.arange(256, dtype=np.uint8).view(np.int8) / 64.0
     codes = np.arange(2 ** BITS[elements], dtype=np.uint8)
     return codes.view(TYPES[elements]).astype(np.float64)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Groups of rows and of columns: from PyTorch's places to those of mx.
 
-PyTorch has the tiles of scales of one group right behind those of the group before,
+PyTorch has the tiles of scales of one group right after those of the previous group,
 and columns of groups where they are. mx begins a group at a place that follows from
 `offs` alone (docs/Spec.md), so tiles are gathered, and columns of groups copied. All
 indices are computed on the device: nothing waits to know `offs`."""
@@ -44,7 +44,7 @@ def scales_of_rows(scales, offs, rows, columns):
     a multiple of 4].
 
     scales    of `rows` rows and `columns` blocks in all: tiles of each group, which
-              begins at a tile of its own, one group right behind the other"""
+              begins at a tile of its own, one group right after the other"""
     width = -(-columns // _COLUMNS) * _BYTES
     given = _tiles(scales, width)
     groups = Groups(offs)
@@ -59,7 +59,7 @@ def scales_of_reduction(scales, offs, rows, total, block):
     """Blocked scales of groups along K as mx has them, [rows up to 128, blocks].
 
     scales    of `rows` rows and blocks of `block` in `total` columns: tiles of each
-              group, whose columns are padded to 4 blocks, one group behind the other"""
+              group, whose columns are padded to 4 blocks, one group after the other"""
     given = _tiles(scales, _BYTES)
     groups = Groups(offs)
     heights = -(-rows // _ROWS)
@@ -73,7 +73,7 @@ def scales_of_reduction(scales, offs, rows, total, block):
     row = torch.arange(heights, device=offs.device)
     source = (before(widths)[group] * heights + local)[None] + row[:, None] * wide[None]
     moved = given.index_select(0, source.flatten().clamp(0, given.shape[0] - 1))
-    # Behind a group are zeros, whatever PyTorch's padding has.
+    # After a group are zeros, whatever PyTorch's padding has.
     left = (blocks[group] - local * _COLUMNS)[:, None]
     exists = torch.arange(_COLUMNS, device=offs.device) < left
     moved = moved.view(torch.uint8).view(heights, count, -1, _COLUMNS)
@@ -83,7 +83,7 @@ def scales_of_reduction(scales, offs, rows, total, block):
 
 def columns_of_reduction(matrix, offs, total, per_byte):
     """Elements [rows, total] as mx has groups along K: [rows, capacity], each group
-    from a multiple of 128 on, with zeros behind it."""
+    from a multiple of 128 on, with zeros after it."""
     groups = Groups(offs)
     chunks = _words(matrix).view(matrix.shape[0], -1, _CHUNK // per_byte // 8)
     starts = before(_padded(groups.sizes)) // _CHUNK

@@ -15,9 +15,9 @@ _MODES = (None, "rows", "reduction")
 
 
 def pad_token_groups(x, offs, alignment=32):
-    """Puts each group of rows at a multiple of `alignment`, with zeros behind it.
+    """Puts each group of rows at a multiple of `alignment`, with zeros after it.
 
-    x     [T, K]; the rows of group g end at offs[g]; those behind the last are left out
+    x     [T, K]; the rows of group g end at offs[g]; those past the last are left out
     offs  i32 or i64, [G], on the device
 
     Returns x in its new places, [roundup(T + (alignment - 1) G, alignment), K], and
@@ -29,7 +29,7 @@ def pad_token_groups(x, offs, alignment=32):
 
 
 def unpad_token_groups(x, offs, rows, alignment=32):
-    """What pad_token_groups was given: `rows` is its T, offs as there. Rows behind the
+    """What pad_token_groups was given: `rows` is its T, offs as there. Rows past the
     last group are zeros. Differentiable in x."""
     check_tensor("x", x)
     check_tensor("offs", offs)

@@ -62,7 +62,7 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
           of 32
     offs  i32 or i64, [G], on the device
 
-    Returns [T, N] in the dtype of A. Rows behind the last group are not defined, nor are
+    Returns [T, N] in the dtype of A. Rows past the last group are not defined, nor are
     their gradients. The other arguments, gradients and errors are as in `mxfp8_mm`."""
     for name, given in (("A", A), ("B_t", B_t), ("offs", offs)):
         check_tensor(name, given)
@@ -265,7 +265,7 @@ def _(dy, x, weight, offs, needs_dx, needs_dw, *_):
 
 
 def _keep(count):
-    """Keeps the first inputs, which are tensors, and the options behind them."""
+    """Keeps the first inputs, which are tensors, and the options after them."""
     def setup(ctx, inputs, output):
         ctx.save_for_backward(*inputs[:count])
         ctx.options = inputs[count:]

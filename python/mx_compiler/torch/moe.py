@@ -29,8 +29,8 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
             multiples of 32
     tokens  i32, [P]: the token of row p. `route` makes these three
     probs   f32, [P]: the weight of row p
-    ends    i32, [G]: the rows of expert g end at ends[g]; those behind the last are
-            nobody's
+    ends    i32, [G]: the rows of expert g end at ends[g]; those past the last
+            belong to no expert
     activations, weights, gradients  formats with blocks of 32
 
     Returns y in bf16, [T, H]. Differentiable in x, w1, w2 and probs. Raises a TypeError

@@ -47,7 +47,7 @@ def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
     elements, scales  of w, [G, N, K], quantized along K to `format`
     offs      i32 or i64, [G], on the device
 
-    Returns [T, N] in bf16; rows behind the last group are not defined.
+    Returns [T, N] in bf16; rows past the last group are not defined.
     Differentiable in x."""
     for name, given in (("x", x), ("elements", elements), ("scales", scales),
                         ("offs", offs)):

@@ -50,12 +50,12 @@ def scaled_grouped_mm(mat_a, mat_b, scale_a, scale_recipe_a, scale_b, scale_reci
     each group, whose ends are in `offs`, i32, [G], on the device.
 
     mat_a [T, K], mat_b [G, K, N]   the groups are rows of mat_a; returns [T, N], and
-              rows behind the last group are not defined. Blocked scales of mat_a are
+              rows past the last group are not defined. Blocked scales of mat_a are
               the tiles of each group, which begins at a tile of its own, one group
-              right behind the other; those of mat_b are [G, tiles of a matrix]
+              right after the other; those of mat_b are [G, tiles of a matrix]
     mat_a [M, T], mat_b [T, N]      the groups are segments of T, multiples of 32;
               returns [M, N] for each, [G, M, N]. Blocked scales are the tiles of each
-              group, whose blocks are padded to 4, one group right behind the other
+              group, whose blocks are padded to 4, one group right after the other
 
     Plain scales are [rows, blocks], and [G, N, blocks] for matrices of mat_b. The
     factors of NVFP4 are one number, or one for each group. The rest is as in
