@@ -77,7 +77,7 @@ PlanBuilder::translateRegion(Region &region,
            << " branches and loops within one another in a launch plan, found "
               "more";
   numbers.open(block.steps);
-  auto closer = llvm::make_scope_exit([&] { numbers.close(); });
+  llvm::scope_exit closer([&] { numbers.close(); });
   if (atStart)
     atStart();
   if (failed(translate(region.front())))

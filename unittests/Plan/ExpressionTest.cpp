@@ -174,9 +174,10 @@ TEST(Operator, Arithmetic) {
         ASSERT_EQ(found.has_value(), fits)
             << getName(Operator(i)) << " " << a << " " << b;
         ASSERT_EQ(error.empty(), fits);
-        if (fits)
+        if (fits) {
           ASSERT_EQ(__int128(*found), *want)
               << getName(Operator(i)) << " " << a << " " << b;
+        }
         ++(fits ? accepted : refused);
       }
   EXPECT_GT(refused, 1000u);

@@ -64,7 +64,7 @@ private:
         sizes(rows.begin(), rows.end());
     sizes.push_back(columns);
     SmallVector<Value> inputs;
-    for (int64_t part = 0; part < op.getNumB(); ++part) {
+    for (int64_t part = 0, parts = op.getNumB(); part < parts; ++part) {
       Value first = arith::MulIOp::create(builder, loc, columns, index(part));
       offsets.back() = first;
       inputs.push_back(
@@ -98,7 +98,7 @@ private:
     }
     Value row = place[getRank() - 2], column = place.back();
     IRMapping mapping;
-    for (int64_t part = 0; part < op.getNumB(); ++part) {
+    for (int64_t part = 0, parts = op.getNumB(); part < parts; ++part) {
       Value first = arith::MulIOp::create(builder, loc, columns, index(part));
       SmallVector<Value> inSums(place);
       inSums.back() = arith::AddIOp::create(builder, loc, first, column);

@@ -263,7 +263,7 @@ private:
 class Recording {
 public:
   explicit Recording(Machine &machine);
-  /// Null when no trace is recorded.
+  /// Null when nobody wants to know.
   std::shared_ptr<Recorder> start(Cluster &c);
   /// Takes over what a cluster has recorded.
   void take(Cluster &c);

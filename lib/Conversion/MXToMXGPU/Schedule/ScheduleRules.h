@@ -16,7 +16,7 @@
 
 namespace mx::mxgpu {
 
-/// The rules of one strategy for schedules.
+/// What a way to multiply makes of a schedule.
 struct ProductRules {
   target::ProductWay way;
   /// Its rings.

@@ -27,7 +27,7 @@ struct ReplacePoison final : mx::impl::MXReplacePoisonBase<ReplacePoison> {
         return;
       OpBuilder builder(op);
       SmallVector<Value> sizes;
-      for (int64_t dim = 0; dim < type.getNumDynamicDims(); ++dim)
+      for (size_t dim = 0, end = type.getNumDynamicDims(); dim < end; ++dim)
         sizes.push_back(
             arith::ConstantIndexOp::create(builder, op.getLoc(), 0));
       op.replaceAllUsesWith(

@@ -26,11 +26,11 @@ LogicalResult EpilogueColumnOp::verify() {
   BufferType buffer = getStage().getType().getRing().getBuffers().front();
   if (buffer.getSpace() != Space::Tmem) // epilogue_column C2
     return emitOpError("expected a stage in tensor memory, found ") << buffer;
-  int64_t columns = buffer.getShape()[1], parts = getNumB();
+  int64_t columns = buffer.getShape()[1], part = getB(), parts = getNumB();
   // epilogue_column C3
-  if (parts < 1 || columns % parts || getB() < 0 || getB() >= parts)
+  if (parts < 1 || columns % parts || part < 0 || part >= parts)
     return emitOpError("expected one of equal parts of ")
-           << columns << " columns, found part " << getB() << " of " << parts;
+           << columns << " columns, found part " << part << " of " << parts;
   int64_t overlap = getStage().getType().getRing().getOverlap();
   if (overlap > getWidth()) // epilogue_column C4
     return emitOpError("expected the shared columns to lie in one part of ")
