@@ -13,6 +13,9 @@ sys.path += [os.path.join(config.mx_src_root, d) for d in ("scripts", "test/pyth
 import mx_suite
 from mx_lit import MXTest
 
+# How many times as long tests may take with sanitizers.
+SANITIZERS_SLOWDOWN = 6
+
 config.name = "MX"
 config.suffixes = [".mlir", ".ptx", ".test", ".py"]
 config.excludes = ["Inputs", "python", "lit.cfg.py", "lit.local.cfg", "CMakeLists.txt"]
@@ -29,12 +32,13 @@ config.mx_python_dir = os.path.join(config.mx_src_root, "python")
 tier = lit_config.params.get("tier")
 if tier not in (None, "default", "all"):
     lit_config.fatal(f"expected --param tier=default or tier=all, found tier={tier}")
-config.test_format = MXTest(config.mx_build_compiler, tier)
-
 # A test that hangs should fail, not stop the suite. lit needs psutil for that.
 can_kill, _ = lit.util.killProcessAndChildrenIsSupported()
-if can_kill and not lit_config.maxIndividualTestTime:
-    lit_config.maxIndividualTestTime = 600
+ends_hanging = can_kill and not lit_config.maxIndividualTestTime
+config.test_format = MXTest(
+    config.mx_build_compiler, tier, SANITIZERS_SLOWDOWN if config.mx_sanitize else 1, ends_hanging)
+if ends_hanging:  # of unit tests
+    lit_config.maxIndividualTestTime = config.test_format.elapsed_limit("default")
 
 # --- Environment -------------------------------------------------------------
 
@@ -94,6 +98,8 @@ sys.exit(not (find_spec("torch") and find_spec("torchao")))
 """
 
 features = config.available_features
+if can_kill:
+    features.add("ends-hanging")
 clang = shutil.which("clang-22") or shutil.which("clang")
 clangxx = clang and shutil.which(os.path.basename(clang).replace("clang", "clang++"))
 if clangxx:

@@ -1,15 +1,7 @@
-"""Products of bf16 activations by quantized weights, or by bf16, compared with numpy.
+"""Products of bf16 activations by quantized weights, or by bf16, compared with numpy:
+here with weights in order on sm_90a, and in weights-*.test with the rest.
 
 RUN: %python %s mx-run %t --chip=sm_90a
-RUN: %python %s mx-run %t --chip=sm_100a
-RUN: %python %s mx-run %t --device=cpu
-RUN: %python %s mx-run %t --swap-ab
-RUN: %python %s mx-run %t --packed --first=50 --count=48 --step=5
-RUN: %python %s mx-run %t --packed --first=52 --count=48 --step=5 --device=cpu
-RUN: %python %s mx-run %t --packed --first=51 --count=48 --step=5 --chip=sm_100a
-RUN: %python %s mx-run %t --packed --swap-ab --first=53 --count=48 --step=5
-RUN: %python %s mx-run %t --numbers
-RUN: %python %s mx-run %t --numbers --count=16 --device=cpu
 REQUIRES: compiler, numpy
 
 usage: weights.py MX_RUN DIRECTORY [--count=N] [--first=N] [--only=TEXT]
