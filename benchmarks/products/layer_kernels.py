@@ -19,7 +19,7 @@ import sys
 
 import cases
 import layer
-import mx_compiler as mx
+import mx
 import timing
 import torch
 

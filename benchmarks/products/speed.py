@@ -25,7 +25,7 @@ import re
 import cases
 import contestants
 import layer
-import mx_compiler as mx
+import mx
 import problems
 import timing
 import torch

@@ -14,9 +14,9 @@ import threading
 import time
 import warnings
 
-import mx_compiler as mx
+import mx
 import numpy as np
-from mx_compiler import cache, compilation, identity, library
+from mx import cache, compilation, identity, library
 from refuses import refuses
 
 folder = pathlib.Path(sys.argv[1])
@@ -204,5 +204,5 @@ except ImportError:
     print("platformdirs is not installed")
 else:
     os.environ["XDG_CACHE_HOME"] = str(folder / "home")
-    assert cache.directory() == folder / "home" / "mx_compiler"
+    assert cache.directory() == folder / "home" / "mx"
 print("all is well")

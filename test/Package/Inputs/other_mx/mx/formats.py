@@ -1,1 +1,0 @@
-ELEM_FORMATS = ("int8", "fp8_e4m3")

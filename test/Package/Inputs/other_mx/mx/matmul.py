@@ -1,2 +1,0 @@
-def matmul(a, b, mx_specs=None):
-    return ("the other package's product", a, b)

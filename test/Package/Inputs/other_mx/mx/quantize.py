@@ -1,2 +1,0 @@
-def quantize_bfloat(x, mx_specs):
-    return ("the other package's bfloat16", x)
