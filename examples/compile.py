@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles a template in this process and runs it, with the package mx.
+"""Compiles a template in this process and runs it, with the package mx_compiler.
 
     PYTHONPATH=PREFIX/lib/python python3 examples/compile.py --device=sim
 
@@ -9,7 +9,7 @@ docs/Python.md explains the package."""
 import argparse
 
 import ml_dtypes
-import mx
+import mx_compiler as mx
 import numpy as np
 
 # Sizes and the type of the activations are the caller's; how many rows there are,

@@ -21,8 +21,8 @@ import sys
 import tempfile
 
 import torch
-from mx.torch import gpt_oss
-from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
+from mx_compiler.torch import gpt_oss
+from mx_compiler.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
 
 from gpt_oss_like.config import SIZES, Config
 from gpt_oss_like.decoder import Decoder, read_dense

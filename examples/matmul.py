@@ -11,7 +11,7 @@ docs/Python.md explains the package.
 import argparse
 
 import ml_dtypes
-import mx
+import mx_compiler as mx
 import numpy as np
 
 

@@ -8,7 +8,7 @@
 //   %probs  probs[p]: the weight that the router gives that row
 //
 // all in device memory: nothing here waits to know how many rows an expert has.
-// Rows behind the last end are nobody's. Weights are quantized once a step, by
+// Rows past the last end belong to no expert. Weights are quantized once a step, by
 // @quantize_weights, along the dimension that each product sums over.
 //
 //   x[p]   = X[tokens[p]]                         T x H -> P x H

@@ -18,7 +18,7 @@ import json
 import time
 
 import ml_dtypes
-import mx
+import mx_compiler as mx
 import numpy as np
 
 HIDDEN, INNER, EXPERTS, TOP = 384, 256, 8, 2  # as moe_layer.mlir has them

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains a small language model with mixtures of experts in bf16 or, by
-mx.torch.convert, in MXFP8, on text of a made-up language.
+mx_compiler.torch.convert, in MXFP8, on text of a made-up language.
 
     python3 examples/train_moe_torch.py --recipe=mxfp8 --log=mxfp8.jsonl
     python3 examples/train_moe_torch.py --all --out=runs --time-limit=580

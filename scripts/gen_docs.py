@@ -2,7 +2,7 @@
 """Keeps what the documentation says about the code equal to the code.
 
 Written whole, from the .td files: docs/Dialects/*.md and docs/Passes.md; from the
-docstrings of python/mx: docs/PythonAPI.md and docs/TorchAPI.md.
+docstrings of python/mx_compiler: docs/PythonAPI.md and docs/TorchAPI.md.
 Refreshed in place, in README.md and every page below docs/: the fenced block
 after a line
 

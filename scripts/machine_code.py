@@ -2,9 +2,8 @@
 
 The simulator counts lines of the PTX. ptxas says which line each machine
 instruction comes from, so that a basic block of machine code is executed as
-often as the lines that it is made of: their median, as ptxas moves some. What it
-puts behind a rare case of one instruction (division of subnormals) counts as not
-executed. A loop that it unrolls would count too often; quantizers have none."""
+often as the lines that it is made of: their median, as ptxas moves some. Code
+for a rare case of one instruction (division of subnormals) counts as not executed. A loop that it unrolls would count too often; quantizers have none."""
 
 import glob
 import os

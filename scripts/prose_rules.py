@@ -32,7 +32,7 @@ RULES = [
     Rule("behind", r"\b[Bb]ehind\b", "'after' or 'past' of order and time, 'follows' of layout",
          r"behind (an?|the|this|that|its|one|each|single)? ?(single |C |same |public |\w+ )?"
          r"(interfaces?|drivers?|API|option|flag|handle|link|library|proxy|pointer|symlink|header)"
-         r"|(leaves?|left|fall(s|en)?|lags?) (\w+ )?behind"),
+         r"|behind (which|Simulator\.h)|CudaDevice.cpp - A GPU behind|(leaves?|left|fall(s|en)?|lags?) (\w+ )?behind"),
     Rule("nobody", r"\b[Nn]obody\b", "the subject: 'no kernel reads it', 'unused'"),
     Rule("somebody", r"\b[Ss]omebody\b", "the subject: 'another process', 'the caller'"),
     Rule("those who", r"\b[Tt]hose who\b", "the noun: 'the warps that', 'the callers that'"),

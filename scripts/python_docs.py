@@ -1,4 +1,4 @@
-"""docs/PythonAPI.md: signatures and docstrings of the package mx."""
+"""docs/PythonAPI.md: signatures and docstrings of the package mx_compiler."""
 
 import inspect
 import pathlib
@@ -7,11 +7,11 @@ import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-HEAD = """<!-- Written by scripts/gen_docs.py; edit the docstrings in python/mx instead -->
+HEAD = """<!-- Written by scripts/gen_docs.py; edit the docstrings in python/mx_compiler instead -->
 
-# The package mx, name by name
+# The package mx_compiler, name by name
 
-[Python.md](Python.md) says how they work together.
+[Python.md](Python.md) says how they work together. Here as there, `mx` is the package: `import mx_compiler as mx`.
 
 [TOC]
 """
@@ -76,7 +76,7 @@ def page():
     """The text of docs/PythonAPI.md; None where the package cannot be imported."""
     sys.path.insert(0, str(ROOT / "python"))
     try:
-        import mx
+        import mx_compiler as mx
     except ImportError:
         return None
     finally:
@@ -87,8 +87,8 @@ def page():
         for name in mx.__all__:
             thing = getattr(mx, name)
             home = getattr(thing, "__module__", None) or (
-                "mx.formats" if name == "FORMATS" else None)
-            if home in {f"mx.{module}" for module in modules}:
+                "mx_compiler.formats" if name == "FORMATS" else None)
+            if home in {f"mx_compiler.{module}" for module in modules}:
                 seen.add(name)
                 lines += document(name, thing)
     missing = set(mx.__all__) - seen

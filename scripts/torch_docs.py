@@ -1,4 +1,4 @@
-"""docs/TorchAPI.md: signatures and docstrings of the package mx.torch. It is read and
+"""docs/TorchAPI.md: signatures and docstrings of the package mx_compiler.torch. It is read and
 not imported, as PyTorch is not a requirement of the build."""
 
 import ast
@@ -6,13 +6,13 @@ import pathlib
 import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "python" / "mx" / "torch"
+PACKAGE = ROOT / "python" / "mx_compiler" / "torch"
 
-HEAD = """<!-- Written by scripts/gen_docs.py; edit the docstrings in python/mx/torch instead -->
+HEAD = """<!-- Written by scripts/gen_docs.py; edit the docstrings in python/mx_compiler/torch instead -->
 
-# The package mx.torch, name by name
+# The package mx_compiler.torch, name by name
 
-[Torch.md](Torch.md) says how they work together.
+[Torch.md](Torch.md) says how they work together. `mxt` is the package: `import mx_compiler.torch as mxt`.
 
 [TOC]
 """
@@ -53,8 +53,8 @@ def imports():
 def document(name, node):
     lines = [f"### {name}", ""]
     if node is None:  # a constant, which the page of its module tells of
-        return lines + [f"A constant: `mx.torch.{name}`.", ""]
-    lines += ["```python", signature(f"mx.torch.{name}", node), "```", ""]
+        return lines + [f"A constant: `mxt.{name}`.", ""]
+    lines += ["```python", signature(f"mxt.{name}", node), "```", ""]
     lines += block(ast.get_docstring(node))
     if isinstance(node, ast.ClassDef):
         for method in node.body:

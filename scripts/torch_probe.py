@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says what this Python lacks of what mx.torch and its tests need, a line each,
+"""Says what this Python lacks of what mx_compiler.torch and its tests need, a line each,
 and exits with 1 if that is anything. Finds packages and imports none: importing
 PyTorch takes seconds."""
 

@@ -20,7 +20,7 @@ import tempfile
 import time
 
 import ml_dtypes
-import mx
+import mx_compiler as mx
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

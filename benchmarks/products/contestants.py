@@ -2,7 +2,7 @@
 """What computes a product: programs of mx, and its peers. All have a name, a
 count of sets of operands, launch(index), and `out`, which it writes."""
 
-import mx
+import mx_compiler as mx
 import torch
 
 

@@ -5,7 +5,7 @@ with its quantizers, beside PyTorch in bf16, eager and compiled."""
 import math
 
 import contestants
-import mx
+import mx_compiler as mx
 import numpy as np
 import torch
 

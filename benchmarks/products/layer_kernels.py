@@ -19,7 +19,7 @@ import sys
 
 import cases
 import layer
-import mx
+import mx_compiler as mx
 import timing
 import torch
 

@@ -25,7 +25,7 @@ import re
 import cases
 import contestants
 import layer
-import mx
+import mx_compiler as mx
 import problems
 import timing
 import torch

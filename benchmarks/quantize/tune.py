@@ -82,7 +82,7 @@ def computed():
     yield tile(256, 128, 128, 2, 256, 1, "linear", atomic_counter=True)
     yield tile(256, 128, 64, 2, 128, 2, "linear", atomic_counter=True)
     yield tile(256, 128, 64, 3, 128, 1, "linear", atomic_counter=True)
-    # Copies bring the inputs to those who compute.
+    # Copies bring the inputs to the threads that compute.
     for raster in ["linear", "columns"]:
         yield tile(256, 128, 64, 2, 256, 1, raster, True, input_stages=3)
     yield tile(256, 128, 64, 2, 256, 1, "linear", True, input_stages=2)

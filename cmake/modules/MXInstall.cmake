@@ -49,7 +49,7 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/runtime/include)
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 endif()
 # The Python package finds the runtime two directories up.
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/mx_compiler
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/python
   FILES_MATCHING PATTERN "*.py" PATTERN "*.mlir")
 # What other compilers' tests use, and a project to begin with.

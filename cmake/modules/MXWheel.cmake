@@ -8,7 +8,7 @@
 # from the project's libraries and the archives, which come from the packages.
 function(mx_add_wheel name library)
   cmake_parse_arguments(ARG "" "EXPORTS" "OBJECTS;TOOLS;ARCHIVES;OPTIONS;LICENSES" ${ARGN})
-  set(folder ${CMAKE_BINARY_DIR}/wheels/${name}/mx)
+  set(folder ${CMAKE_BINARY_DIR}/wheels/${name}/mx_compiler)
   list(TRANSFORM ARG_TOOLS APPEND -main OUTPUT_VARIABLE mains)
   mx_add_wheel_library(${name}-library ${library} ${folder} ${ARG_EXPORTS}
     "${ARG_OBJECTS};${mains}" "${ARG_ARCHIVES}" "${ARG_OPTIONS}")
@@ -25,16 +25,16 @@ function(mx_add_wheel name library)
   add_custom_target(${name} ${all} DEPENDS ${name}-library ${programs})
 
   install(TARGETS ${name}-library
-    LIBRARY DESTINATION mx COMPONENT ${name} EXCLUDE_FROM_ALL)
+    LIBRARY DESTINATION mx_compiler COMPONENT ${name} EXCLUDE_FROM_ALL)
   install(TARGETS ${programs}
-    RUNTIME DESTINATION mx/bin COMPONENT ${name} EXCLUDE_FROM_ALL)
-  install(DIRECTORY mx DESTINATION . COMPONENT ${name} EXCLUDE_FROM_ALL
+    RUNTIME DESTINATION mx_compiler/bin COMPONENT ${name} EXCLUDE_FROM_ALL)
+  install(DIRECTORY mx_compiler DESTINATION . COMPONENT ${name} EXCLUDE_FROM_ALL
     FILES_MATCHING PATTERN "*.py" PATTERN "*.mlir")
-  install(FILES mx_tools.py DESTINATION . COMPONENT ${name} EXCLUDE_FROM_ALL)
+  install(FILES mx_compiler_tools.py DESTINATION . COMPONENT ${name} EXCLUDE_FROM_ALL)
   # Systems other than Debian have no such file.
   foreach(package ${ARG_LICENSES})
     install(FILES /usr/share/doc/${package}/copyright RENAME ${package}.txt
-      DESTINATION mx/licenses COMPONENT ${name} EXCLUDE_FROM_ALL OPTIONAL)
+      DESTINATION mx_compiler/licenses COMPONENT ${name} EXCLUDE_FROM_ALL OPTIONAL)
   endforeach()
 endfunction()
 

@@ -95,7 +95,7 @@ static int freeArrays(Array *arrays, int count) {
 enum { MOST = 16 }; /* arguments, and results */
 
 /* An entry with all memory that it needs. The header that mx-compile writes has
- * a typed function for each entry, for those who prefer that. */
+ * a typed function for each entry as well. */
 typedef struct {
   mxEntry entry;
   mxEntryInfo info;

@@ -6,7 +6,7 @@ import json
 import math
 
 import torch
-from mx.torch import gpt_oss
+from mx_compiler.torch import gpt_oss
 from safetensors.torch import save_file
 
 from .tensors import layer_prefix, layer_tensors, model_tensors

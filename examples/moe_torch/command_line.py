@@ -4,7 +4,7 @@
 import argparse
 import math
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 from option_types import device, expected, whole
 
 from .model import SIZES

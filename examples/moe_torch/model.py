@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from mx.torch import GroupedExperts
+from mx_compiler.torch import GroupedExperts
 
 
 class Size(NamedTuple):

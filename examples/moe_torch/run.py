@@ -7,7 +7,7 @@ import time
 
 import torch
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 
 from .corpus import Language
 from .files import Checkpoint, Log

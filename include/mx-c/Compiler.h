@@ -126,7 +126,7 @@ MXC_API int mxcCompiledWrite(mxcCompiled compiled, const char *directory);
 typedef struct mxcHostProgramImpl *mxcHostProgram;
 
 /* Compiles the function `entry`. The module stays as it is. Memrefs that the
- * function is given are results too, behind its own: a call never changes its
+ * function is given are results too, after its own: a call never changes its
  * arguments. */
 MXC_API int mxcHostProgramCreate(mxcHostProgram *program, mxcModule module,
                                  const char *entry);

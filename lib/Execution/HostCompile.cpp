@@ -122,7 +122,7 @@ static bool isKnown(StringRef name) {
 }
 
 /// That functions without a body are functions of this process: the linker in
-/// process would say what it lacks in names that nobody wrote.
+/// process would say what it lacks in names that the user never wrote.
 static LogicalResult verifyDeclarations(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     StringRef name = function.getSymName();

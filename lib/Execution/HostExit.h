@@ -4,7 +4,7 @@
 //
 // The reference path checks its data where it uses them, and ends the program
 // with a message where something is wrong (lib/Conversion/MXToCPU): it calls
-// dprintf and exit. In a process that is somebody else's these functions take
+// dprintf and exit. In a process of another program these functions take
 // their place, and the message is the error of the call.
 //
 //===----------------------------------------------------------------------===//

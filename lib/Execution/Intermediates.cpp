@@ -21,8 +21,8 @@ using namespace mx;
 
 namespace {
 /// The logical shapes of a stage's tensors. Elements have the shape of their
-/// array; the shape behind tiled scales follows from the elements they belong
-/// to, or from the scales on the other side of a relayout, and that behind
+/// array; the shape of tiled scales follows from the elements they belong
+/// to, or from the scales on the other side of a relayout, and that of
 /// packed weights from the rest of the product.
 class IntermediateShapes {
 public:

@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace mx;
 
-/// The type of an argument whose array is known; the logical shape behind a
+/// The type of an argument whose array is known; the logical shape of a
 /// tiled layout cannot be told from its tiles and stays dynamic.
 static RankedTensorType refine(RankedTensorType type, const NpyArray &array) {
   if (hasTiledLayout(type))
@@ -35,7 +35,7 @@ LogicalResult mx::verifyShapes(func::FuncOp entry,
                                ArrayRef<NpyArray> arguments) {
   OwningOpRef<ModuleOp> module = entry->getParentOfType<ModuleOp>().clone();
   auto function = cast<func::FuncOp>(module->lookupSymbol(entry.getSymName()));
-  // Nobody calls the copy: its type may change.
+  // The copy has no caller: its type may change.
   function.setSymName(
       (entry.getSymName() + "__with_shapes_of_arguments").str());
   Block &body = function.getBody().front();

@@ -32,7 +32,7 @@ Value NVVMBuilder::waitWarpgroup(Value sums, int64_t pending, bool isRead) {
 
 /// They are tied, so that what computes them stands before the fence of the
 /// instructions that use them: ptxas serializes instructions whose registers
-/// are written behind it.
+/// are written after it.
 SmallVector<Value> NVVMBuilder::packWords(Value vector) {
   auto type = cast<VectorType>(vector.getType());
   unsigned bits = type.getElementTypeBitWidth();

@@ -430,7 +430,7 @@ std::string mx::writeNpy(const std::string &path, const NpyArray &array) {
            std::to_string(array.data.size());
   std::string header = makeHeader(array);
 
-  // A link is followed, so that the file behind it changes and the link stays;
+  // A link is followed, so that its target changes and the link stays;
   // a device or pipe cannot be replaced and is written to directly.
   std::string target = path;
   if (char *resolved = realpath(path.c_str(), nullptr)) {

@@ -41,7 +41,7 @@ struct ChipRates {
 constexpr ChipRates kRates[] = {
     {"sm_100a", &kB200},
     {"sm_100f", &kB200},
-    // The B300 as if it were a B200: nobody has published its own.
+    // The B300 as if it were a B200: no rates of its own are published.
     {"sm_103a", &kB200},
     {"sm_90a", &kH200},
 };

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Launches called by generated code return nothing, so the first error of the
-// process is kept until somebody clears it, or ends the process at once.
+// process is kept until the caller clears it, or ends the process at once.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_ERROR_H

@@ -130,7 +130,7 @@ static Error loadKernels(const void *image, size_t bytes, const char *name,
     Device *device;
     if (Error error = getFunction(program.module, kernel.name.c_str(), handle))
       return error;
-    // Once for all launches: nobody else has the module to unload it.
+    // Once for all launches: no other owner can unload the module.
     if (Error error =
             resolveFunction(handle, device, program.kernels.emplace_back()))
       return error;

@@ -7,7 +7,7 @@ run, so that what a kernel leaves unwritten is compared, too."""
 import json
 import pathlib
 
-import mx
+import mx_compiler as mx
 import numpy as np
 
 PATTERN = 0xA5

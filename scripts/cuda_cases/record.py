@@ -55,7 +55,7 @@ def compile_program(tools, text, options, root):
             sys.exit(done.returncode)
         try:
             os.rename(f"{work}/program", target)
-        except OSError:  # somebody else was first
+        except OSError:  # another process was first
             if not target.exists():
                 raise
         else:
@@ -90,7 +90,7 @@ def main():
 
     os.environ["MX_SIM_TENSOR_SUMS"] = "truncated"
     import cases
-    import mx
+    import mx_compiler as mx
     import numpy as np
     mx.set_device("sim")
     entry = mx.Program(str(root / "programs" / program))[options.entry]

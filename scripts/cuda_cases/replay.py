@@ -15,7 +15,7 @@ import re
 import sys
 
 import cases
-import mx
+import mx_compiler as mx
 
 
 def run_program(program, directories, options):

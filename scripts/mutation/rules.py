@@ -166,7 +166,7 @@ def nobody_to_publish_to(trace, k):
     if not trace.statement(k).starts(FENCES[0]):
         return False
     # What follows may publish through barriers only, and beyond the next one
-    # nobody else may come to tensor memory.
+    # no other thread may access tensor memory.
     if any(
         trace.statement(j).starts("mbarrier.arrive", "tcgen05.commit")
         for j in trace.after(k)
@@ -199,7 +199,7 @@ def nothing_to_protect(trace, k):
 
 
 @rule(
-    "an after-fence behind synchronisation with threads that have used no tensor memory",
+    "an after-fence that follows synchronisation with threads that have used no tensor memory",
     "delete",
 )
 @everywhere

@@ -11,7 +11,7 @@ import re
 class Statement:
     index: int
     begin: int  # of the text that a deletion removes
-    end: int  # behind the semicolon
+    end: int  # after the semicolon
     line: int
     predicate: str  # "@%p1", "@!%p1" or ""
     opcode: str  # with its modifiers

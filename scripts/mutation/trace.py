@@ -2,7 +2,7 @@
 
 The rules that call a mutant equivalent must not ask the checks whose strength
 is being measured. So the kernel itself is made to tell: a call of vprintf is
-put behind every instruction that synchronises or works asynchronously."""
+put after every instruction that synchronises or works asynchronously."""
 
 import bisect
 import collections
@@ -123,7 +123,7 @@ def values_of(source, s):
 
 
 def call_for(source, s):
-    """Behind a wait only those who got through tell, elsewhere who executes."""
+    """After a wait only lanes that passed it report, elsewhere the lanes that execute."""
     predicate = f"@{s.operands[0]}" if s.starts(*WAITS) else s.predicate
     return CALL.format(
         number=s.index, values=values_of(source, s), predicate=predicate

@@ -18,7 +18,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 
-import mx
+import mx_compiler as mx
 
 directory, mx_compile = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)

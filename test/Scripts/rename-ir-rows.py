@@ -44,7 +44,7 @@ def write(row, name, where):
 
 forward, back = rename.Rules(rows), rename.Rules(rows, back=True)
 for row in rows:
-    if row.kind == "C++":
+    if row.kind in ("C++", "Python"):
         continue
     for where in row.where or ("",):
         old, new = write(row, row.old, where), write(row, row.new, full.get(where, where))

@@ -141,7 +141,7 @@ if done.returncode:
 
 # The package raises, and goes on.
 refuses("out of memory OutOfMemory\nstill here", sys.executable, "-c", """
-import mx, sys
+import sys, mx_compiler as mx
 mx.set_device("sim")
 try:
     mx.empty((1 << 30, 1 << 20), "f4")

@@ -25,7 +25,7 @@ def output(*command):
 found = {output(f"{build}/bin/{tool}", "--version").splitlines()[0]
          for tool in ["mx-opt", "mx-translate", "mx-run", "mx-compile", "mx-launch", "mx-sim",
                       "mx-lsp-server"]}
-import mx
+import mx_compiler as mx
 found.add("mx " + mx.__version__)
 # Tools that were built at different commits say so.
 for text in found:

@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""What mx.torch.convert replaces, leaves and refuses; that parameters and optimizers
+"""What mx_compiler.torch.convert replaces, leaves and refuses; that parameters and optimizers
 stay what they were; and state dicts in both directions."""
 
 import copy
@@ -9,7 +9,7 @@ import warnings
 import torch
 from torch import nn
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 import reference as ref
 from reference import DEVICE
 
@@ -272,7 +272,7 @@ def errors():
         (TypeError, "model: expected a torch.nn.Module, found dict",
          lambda: mxt.convert({})),
         (TypeError, "filter: expected a function", lambda: mxt.convert(make(), filter=1)),
-        (ValueError, "recipe: expected an mx.torch.Recipe or one of",
+        (ValueError, "recipe: expected an mx_compiler.torch.Recipe or one of",
          lambda: mxt.convert(make(), "fp8")),
         (ValueError, "model: expected an nn.Linear or grouped experts to convert, found "
          "none", lambda: mxt.convert(nn.Sequential(nn.ReLU()))),

@@ -19,12 +19,12 @@ exec(block, names)
 assert torch.isfinite(names["loss"])
 assert all(p.grad is not None for p in names["model"].parameters())
 
-import mx.torch
+import mx_compiler.torch
 
 table = page.split("## Operators")[1].split("## Groups")[0]
 for name in re.findall(r"`(\w+)`", "\n".join(
         line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))):
-    assert hasattr(mx.torch, name), name
+    assert hasattr(mx_compiler.torch, name), name
 operators = {schema.name.partition("::")[2] for schema in
              torch._C._jit_get_all_schemas() if schema.name.startswith("mx::")}
 assert not {x for x in operators if f"`{x}`" not in table}, operators

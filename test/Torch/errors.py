@@ -6,7 +6,7 @@ tensors and when traced."""
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 from reference import DEVICE, ends, refuses, tensor
 
 x, w, experts, offs = (tensor((64, 128)), tensor((64, 128)), tensor((4, 64, 128)),
@@ -85,7 +85,7 @@ WRONG = [
      lambda: mxt.mxfp8_mm(x, w, activations=3)),
     (TypeError, "wgrad_high_precision: expected True or False, found 'yes'",
      lambda: mxt.mxfp8_grouped_mm(x, turned, offs, wgrad_high_precision="yes")),
-    (TypeError, "weight: expected no tangent, as operators of mx.torch have no "
+    (TypeError, "weight: expected no tangent, as operators of mx_compiler.torch have no "
      "derivatives in forward mode",
      lambda: torch.func.jvp(lambda w: mxt.mxfp8_mm(x, w), (w,), (w,))),
     (ValueError, "dim: expected a multiple of 8, at least 8, found 10",

@@ -15,8 +15,8 @@ import ml_dtypes
 import numpy as np
 import torch
 
-from mx.torch import dequantize, gpt_oss
-from mx.torch.gpt_oss_experts import MXFP4Experts
+from mx_compiler.torch import dequantize, gpt_oss
+from mx_compiler.torch.gpt_oss_experts import MXFP4Experts
 
 from gpt_oss_oracle import unpack
 from refused import refused

@@ -14,8 +14,8 @@ import sys
 import numpy as np
 import torch
 
-from mx.torch import gpt_oss
-from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts, clamped_swiglu
+from mx_compiler.torch import gpt_oss
+from mx_compiler.torch.gpt_oss_experts import BF16Experts, MXFP4Experts, clamped_swiglu
 
 from gpt_oss_oracle import Experts
 from refused import refused

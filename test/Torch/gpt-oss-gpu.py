@@ -10,8 +10,8 @@ RUN: %python_torch %S/generate-mxfp4.py %t %examples/generate_mxfp4.py
 
 import torch
 
-from mx.torch import gpt_oss
-from mx.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
+from mx_compiler.torch import gpt_oss
+from mx_compiler.torch.gpt_oss_experts import BF16Experts, MXFP4Experts
 
 SIZES = gpt_oss.Sizes(experts=8, hidden=2880, intermediate=2880)
 K = 4

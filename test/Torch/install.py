@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s
-"""mx.torch.install takes what is block-scaled and nothing else, and uninstall leaves
+"""mx_compiler.torch.install takes what is block-scaled and nothing else, and uninstall leaves
 PyTorch as it was. On tensors of the host wherever it runs; Inputs/gpu_torchao.py does it
 on a GPU."""
 
@@ -16,8 +16,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.functional import ScalingType, SwizzleType
 from torch.nn.functional import scaled_grouped_mm, scaled_mm
 
-import mx.torch as mxt
-from mx.torch.install import serves
+import mx_compiler.torch as mxt
+from mx_compiler.torch.install import serves
 
 OPERATORS = ("_scaled_mm", "_scaled_mm.out", "_scaled_mm_v2", "_scaled_mm_v2.out",
              "_scaled_grouped_mm", "_scaled_grouped_mm_v2")
@@ -200,7 +200,7 @@ for count in (48, 70, 9):
     x = Matrix(rng, count, 64, "mxfp8_e4m3", "cpu")
     assert torch.equal(compiled(x.elements, x.blocked), ours(x) * 2), count
 
-# --- The functions of mx.torch are traced themselves.
+# --- The functions of mx_compiler.torch are traced themselves.
 
 
 def traced():
@@ -230,7 +230,7 @@ for devices in ("xpu", (), ("cpu", "tpu"), None, 3, torch.device("cpu"), [["cpu"
     raises(ValueError, ("devices", "'cuda'", "'cpu'"), lambda: mxt.install(devices))
 assert state() == before
 
-# --- The functions of mx.torch serve any device, and refuse what is not block-scaled.
+# --- The functions of mx_compiler.torch serve any device, and refuse what is not block-scaled.
 assert torch.equal(mxt.scaled_mm(a.elements, mat_b, a.blocked, MX, b.blocked, MX,
                                  BLOCKED, BLOCKED), eager)
 raises(ValueError, ("scale_recipe_a", "BlockWise1x32", "TensorWise"),

@@ -10,7 +10,7 @@ import pickle
 import numpy as np
 import torch
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 import reference as ref
 from reference import DEVICE, blocked, exact, near
 
@@ -258,13 +258,13 @@ def errors():
          lambda: mxt.MXLinear(32, 0)),
         (TypeError, "in_features: expected a number of at least 1, found float",
          lambda: mxt.MXLinear(32.0, 32)),
-        (ValueError, "recipe: expected an mx.torch.Recipe or one of mxfp8,",
+        (ValueError, "recipe: expected an mx_compiler.torch.Recipe or one of mxfp8,",
          lambda: mxt.MXLinear(32, 32, recipe="mxfp9")),
-        (TypeError, "recipe: expected an mx.torch.Recipe or the name of one, found int",
+        (TypeError, "recipe: expected an mx_compiler.torch.Recipe or the name of one, found int",
          lambda: mxt.MXLinear(32, 32, recipe=8)),
-        (ValueError, "use mx.torch.MXWeightOnlyLinear",
+        (ValueError, "use mx_compiler.torch.MXWeightOnlyLinear",
          lambda: mxt.MXLinear(32, 32, recipe="mxfp4_weights")),
-        (ValueError, "use mx.torch.MXWeightOnlyExperts",
+        (ValueError, "use mx_compiler.torch.MXWeightOnlyExperts",
          lambda: mxt.MXGroupedExperts(32, 32, 2, recipe="mxfp4_weights")),
         (TypeError, "linear: expected a torch.nn.Linear, found GroupedExperts",
          lambda: mxt.MXLinear.from_linear(mxt.GroupedExperts(32, 32, 1))),

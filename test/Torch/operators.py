@@ -6,7 +6,7 @@ torch.compile without a break."""
 import torch
 from torch.library import opcheck
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 import reference as ref
 
 FORMATS = ("mxfp8_e4m3", "mxfp8_e4m3", "mxfp8_e4m3")

@@ -6,9 +6,9 @@ the definition quantizes."""
 import numpy as np
 import torch
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 import reference as ref
-from mx.torch.linear import _parts
+from mx_compiler.torch.linear import _parts
 from reference import blocked, exact, near
 
 FORMATS = (dict(), dict(scale_rounding="floor", gradients="mxfp8_e5m2"),

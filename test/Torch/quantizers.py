@@ -6,7 +6,7 @@ layouts of scales, of batches and of groups."""
 import numpy as np
 import torch
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 import reference as ref
 
 

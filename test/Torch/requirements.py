@@ -8,10 +8,10 @@ import torch
 
 
 def refused(text):
-    for name in [name for name in sys.modules if name.startswith("mx.torch")]:
+    for name in [name for name in sys.modules if name.startswith("mx_compiler.torch")]:
         del sys.modules[name]
     try:
-        import mx.torch
+        import mx_compiler.torch
     except ImportError as error:
         assert str(error).startswith(text), error
         return
@@ -21,7 +21,7 @@ def refused(text):
 kept = torch.nn.functional.ScalingType, torch.__version__
 del torch.nn.functional.ScalingType
 torch.__version__ = "2.6.0"
-refused("mx.torch: expected PyTorch 2.10 or newer, found 2.6.0: pip install --upgrade")
+refused("mx_compiler.torch: expected PyTorch 2.10 or newer, found 2.6.0: pip install --upgrade")
 torch.nn.functional.ScalingType, torch.__version__ = kept
 
 
@@ -34,4 +34,4 @@ class Hidden:
 for name in [name for name in sys.modules if name.partition(".")[0] == "torch"]:
     del sys.modules[name]
 sys.meta_path.insert(0, Hidden())
-refused("mx.torch: expected PyTorch 2.10 or newer, found none: pip install torch")
+refused("mx_compiler.torch: expected PyTorch 2.10 or newer, found none: pip install torch")

@@ -1,6 +1,6 @@
 # REQUIRES: torch, torchao
 # RUN: %python_torchao %s
-"""torchao's MXFP8 training as mx.torch.install(torchao=True) serves it; another version is
+"""torchao's MXFP8 training as mx_compiler.torch.install(torchao=True) serves it; another version is
 refused, and uninstall leaves torchao as it was."""
 
 import sys
@@ -10,7 +10,7 @@ import torchao
 from blocks import raises
 from reference import DEVICE
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 
 if torchao.__version__.partition("+")[0] != "0.18.0":
     # Versions that are not known are refused, which is all there is to say.

@@ -9,7 +9,7 @@ import copy
 import numpy as np
 import torch
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 import reference as ref
 from reference import DEVICE, blocked, exact, near
 
@@ -124,9 +124,9 @@ def in_a_model():
 def errors():
     layer = mxt.MXWeightOnlyLinear(64, 32, device=DEVICE)
     for kind, text, call in (
-        (ValueError, "use mx.torch.MXLinear",
+        (ValueError, "use mx_compiler.torch.MXLinear",
          lambda: mxt.MXWeightOnlyLinear(64, 32, recipe="mxfp8")),
-        (ValueError, "use mx.torch.MXGroupedExperts",
+        (ValueError, "use mx_compiler.torch.MXGroupedExperts",
          lambda: mxt.MXWeightOnlyExperts(64, 32, 2, recipe="mxfp8")),
         (ValueError, "out_features: expected a multiple of 32, at least 32, found 33",
          lambda: mxt.MXWeightOnlyLinear(64, 33)),

@@ -12,15 +12,15 @@ import zipfile
 
 sources, build, work = map(pathlib.Path, sys.argv[1:])
 RUNTIME = "mx_compiler_runtime-0.1.0-py3-none-manylinux_2_36_x86_64.whl"
-GOOD = build / "wheels/wheel-runtime/mx/libmx_runtime.so"
+GOOD = build / "wheels/wheel-runtime/mx_compiler/libmx_runtime.so"
 
 
 def check(name, library, stored=False):
     """What the script says of a wheel that holds one library."""
     wheel = work / name
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED) as file:
-        file.write(library, "mx/libmx_runtime.so")
-        file.writestr("mx-0.dist-info/RECORD", "mx/libmx_runtime.so,,\n")
+        file.write(library, "mx_compiler/libmx_runtime.so")
+        file.writestr("mx-0.dist-info/RECORD", "mx_compiler/libmx_runtime.so,,\n")
         file.writestr("mx-0.dist-info/WHEEL", "Root-Is-Purelib: false\nTag: " + "-".join(
             name.removesuffix(".whl").split("-")[2:]) + "\n")
     done = subprocess.run([sys.executable, sources / "scripts/check_wheel.py", wheel],

@@ -49,8 +49,8 @@ shutil.copytree(sources / "examples", mx.folder / "examples")
 arguments = ["--arg=x.npy", "--arg=w.npy"]
 
 # Everything comes from the wheel.
-where = mx.run("python", "-c", "import mx; print(mx.__file__, mx.library.compiler_path())")
-assert [pathlib.Path(word).parent for word in where.split()] == [mx.packages / "mx"] * 2, where
+where = mx.run("python", "-c", "import mx_compiler as mx; print(mx.__file__, mx.library.compiler_path())")
+assert [pathlib.Path(word).parent for word in where.split()] == [mx.packages / "mx_compiler"] * 2, where
 
 version = subprocess.run([build / "bin/mx-opt", "--version"], capture_output=True, text=True).stdout
 for tool in "mx-opt", "mx-translate", "mx-compile", "mx-run", "mx-sim":
@@ -61,6 +61,15 @@ for tool in "mx-opt", "mx-translate", "mx-compile", "mx-run", "mx-sim":
                for text in (mx.run(tool, "--help"),
                             mx.run(build / "bin" / tool, "--help"))]
     assert options[0] == options[1] and options[0], (tool, options)
+
+# Another package called mx, installed beside it, is another package: the wheel has none.
+assert "No module named 'mx'" in mx.run("python", "-c", "import mx", status=1)
+inputs = sources / "test/Package/Inputs"
+shutil.copytree(inputs / "other_mx/mx", mx.packages / "mx")
+for order in ("mx", "mx_compiler"), ("mx_compiler", "mx"):
+    assert mx.run("python", inputs / "beside_other_mx.py", *order) == "both work\n", order
+assert mx.run("mx-opt", "--version") == version
+shutil.rmtree(mx.packages / "mx")
 
 # The tools do what those of the build do, byte for byte.
 text = (mx.folder / "examples/matmul.mlir").read_text()
@@ -99,7 +108,7 @@ assert "dB" in mx.run("python", "examples/matmul.py", "matmul", "--device=sim")
 assert "kernel" in mx.run("mx-sim", "--list", "matmul/kernels.ptx")
 assert "right" in mx.run("python", "examples/compile.py", "--device=sim")
 # All parts run from the build (Package/functions.test).
-tested = mx.run("python", "-m", "mx.selftest", "--device=sim", "memory", "quantize", "matmul",
+tested = mx.run("python", "-m", "mx_compiler.selftest", "--device=sim", "memory", "quantize", "matmul",
                 "threads", "messages", "cache", "swiglu")
 assert tested.endswith("selftest: passed\n"), tested
 
@@ -165,10 +174,10 @@ assert both("mx-opt", act=interrupted) == -signal.SIGTERM
 # --- The runtime's wheel ----------------------------------------------------------
 
 runtime = Installation(work / "runtime", runtime_wheel)
-mx.run("python", "-m", "mx.selftest", f"--write={work}/program")
-tested = runtime.run("python", "-m", "mx.selftest", f"--program={work}/program")
+mx.run("python", "-m", "mx_compiler.selftest", f"--write={work}/program")
+tested = runtime.run("python", "-m", "mx_compiler.selftest", f"--program={work}/program")
 assert re.search(r"threads: passed \(.*\)\nselftest: passed\n$", tested), tested
-assert "has no compiler" in runtime.run("python", "-m", "mx.selftest")
+assert "has no compiler" in runtime.run("python", "-m", "mx_compiler.selftest")
 assert "Install the wheel mx-compiler" in runtime.run(
-    "python", "-c", "import mx; mx.library.compiler_path()", status=1)
+    "python", "-c", "import mx_compiler as mx; mx.library.compiler_path()", status=1)
 assert "quantize(" in runtime.run("mx-launch", f"{work}/program", "--list")

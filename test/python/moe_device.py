@@ -3,7 +3,7 @@ of moe_stages.py, by name, with poison in all that has no meaning.
 """
 
 import moe
-import mx
+import mx_compiler as mx
 import mx_reference as ref
 import numpy as np
 

@@ -10,7 +10,7 @@ the machine can do. mx's own suite uses it, and it is installed for those of oth
 
     mx_tools_dir      MX_TOOLS_DIR               mx-opt, mx-run, ...
     mx_library_dir    MX_LIBRARY_DIR             libmx_runtime, libMXCAPI, MXPlugin
-    mx_python_dir     MX_PYTHON_DIR              what `import mx` finds
+    mx_python_dir     MX_PYTHON_DIR              what `import mx_compiler` finds
     llvm_tools_dir    LLVM_TOOLS_BINARY_DIR      FileCheck, mlir-opt, ...
     llvm_libs_dir     LLVM_LIBRARY_DIR
     llvm_shlib_ext    CMAKE_SHARED_LIBRARY_SUFFIX

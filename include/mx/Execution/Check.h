@@ -91,7 +91,7 @@ llvm::Expected<OpComparison> compareOp(const ComparedOp &stage,
                                        const CompileOptions &options);
 
 /// How many leading elements of the first result of a stage are defined: rows
-/// beyond the last group of a grouped product belong to nobody.
+/// beyond the last group of a grouped product belong to no group.
 int64_t countDefinedElements(mlir::Operation *op,
                              const IntermediateArrays &arrays);
 

@@ -58,7 +58,7 @@ llvm::Expected<DeviceKind> selectDevice(llvm::StringRef name,
 llvm::Expected<mlir::func::FuncOp> lookupEntry(mlir::ModuleOp module,
                                                llvm::StringRef name);
 
-/// Makes memrefs that an entry is given results, behind its own: it may write
+/// Makes memrefs that an entry is given results, after its own: it may write
 /// them. Fails if something calls the entry.
 llvm::Error returnMemRefArguments(mlir::func::FuncOp entry);
 

@@ -108,7 +108,7 @@ struct TensorMap {
 /// A parameter of a kernel.
 struct Parameter {
   enum Kind : uint8_t {
-    Pointer,   ///< the address `number` bytes behind that of `buffer`
+    Pointer,   ///< the address `number` bytes after that of `buffer`
     TensorMap, ///< 128 bytes of tensor map `index`
     Integer,   ///< `number` in `bytes` bytes
     Float,     ///< the float of `bytes` bytes whose bits `number` are

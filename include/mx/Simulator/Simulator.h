@@ -42,8 +42,8 @@ public:
   static constexpr uint64_t kBytes = 1ull << 40;
   /// Allocations start on a page of their own.
   static constexpr uint64_t kPageBytes = 1ull << 16;
-  /// The pattern of memory that nobody wrote: a signaling NaN as bf16 and f32
-  /// and an address outside every allocation.
+  /// The pattern of memory that was never written: a signaling NaN as bf16 and
+  /// f32 and an address outside every allocation.
   static constexpr uint16_t kPoison = 0x7FA1;
 
   struct Allocation {
@@ -269,8 +269,9 @@ struct LaunchConfig {
   /// all the same; what it shares with them before it has waited is a race.
   bool programmatic = false;
   /// What a GPU happens to do and sloppy programs rely on: memory of an SM that
-  /// nobody wrote holds zeros, and where the seed is 0 the warps of a cluster
-  /// keep pace with each other and copies complete together while all wait.
+  /// was never written holds zeros, and where the seed is 0 the warps of a
+  /// cluster keep pace with each other and copies complete together while all
+  /// wait.
   bool keepsPace = false;
   /// Host threads among which clusters are spread; 0: one per core. The result
   /// does not depend on it.

@@ -11,7 +11,7 @@
 namespace mx {
 
 /// Resizes, or returns false where there is no memory for that. Without
-/// exceptions nobody survives a `new` that fails, so malloc is asked first.
+/// exceptions a `new` that fails ends the process, so malloc is asked first.
 template <class T>
 [[nodiscard]] bool tryResize(std::vector<T> &items, size_t count) {
   if (count > items.max_size())

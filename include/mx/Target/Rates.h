@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The hardware table behind the choice of schedules, in cycles of the SM clock
+// The hardware table by which schedules are chosen, in cycles of the SM clock
 // and bytes per cycle. Of the B200 nothing was measured by this project: each
 // number names the public source it comes from, or says that it is assumed. Of
 // the H200 benchmarks/chip measured what Rates.cpp names.

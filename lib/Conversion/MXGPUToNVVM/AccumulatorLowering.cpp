@@ -43,8 +43,8 @@ struct LoadAccumulatorLowering final : OpConversionPattern<LoadAccumulatorOp> {
       rewriter.replaceOp(op, load());
       return success();
     }
-    // Tensor memory that nobody wrote is not read. All warps of the role take
-    // the same way, since they have the same unit of work.
+    // Tensor memory that was never written is not read. All warps of the role
+    // take the same way, since they have the same unit of work.
     auto ifOp =
         scf::IfOp::create(builder, type, adaptor.getEmpty(), /*withElse=*/true);
     builder.setInsertionPointToStart(ifOp.thenBlock());

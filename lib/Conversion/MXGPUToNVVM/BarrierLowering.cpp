@@ -225,7 +225,7 @@ struct StageBarriersLowering final : OpConversionPattern<StageBarriersOp> {
 
 private:
   /// Where shared memory starts, and as many steps from one stage's barriers to
-  /// the next's as the stage is behind the first.
+  /// the next's as the stage is after the first.
   static Value getBehind(NVVMBuilder &builder, RingOp ring, Value stage) {
     Value first = builder.shared(ring.getOffsets()->front());
     Value distance = arith::SubIOp::create(

@@ -335,7 +335,7 @@ Values FragmentProducts::buildInF16(Value reference) {
   return products;
 }
 
-/// Bytes of scales as words, zeros behind the last one.
+/// Bytes of scales as words, with zeros after the last one.
 static Values getScaleWords(NVVMBuilder &builder, Value scales) {
   auto type = cast<VectorType>(scales.getType());
   int64_t count = type.getNumElements();

@@ -33,11 +33,11 @@ static void splitHalves(NVVMBuilder &builder, Value word,
   words.push_back(builder.permute(low, high, 0x7362));
 }
 
-/// The reverse of two words of bytes. Every second byte gets that behind it.
+/// The reverse of two words of bytes. Every second byte gets the byte after it.
 static Value joinHalves(NVVMBuilder &builder, Value first, Value second) {
   auto fold = [&](Value word) -> Value {
-    Value behind = arith::ShRUIOp::create(builder, word, builder.i32(4));
-    return arith::OrIOp::create(builder, word, behind);
+    Value next = arith::ShRUIOp::create(builder, word, builder.i32(4));
+    return arith::OrIOp::create(builder, word, next);
   };
   return builder.permute(fold(first), fold(second), 0x6420);
 }

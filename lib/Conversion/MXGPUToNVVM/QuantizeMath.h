@@ -4,7 +4,7 @@
 //
 // From the words that a thread holds to maxima, scales and packed elements: the
 // recipes of mx.quantize (mx/Support/BlockQuantize.h) for every input, element
-// type and target. How threads share a block is up to those who call.
+// type and target. The caller decides how threads share a block.
 //
 // A word is an i32 with two bf16 or f16, the first in the low half, or with one
 // f32. Along a row, words hold consecutive elements. Of halves, words may also

@@ -106,14 +106,14 @@ Walk descendLong(const Arithmetic &a, Walk walk) {
   Value half = a.halve(walk.along);
   Value size = a.mul(half, walk.across);
   Value isBefore = a.less(walk.unit, size);
-  Walk behind = walk;
-  behind.unit = a.sub(walk.unit, size);
-  behind.alongStart = a.add(walk.alongStart, a.mul(walk.alongDirection, half));
-  behind.along = a.sub(walk.along, half);
+  Walk beyond = walk;
+  beyond.unit = a.sub(walk.unit, size);
+  beyond.alongStart = a.add(walk.alongStart, a.mul(walk.alongDirection, half));
+  beyond.along = a.sub(walk.along, half);
   Walk next = walk;
-  next.unit = a.select(isBefore, walk.unit, behind.unit);
-  next.alongStart = a.select(isBefore, walk.alongStart, behind.alongStart);
-  next.along = a.select(isBefore, half, behind.along);
+  next.unit = a.select(isBefore, walk.unit, beyond.unit);
+  next.alongStart = a.select(isBefore, walk.alongStart, beyond.alongStart);
+  next.along = a.select(isBefore, half, beyond.along);
   return next;
 }
 

@@ -26,9 +26,9 @@ bool isWrittenByCopies(RingType type);
 /// instructions, which read in the way in which copies write.
 bool isReadByThreads(RingType type, mlir::Operation *take);
 
-/// Whether `give` stands behind all that is computed from what threads read in
+/// Whether `give` comes after all that is computed from what threads read in
 /// the stage, up to matrix instructions and stores. Registers then have it, and
-/// nobody reads the stage any more.
+/// no thread reads the stage any more.
 bool isUsedBefore(mlir::Operation *take, mlir::Operation *give);
 
 } // namespace mx::mxgpu

@@ -169,7 +169,7 @@ public:
   /// Whoever uses a barrier must know that it has been initialised.
   void useBarrier(Warp &w, const Instr *i, uint32_t lanes,
                   const Knowledge &known, Cta &cta, uint32_t offset);
-  /// Somebody arrives who knows `from` only (tcgen05.commit).
+  /// An agent arrives that knows `from` only (tcgen05.commit).
   void arrive(const Knowledge &from, Cta &cta, uint32_t offset);
   void completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
   void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
@@ -242,7 +242,7 @@ private:
     AgentKind kind;
     uint32_t cta, warp; ///< for a mbarrier, its offset
   };
-  /// Nobody, or the kernels before this one: their only step is their end.
+  /// No agent, or the kernels before this one: their only step is their end.
   static constexpr uint32_t kKernelsBefore = 0;
   uint32_t newAgent(AgentKind kind, uint32_t cta, uint32_t warp);
   uint32_t wgmmaAgent(Warp &w);

@@ -20,7 +20,7 @@ uint32_t GlobalShadow::record(uint64_t cluster, Epoch epoch) {
       throw std::bad_alloc();
   });
   uint32_t number = next.fetch_add(1, std::memory_order_relaxed);
-  if (!number) // wrapped around: 0 is nobody
+  if (!number) // wrapped around: 0 is no agent
     number = next.fetch_add(1, std::memory_order_relaxed);
   Slot &s = ring[number % kRing];
   s.number.store(0, std::memory_order_relaxed);

@@ -22,7 +22,7 @@
 namespace mx::sim {
 
 /// One access: an agent's step, the instruction, and which bytes of a granule.
-/// 0 is "nobody". Packed into 64 bits, as shadows hold millions of them.
+/// 0 is "no agent". Packed into 64 bits, as shadows hold millions of them.
 class Epoch {
 public:
   static constexpr uint32_t kMaxAgents = 1u << 12;
@@ -46,7 +46,7 @@ public:
   uint32_t instr() const { return bits >> 38 & kMaxInstr; }
   bool isAtomic() const { return bits >> 58 & 1; }
   /// Compare and swap: CUDA's own idiom for operations that the hardware lacks
-  /// reads the word by a plain load before its loop, which harms nobody.
+  /// reads the word by a plain load before its loop, which is harmless.
   bool isCas() const { return bits >> 37 & 1; }
   /// Of the async proxy.
   bool isAsync() const { return bits >> 59 & 1; }
@@ -84,7 +84,7 @@ struct Conflict {
 };
 
 /// How an access touches a granule. A silent write leaves the bytes as they
-/// are: that several warps store the same flag harms nobody.
+/// are: that several warps store the same flag is harmless.
 enum class Touch : uint8_t { Read, Write, SilentWrite };
 
 /// Looks at `c` on behalf of an access and notes the access. `isOrdered(epoch,
@@ -144,7 +144,7 @@ inline void forGranules(uint64_t begin, uint64_t bytes, F &&fn) {
 /// Global memory is shared by all clusters and may be much larger than what a
 /// shadow should cost, so pages come into being when they are touched, and the
 /// oldest ones are given up beyond a limit. Access records of two words stand
-/// in a ring; a number that the ring has left behind is "nobody".
+/// in a ring; a number that the ring no longer holds is "no agent".
 class GlobalShadow {
 public:
   explicit GlobalShadow(uint64_t maxBytes = 160ull << 20);

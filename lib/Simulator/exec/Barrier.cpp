@@ -89,7 +89,7 @@ const Instr *namedBarrier(Warp &w, const Instr *i, uint32_t mask) {
   return nullptr;
 }
 
-/// Behind a bar.red: its result is that of the last completed generation.
+/// After a bar.red: its result is that of the last completed generation.
 const Instr *barrierResult(Warp &w, const Instr *i, uint32_t mask) {
   NamedBarrier &b = w.cta->barriers[uniform32(w, i->a, mask)];
   switch (i->aux) {

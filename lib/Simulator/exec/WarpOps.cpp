@@ -50,7 +50,7 @@ const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
       f(same);
       continue;
     }
-    // Somebody is missing: each mask waits for its own.
+    // A lane is missing: each mask waits for its own.
     Group &g = w.group();
     if (!left) {
       g.mask = w.mask = same;

@@ -3,7 +3,7 @@
 //
 // wgmma.mma_async reads and writes registers until wgmma.wait_group says that
 // its group is done. Who touches them before that is told, and who does not put
-// a wgmma.fence behind what writes them. A warp has a tracker once it has
+// a wgmma.fence after the writes. A warp has a tracker once it has
 // executed a wgmma instruction.
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ public:
   void commit() { ++group; }
   /// wgmma.fence: operations may use what registers hold now.
   void fence();
-  /// Looks for a wgmma.fence before an operation and behind what wrote its
+  /// Looks for a wgmma.fence before an operation and after the writes of its
   /// registers of A. False when the launch has been stopped.
   bool checkFence(Warp &w, const Instr *i);
   /// wgmma.wait_group: all groups but the last `left` are done.

@@ -3,7 +3,7 @@
 //
 // One function per family of opcodes (registered in exec/*.cpp) reads the
 // modifiers in whatever order they come, turns operands into register slots
-// and emits handlers. A modifier that nobody has taken makes the instruction
+// and emits handlers. A modifier that no handler has read makes the instruction
 // unsupported: nothing is silently ignored.
 //===----------------------------------------------------------------------===//
 
@@ -87,7 +87,7 @@ public:
   /// The pool's register with `value` in every lane.
   Slot constant(uint64_t value, unsigned laneBytes);
   Slot constantPredicate(bool value);
-  /// A place for results that nobody wants; `temporary` is the caller's own.
+  /// A register for unused results; `temporary` is the caller's own.
   Slot scratch(unsigned laneBytes);
   Slot temporary(unsigned laneBytes) { return newRegister(laneBytes); }
   Slot temporaryPredicate() { return newPredicate(); }

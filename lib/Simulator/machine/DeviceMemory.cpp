@@ -1,7 +1,7 @@
 //===- DeviceMemory.cpp - the global memory of the simulated device -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Allocations lie on pages of their own with an unmapped page behind each, so
+// Allocations lie on pages of their own with an unmapped page after each, so
 // one table lookup and one comparison decide whether an access is good.
 //===----------------------------------------------------------------------===//
 

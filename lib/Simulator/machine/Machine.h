@@ -4,7 +4,7 @@
 // The state of a running launch. A warp is a set of groups of lanes, each with
 // its own position; groups that a branch has split come together again at the
 // branch's immediate post-dominator, and while one group waits (for an
-// mbarrier, say) the others go on, so a lone spinning lane starves nobody.
+// mbarrier, say) the others go on, so a lone spinning lane starves no other.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_MACHINE_MACHINE_H
@@ -102,7 +102,7 @@ public:
   WarpStatistics counts;
   /// Registers that wgmma works on; see exec/WgmmaTracker.h.
   std::shared_ptr<class WgmmaTracker> wgmma;
-  Recorder *trace = nullptr; ///< null: nobody wants to know
+  Recorder *trace = nullptr; ///< null: no trace is recorded
 
   Group &group() { return groups[current]; }
   template <class T>
@@ -339,7 +339,7 @@ struct Cluster {
   uint32_t round = 0;
   uint64_t executed = 0, counted = 0; ///< instructions; taken over so far
   bool timeout = false; ///< try_wait gives up, as its time limit allows
-  bool slept = false;   ///< somebody sleeps: be patient
+  bool slept = false;   ///< a lane sleeps: be patient
   bool hasTurn = false;
   bool progress = false; ///< in the last pass
   bool stopped = false;  ///< by a finding that ends the launch

@@ -6,7 +6,7 @@
 // do something through which clusters see each other (an atomic operation on
 // global memory, say). Between passes they do that one after another, in order.
 // So the result depends on the launch and the seed, not on the number of
-// threads. Clusters that the device would hold but that nobody waits for are
+// threads. Clusters that the device would hold but that no other waits for are
 // started late: a launch needs the memory of a few of them only.
 //===----------------------------------------------------------------------===//
 
@@ -230,7 +230,7 @@ void Machine::startMore(size_t count) {
   }
 }
 
-/// A cluster has ended: what it leaves behind is looked at, and its place goes
+/// A cluster has ended: what it leaves is looked at, and its slot goes
 /// to the next one.
 void Machine::retire(Cluster &c) {
   for (auto &cta : c.ctas) {
@@ -363,7 +363,7 @@ void Machine::run() {
       passesAlone = 0;
       progress = true;
     }
-    // Nobody can go on. A try_wait may give up after a while, so let them, a
+    // No warp can go on. A try_wait may give up after a while, so let them, a
     // number of times; when still nothing has changed, nothing ever will.
     bool slept = false;
     for (auto &c : active) {

@@ -5,7 +5,7 @@
 // who comes first. What such loops execute is counted apart, so that it can be
 // left out of comparisons. A round counts when a test fails and the same lanes
 // do the same test again (instruction, barrier, phase) after instructions that
-// nobody else can see.
+// only it can see.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_REPORT_FAILEDTESTS_H

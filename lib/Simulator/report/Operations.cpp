@@ -224,7 +224,7 @@ uint64_t Recorder::shift(Warp &w, const Instr *i) {
       .end;
 }
 
-/// Behind everything that the warp has given to the pipe; it keeps nobody.
+/// After all work that the warp has issued to the pipe; it blocks no warp.
 uint64_t Recorder::commit(Warp &w, const Instr *i) {
   if (!hasTimeline)
     return 0;

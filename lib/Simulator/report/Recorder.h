@@ -263,7 +263,7 @@ private:
 class Recording {
 public:
   explicit Recording(Machine &machine);
-  /// Null when nobody wants to know.
+  /// Null when no trace is recorded.
   std::shared_ptr<Recorder> start(Cluster &c);
   /// Takes over what a cluster has recorded.
   void take(Cluster &c);

@@ -378,9 +378,9 @@ static Place placeOf(const ShapeInfo &shape, const TmemTransfer &transfer,
   return {window.lane + at.lane, window.column + column};
 }
 
-/// The first cell of a load that nobody has written. An accumulator of 64 rows
+/// The first cell of a load that was never written. An accumulator of 64 rows
 /// fills 16 of a warp's 32 lanes, and 32x32b cannot but load the others too:
-/// where one half of a column is whole and nobody has touched the other,
+/// where one half of a column is whole and the other is untouched,
 /// nothing is missing.
 static Fault findUndefined(const TensorMemory &memory, const ShapeInfo &shape,
                            const TmemTransfer &transfer, const Window &window) {

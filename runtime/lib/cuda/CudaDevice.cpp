@@ -174,7 +174,7 @@ private:
   mxDeviceInfo deviceInfo = {};
   bool hasPools = false;
   std::mutex mutex;
-  /// What allocInOrder gave and nobody has freed.
+  /// Allocations of allocInOrder that are not freed.
   std::set<void *> inOrder;
   /// The kernel that was launched last, or its name where it is no more.
   std::atomic<const CudaFunction *> lastKernel = nullptr;

@@ -515,7 +515,7 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
   config.maxInstructions = options.maxInstructions;
   config.truncatesTensorSums = options.truncatesTensorSums;
   config.profile = !options.report.empty();
-  // What was made for a GPU is run as a GPU does, unless somebody looks for
+  // What was made for a GPU is run as a GPU does, unless the caller looks for
   // bugs.
   bool isLenient = launch.isForeign && !options.looksForBugs;
   config.keepsPace = isLenient;

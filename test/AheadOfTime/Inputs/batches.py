@@ -10,7 +10,7 @@ import sys
 import moe
 import moe_device
 import moe_noise
-import mx
+import mx_compiler as mx
 import numpy as np
 
 GROUPS, HIDDEN, INNER = 8, 384, 256

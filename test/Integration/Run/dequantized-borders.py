@@ -16,7 +16,7 @@ import os
 import subprocess
 import sys
 
-import mx
+import mx_compiler as mx
 import numpy as np
 
 here = os.path.dirname(os.path.abspath(__file__))

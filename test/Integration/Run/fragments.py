@@ -17,7 +17,7 @@ import random
 import subprocess
 import sys
 
-import mx
+import mx_compiler as mx
 import numpy as np
 
 SWIZZLES = {"": 16, "sw32": 32, "sw64": 64, "sw128": 128}

@@ -14,9 +14,9 @@ import threading
 import time
 import warnings
 
-import mx
+import mx_compiler as mx
 import numpy as np
-from mx import cache, compilation, identity, library
+from mx_compiler import cache, compilation, identity, library
 from refuses import refuses
 
 folder = pathlib.Path(sys.argv[1])
@@ -204,5 +204,5 @@ except ImportError:
     print("platformdirs is not installed")
 else:
     os.environ["XDG_CACHE_HOME"] = str(folder / "home")
-    assert cache.directory() == folder / "home" / "mx"
+    assert cache.directory() == folder / "home" / "mx_compiler"
 print("all is well")

@@ -10,7 +10,7 @@ import sys
 import warnings
 
 import ml_dtypes
-import mx
+import mx_compiler as mx
 import numpy as np
 from refuses import refuses
 
@@ -30,7 +30,7 @@ func.func @same(%x: tensor<${hidden}xi32>) -> tensor<${hidden}xi32> {
 
 template = mx.Template(TEXT)
 assert template.names == ("rows", "hidden", "dtype")
-assert repr(template) == "<mx.Template template(rows, hidden, dtype)>"
+assert repr(template) == "<mx_compiler.Template template(rows, hidden, dtype)>"
 text = template.substitute(rows="?", hidden=np.int64(48), dtype="bf16")
 assert "tensor<?x48xbf16>" in text and "$" not in text
 for name, expected in [(np.float32, "f32"), (ml_dtypes.float8_e4m3fn, "f8E4M3FN"),
@@ -117,20 +117,20 @@ refuses(TypeError, r"expected values for \[\], found the unknown rows", lambda: 
 refuses(TypeError, "expected a source to be text, .* found bytes", lambda: mx.compile(b"module {}", **options))
 refuses(TypeError, "expected entries to be a list of names, found 'f'", lambda: mx.compile(linalg, entries="f", **options))
 refuses(FileNotFoundError, "none.mlir", lambda: mx.compile(folder / "none.mlir", **options))
-refuses(TypeError, "template: expected names that are no arguments of mx.compile, found chip",
+refuses(TypeError, "template: expected names that are no arguments of mx_compiler.compile, found chip",
         lambda: mx.compile(mx.Template("// ${chip}"), **options))
 assert mx.compile(mx.Template("// ${chip}\n" + linalg).substitute(chip=3), **options)
 assert len(list((folder / "cache").iterdir())) == 4  # what does not compile is not kept
 
 # --- Remarks and warnings ---------------------------------------------------------
 
-from mx import compilation
+from mx_compiler import compilation
 
 found = []
 handler = logging.Handler()
 handler.emit = lambda record: found.append(record.getMessage())
-logging.getLogger("mx.compile").addHandler(handler)
-logging.getLogger("mx.compile").setLevel(logging.INFO)
+logging.getLogger("mx_compiler.compile").addHandler(handler)
+logging.getLogger("mx_compiler.compile").setLevel(logging.INFO)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     compilation._tell([mx.Diagnostic("warning", "a.mlir", 1, 2, "slow"),

@@ -8,7 +8,7 @@ import ctypes
 import sys
 
 import ml_dtypes
-import mx
+import mx_compiler as mx
 import numpy as np
 from refuses import refuses
 
@@ -157,7 +157,7 @@ with mx.Stream() as stream:
     copy.launch(arguments, results, stream=stream)
     stream.wait(0x70)
     assert log()[0] == "cuMemcpyDtoDAsync 32 stream=80"
-refuses(TypeError, "expected a stream to be a mx.Stream, None, the number .*, found str",
+refuses(TypeError, "expected a stream to be an mx_compiler.Stream, None, the number .*, found str",
         lambda: copy.launch(arguments, results, stream="main"))
 refuses(TypeError, "expected a stream", lambda: copy(*arguments, stream=True))
 

@@ -5,7 +5,7 @@ usage: functions_errors.py [DEVICE]"""
 import sys
 
 import ml_dtypes
-import mx
+import mx_compiler as mx
 import numpy as np
 from refuses import refuses
 
@@ -54,18 +54,18 @@ for kind, text, call in (
         (TypeError, "cache: expected True, False or a folder, found 3.5", lambda: mx.compile("", cache=3.5)),
         (TypeError, "name: expected auto, sim, cpu, cuda or cuda:N, found None", lambda: mx.set_device(None)),
         (ValueError, "gate_up: expected gate and up side by side", lambda: mx.swiglu_quantize(matrix(4, 33))),
-        (TypeError, "q: expected a mx.Quantized, found ndarray", lambda: mx.dequantize(x)),
+        (TypeError, "q: expected an mx_compiler.Quantized, found ndarray", lambda: mx.dequantize(x)),
         (ValueError, "offsets: expected None, unless q has groups of rows, found an array", lambda: mx.dequantize(q, offsets=ends)),
         (TypeError, "dtype: expected one of f32, bf16, f16, found i8", lambda: mx.dequantize(q, "int8")),
         (ValueError, "b: expected K = 64, the last dimension of a, found shape \\(32, 96\\)", lambda: mx.matmul(q, other)),
         (ValueError, "b: expected scales of f8E8M0FNU, as mxfp8_e4m3 has, found nvfp4", lambda: mx.matmul(q, nvfp4)),
-        (TypeError, "b: expected a mx.Quantized where a is one", lambda: mx.matmul(q, x)),
+        (TypeError, "b: expected an mx_compiler.Quantized where a is one", lambda: mx.matmul(q, x)),
         (ValueError, "b: expected the batch \\(\\) of a, found \\(2,\\)", lambda: mx.matmul(q, w)),
         (ValueError, "a: expected a format that has products, found mxint8", lambda: mx.matmul(mxint8, q)),
         (TypeError, "alpha: expected a number", lambda: mx.matmul(q, q, alpha=np.ones(2, np.float32))),
         (ValueError, "a: expected a matrix without groups, found 2 groups of rows", lambda: mx.matmul(grouped, q)),
         (ValueError, "mode: expected one of rows, masked, reduction, found 'row'", lambda: mx.grouped_matmul(q, w, ends, mode="row")),
-        (ValueError, "a: expected a mx.Quantized with 2 groups of rows, .* found no groups", lambda: mx.grouped_matmul(q, w, ends)),
+        (ValueError, "a: expected an mx_compiler.Quantized with 2 groups of rows, .* found no groups", lambda: mx.grouped_matmul(q, w, ends)),
         (ValueError, "b: expected 3 dimensions with mode \"rows\", found shape \\(64, 64\\)", lambda: mx.grouped_matmul(grouped, q, ends)),
         (ValueError, "b: expected one matrix for each of 3 groups of offsets, found 2", lambda: mx.grouped_matmul(grouped3, w, ends3)),
         (ValueError, "hidden: expected a multiple of 32, at least 32, found 100", lambda: mx.MoELayer(2, 100, 64)),
@@ -98,8 +98,8 @@ layer = mx.MoELayer(2, 64, 64)
 weights = layer.quantize_weights(matrix(2, 128, 64), matrix(2, 64, 64))
 routing = mx.route([[0, 1]] * 4, np.ones((4, 2)), 2)
 for kind, text, call in (
-        (TypeError, "weights: expected the mx.MoEWeights of quantize_weights, found tuple", lambda: layer.forward(x, (), *routing)),
-        (TypeError, "saved: expected the mx.MoESaved of forward, found list", lambda: layer.backward(x, weights, [], *routing)),
+        (TypeError, "weights: expected the mx_compiler.MoEWeights of quantize_weights, found tuple", lambda: layer.forward(x, (), *routing)),
+        (TypeError, "saved: expected the mx_compiler.MoESaved of forward, found list", lambda: layer.backward(x, weights, [], *routing)),
         (ValueError, "'x': expected .*64.*, found .*32", lambda: layer.forward(matrix(4, 32), weights, *routing)),
         (ValueError, "'ends': expected", lambda: layer.forward(matrix(4, 64), weights, *routing[:2], ends3)),
         (TypeError, "'w1': expected dtype bfloat16", lambda: layer.quantize_weights(np.zeros((2, 128, 64), np.float32), matrix(2, 64, 64))),

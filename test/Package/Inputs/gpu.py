@@ -9,7 +9,7 @@ import threading
 from importlib.util import find_spec
 
 import ml_dtypes
-import mx
+import mx_compiler as mx
 import numpy as np
 from refuses import refuses
 

@@ -9,7 +9,7 @@ import warnings
 from importlib.util import find_spec
 
 import ml_dtypes
-import mx
+import mx_compiler as mx
 import numpy as np
 from patterns import bits, dtype_of, make
 from refuses import refuses
@@ -84,7 +84,7 @@ fp4 = rng.integers(0, 16, (3, 8), dtype="u1").view(ml_dtypes.float4_e2m1fn)
 assert bits(mx.unpack_fp4(program["copy_f4E2M1FN"](fp4)[0])) == bits(fp4)
 assert mx.from_dlpack(x) is x
 assert repr(program["copy_bf16"]) == (
-    "<mx.Entry copy_bf16(x: tensor<?x8xbf16>) -> (tensor<?x8xbf16>)>")
+    "<mx_compiler.Entry copy_bf16(x: tensor<?x8xbf16>) -> (tensor<?x8xbf16>)>")
 
 # Numbers, shapes that the call decides; a memref that is written is a result.
 row = mx.compile(ROW, dtype="bf16")["row"]
@@ -135,14 +135,14 @@ for kind, text, call in (
         (TypeError, "argument 1 'i': expected a number of dtype int64", lambda: row(x, 0.5)),
         (ValueError, r"argument 0 'x': expected memory of the host \(cpu\), found cuda:3", lambda: row(Elsewhere(), 0)),
         (ValueError, "entry 'row': expected no stream on cpu, .* found 7", lambda: row(x, 0, stream=7)),
-        (ValueError, "mx.DeviceArray: expected the device sim or a GPU, found cpu: pass arrays", lambda: mx.empty(3, "f32")),
-        (ValueError, "mx.DeviceArray: expected the device sim", lambda: mx.array(ones)),
-        (ValueError, "mx.DeviceArray: expected the device sim", lambda: mx.DeviceArray.from_pointer(64, 3, "f32")),
-        (ValueError, "mx.Stream: expected the device sim or a GPU, found cpu: leave", mx.Stream),
+        (ValueError, "mx_compiler.DeviceArray: expected the device sim or a GPU, found cpu: pass arrays", lambda: mx.empty(3, "f32")),
+        (ValueError, "mx_compiler.DeviceArray: expected the device sim", lambda: mx.array(ones)),
+        (ValueError, "mx_compiler.DeviceArray: expected the device sim", lambda: mx.DeviceArray.from_pointer(64, 3, "f32")),
+        (ValueError, "mx_compiler.Stream: expected the device sim or a GPU, found cpu: leave", mx.Stream),
         (ValueError, "entry 'row': expected the device sim or a GPU for the steps", lambda: row.result_shapes(x, 0)),
         (ValueError, "entry 'row': expected the device sim", lambda: row.launch([x, 0], [None, None])),
         (ValueError, "nowhere: expected the device sim or a GPU, found cpu: compile the source", lambda: mx.Program("nowhere")),
-        (ValueError, "text: expected a program of mx.compile for sim .* found one for the device cpu", lambda: program.save("nowhere")),
+        (ValueError, "text: expected a program of mx_compiler.compile for sim .* found one for the device cpu", lambda: program.save("nowhere")),
         (mx.Error, r"^expected the entry to be one of \[row\], found 'main'", lambda: mx.compile(ROW, dtype="bf16")["main"]),
         (mx.CompileError, r"^text:2:8: error: ", lambda: mx.compile("func.func @f() {\n return 1\n}")),
         (mx.CompileError, r"^error: expected the entry to be one of \[row\], found 'f'", lambda: mx.compile(ROW, dtype="bf16", entries=["f"])),
@@ -239,7 +239,7 @@ assert entry is not add and isinstance(
     entry(on_device, on_device, mx.array(ones))[0], mx.DeviceArray)
 assert np.array_equal(add(ones, ones, ones)[0], 2 * ones)  # of cpu still
 mx.set_device("cpu")
-refuses(TypeError, r"'x': expected an array of the host, found <mx.DeviceArray float32\(3,\)>: pass x.numpy",
+refuses(TypeError, r"'x': expected an array of the host, found <mx_compiler.DeviceArray float32\(3,\)>: pass x.numpy",
         lambda: add(on_device, ones, ones))
 assert np.array_equal(mx.compile(ADD)["add"](on_device.numpy(), ones, ones)[0], 2 * ones)
 print("all is well")

@@ -6,7 +6,7 @@ usage: graph.py PROGRAM (what test/Launch/Inputs/make_program.py writes)
 import ctypes
 import sys
 
-import mx
+import mx_compiler as mx
 import numpy as np
 
 mx.set_device("cuda")

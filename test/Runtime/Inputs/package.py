@@ -1,4 +1,4 @@
-"""What the package mx does, and what it refuses.
+"""What the package mx_compiler does, and what it refuses.
 
 usage: package.py MATMUL NUMBERS
 """
@@ -9,7 +9,7 @@ import sys
 import threading
 
 import ml_dtypes
-import mx
+import mx_compiler as mx
 import numpy as np
 
 matmul, numbers = sys.argv[1:]
@@ -63,7 +63,7 @@ with mx.array(x) as a, mx.empty((3, 4), "i4") as b, mx.Stream() as stream:
     refuses(TypeError, "expected a stream", lambda: a.numpy(stream="main"))
     refuses(TypeError, "expected a dtype of numbers, found object",
             lambda: mx.array(np.array(["text", None])))
-refuses(ValueError, r"<mx.DeviceArray int32\(3, 4\)> was freed", a.numpy)
+refuses(ValueError, r"<mx_compiler.DeviceArray int32\(3, 4\)> was freed", a.numpy)
 a.free()  # once more does nothing
 refuses(ValueError, "the stream was closed", stream.synchronize)
 refuses(ValueError, r"at least 0, found shape \(-1,\)", lambda: mx.empty(-1, "u1"))
@@ -133,9 +133,9 @@ for byte in (0, 0xFF):  # what it holds has no meaning
         main.launch(operands, results, workspace, stream)
         assert mx.simulator_counters()["launches"] == before + 3
         assert np.array_equal(results[0].numpy(stream=stream), y)
-refuses(TypeError, "expected a mx.DeviceArray, found an array of the host",
+refuses(TypeError, "expected an mx_compiler.DeviceArray, found an array of the host",
         lambda: main.launch([x, w], results, workspace))
-refuses(TypeError, "result 0 '.*': expected a mx.DeviceArray, found str",
+refuses(TypeError, "result 0 '.*': expected an mx_compiler.DeviceArray, found str",
         lambda: main.launch(operands, ["y"], workspace))
 refuses(ValueError, "expected 1 results, found 0",
         lambda: main.launch(operands, [], workspace))

@@ -7,7 +7,7 @@ import threading
 
 import torch
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 import reference as ref
 
 ref.DEVICE = "cuda"

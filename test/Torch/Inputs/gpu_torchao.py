@@ -18,7 +18,7 @@ from blocks import Matrix, check, of_row_groups, product, raises, to_blocked
 from torch.nn.functional import ScalingType, SwizzleType
 from torch.nn.functional import scaled_grouped_mm, scaled_mm
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 import scaled_cases
 
 DEVICE = "cuda"

@@ -1,4 +1,4 @@
-"""Cases of scaled_mm and scaled_grouped_mm for a device on which mx.torch.install serves
+"""Cases of scaled_mm and scaled_grouped_mm for a device on which mx_compiler.torch.install serves
 them."""
 
 import numpy as np

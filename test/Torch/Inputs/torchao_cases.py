@@ -1,4 +1,4 @@
-"""Cases of torchao's MXFP8 training for a device on which mx.torch.install(torchao=True)
+"""Cases of torchao's MXFP8 training for a device on which mx_compiler.torch.install(torchao=True)
 serves it."""
 
 import importlib
@@ -25,7 +25,7 @@ from torchao.prototype.mx_formats.utils import to_blocked
 from torchao.quantization import quantize_
 from torchao.quantization.quantize_.common import KernelPreference
 
-import mx.torch as mxt
+import mx_compiler.torch as mxt
 
 MX, BLOCKED = ScalingType.BlockWise1x32, SwizzleType.SWIZZLE_32_4_4
 RCEIL, FLOOR = ScaleCalculationMode.RCEIL, ScaleCalculationMode.FLOOR

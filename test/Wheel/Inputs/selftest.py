@@ -4,4 +4,4 @@ import sys
 
 from installation import Installation
 
-print(Installation(*sys.argv[1:]).run("python", "-m", "mx.selftest"))
+print(Installation(*sys.argv[1:]).run("python", "-m", "mx_compiler.selftest"))

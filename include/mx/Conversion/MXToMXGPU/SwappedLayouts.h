@@ -4,7 +4,7 @@
 //
 // With swap_ab the rows of wgmma are columns of the tile, rows of B, and its
 // columns are rows of the tile: D^T = B * A^T. Its A is B, dequantized in the
-// registers of those who multiply; its B is A, of bf16, where the copy engine
+// registers of the MMA warpgroups; its B is A, of bf16, where the copy engine
 // put it. The reduction is as in memory.
 //
 // wgmma gives a thread rows i and i + 8 of each 64. Which rows of B they are is

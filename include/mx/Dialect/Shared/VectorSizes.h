@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Vectors are values in registers: lowering and code generators make an
-// operation or more of each element. A size that somebody wrote is bounded
+// operation or more of each element. A size in the source is bounded
 // before anything counts to it.
 //
 //===----------------------------------------------------------------------===//

@@ -24,7 +24,7 @@ enum class FaultKind {
   Alignment,
   /// Shared or global memory outside what exists.
   Bounds,
-  /// Tensor memory that nobody has written. The operation has been carried
+  /// Tensor memory that was never written. The operation has been carried
   /// out nevertheless (undefined cells read as they are).
   Uninitialized,
   /// Sparsity metadata that the ISA calls undefined. The operation has been

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A CTA has a tile of 128 rows of either operand, a warp 8 rows of it. Elements
-// are read only if there are units for bf16 relative to references, those with
-// a tile that fits this and not f16, and then of all tiles that such units may
-// have. Each warp copies a byte of the tile's row of the table, or writes 255
-// if its rows have NaN: with any of them the tile fits nothing. The copy is
-// another table, so that the first one says the same to all.
+// A CTA covers a tile of 128 rows of either operand, and a warp 8 of these
+// rows. Elements are read only if there are work tiles for bf16 relative to
+// reference exponents, which are those with a tile that fits this and not f16;
+// then the elements of all tiles that such work tiles may contain are read.
+// Each warp copies a byte of the tile's row of the table, or writes 255 if its
+// rows contain a NaN: then the tile fits neither type. The copy is a second
+// table, so that all warps read the same first one.
 //
 //===----------------------------------------------------------------------===//
 

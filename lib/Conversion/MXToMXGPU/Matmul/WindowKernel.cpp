@@ -230,7 +230,7 @@ Value WindowKernel::findNumbers(Value kTile) {
     OpBuilder::InsertionGuard inIf(body);
     body.setInsertionPointToStart(ifLeast.thenBlock());
     Value row = getRow(body.div(i, kBlocksOfTile));
-    if (tile.rowEnd) // as if behind all rows, where nothing is
+    if (tile.rowEnd) // as if past all rows, where there are no elements
       row = arith::SelectOp::create(body, isBelow(row, tile.rowEnd), row,
                                     body.dim(elements, 0));
     Value block =

@@ -208,7 +208,7 @@ void DequantizedTensor::buildPieces(const TileRows &first,
   SmallVector<Piece> pieces;
   for (int64_t i : rows) {
     Value row = body.add(first.elements, i);
-    // What is behind the end is as if behind all rows, where nothing is.
+    // A row past the end counts as past all rows, where there are no elements.
     if (first.end)
       row = arith::SelectOp::create(
           body,

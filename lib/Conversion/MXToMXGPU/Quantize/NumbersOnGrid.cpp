@@ -69,8 +69,8 @@ static DequantizeOp findReader(QuantizeOp op, unsigned index) {
 // When
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing that `op` reads changes before `later`, and nobody reads
-/// what it writes.
+/// Whether nothing that `op` reads changes before `later`, and no operation
+/// reads what it writes.
 static bool canWait(QuantizeOp op, Operation *later) {
   for (Operation *next = op->getNextNode(); next != later;
        next = next->getNextNode()) {
@@ -98,7 +98,7 @@ static bool isBefore(Value value, Operation *place) {
 }
 
 /// Whether `reader` can be done at `place` already: it writes to memory that
-/// nobody uses before, and can be had there.
+/// no operation uses before, and is available there.
 static bool canBeEarly(DequantizeOp reader, Operation *place) {
   auto alloc = reader.getOuts()[0].getDefiningOp<memref::AllocOp>();
   if (!alloc || alloc->getBlock() != place->getBlock())

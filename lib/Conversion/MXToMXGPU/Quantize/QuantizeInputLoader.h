@@ -69,7 +69,7 @@ public:
 
   /// Reads the inputs. Several pieces are read before the first is used.
   Piece load(mlir::Value row, mlir::Value column);
-  /// The same of inputs that somebody else has read, which have no scales.
+  /// The same of inputs that other threads have read, which have no scales.
   Piece take(mlir::Value row, mlir::Value column,
              llvm::ArrayRef<mlir::Value> elements);
   /// What is quantized of a piece: 0 where there is nothing, and not what the

@@ -289,7 +289,7 @@ void QuantizeTileBuilder::buildPass(const Destination &dest, Unit unit) {
     maxima.push_back(largest);
 }
 
-/// Behind all else, which others wait for.
+/// Comes last, as other threads wait for all before it.
 void QuantizeTileBuilder::raiseAmax() {
   for (auto [i, largest] : llvm::enumerate(maxima)) {
     unsigned number = op.getConcat() ? 0 : i;

@@ -3,9 +3,10 @@
 //===----------------------------------------------------------------------===//
 //
 // What a prologue makes of its inputs, or a gather of their rows, is computed
-// in registers and left in shared memory, once for all axes; those who quantize
-// it do not see the difference to what a bulk copy loads. Adjacent threads hold
-// adjacent pieces of a row, and read several rows before they use the first.
+// in registers and left in shared memory, once for all axes; the threads that
+// quantize it do not see the difference to what a bulk copy loads. Adjacent
+// threads hold adjacent pieces of a row, and read several rows before they use
+// the first.
 //
 //===----------------------------------------------------------------------===//
 

@@ -61,7 +61,7 @@ void Relayout::buildKernel(KernelOp kernel) {
     first = body.mul(number, matrixRows);
     inMatrix = arith::RemUIOp::create(body, threads.row, paddedRows);
   }
-  // Behind its matrix a row is as if behind all, where nothing is.
+  // A row past its matrix counts as past all rows, where there are no elements.
   auto getRowOfMatrix = [&](Value rowInTiles, int64_t i) -> Value {
     if (!batch)
       return rowInTiles;

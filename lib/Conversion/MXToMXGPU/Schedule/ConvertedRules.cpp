@@ -76,9 +76,9 @@ checkConvertedFields(const ScheduleFields &fields) {
   return std::nullopt;
 }
 
-/// Of the epilogue, of those who convert B, and of those who load, multiply
-/// and, with groups, look for work tiles: with fewer than 80 of the latter
-/// ptxas 13.0 spills, although it uses fewer.
+/// Of the epilogue, of the warps that convert B, and of those that load,
+/// multiply and, with groups, look for work tiles: with fewer than 80 of the
+/// latter ptxas 13.0 spills, although it uses fewer.
 constexpr int64_t kConverterRegisters = 128, kOtherRegisters = 80;
 
 static SmallVector<int64_t> getConvertedRegisters(const MatmulProblem &,
@@ -86,7 +86,7 @@ static SmallVector<int64_t> getConvertedRegisters(const MatmulProblem &,
   return {168, kConverterRegisters, 88};
 }
 
-/// A warpgroup for the epilogue, those who convert, and one for the others.
+/// A warpgroup for the epilogue, those that convert, and one for the others.
 static std::optional<ScheduleError>
 checkConvertedRegisters(const MatmulProblem &, const ScheduleFields &fields,
                         const target::TargetInfo &target) {

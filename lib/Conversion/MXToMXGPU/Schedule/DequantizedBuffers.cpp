@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Tiles of A go from shared memory to the registers of those who multiply,
+// Tiles of A go from shared memory to the registers of the MMA warpgroups,
 // tiles of B through threads that dequantize them to a second ring, from which
 // wgmma reads. It reads an A of bf16 where the loads put it. With swap_ab tiles
-// of B go to the registers of those who multiply.
+// of B go to the registers of the MMA warpgroups.
 //
 //===----------------------------------------------------------------------===//
 

@@ -187,7 +187,7 @@ void mx::mxgpu::forEachDequantizedLoop(
   add(fields);
 }
 
-/// Also in f16, with more tiles of B ahead: those who multiply are faster. On
+/// Also in f16, with more tiles of B ahead: the MMA warpgroups are faster. On
 /// an H200 the largest tile is: 128 x 128 takes a quarter more time, which the
 /// model does not see.
 static void forEachNumberType(ScheduleFields fields, bool,

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// See the header. Nobody dequantizes: registers are for sums alone, so that a
-// warpgroup may have all 256 columns of 64 rows.
+// See the header. No thread dequantizes: registers hold accumulators alone, so
+// that a warpgroup may have all 256 columns of 64 rows.
 //
 //===----------------------------------------------------------------------===//
 

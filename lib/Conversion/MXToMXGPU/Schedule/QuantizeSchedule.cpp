@@ -54,7 +54,7 @@ struct ProducedChoice {
 static constexpr int64_t kAnyBits = std::numeric_limits<int64_t>::max();
 
 /// Tiles wider than this are not taken where more than one of so many columns
-/// that they cover lies behind the last.
+/// that they cover lies past the last.
 static constexpr int64_t kNarrowTile = 128, kLeastFilled = 20;
 
 static constexpr RowsChoice kAlongRows[] = {
@@ -113,8 +113,8 @@ static bool fillsTiles(QuantizeOp op, QuantizeScheduleAttr schedule) {
   int64_t columns = op.getInput().getType().getShape().back();
   if (ShapedType::isDynamic(columns) || schedule.getTile()[1] <= kNarrowTile)
     return true;
-  int64_t behind = llvm::alignTo(columns, schedule.getTile()[1]) - columns;
-  return behind * kLeastFilled <= columns;
+  int64_t excess = llvm::alignTo(columns, schedule.getTile()[1]) - columns;
+  return excess * kLeastFilled <= columns;
 }
 
 static Input getInput(Type type) {
@@ -318,7 +318,7 @@ mx::mxgpu::selectNumbersSchedule(QuantizeOp op, QuantizeScheduleAttr schedule,
         getTileBytes(op, adaptToGroups(op, choice), numbers) + kReservedBytes;
     return ctas * bytes <= target.smemPerCta + kReservedBytes;
   };
-  // One that somebody asked for is taken as it is.
+  // A schedule that the program gives is used unchanged.
   if (schedule != selectQuantizeSchedule(op, target.chip)) {
     if (!hasRoom(schedule, /*ctas=*/1))
       numbers = {};

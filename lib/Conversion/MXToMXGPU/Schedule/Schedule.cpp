@@ -172,7 +172,7 @@ void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
     fields.registers = rules.getRegisters(problem, fields);
   if (fields.stages)
     return;
-  // What breaks a rule may have no rings: those who check say why.
+  // What breaks a rule may have no rings: the verifier says why.
   fields.stages = checkSchedule(problem, fields, target)
                       ? 1
                       : getMaxStages(problem, fields, target);

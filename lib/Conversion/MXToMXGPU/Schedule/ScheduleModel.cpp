@@ -62,7 +62,7 @@ static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24;
 /// a step: measured on an H200.
 static constexpr int64_t kSwappedCycles = 12, kSwappedStep = 120;
 
-/// Cycles of those who dequantize B in a step.
+/// Cycles of the warpgroups that dequantize B in a step.
 static int64_t getDequantizeCycles(const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,
                                    const target::Rates &rates) {
@@ -99,7 +99,7 @@ static int64_t getPortCycles(const MatmulProblem &problem,
          target::mmaPortCycles(rates, fields.ctaPair ? 2 : 1, fields.tile[1]);
 }
 
-/// Waits, scale copies that are not hidden, and what those who multiply
+/// Waits, scale copies that are not hidden, and what the MMA warpgroups
 /// dequantize of A before.
 static int64_t getStepCycles(const MatmulProblem &problem,
                              const ScheduleFields &fields,

@@ -16,7 +16,7 @@
 
 namespace mx::mxgpu {
 
-/// What a way to multiply makes of a schedule.
+/// The rules of one strategy for schedules.
 struct ProductRules {
   target::ProductWay way;
   /// Its rings.

@@ -56,8 +56,8 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
 /// 3.72 TB/s were measured on an H200, for E4M3.
 static constexpr int64_t kMemoryShare = 908;
 
-/// Whether a quantizer of the same function makes an operand for nobody else:
-/// it writes numbers instead (docs/Quantize.md, numbers on the grid).
+/// Whether a quantizer of the same function makes an operand for this product
+/// alone: it writes numbers instead (docs/Quantize.md, numbers on the grid).
 static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
   return elements.getDefiningOp<QuantizeOp>() && elements.hasOneUse() &&
          scales && scales.hasOneUse() &&
@@ -75,7 +75,7 @@ int64_t mx::mxgpu::getWorkspaceCycles(MatmulOpInterface op,
     int64_t bytes = ceilDiv(elements * target::getBits(type), 8);
     int64_t scales = ceilDiv(elements, problem.product.blockSize);
     int64_t numbers = 2 * elements;
-    // The bytes are not written, and nobody reads them.
+    // The bytes are neither written nor read.
     int64_t moved =
         isMade ? numbers - bytes - scales : numbers + bytes + scales;
     cycles += (isMade ? 0 : rates.nextKernel) +

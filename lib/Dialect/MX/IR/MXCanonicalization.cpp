@@ -135,8 +135,8 @@ struct FoldRelayoutIntoQuantize final : OpRewritePattern<RelayoutOp> {
   }
 };
 
-/// An axis, or a value of the prologue, whose results nobody reads is not
-/// quantized, and largest magnitudes that nobody reads are not computed.
+/// An axis, or a value of the prologue, whose results are unused is not
+/// quantized, and unused largest magnitudes are not computed.
 struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
   using OpRewritePattern::OpRewritePattern;
 

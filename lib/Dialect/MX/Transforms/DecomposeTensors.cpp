@@ -119,7 +119,7 @@ struct ReadSplat final : OpRewritePattern<linalg::GenericOp> {
     }
     for (OpOperand &init : op.getDpsInitsMutable())
       maps.push_back(op.getMatchingIndexingMap(&init));
-    // Somebody must say how often the loops run.
+    // The loops need an operand that gives their extents.
     if (numbers.empty() ||
         !inversePermutation(concatAffineMaps(maps, op.getContext())))
       return failure();

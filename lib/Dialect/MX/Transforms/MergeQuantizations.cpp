@@ -73,8 +73,8 @@ static Operation *findCommonPlace(IRRewriter &rewriter, Operation *first,
              : nullptr;
 }
 
-/// Appends where the largest magnitudes of an operation's values go; nobody
-/// reads those that it did not have.
+/// Appends where the largest magnitudes of an operation's values go; no
+/// operation reads those that it did not have.
 static void appendAmaxOuts(IRRewriter &rewriter, QuantizeOp op,
                            SmallVectorImpl<Value> &outs) {
   if (op.getAmax()) {

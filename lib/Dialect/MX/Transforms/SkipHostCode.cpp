@@ -4,7 +4,7 @@
 //
 // Upstream's passes (bufferization, deallocation, canonicalization, ...) work
 // on all functions of a module. So what is not mx's is taken out of the module
-// while they run, and put back behind them.
+// while they run, and put back after them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace mx {
 
 using namespace mx;
 
-/// Kernels that mx's passes lower, not those of somebody else.
+/// Kernels that mx's passes lower, not those of another compiler.
 static bool hasMXKernels(gpu::GPUModuleOp kernels) {
   return llvm::any_of(kernels.getOps(), [](Operation &op) {
     return op.getName().getDialectNamespace() == "mxgpu";

@@ -79,8 +79,8 @@ static std::optional<Obstacle> findObstacle(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
-/// Leaves the reason why an operation has a kernel of its own to those who say
-/// that it has one.
+/// Leaves the reason why an operation has a kernel of its own to the pass that
+/// says that it has one.
 static void explain(linalg::LinalgOp op) {
   auto set = [&](const Twine &why) {
     op->setAttr(kApartAttr, StringAttr::get(op.getContext(), why));

@@ -201,7 +201,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
     SMLoc valueLoc = parser.getCurrentLocation();
     if (parser.parseEqual() || parser.parseInteger(*integer))
       return failure();
-    // 0 stands for a choice that is still open, which is written by silence.
+    // 0 stands for a choice that is still open and is not printed.
     if (name == "stages" && *integer < 1)
       return parser.emitError(valueLoc, "expected 1 to ")
              << kMaxStages << " stages, found " << *integer;

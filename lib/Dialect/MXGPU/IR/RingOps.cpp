@@ -105,7 +105,7 @@ LogicalResult ConsumerWaitOp::inferReturnTypes(MLIRContext *context,
 using Effects =
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-/// A stage changes hands: what its buffers hold is another's, before or after.
+/// A stage changes hands: its buffers belong to another role before or after.
 static void addHandover(RingType ring, Effects &effects) {
   SideEffects::Resource *memory = SharedMemory::get();
   if (ring.getSpace() == Space::Tmem)

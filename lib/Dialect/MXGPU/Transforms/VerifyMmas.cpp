@@ -41,10 +41,10 @@ static bool finishes(MmaOp mma, MmaWaitOp wait, bool inNext) {
   Block *block = mma->getBlock();
   if (block != wait->getBlock())
     return false;
-  Operation *behind = mma->getNextNode();
-  int64_t later = inNext ? countStarted(behind, /*end=*/nullptr) +
+  Operation *following = mma->getNextNode();
+  int64_t later = inNext ? countStarted(following, /*end=*/nullptr) +
                                countStarted(&block->front(), wait)
-                         : countStarted(behind, wait);
+                         : countStarted(following, wait);
   return static_cast<int64_t>(wait.getPending()) <= later;
 }
 
@@ -71,15 +71,15 @@ static Operation *findTail(ConsumerReleaseOp release) {
 }
 
 /// Whether the stage that `mma` reads, taken in its block, goes back after a
-/// wait for it: in its iteration, or in the next and behind the loop.
+/// wait for it: in its iteration, or in the next and after the loop.
 static bool isFinishedBefore(MmaOp mma, ConsumerReleaseOp release) {
   if (!release.getDeferred())
     return isWaitedFor(mma, mma->getNextNode(), release);
-  Operation *behind = release->getParentOp()->getNextNode();
+  Operation *following = release->getParentOp()->getNextNode();
   return (isWaitedFor(mma, mma->getNextNode(), nullptr) ||
           isWaitedFor(mma, &mma->getBlock()->front(), release,
                       /*inNext=*/true)) &&
-         isWaitedFor(mma, behind, findTail(release));
+         isWaitedFor(mma, following, findTail(release));
 }
 
 /// A stage goes back when nothing reads it any more.

@@ -140,7 +140,7 @@ private:
   }
 
   /// A stage that is kept for an iteration: another must be there to go on
-  /// with, and the last goes back behind the loop.
+  /// with, and the last is released after the loop.
   static LogicalResult verifyDeferred(ConsumerReleaseOp release, RingOp ring) {
     // kernel C70
     if (ring.getType().getStages() < 2)
@@ -161,11 +161,12 @@ private:
     if (tails != 1)
       return release.emitOpError("expected one ")
              << ConsumerTailOp::getOperationName()
-             << " of the ring behind the loop, in its block, found " << tails;
+             << " of the ring after the loop, in its block, found " << tails;
     return success();
   }
 
-  /// A tail without a deferred release would wait for nobody's stage.
+  /// A tail without a deferred release would wait for a stage that no role
+  /// releases.
   static LogicalResult verifyTail(ConsumerTailOp tail) {
     for (Operation *user : tail.getRing().getUsers()) {
       auto wait = dyn_cast<ConsumerWaitOp>(user);

@@ -265,8 +265,8 @@ static LogicalResult verifyStagingOfRole(RingOp ring) {
   return verifySlotOfRole(taken);
 }
 
-/// Nobody else waits for the stages, and the copies that a warp waits for wait
-/// for nobody: there is no order to prove beyond that of each stage's use.
+/// No other warp waits for the stages, and the copies that a warp waits for
+/// wait for none: there is no order to prove beyond that of each stage's use.
 LogicalResult mx::mxgpu::verifyStaging(RingOp ring) {
   if (ring.getType().getScope() == Scope::Cta)
     return verifyStagingOfRole(ring);

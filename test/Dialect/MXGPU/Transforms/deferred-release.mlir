@@ -239,7 +239,7 @@ gpu.module @kernels {
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %last = mxgpu.mma_wait %new pending(1) : !sums
         // kernel C72
-        // expected-error @below {{'mxgpu.consumer_release' op expected one mxgpu.consumer_tail of the ring behind the loop, in its block, found 0}}
+        // expected-error @below {{'mxgpu.consumer_release' op expected one mxgpu.consumer_tail of the ring after the loop, in its block, found 0}}
         mxgpu.consumer_release %stage deferred : !input
         mxgpu.yield %last : !sums
       }
@@ -279,7 +279,7 @@ gpu.module @kernels {
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %last = mxgpu.mma_wait %new pending(1) : !sums
         // kernel C72
-        // expected-error @below {{'mxgpu.consumer_release' op expected one mxgpu.consumer_tail of the ring behind the loop, in its block, found 2}}
+        // expected-error @below {{'mxgpu.consumer_release' op expected one mxgpu.consumer_tail of the ring after the loop, in its block, found 2}}
         mxgpu.consumer_release %stage deferred : !input
         mxgpu.yield %last : !sums
       }

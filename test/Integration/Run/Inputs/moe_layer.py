@@ -18,7 +18,7 @@ import moe_device
 import moe_noise
 import moe_routing
 import moe_stages
-import mx
+import mx_compiler as mx
 import numpy as np
 
 HIDDEN, INNER, GROUPS = 384, 256, 8

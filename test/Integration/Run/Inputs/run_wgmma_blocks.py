@@ -10,7 +10,7 @@ import argparse
 import pathlib
 import sys
 
-import mx
+import mx_compiler as mx
 import numpy as np
 from wgmma import bound, make, widen
 

@@ -8,7 +8,7 @@ tensor core in both, so that a GPU and the simulator agree."""
 import argparse
 import sys
 
-import mx
+import mx_compiler as mx
 import numpy as np
 
 # Whole tiles of 64 x 128, parts of them, one step of K, a part of one, more steps

@@ -386,7 +386,7 @@ def MXReplacePoison : Pass<"mx-replace-poison"> {
 def MXDropDeallocations : Pass<"mx-drop-deallocations"> {
   let summary = "Remove deallocations that others make";
   let description = [{
-    Runs behind `ownership-based-buffer-deallocation` for launch plans, which
+    Runs after `ownership-based-buffer-deallocation` for launch plans, which
     give a workspace back as a whole. `bufferization.dealloc` of several
     buffers that may be one, as a loop makes that carries new buffers from round
     to round, would become comparisons of their addresses in host memory. Who

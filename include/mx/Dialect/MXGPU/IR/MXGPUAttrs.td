@@ -53,7 +53,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     | `overlap = n` | 0 | columns that two accumulators of 256 share, 64 or 128: they are read first |
     | `scale_stages = n` | 1 | buffers for a tile's scales in tensor memory, used in turn |
     | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and the tensor core (sm_90a, and where A is bf16) |
-    | `swap_ab` | off | the rows of the instruction are columns of the tile: B is dequantized in the registers of those who multiply (sm_90a, A without scales) |
+    | `swap_ab` | off | the rows of the instruction are columns of the tile: B is dequantized in the registers of the MMA warpgroups (sm_90a, A without scales) |
     | `f16_window` | off | tiles whose scales span 12 powers of two at most are dequantized to f16, relative to them, other tiles to bf16: a kernel finds out before (sm_90a, both operands f8E4M3FN) |
     | `workspace = ...` | `none` | operands that are dequantized to bf16 in device memory before: `a`, `b` or `ab`; the other fields are those of the product that remains (sm_90a) |
     | `split_k = n` | 1 | splits of the reduction, summed in a fixed order afterwards |

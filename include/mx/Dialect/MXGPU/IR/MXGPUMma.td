@@ -180,7 +180,7 @@ def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma", ["getOperandDigits"]> {
     B lies in shared memory; A lies there too, or is a fragment. Thread 32 * w +
     4 * i + j of a warpgroup then holds of each block rows 16 * w + i and 8
     below it; of a row it holds, from each 32 bytes, the word at 4 * j and the
-    one 16 bytes behind (PTX ISA, wgmma.mma_async, Register Fragments: A).
+    one 16 bytes after it (PTX ISA, wgmma.mma_async, Register Fragments: A).
 
     Examples: `#mxgpu.wgmma<n = 128, k = 16>`,
     `#mxgpu.wgmma<m = 256, n = 128, k = 16, warpgroups = 2>`. Sums of the

@@ -42,7 +42,7 @@ def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
     reference + 7. Blocks with scales below it are zero, whatever their
     elements; scales above it are for the caller to keep out.
 
-    With `finite` no element is NaN, for which nobody looks, and the result is
+    With `finite` no element may be NaN, which is not checked, and the result is
     bf16 again, by scales that count as 2^(s - reference). That is exact for
     bytes from reference - 124 to reference + 7, and from reference - 117 on
     results but 0 are normal numbers. Others are for the caller to keep out, but

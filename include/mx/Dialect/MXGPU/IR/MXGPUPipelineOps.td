@@ -20,7 +20,7 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
     stage lies, followed by its empty barrier, and `stride` the bytes of shared
     memory from one stage to the next. A stage in shared memory holds its fields
     and its barriers, so that one address is all that a role has to keep of it;
-    where `wgmma` reads what copies wrote, barriers lie behind all stages, so
+    where `wgmma` reads what copies wrote, barriers follow all stages, so
     close that a shift of the distance of stages gives that of barriers.
     A stage of a warp (`scope = warp`) has no barriers.
 
@@ -114,8 +114,8 @@ def MXGPU_ConsumerReleaseOp : MXGPU_GiveStageOp<"consumer_release"> {
 
     With `deferred` the stage goes back one iteration later: here, the one that
     the role took before it does, if there was one. So matrix instructions that
-    read it may still be under way when the next ones start. Behind the loop
-    `mxgpu.consumer_tail` gives back the last.
+    read it may still be under way when the next ones start. After the loop
+    `mxgpu.consumer_tail` releases the last.
   }];
   let arguments = (ins MXGPU_StageType:$stage, UnitAttr:$deferred);
   let assemblyFormat = "$stage (`deferred` $deferred^)? attr-dict `:` type($stage)";
@@ -128,7 +128,7 @@ def MXGPU_ConsumerTailOp : MXGPU_Op<"consumer_tail", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
   let summary = "hand back the stage whose release is deferred";
   let description = [{
-    Stands behind a loop with a deferred `mxgpu.consumer_release` of the ring,
+    Stands after a loop with a deferred `mxgpu.consumer_release` of the ring,
     and gives back the stage that it left, if the loop took any.
 
     Example: an instruction is under way while the next is prepared.

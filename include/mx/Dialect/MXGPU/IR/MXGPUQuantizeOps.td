@@ -134,7 +134,7 @@ def MXGPU_LoadRelaxedOp : MXGPU_Op<"load_relaxed"> {
   let summary = "an earlier value of a number that warps increase";
   let description = [{
     The current value is at least this one, since the number only increases. It
-    is read long before it is needed, so nobody waits for it.
+    is read long before it is needed, so no thread waits for it.
 
     Example:
 

@@ -71,7 +71,7 @@ struct RingPlace {
   std::optional<int64_t> barriers, stride;
 };
 
-/// Whether the barriers of a ring lie behind its stages, not in them: stages
+/// Whether the barriers of a ring follow its stages and are not in them: stages
 /// that wgmma reads where copies put them are large and of whole swizzles, of
 /// which one more for each stage's barriers would be a stage less.
 bool hasBarriersBehind(RingType type);

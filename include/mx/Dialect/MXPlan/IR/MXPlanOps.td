@@ -129,7 +129,7 @@ def MXPlan_AddressOp : MXPlan_Op<"address", [Pure]> {
 def MXPlan_PartOp : MXPlan_Op<"part", [Pure]> {
   let summary = "a buffer from some byte on, as a parameter of kernels";
   let description = [{
-    Kernels are given the address `offset` bytes behind that of the buffer.
+    Kernels are given the address `offset` bytes after that of the buffer.
   }];
   let arguments = (ins MXPlan_Buffer:$buffer, Index:$offset);
   let results = (outs MXPlan_Buffer:$result);

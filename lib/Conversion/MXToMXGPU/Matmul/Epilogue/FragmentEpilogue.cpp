@@ -53,7 +53,7 @@ Value FragmentEpilogue::isWhole(ForEachWorkTileOp unit, Sums &sums,
 
 /// Whether columns of the row may be read, of which a run is not whole: null if
 /// always. Where warps share rows, the last column, which stands for those that
-/// do not exist, may be another's, who writes it.
+/// do not exist, may belong to another work tile, which writes it.
 static Value isReadable(KernelBuilder &body, const ResultRow &row,
                         const FragmentLayoutAttr &layout, Value first,
                         Value last) {

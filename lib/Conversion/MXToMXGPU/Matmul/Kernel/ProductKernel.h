@@ -50,10 +50,11 @@ struct Matrices {
   mlir::Value outScales;
 };
 
-/// Units by what their operands are dequantized to: f16 where the scales of all
-/// tiles fit it, bf16 relative to references where they fit that and nothing is
-/// NaN, or bf16; of groups, whose elements nobody looks at for NaN, bf16 for
-/// all that does not fit f16.
+/// Classes of work tiles by the type that their operands are dequantized to:
+/// f16 where the scales of all tiles fit it; else bf16 relative to reference
+/// exponents where the scales fit that and no element is NaN; else bf16. Groups
+/// are not searched for NaN, so in their products bf16 takes all that does not
+/// fit f16 (NotF16).
 enum class UnitClass { F16, RelativeBF16, BF16, NotF16 };
 
 struct ProductKernel {

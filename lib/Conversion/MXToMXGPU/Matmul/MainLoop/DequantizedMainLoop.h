@@ -5,8 +5,8 @@
 // The tensor core knows no scales: operands are dequantized to bf16, exactly.
 // Others dequantize B (DequantizingMainLoop.h). The threads that multiply
 // dequantize tiles of A in their registers, where they also hold the sums.
-// DequantizedLayouts.h says who holds what. An A of bf16 needs nobody: wgmma
-// reads it where it was loaded.
+// DequantizedLayouts.h says which thread holds what. An A of bf16 needs no
+// converter: wgmma reads it where it was loaded.
 //
 //===----------------------------------------------------------------------===//
 

@@ -245,7 +245,7 @@ void DequantizingMainLoop::buildMultiply(
   epilogue.store(unit, registers);
 }
 
-/// Warpgroups dequantize tiles of B for those who multiply.
+/// Warpgroups dequantize tiles of B for the MMA warpgroups.
 void DequantizingMainLoop::buildDequantize(int64_t warps,
                                            FragmentLayoutAttr read,
                                            FragmentLayoutAttr written) {

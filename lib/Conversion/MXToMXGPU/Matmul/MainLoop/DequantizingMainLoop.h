@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What products have in common of which threads make tiles of B bf16, exactly.
+// The common part of main loops whose threads convert tiles of B to bf16,
+// exactly.
 // One thread loads tiles of A into a ring, and tiles and scales of B into
 // another. Warpgroups dequantize tiles of B from there to a third ring, from
 // which the tensor core reads.
@@ -16,14 +17,15 @@
 
 namespace mx::mxgpu {
 
-/// A tile as memory has it, the scales of its rows and blocks, and the stage
-/// that they were read from, which goes back when they have been used.
+/// A tile as it lies in memory, the scales of its rows and blocks, and the
+/// stage that they were read from, which is released after their last use.
 struct LoadedTile {
   mlir::Value elements, scales, stage;
 };
 
-/// What a kernel that computes some units only knows of one: whether it is its
-/// own, and what its operands are relative to, if anything. Null where all are.
+/// A work tile in a kernel that computes only some of them: whether the kernel
+/// computes it, and the reference exponents of its operands, if they have any.
+/// Null in a kernel that computes all work tiles.
 struct UnitWindow {
   mlir::Value isOwn, a, b;
 };

@@ -58,7 +58,7 @@ protected:
   /// Whether the product of a step is added to those before it in an
   /// accumulator.
   mlir::Value isAdded(ForEachKOp step);
-  /// Where the loads of a CTA end: behind the loop over its units.
+  /// Where the loads of a CTA end: after the loop over its work tiles.
   void launchDependents(ForEachWorkTileOp unit);
   /// Whether every tile of the reduction is full.
   bool areTilesWhole();

@@ -23,8 +23,9 @@ void NumbersMainLoop::addOperands(KernelArguments &signature) {
                     : encodeElements(matrices.b, ring, "b", b.getBoxRows()));
 }
 
-/// Of each 32 rows, row 2, 4, 4 (lowest first: which of a pair, which pair,
-/// whose) is loaded to place 2, 4, 4 (which of a pair, whose, which pair).
+/// Loads each 32 rows of B, seen as a row-major array of 4 x 4 x 2 rows, with
+/// the two modes of 4 exchanged, so that a thread's accumulators are of
+/// adjacent columns.
 Value NumbersMainLoop::encodeInterleavedB() {
   constexpr int64_t kPart = NumbersLayouts::kInterleaved, kPairs = 4;
   auto source = cast<MemRefType>(matrices.b.getType());

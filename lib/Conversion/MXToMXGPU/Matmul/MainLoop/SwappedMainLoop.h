@@ -4,7 +4,7 @@
 //
 // For few rows of A: a tile has as many as wgmma has columns, and the 64 rows
 // of the instruction are rows of B (SwappedLayouts.h). B goes from where it was
-// loaded to the registers of those who multiply, who dequantize it there. Two
+// loaded to the registers of the MMA warpgroups, which dequantize it there. Two
 // roles are enough: one thread loads, warpgroups multiply.
 //
 //===----------------------------------------------------------------------===//

@@ -75,7 +75,7 @@ Value RowsWork::getRowTile(ForEachWorkTileOp unit) {
   return body.add(WorkPolicy::getRowTile(unit), unit.getGroup());
 }
 
-/// Those of the group: the next one may be another's, or nobody's.
+/// The rows of the group: the next row may belong to another group, or to none.
 Value RowsWork::getWindowOfA(ForEachWorkTileOp unit, Value number) {
   Value rows = arith::SubIOp::create(body, unit.getEnd(), getFirstRow(unit));
   Value tiles = body.ceilDiv(rows, kScaleTileRows);

@@ -74,7 +74,7 @@ ParseResult parseKind(AsmParser &parser, MmaKind &kind) {
 
 } // namespace
 
-/// What is written by silence.
+/// The default, which is not printed.
 static constexpr int64_t kCtas = 1, kWarpgroups = 1;
 static int64_t getUsualBlock(MmaKind kind) {
   return kind == MmaKind::F16 ? 0 : 32;

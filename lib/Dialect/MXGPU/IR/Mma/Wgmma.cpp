@@ -76,7 +76,7 @@ int64_t WgmmaAttr::getBlocks() const {
 int64_t WgmmaAttr::getNumCtas() const { return 1; }
 int64_t WgmmaAttr::getScaleBlock() const { return 0; }
 
-/// Digits of one value say nothing.
+/// Drops modes of extent 1.
 static FragmentDigits makeDigits(FragmentDigits digits) {
   for (SmallVector<FragmentDigit> *part : {&digits.threads, &digits.values})
     llvm::erase_if(*part, [](const FragmentDigit &d) { return d.size <= 1; });

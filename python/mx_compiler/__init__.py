@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles and runs programs on block-scaled tensors, on a GPU, the simulator or the
+host.
+
+    import mx_compiler as mx
+    mx.set_device("sim")
+    q = mx.quantize(x, "mxfp8_e4m3")
+    y = mx.matmul(q, mx.quantize(w, "mxfp4"))
+
+    program = mx.compile(mx.Template(pathlib.Path("layer.mlir")), hidden=384)
+    y, = program["main"](x, w)
+
+docs/Python.md describes the package.
+"""
+
+from . import library
+from .array import DeviceArray, array, empty, from_dlpack
+from .compilation import compile
+from .device import (DeviceInfo, device_info, device_name, set_device,
+                     set_simulator_option, simulator_counters, synchronize)
+from .elements import pack_fp4, unpack_fp4
+from .entry import Entry
+from .errors import (CompileError, CompileWarning, Diagnostic, Error,
+                     InvalidValueError)
+from .formats import FORMATS, Format
+from .layer import MoELayer, MoESaved, MoEWeights, moe_layer, route
+from .products import grouped_matmul, matmul
+from .program import Program
+from .quantization import dequantize, quantize, swiglu_quantize
+from .quantized import Quantized
+from .streams import Stream
+from .templates import Template
+from .values import Value
+
+__all__ = ["array", "compile", "CompileError", "CompileWarning", "dequantize",
+           "device_info", "device_name", "DeviceArray", "DeviceInfo",
+           "Diagnostic", "empty", "Entry", "Error", "Format", "FORMATS",
+           "from_dlpack", "grouped_matmul", "InvalidValueError", "matmul",
+           "moe_layer", "MoELayer", "MoESaved", "MoEWeights", "pack_fp4",
+           "Program", "quantize", "Quantized", "route", "set_device",
+           "set_simulator_option", "simulator_counters", "Stream",
+           "swiglu_quantize", "synchronize", "Template", "unpack_fp4", "Value"]
+
+
+def __getattr__(name):
+    """`__version__`, which is the runtime's: the library is loaded for it."""
+    if name == "__version__":
+        return library.library().mxGetVersion().decode()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

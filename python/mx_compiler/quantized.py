@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Block-scaled matrices: elements, scales, and what says how to read them."""
+
+from typing import Any, NamedTuple, Optional
+
+from .formats import Format
+from .mlir_text import tensor
+
+LAYOUTS = ("sf_128x4", "linear")
+
+
+class Quantized(NamedTuple):
+    """A block-scaled matrix, or a batch of them.
+
+    elements  array of the matrix, K-major: the blocks lie along the last
+              dimension, also of a matrix that was quantized along its columns,
+              which is stored transposed. Elements of 4 bits lie two to a byte
+    scales    array of the scales: for `layout` "linear" of the matrix's shape with
+              the last dimension divided by the block, for "sf_128x4" of tiles:
+              [batch..., ceil(rows / 128), ceil(columns / block / 4), 32, 4, 4]
+    shape     of the matrix, in elements
+    format    a Format
+    layout    of the scales
+    ragged    None, or which dimension the groups divide: "rows" or "reduction"
+    groups    how many there are, None without
+    global_scale  of NVFP4 the factor that values are multiplied by when they are
+              read: an array without dimensions in device memory; else None"""
+    elements: Any
+    scales: Any
+    shape: tuple
+    format: Format
+    layout: str = "sf_128x4"
+    ragged: Optional[str] = None
+    groups: Optional[int] = None
+    global_scale: Any = None
+
+    @property
+    def about(self):
+        """All but the arrays."""
+        return *self[2:7], self.global_scale is None
+
+    def __repr__(self):
+        ragged = f", {self.groups} groups of {self.ragged}" if self.groups else ""
+        return (f"<mx_compiler.Quantized {self.format.name}{tuple(self.shape)}, scales "
+                f"{self.layout}{ragged}>")
+
+
+def scales_shape(shape, format, layout, ragged=None, groups=None):
+    """The shape of the scales' array of such a matrix (docs/Spec.md, Scales)."""
+    *batch, rows, columns = shape
+    blocks = columns // format.block
+    if layout == "linear":
+        return (*batch, rows, blocks)
+    tiles = rows // 128 + groups if ragged == "rows" else -(-rows // 128)
+    return (*batch, tiles, -(-blocks // 4), 32, 4, 4)
+
+
+def elements_type(dims, format, ragged=None, groups=None):
+    """The type of the elements; None is a dimension that each call decides."""
+    encoding = (f"#mx.ragged<groups = {groups}, align = 128>"
+                if ragged == "reduction" else "")
+    return tensor(dims, format.elements, encoding)
+
+
+def scales_type(dims, format, layout, ragged=None, groups=None):
+    """The type of the scales of elements of `dims`."""
+    last = None if dims[-1] is None else dims[-1] // format.block
+    encoding = ""
+    if layout != "linear" or groups:
+        of_groups = f", ragged = {ragged}, groups = {groups}" if groups else ""
+        encoding = f"#mx.scale_layout<{layout}{of_groups}>"
+    return tensor((*dims[:-1], last), format.scales, encoding)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""python -m mx_compiler.selftest"""
+
+import argparse
+import subprocess
+import sys
+
+import mx_compiler as mx
+
+from . import __doc__ as text
+from . import program
+from .runner import PARTS, has_gpu, run
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="python -m mx_compiler.selftest", description=text,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device")
+    parser.add_argument("--chip", default="sm_100a", help="of --write")
+    parser.add_argument("--write", metavar="DIR")
+    parser.add_argument("--program", metavar="DIR")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    args = parser.parse_args()
+    if unknown := [part for part in args.parts if part not in PARTS]:
+        parser.error(f"expected parts of [{', '.join(PARTS)}], found {unknown[0]}")
+    if args.write:
+        mx.compile(program.SOURCE, chip=args.chip).save(args.write)
+        return 0
+    passed = run(args.device or "sim", args.program, args.parts)
+    # A process has one device.
+    if not args.device and not args.program and has_gpu():
+        passed &= subprocess.run([sys.executable, "-m", "mx_compiler.selftest",
+                                  "--device=cuda", *args.parts]).returncode == 0
+    print("selftest: " + ("passed" if passed else "FAILED"))
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The functions of the package, against NumPy in float64.
+
+Quantizers: scales by their formula, elements by searching all codes of the type for
+the nearest. Products: sums in float64 of what the elements and scales stand for. The
+layout of scales and of groups is read as docs/Spec.md says."""
+
+import itertools
+import math
+
+import ml_dtypes
+import mx_compiler as mx
+import numpy as np
+
+BF16 = ml_dtypes.bfloat16
+rng = np.random.default_rng(7)
+
+# All numbers that an element can be, by its code.
+TYPES = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
+         "f6E3M2FN": ml_dtypes.float6_e3m2fn, "f6E2M3FN": ml_dtypes.float6_e2m3fn,
+         "f4E2M1FN": ml_dtypes.float4_e2m1fn}
+BITS = {"f8E4M3FN": 8, "f8E5M2": 8, "f6E3M2FN": 6, "f6E2M3FN": 6, "f4E2M1FN": 4}
+
+
+def code_values(elements):
+    if elements == "i8":  # MXINT8: 6 bits after the binary point; -128 is not used
+        return np.arange(256, dtype=np.uint8).view(np.int8) / 64.0
+    codes = np.arange(2 ** BITS[elements], dtype=np.uint8)
+    return codes.view(TYPES[elements]).astype(np.float64)
+
+
+def largest(elements):
+    values = code_values(elements)
+    return values[np.isfinite(values)].max()
+
+
+def matrix(*shape):
+    """Blocks of 16 of very different sizes."""
+    sizes = 2.0 ** rng.integers(-6, 6, (*shape[:-1], -(-shape[-1] // 16)))
+    sizes = np.repeat(sizes, 16, axis=-1)[..., :shape[-1]]
+    return (rng.standard_normal(shape) * sizes).astype(BF16)
+
+
+def codes(q):
+    """The numbers of the elements, [rows, columns], as float64."""
+    raw = np.asarray(q.elements)
+    if q.format.bits == 4:
+        raw = raw.view(np.uint8)
+        raw = np.stack([raw & 15, raw >> 4], axis=-1).reshape(*raw.shape[:-1], -1)
+    return code_values(q.format.elements)[raw.view(np.uint8)]
+
+
+def scales(q, starts=None):
+    """A scale for each block, row by row. `starts`: the tile row and the row that
+    each row counts from, with groups of rows."""
+    raw = np.asarray(q.scales)
+    if q.format.has_global_scale:
+        raw = raw.view(np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    else:
+        raw = raw.view(np.uint8).astype(np.float64)
+        raw = np.where(raw == 255, np.nan, np.exp2(raw - 127))
+    if q.layout == "linear":
+        return raw
+    *batch, rows, columns = codes(q).shape
+    r, c = np.arange(rows)[:, None], np.arange(columns // q.format.block)[None, :]
+    tile, within = (r // 128, r % 128) if starts is None else starts
+    return raw[..., tile, c // 4, within % 32, within // 32 % 4, c % 4]
+
+
+def values(q, starts=None):
+    block = np.repeat(scales(q, starts), q.format.block, axis=-1)
+    factor = 1.0 if q.global_scale is None else float(np.asarray(q.global_scale))
+    return codes(q) * block * factor
+
+
+def check_quantized(x, q, starts=None, zeros=None):
+    """x as float64 in the orientation of q. `zeros`: where nothing is."""
+    block, format = scales(q, starts), q.format
+    blocks = x.reshape(*x.shape[:-1], -1, format.block)
+    most = np.abs(blocks).max(axis=-1)
+    if format.has_global_scale:
+        # The nearest E4M3 of most / 6 / factor: within half of its last place.
+        decode = float(np.asarray(q.global_scale))
+        wanted = most / 6 / decode
+        assert (np.abs(block - wanted) <= np.maximum(wanted / 16, 2.0 ** -10) *
+                1.0001).all()
+        unit = block * decode
+    else:
+        mantissa, exponent = np.frexp(most / largest(format.elements))
+        wanted = np.exp2(np.maximum(exponent - (mantissa == 0.5), -127))
+        used = most > 0
+        assert (block == wanted)[used].all(), (block, wanted)
+        unit = block
+    possible = code_values(format.elements)
+    possible = np.unique(possible[np.isfinite(possible)])
+    if format.elements == "i8":
+        possible = possible[possible > -2]
+    unit = np.repeat(unit, format.block, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wanted = np.where(unit > 0, x / unit, 0.0)
+    found = codes(q)
+    place = np.clip(np.searchsorted(possible, wanted), 1, len(possible) - 1)
+    nearest = np.minimum(np.abs(possible[place] - wanted),
+                         np.abs(possible[place - 1] - wanted))
+    miss = np.abs(found - wanted)
+    wrong = ~(miss <= nearest * (1 + 1e-5) + 1e-12)
+    if zeros is not None:
+        wrong &= ~zeros
+    assert not wrong.any(), (format.name, int(wrong.sum()), wrong.size)
+
+
+def near(found, expected, terms, count, dtype="bf16"):
+    """Within what sums of `count` terms in f32 and one rounding leave open: steps of
+    16 terms, of which a tensor core may cut off bits (docs/Run.md, Checking)."""
+    found = np.asarray(found).astype(np.float64)
+    rounding = {"bf16": 2.0 ** -8, "f16": 2.0 ** -11, "f32": 2.0 ** -24}[dtype]
+    bound = (5.25 * math.ceil(count / 16) + 4) * 2.0 ** -23 * terms
+    bound = bound + np.abs(expected) * rounding * 1.01 + 2.0 ** -24 * (dtype == "f16")
+    wrong = ~(np.abs(found - expected) <= bound)
+    assert found.shape == expected.shape, (found.shape, expected.shape)
+    assert not wrong.any(), (dtype, int(wrong.sum()), wrong.size,
+                             (np.abs(found - expected) - bound).max())
+
+
+def group_starts(ends, rows):
+    """The tile row and the row in its group of each row (docs/Spec.md, Groups)."""
+    group = np.searchsorted(ends, np.arange(rows), side="right")
+    begins = np.concatenate([[0], ends])[group]
+    row = np.arange(rows) - begins
+    return (begins // 128 + group + row // 128)[:, None], (row % 128)[:, None]
+
+
+def segments(ends):
+    """Where each group of a reduction begins, and how long it is."""
+    counts = np.diff(ends, prepend=0)
+    return np.cumsum(-(-counts // 128) * 128) - (-(-counts // 128) * 128), counts
+
+
+# --- Parts ----------------------------------------------------------------------------
+
+
+def quantizers():
+    for name, layout in itertools.product(mx.FORMATS, ("sf_128x4", "linear")):
+        x = matrix(160, 288)
+        rows, columns = mx.quantize(x, name, axis=(-1, -2), layout=layout)
+        assert rows.shape == (160, 288) and columns.shape == (288, 160)
+        exact = x.astype(np.float64)
+        check_quantized(exact, rows)
+        check_quantized(exact.T, columns)
+        back = mx.dequantize(rows, "float32")
+        assert back.dtype == np.float32
+        assert np.allclose(back, values(rows), rtol=2e-7, atol=0)
+    # Other inputs, batches, roundings.
+    for dtype in (np.float32, np.float16):
+        x = matrix(7, 64).astype(dtype)
+        check_quantized(x.astype(np.float64), mx.quantize(x))
+    x = matrix(3, 40, 96)
+    check_quantized(x.astype(np.float64), mx.quantize(x, "mxfp4"))
+    floor = mx.quantize(x[0], scale_rounding="floor", layout="linear")
+    most = np.abs(x[0].astype(np.float64).reshape(40, 3, 32)).max(axis=-1)
+    assert (scales(floor) == np.exp2(np.floor(np.log2(most)) - 8)).all()
+    # A factor that is given, zeros alone.
+    given = mx.quantize(x[0], "nvfp4", global_scale=0.03125)
+    check_quantized(x[0].astype(np.float64), given)
+    assert not np.asarray(mx.dequantize(mx.quantize(np.zeros((4, 32), BF16),
+                                                    "nvfp4"))).any()
+    # No rows.
+    assert mx.quantize(np.zeros((0, 64), BF16)).shape == (0, 64)
+
+
+def grouped_quantizers():
+    ends = np.array([0, 5, 140, 141, 200], np.int32)
+    x = matrix(90, 96)
+    gather = rng.integers(-1, 90, 203).astype(np.int64)
+    rows, columns = mx.quantize(x, offsets=ends, gather=gather, axis=(-1, -2))
+    exact = np.where(gather[:, None] < 0, 0, x[gather].astype(np.float64))[:200]
+    starts = group_starts(ends, 200)
+    whole = rows._replace(elements=np.asarray(rows.elements)[:200])
+    check_quantized(exact, whole, starts)
+    found = codes(columns) * np.repeat(scales(columns), 32, axis=-1)
+    assert columns.shape[0] == 96 and columns.shape[1] % 128 == 0
+    for begin, (place, count) in zip(np.concatenate([[0], ends]),
+                                     zip(*segments(ends))):
+        padded = np.zeros((96, -(-count // 128) * 128))
+        padded[:, :count] = exact[begin:begin + count].T
+        part = columns._replace(
+            elements=np.asarray(columns.elements)[:, place:place + padded.shape[1]],
+            scales=scales(columns)[:, place // 32:(place + padded.shape[1]) // 32],
+            layout="linear")
+        if not count:
+            continue
+        exponents = np.where(part.scales > 0, np.log2(np.maximum(part.scales, 1e-99)),
+                             0) + 127
+        part = part._replace(scales=exponents.astype(np.uint8))
+        check_quantized(padded, part, zeros=padded == 0)
+        assert not found[:, place + count:place + padded.shape[1]].any()
+    back = np.asarray(mx.dequantize(rows, "float32", offsets=ends))[:200]
+    assert np.allclose(back, values(whole, starts), rtol=2e-7, atol=0)
+    assert (np.asarray(mx.dequantize(columns, "float32"))[:, :141] ==
+            found[:, :141]).all()
+
+
+def products():
+    x, w = matrix(70, 256), matrix(90, 256)
+    names = [name for name, format in mx.FORMATS.items() if format.has_product]
+    quantized = {name: (mx.quantize(x, name), mx.quantize(w, name)) for name in names}
+    pairs = [(a, b) for a, b in itertools.product(names, names)
+             if (a == "nvfp4") == (b == "nvfp4")]
+    for number, (left, right) in enumerate(pairs):
+        dtype = ("bf16", "f32", "f16")[number % 3]
+        a, b = quantized[left][0], quantized[right][1]
+        alpha = 2.0 ** -10 if dtype == "f16" else None
+        exact = values(a), values(b)
+        y = mx.matmul(a, b, dtype, alpha=alpha)
+        factor = alpha or 1.0
+        near(y, factor * (exact[0] @ exact[1].T),
+             factor * (np.abs(exact[0]) @ np.abs(exact[1]).T), 256, dtype)
+    for name in names:  # weight-only
+        b = quantized[name][1]
+        exact = x.astype(np.float64), values(b)
+        near(mx.matmul(x, b), exact[0] @ exact[1].T,
+             np.abs(exact[0]) @ np.abs(exact[1]).T, 256)
+    # A batch, scales row by row.
+    x, w = matrix(3, 20, 64), matrix(3, 40, 64)
+    a, b = mx.quantize(x), mx.quantize(w)
+    near(mx.matmul(a, b), np.einsum("gmk,gnk->gmn", values(a), values(b)),
+         np.einsum("gmk,gnk->gmn", np.abs(values(a)), np.abs(values(b))), 64)
+    a, b = (mx.quantize(v[0], layout="linear") for v in (x, w))
+    near(mx.matmul(a, b, "f32"), values(a) @ values(b).T,
+         np.abs(values(a)) @ np.abs(values(b)).T, 64, "f32")
+
+
+def grouped_products():
+    groups, ends = 4, np.array([10, 10, 150, 170], np.int32)
+    for name in ("mxfp8_e4m3", "mxfp4", "nvfp4"):
+        x, w = matrix(180, 128), matrix(groups, 64, 128)
+        a = mx.quantize(x, name, offsets=ends)
+        b = mx.quantize(w, name)
+        starts = group_starts(ends, 170)
+        left = values(a._replace(elements=np.asarray(a.elements)[:170]), starts)
+        right = values(b)
+        y = np.asarray(mx.grouped_matmul(a, b, ends))[:170]
+        group = np.searchsorted(ends, np.arange(170), side="right")
+        near(y, np.einsum("tk,tnk->tn", left, right[group]),
+             np.einsum("tk,tnk->tn", np.abs(left), np.abs(right[group])), 128)
+        counts = np.array([5, 40, 0, 17], np.int64)
+        x = matrix(groups, 40, 128)
+        a = mx.quantize(x, name)
+        y = np.asarray(mx.grouped_matmul(a, b, counts, "float32", mode="masked"))
+        for g, count in enumerate(counts):
+            part = values(a)[g, :count]
+            near(y[g, :count], part @ right[g].T, np.abs(part) @ np.abs(right[g]).T,
+                 128, "f32")
+        x, z = matrix(180, 64), matrix(180, 96)
+        a, b = (mx.quantize(v, name, axis=-2, offsets=ends) for v in (x, z))
+        y = mx.grouped_matmul(a, b, ends, "float32", mode="reduction")
+        assert np.asarray(y).shape == (groups, 64, 96)
+        left, right = values(a), values(b)
+        for g, (place, count) in enumerate(zip(*segments(ends))):
+            l, r = left[:, place:place + count], right[:, place:place + count]
+            near(np.asarray(y)[g], l @ r.T, np.abs(l) @ np.abs(r).T, max(count, 1), "f32")
+    # Activations of bf16.
+    x = matrix(170, 128)
+    y = np.asarray(mx.grouped_matmul(x, mx.quantize(w, "mxfp4"), ends))
+    right, exact = values(mx.quantize(w, "mxfp4")), x.astype(np.float64)
+    near(y, np.einsum("tk,tnk->tn", exact, right[group]),
+         np.einsum("tk,tnk->tn", np.abs(exact), np.abs(right[group])), 128)
+
+
+def swiglu():
+    for dtype in (BF16, np.float32):
+        x = rng.standard_normal((50, 256)).astype(dtype)
+        probs = rng.random(50).astype(np.float32)
+        gate, up = np.split(x.astype(np.float64), 2, axis=1)
+        exact = gate / (1 + np.exp(-gate)) * up
+        for weights in (None, probs):
+            wanted = exact if weights is None else exact * probs[:, None]
+            q = mx.swiglu_quantize(x, probs=weights)
+            # An E4M3 of a value that has two roundings in it.
+            block = np.repeat(scales(q), 32, axis=-1)
+            step = np.maximum(np.abs(wanted) / 8, block * 2.0 ** -9)
+            assert (np.abs(values(q) - wanted) <= step * 0.6).all()
+    ends = np.array([20, 50], np.int32)
+    q = mx.swiglu_quantize(x, probs=probs, offsets=ends)
+    found = values(q, group_starts(ends, 50))
+    assert (np.abs(found - wanted) <= step * 0.6).all()
+
+
+def layer():
+    """The signal-to-noise ratios that docs/MoE.md predicts of MXFP8, and other
+    sizes and formats."""
+    for sizes, formats, least in (
+            ((4, 128, 64), {}, 22.0),
+            ((2, 96, 160), {"gradients": "mxfp8_e5m2"}, 18.0),
+            ((2, 128, 128), {"weights": "mxfp4"}, 11.0)):
+        experts, hidden, intermediate = sizes
+        moe = mx.MoELayer(*sizes, **formats)
+        x, dy = (rng.standard_normal((24, hidden)).astype(BF16) for _ in range(2))
+        w1 = (rng.standard_normal((experts, 2 * intermediate, hidden)) /
+              hidden ** 0.5).astype(BF16)
+        w2 = (rng.standard_normal((experts, hidden, intermediate)) /
+              intermediate ** 0.5).astype(BF16)
+        chosen = np.stack([rng.permutation(experts)[:2] for _ in range(24)])
+        tokens, probs, ends = mx.route(chosen, rng.random((24, 2)), experts)
+        weights = moe.quantize_weights(w1, w2)
+        y, saved = moe.forward(x, weights, tokens, probs, ends)
+        found = y, *moe.backward(dy, weights, saved, tokens, probs, ends)
+        exact = exact_layer(x, dy, w1, w2, tokens, probs, ends)
+        for name, a, b in zip(("y", "dx", "dw1", "dw2", "dprobs"), found, exact):
+            noise = ((np.asarray(a) - b) ** 2).sum()
+            ratio = 10 * np.log10((b ** 2).sum() / noise)
+            assert ratio > least, (sizes, formats, name, ratio)
+        one_call = mx.moe_layer(x, w1, w2, tokens, probs, ends,
+                                **{"weights": formats.get("weights", "mxfp8_e4m3")})
+        # Two rows a token: the order of additions does not matter.
+        assert np.array_equal(np.asarray(one_call), np.asarray(y))
+
+
+def exact_layer(x, dy, w1, w2, tokens, probs, ends):
+    x, dy, w1, w2 = (v.astype(np.float64) for v in (x, dy, w1, w2))
+    y, dx = np.zeros_like(x), np.zeros_like(x)
+    dw1, dw2, dprobs = np.zeros_like(w1), np.zeros_like(w2), np.zeros(len(probs))
+    group = np.searchsorted(ends, np.arange(len(tokens)), side="right")
+    for p, (token, g) in enumerate(zip(tokens, group)):
+        gate, up = np.split(w1[g] @ x[token], 2)
+        sigma = 1 / (1 + np.exp(-gate))
+        silu = gate * sigma
+        y[token] += w2[g] @ (silu * up * probs[p])
+        dw2[g] += np.outer(dy[token], silu * up * probs[p])
+        dh = w2[g].T @ dy[token]
+        dprobs[p] = (dh * silu * up).sum()
+        dgate = dh * probs[p] * up * sigma * (1 + gate * (1 - sigma))
+        dgu = np.concatenate([dgate, dh * probs[p] * silu])
+        dw1[g] += np.outer(dgu, x[token])
+        dx[token] += w1[g].T @ dgu
+    return y, dx, dw1, dw2, dprobs
+
+
+PARTS = {part.__name__: part for part in (quantizers, grouped_quantizers, products,
+                                          grouped_products, swiglu, layer)}

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A small program of a quantizer and a product, which also runs where it was not
+compiled."""
+
+import threading
+
+import ml_dtypes
+import numpy as np
+
+import mx_compiler as mx
+
+# Rows of X, with a scale for 32 numbers. Tensor cores read scales in a layout.
+_QUANTIZE = """
+  %{0}_rows = tensor.dim %{0}, %c0 : tensor<?x?xbf16>
+  %{0}_elements = tensor.empty(%{0}_rows, %k) : tensor<?x?xf8E4M3FN>
+  %{0}_scales = tensor.empty(%{0}_rows, %blocks) : {1}
+  %{0}q:2 = mx.quantize ins(%{0} : tensor<?x?xbf16>)
+      outs(%{0}_elements, %{0}_scales : tensor<?x?xf8E4M3FN>, {1})
+      -> tensor<?x?xf8E4M3FN>, {1}
+"""
+_SIZES = """
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %k = tensor.dim %x, %c1 : tensor<?x?xbf16>
+  %blocks = arith.divui %k, %c32 : index
+"""
+SOURCE = f"""
+!scales = tensor<?x?xf8E8M0FNU>
+!tiles = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+
+func.func @quantize(%x: tensor<?x?xbf16>) -> (tensor<?x?xf8E4M3FN>, !scales) {{
+{_SIZES}
+{_QUANTIZE.format("x", "!scales")}
+  return %xq#0, %xq#1 : tensor<?x?xf8E4M3FN>, !scales
+}}
+
+func.func @matmul(%x: tensor<?x?xbf16>, %w: tensor<?x?xbf16>) -> tensor<?x?xf32> {{
+{_SIZES}
+{_QUANTIZE.format("x", "!tiles")}
+{_QUANTIZE.format("w", "!tiles")}
+  %init = tensor.empty(%x_rows, %w_rows) : tensor<?x?xf32>
+  %y = mx.matmul ins(%xq#0, %xq#1, %wq#0, %wq#1
+                     : tensor<?x?xf8E4M3FN>, !tiles, tensor<?x?xf8E4M3FN>, !tiles)
+      outs(%init : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}}
+"""
+
+# --- What programs have to compute, in float64 ----------------------------------
+
+BLOCK, LARGEST = 32, 448.0  # of f8E4M3FN
+
+
+def _quantize(x):
+    """Values, elements and scales (as bits) of rows of X: the scale of a block is
+    the smallest power of two with which nothing is beyond the largest element,
+    and elements are rounded to nearest even."""
+    blocks = x.astype(np.float64).reshape(x.shape[0], -1, BLOCK)
+    ratio = np.abs(blocks).max(axis=-1) / LARGEST
+    mantissa, exponent = np.frexp(ratio)
+    exponent = exponent - (mantissa == 0.5)  # of the next power of two
+    scale = np.ldexp(1.0, exponent)[..., None]
+    elements = (blocks / scale).astype(ml_dtypes.float8_e4m3fn)
+    values = elements.astype(np.float64) * scale
+    return (values.reshape(x.shape), elements.reshape(x.shape).view(np.uint8),
+            (exponent + 127).astype(np.uint8))
+
+
+def _matrix(rng, rows, columns):
+    """Blocks of very different sizes, as bf16 and its bits."""
+    sizes = np.repeat(2.0 ** rng.integers(-12, 12, (rows, columns // BLOCK)),
+                      BLOCK, axis=1)
+    x = (rng.standard_normal((rows, columns)) * sizes).astype(ml_dtypes.bfloat16)
+    return x, x.view(np.uint16)
+
+
+# --- Checks: each raises an exception where something is wrong -------------------
+
+
+def _expect(isRight, text):
+    if not isRight:
+        raise AssertionError(text)
+
+
+def check_memory():
+    """Copies to the device and back."""
+    if mx.device_name() == "cpu":
+        return "cpu has no memory of its own"
+    x = np.arange(1000, dtype=np.float32).reshape(10, 100)
+    with mx.Stream() as stream:
+        found = mx.array(x, stream).numpy(stream=stream)
+    _expect(np.array_equal(x, found), "memory that was copied to the device and "
+            "back is not the same")
+
+
+def check_quantize(program):
+    """Every bit of elements and scales."""
+    x, bits = _matrix(np.random.default_rng(1), 100, 256)
+    _, elements, scales = _quantize(x)
+    found = program["quantize"](bits)
+    for name, expected, array in zip(("elements", "scales"), (elements, scales), found):
+        wrong = expected != array.view(np.uint8)
+        _expect(not wrong.any(), f"{wrong.sum()} of {wrong.size} {name} are not "
+                "as NumPy computes them")
+
+
+def check_matmul(program):
+    """Products of quantized matrices, against float64."""
+    rng = np.random.default_rng(2)
+    (x, x_bits), (w, w_bits) = _matrix(rng, 70, 256), _matrix(rng, 90, 256)
+    a, b = _quantize(x)[0], _quantize(w)[0]
+    found, = program["matmul"](x_bits, w_bits)
+    # Each of K additions may round once, relative to all terms.
+    bound = a.shape[1] * 2.0**-23 * (np.abs(a) @ np.abs(b).T)
+    wrong = ~(np.abs(found - a @ b.T) <= bound)
+    _expect(not wrong.any(), f"{wrong.sum()} of {wrong.size} products are beyond "
+            "their bound of float64's")
+
+
+def check_threads(program):
+    """Calls from threads, each on a stream of its own."""
+    if mx.device_name() == "cpu":
+        return "cpu has no streams"
+    rng = np.random.default_rng(3)
+    inputs = [_matrix(rng, 64, 128) for _ in range(4)]
+    found = [None] * len(inputs)
+
+    def run(index):
+        entry = program["quantize"]
+        with mx.Stream() as stream:
+            x = mx.array(inputs[index][1], stream)
+            results = entry.make_results(x)
+            entry.launch([x], results, entry.make_workspace(x), stream)
+            found[index] = [r.numpy(stream=stream) for r in results]
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(inputs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for (x, _), results in zip(inputs, found):
+        _expect(results is not None, "a thread ended without results")
+        for expected, array in zip(_quantize(x)[1:], results):
+            _expect(np.array_equal(expected, array.view(np.uint8)),
+                    "results of threads are not as NumPy computes them")
+
+
+def check_messages():
+    """What is wrong with a text is told with its place."""
+    try:
+        mx.compile("func.func @f() {\n  return 1\n}", cache=False)
+    except mx.CompileError as error:
+        _expect(str(error).startswith("text:2:"), "expected a message with a "
+                f"place in the text, found '{error}'")
+    else:
+        raise AssertionError("a wrong text was compiled")

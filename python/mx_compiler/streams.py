@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Streams: ours, and those of other libraries."""
+
+import ctypes
+
+from .device import require_device
+from .library import call
+
+
+class Stream:
+    """A stream of its own. `handle` is what the runtime calls it, on a GPU the
+    driver's CUstream."""
+
+    def __init__(self):
+        self._handle = None
+        require_device("mx_compiler.Stream", "leave the stream out, calls there are complete "
+                       "when they return")
+        self._handle = ctypes.c_void_p()
+        # Memory of the host that copies may still read.
+        self._read = []
+        call("mxStreamCreate", self._handle)
+
+    @property
+    def handle(self):
+        if self._handle is None:
+            raise ValueError("the stream was closed")
+        return self._handle
+
+    def __cuda_stream__(self):
+        """The protocol of CUDA's Python libraries: a version, and the handle."""
+        return 0, self.handle.value or 0
+
+    def keep(self, memory):
+        """Keeps memory of the host until the stream has been waited for."""
+        self._read.append(memory)
+
+    def synchronize(self):
+        read = len(self._read)
+        call("mxStreamSynchronize", self.handle)
+        del self._read[:read]
+
+    def wait(self, other=None):
+        """What comes on this stream from now on runs after all that is on
+        `other` (as `stream=` takes it) now. The host does not wait."""
+        call("mxStreamWait", self.handle, stream_handle(other))
+
+    def close(self):
+        """Waits and destroys the stream."""
+        if self._handle is None:
+            return
+        self.synchronize()
+        handle, self._handle = self._handle, None
+        call("mxStreamDestroy", handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        try:
+            self.close()
+        except Exception:  # the process may be ending
+            pass
+
+
+def stream_handle(stream):
+    """The number of a stream: 0 of None, the default stream. Takes a Stream, a
+    number, a torch.cuda.Stream, a cupy.cuda.Stream, and whatever follows the
+    protocol __cuda_stream__."""
+    if stream is None:
+        return 0
+    if isinstance(stream, Stream):
+        return stream.handle.value or 0
+    if isinstance(stream, int) and not isinstance(stream, bool):
+        return stream
+    if hasattr(stream, "__cuda_stream__"):
+        found = stream.__cuda_stream__
+        return int((found() if callable(found) else found)[1])
+    for name in ("cuda_stream", "ptr"):  # PyTorch's, CuPy's
+        handle = getattr(stream, name, None)
+        if isinstance(handle, int):
+            return handle
+    raise TypeError("expected a stream to be an mx_compiler.Stream, None, the number of a "
+                    "CUstream, or a stream of PyTorch or CuPy, found "
+                    f"{type(stream).__name__}")
+
+
+def wait(stream):
+    """Waits for a stream; copies of the default stream are complete already."""
+    if isinstance(stream, Stream):
+        stream.synchronize()
+    elif stream_handle(stream):
+        call("mxStreamSynchronize", stream_handle(stream))

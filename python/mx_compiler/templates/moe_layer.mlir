@@ -1,0 +1,258 @@
+// A layer of a mixture of experts, forward and backward, in block-scaled formats:
+// SwiGLU experts of H = ${hidden} and I = ${intermediate}, G = ${experts} of them. Any number of tokens T, each of
+// which goes to any of the experts: the P = T * k pairs of a token and an expert
+// are rows, sorted by expert. The routing is
+//
+//   %ends   ends[g]: the rows of expert g end there, and those of g + 1 begin
+//   %tokens tokens[p]: the token of row p
+//   %probs  probs[p]: the weight that the router gives that row
+//
+// all in device memory: nothing here waits to know how many rows an expert has.
+// Rows past the last end belong to no expert. Weights are quantized once a step, by
+// @quantize_weights, along the dimension that each product sums over.
+//
+//   x[p]   = X[tokens[p]]                         T x H -> P x H
+//   gu[p]  = x[p] W1[g]^T                         P x 2I: gate, up
+//   h[p]   = silu(gate[p]) * up[p] * probs[p]     P x I
+//   z[p]   = h[p] W2[g]^T                         P x H
+//   Y[t]   = sum of z[p] where tokens[p] = t      T x H
+//
+// mx-compile examples/moe_layer.mlir -o moe --mx-explain lists the launches: 4
+// forward, 7 backward.
+
+!tokens = tensor<?x${hidden}xbf16>
+!sums = tensor<?x${hidden}xf32>
+!list = tensor<?xi32>
+!probs = tensor<?xf32>
+!ends = tensor<${experts}xi32>
+// P x H along H, and along P in groups (a ragged reduction), of x and of the
+// gradient of y; P x I and P x 2I.
+!xe = tensor<?x${hidden}x${activations}>
+!xs = tensor<?x${hidden_blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = ${experts}>>
+!xte = tensor<${hidden}x?x${activations}, #mx.ragged<groups = ${experts}, align = 128>>
+!xts = tensor<${hidden}x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = ${experts}>>
+!ze = tensor<?x${hidden}x${gradients}>
+!zte = tensor<${hidden}x?x${gradients}, #mx.ragged<groups = ${experts}, align = 128>>
+!he = tensor<?x${intermediate}x${activations}>
+!hs = tensor<?x${intermediate_blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = ${experts}>>
+!hte = tensor<${intermediate}x?x${activations}, #mx.ragged<groups = ${experts}, align = 128>>
+!hts = tensor<${intermediate}x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = ${experts}>>
+!ge = tensor<?x${gate_up}x${gradients}>
+!gs = tensor<?x${gate_up_blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = ${experts}>>
+!gte = tensor<${gate_up}x?x${gradients}, #mx.ragged<groups = ${experts}, align = 128>>
+!gts = tensor<${gate_up}x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = ${experts}>>
+!gu = tensor<?x${gate_up}xbf16>
+!h = tensor<?x${intermediate}xbf16>
+// W1: G x 2I x H along H, and transposed along 2I. W2: G x H x I, the same.
+!w1 = tensor<${experts}x${gate_up}x${hidden}xbf16>
+!w1e = tensor<${experts}x${gate_up}x${hidden}x${weights}>
+!w1s = tensor<${experts}x${gate_up}x${hidden_blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!w1te = tensor<${experts}x${hidden}x${gate_up}x${weights}>
+!w1ts = tensor<${experts}x${hidden}x${gate_up_blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!w2 = tensor<${experts}x${hidden}x${intermediate}xbf16>
+!w2e = tensor<${experts}x${hidden}x${intermediate}x${weights}>
+!w2s = tensor<${experts}x${hidden}x${intermediate_blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!w2te = tensor<${experts}x${intermediate}x${hidden}x${weights}>
+!w2ts = tensor<${experts}x${intermediate}x${hidden_blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!dw1 = tensor<${experts}x${gate_up}x${hidden}xf32>
+!dw2 = tensor<${experts}x${hidden}x${intermediate}xf32>
+
+#id = affine_map<(p, i) -> (p, i)>
+#row = affine_map<(p, i) -> (p)>
+
+/// Both orientations of the weights, from one read each.
+func.func @quantize_weights(%w1: !w1, %w2: !w2)
+    -> (!w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts) {
+  %e0 = tensor.empty() : !w1e
+  %s0 = tensor.empty() : !w1s
+  %e1 = tensor.empty() : !w1te
+  %s1 = tensor.empty() : !w1ts
+  %q1:4 = mx.quantize ins(%w1 : !w1) outs(%e0, %s0, %e1, %s1 : !w1e, !w1s, !w1te, !w1ts)
+      axes = [1, 0] -> !w1e, !w1s, !w1te, !w1ts
+  %e2 = tensor.empty() : !w2e
+  %s2 = tensor.empty() : !w2s
+  %e3 = tensor.empty() : !w2te
+  %s3 = tensor.empty() : !w2ts
+  %q2:4 = mx.quantize ins(%w2 : !w2) outs(%e2, %s2, %e3, %s3 : !w2e, !w2s, !w2te, !w2ts)
+      axes = [1, 0] -> !w2e, !w2s, !w2te, !w2ts
+  return %q1#0, %q1#1, %q1#2, %q1#3, %q2#0, %q2#1, %q2#2, %q2#3
+      : !w1e, !w1s, !w1te, !w1ts, !w2e, !w2s, !w2te, !w2ts
+}
+
+/// Y, and what the backward pass needs: gate and up, and x and h along P.
+func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
+                   %w1e: !w1e, %w1s: !w1s, %w2e: !w2e, %w2s: !w2s)
+    -> (!sums, !gu, !xte, !xts, !hte, !hts) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  %slack = arith.constant ${slack} : index // 127 for each group, and 127
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.dim %x, %c0 : !tokens
+  %p = tensor.dim %tokens, %c0 : !list
+  %most = arith.addi %p, %slack : index
+  %tiles = arith.divui %most, %c128 : index
+  %capacity = arith.muli %tiles, %c128 : index
+  %blocks = arith.divui %capacity, %c32 : index
+
+  // Rows of tokens, in the order of their experts, in both orientations.
+  %xe0 = tensor.empty(%p) : !xe
+  %xs0 = tensor.empty(%p) : !xs
+  %xte0 = tensor.empty(%capacity) : !xte
+  %xts0 = tensor.empty(%blocks) : !xts
+  %xq:4 = mx.quantize ragged = rows ins(%x : !tokens) gather(%tokens : !list)
+      offsets(%ends : !ends) outs(%xe0, %xs0, %xte0, %xts0 : !xe, !xs, !xte, !xts)
+      axes = [1, 0] -> !xe, !xs, !xte, !xts
+
+  %gu0 = tensor.empty(%p) : !gu
+  %gu = mx.grouped_matmul ragged = rows
+      ins(%xq#0, %xq#1, %w1e, %w1s : !xe, !xs, !w1e, !w1s)
+      offsets(%ends : !ends) outs(%gu0 : !gu) -> !gu
+
+  // SwiGLU in f32, rounded once to bf16.
+  %gate = tensor.extract_slice %gu[0, 0] [%p, ${intermediate}] [1, 1] : !gu to !h
+  %up = tensor.extract_slice %gu[0, ${intermediate}] [%p, ${intermediate}] [1, 1] : !gu to !h
+  %h0 = tensor.empty(%p) : !h
+  %h = linalg.generic {indexing_maps = [#id, #id, #row, #id],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%gate, %up, %probs : !h, !h, !probs) outs(%h0 : !h) {
+  ^bb0(%g: bf16, %u: bf16, %prob: f32, %out: bf16):
+    %one = arith.constant 1.0 : f32
+    %gf = arith.extf %g : bf16 to f32
+    %uf = arith.extf %u : bf16 to f32
+    %minus = arith.negf %gf : f32
+    %exp = math.exp %minus : f32
+    %d = arith.addf %one, %exp : f32
+    %silu = arith.divf %gf, %d : f32
+    %product = arith.mulf %silu, %uf : f32
+    %weighted = arith.mulf %product, %prob : f32
+    %y = arith.truncf %weighted : f32 to bf16
+    linalg.yield %y : bf16
+  } -> !h
+  %he0 = tensor.empty(%p) : !he
+  %hs0 = tensor.empty(%p) : !hs
+  %hte0 = tensor.empty(%capacity) : !hte
+  %hts0 = tensor.empty(%blocks) : !hts
+  %hq:4 = mx.quantize ragged = rows ins(%h : !h) offsets(%ends : !ends)
+      outs(%he0, %hs0, %hte0, %hts0 : !he, !hs, !hte, !hts) axes = [1, 0]
+      -> !he, !hs, !hte, !hts
+
+  // Each row is added to its token.
+  %z0 = tensor.empty(%p) : !sums
+  %z = mx.grouped_matmul ragged = rows
+      ins(%hq#0, %hq#1, %w2e, %w2s : !he, !hs, !w2e, !w2s)
+      offsets(%ends : !ends) outs(%z0 : !sums) -> !sums
+  %y0 = tensor.empty(%t) : !sums
+  %none = linalg.fill ins(%zero : f32) outs(%y0 : !sums) -> !sums
+  %y = mx.combine ins(%z : !sums) rows(%tokens : !list) offsets(%ends : !ends)
+      outs(%none : !sums) -> !sums
+  return %y, %gu, %xq#2, %xq#3, %hq#2, %hq#3 : !sums, !gu, !xte, !xts, !hte, !hts
+}
+
+/// The gradients of X, W1, W2 and the probabilities, from that of Y, what the
+/// forward pass saved, and the weights along the other dimension.
+func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
+                    %gu: !gu, %xte: !xte, %xts: !xts, %hte: !hte, %hts: !hts,
+                    %w1e: !w1te, %w1s: !w1ts, %w2e: !w2te, %w2s: !w2ts)
+    -> (!sums, !dw1, !dw2, !probs) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.dim %dy, %c0 : !tokens
+  %p = tensor.dim %tokens, %c0 : !list
+  %capacity = tensor.dim %xte, %c1 : !xte
+  %blocks = arith.divui %capacity, %c32 : index
+
+  %ze0 = tensor.empty(%p) : !ze
+  %zs0 = tensor.empty(%p) : !xs
+  %zte0 = tensor.empty(%capacity) : !zte
+  %zts0 = tensor.empty(%blocks) : !xts
+  %zq:4 = mx.quantize ragged = rows ins(%dy : !tokens) gather(%tokens : !list)
+      offsets(%ends : !ends) outs(%ze0, %zs0, %zte0, %zts0 : !ze, !xs, !zte, !xts)
+      axes = [1, 0] -> !ze, !xs, !zte, !xts
+
+  // dh = dz W2, dW2 = dz^T h.
+  %dh0 = tensor.empty(%p) : !h
+  %dh = mx.grouped_matmul ragged = rows
+      ins(%zq#0, %zq#1, %w2e, %w2s : !ze, !xs, !w2te, !w2ts)
+      offsets(%ends : !ends) outs(%dh0 : !h) -> !h
+  %dw20 = tensor.empty() : !dw2
+  %dw2 = mx.grouped_matmul ragged = reduction
+      ins(%zq#2, %zq#3, %hte, %hts : !zte, !xts, !hte, !hts)
+      offsets(%ends : !ends) outs(%dw20 : !dw2) -> !dw2
+
+  // dprobs: what the probability was multiplied by, times the gradient.
+  %gate = tensor.extract_slice %gu[0, 0] [%p, ${intermediate}] [1, 1] : !gu to !h
+  %up = tensor.extract_slice %gu[0, ${intermediate}] [%p, ${intermediate}] [1, 1] : !gu to !h
+  %dp0 = tensor.empty(%p) : !probs
+  %dp1 = linalg.fill ins(%zero : f32) outs(%dp0 : !probs) -> !probs
+  %dprobs = linalg.generic {indexing_maps = [#id, #id, #id, #row],
+                            iterator_types = ["parallel", "reduction"]}
+      ins(%gate, %up, %dh : !h, !h, !h) outs(%dp1 : !probs) {
+  ^bb0(%g: bf16, %u: bf16, %d: bf16, %sum: f32):
+    %one = arith.constant 1.0 : f32
+    %gf = arith.extf %g : bf16 to f32
+    %uf = arith.extf %u : bf16 to f32
+    %df = arith.extf %d : bf16 to f32
+    %minus = arith.negf %gf : f32
+    %exp = math.exp %minus : f32
+    %e = arith.addf %one, %exp : f32
+    %silu = arith.divf %gf, %e : f32
+    %product = arith.mulf %silu, %uf : f32
+    %term = arith.mulf %product, %df : f32
+    %next = arith.addf %sum, %term : f32
+    linalg.yield %next : f32
+  } -> !probs
+
+  // The gradients of gate and up, side by side like their projections.
+  %dg0 = tensor.empty(%p) : !h
+  %dgate, %dup = linalg.generic {indexing_maps = [#id, #id, #id, #row, #id, #id],
+                                 iterator_types = ["parallel", "parallel"]}
+      ins(%gate, %up, %dh, %probs : !h, !h, !h, !probs) outs(%dg0, %dg0 : !h, !h) {
+  ^bb0(%g: bf16, %u: bf16, %d: bf16, %prob: f32, %o0: bf16, %o1: bf16):
+    %one = arith.constant 1.0 : f32
+    %gf = arith.extf %g : bf16 to f32
+    %uf = arith.extf %u : bf16 to f32
+    %df = arith.extf %d : bf16 to f32
+    %minus = arith.negf %gf : f32
+    %exp = math.exp %minus : f32
+    %e = arith.addf %one, %exp : f32
+    %silu = arith.divf %gf, %e : f32
+    %sigma = arith.divf %one, %e : f32
+    %dp = arith.mulf %df, %prob : f32
+    %rest = arith.subf %one, %sigma : f32
+    %slope = arith.mulf %silu, %rest : f32
+    %dsilu = arith.addf %sigma, %slope : f32
+    %dpu = arith.mulf %dp, %uf : f32
+    %x = arith.mulf %dpu, %dsilu : f32
+    %y = arith.mulf %dp, %silu : f32
+    %xh = arith.truncf %x : f32 to bf16
+    %yh = arith.truncf %y : f32 to bf16
+    linalg.yield %xh, %yh : bf16, bf16
+  } -> (!h, !h)
+  %dgu = tensor.concat dim(1) %dgate, %dup : (!h, !h) -> !gu
+  %ge0 = tensor.empty(%p) : !ge
+  %gs0 = tensor.empty(%p) : !gs
+  %gte0 = tensor.empty(%capacity) : !gte
+  %gts0 = tensor.empty(%blocks) : !gts
+  %gq:4 = mx.quantize ragged = rows ins(%dgu : !gu) offsets(%ends : !ends)
+      outs(%ge0, %gs0, %gte0, %gts0 : !ge, !gs, !gte, !gts) axes = [1, 0]
+      -> !ge, !gs, !gte, !gts
+
+  // dX = sum of dgu W1 over the rows of a token, dW1 = dgu^T x.
+  %dx0 = tensor.empty(%p) : !sums
+  %dxp = mx.grouped_matmul ragged = rows
+      ins(%gq#0, %gq#1, %w1e, %w1s : !ge, !gs, !w1te, !w1ts)
+      offsets(%ends : !ends) outs(%dx0 : !sums) -> !sums
+  %dx1 = tensor.empty(%t) : !sums
+  %none = linalg.fill ins(%zero : f32) outs(%dx1 : !sums) -> !sums
+  %dx = mx.combine ins(%dxp : !sums) rows(%tokens : !list) offsets(%ends : !ends)
+      outs(%none : !sums) -> !sums
+  %dw10 = tensor.empty() : !dw1
+  %dw1 = mx.grouped_matmul ragged = reduction
+      ins(%gq#2, %gq#3, %xte, %xts : !gte, !gts, !xte, !xts)
+      offsets(%ends : !ends) outs(%dw10 : !dw1) -> !dw1
+  return %dx, %dw1, %dw2, %dprobs
+      : !sums, !dw1, !dw2, !probs
+}

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checkpoints of gpt-oss in safetensors, as Transformers lays them out: expert
+weights in MXFP4, everything else in bf16. Reads them, checks what is read, and
+writes them.
+
+Each layer N has, under `model.layers.N.mlp.experts.`, for E experts, hidden size H
+and intermediate size I:
+
+| tensor | shape | dtype | is |
+|---|---|---|---|
+| `gate_up_proj_blocks` | [E, 2 I, H / 32, 16] | uint8 | elements, two to a byte: the first in the low four bits |
+| `gate_up_proj_scales` | [E, 2 I, H / 32] | uint8 | scales of 32 elements along H: 2 to the power of (value - 127) |
+| `gate_up_proj_bias` | [E, 2 I] | bf16 | |
+| `down_proj_blocks` | [E, H, I / 32, 16] | uint8 | |
+| `down_proj_scales` | [E, H, I / 32] | uint8 | |
+| `down_proj_bias` | [E, H] | bf16 | |
+
+Rows of gate_up_proj alternate: 0, 2, 4, ... are the gate, 1, 3, 5, ... are up.
+
+The elements are the bytes that mx has too. The scales are plain here, and mx's
+products read them in tiles (`mx_compiler.torch.rearrange_scales`).
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+
+import safetensors
+import torch
+
+BLOCK = 32
+PROJECTIONS = ("gate_up_proj", "down_proj")
+DTYPES = {"U8": torch.uint8, "BF16": torch.bfloat16, "F16": torch.float16, "F32": torch.float32}
+BITS = (torch.uint8,)
+NUMBERS = (torch.bfloat16, torch.float32)
+# An E8M0 scale of these bits is no number.
+NAN_SCALE = 255
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """Of a layer of experts. `hidden` and `intermediate` are multiples of 32."""
+
+    experts: int
+    hidden: int
+    intermediate: int
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{field.name}: expected a number of at least 1, found {value!r}")
+        for name in ("hidden", "intermediate"):
+            value = getattr(self, name)
+            if value % BLOCK:
+                raise ValueError(f"{name}: expected a multiple of {BLOCK}, which is how many "
+                                 f"elements a scale has, found {value}")
+
+    def matrix(self, projection):
+        """Rows and columns of a projection's matrix of one expert."""
+        return {"gate_up_proj": (2 * self.intermediate, self.hidden),
+                "down_proj": (self.hidden, self.intermediate)}[projection]
+
+
+def expert_tensors(sizes):
+    """What a layer of experts consists of: shape and possible dtypes by name."""
+    tensors = {}
+    for projection in PROJECTIONS:
+        rows, columns = sizes.matrix(projection)
+        blocks = columns // BLOCK
+        tensors[f"{projection}_blocks"] = (sizes.experts, rows, blocks, BLOCK // 2), BITS
+        tensors[f"{projection}_scales"] = (sizes.experts, rows, blocks), BITS
+        tensors[f"{projection}_bias"] = (sizes.experts, rows), NUMBERS
+    return tensors
+
+
+def experts_prefix(layer):
+    return f"model.layers.{layer}.mlp.experts."
+
+
+def names(dtypes):
+    return " or ".join(str(dtype).removeprefix("torch.") for dtype in dtypes)
+
+
+class Checkpoint:
+    """The tensors of a safetensors file, or of all such files of a folder, by key.
+
+    `config` is what config.json of the folder says, {} where there is none.
+    Only headers are read until a tensor is asked for.
+
+    Raises FileNotFoundError where there is no such file, and ValueError where
+    one is damaged, both with its name.
+    """
+
+    def __init__(self, path):
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"path: expected a file or folder, found {type(path).__name__}")
+        self.path = pathlib.Path(path)
+        folder = self.path if self.path.is_dir() else self.path.parent
+        config = folder / "config.json"
+        self.config = read_json(config) if config.is_file() else {}
+        self.files = {}
+        for file in self._find_files():
+            with open_file(file) as opened:
+                self.files.update(dict.fromkeys(opened.keys(), file))
+
+    def _find_files(self):
+        if not self.path.exists():
+            raise FileNotFoundError(
+                f"{self.path}: expected a safetensors file or a folder of them, found nothing")
+        if not self.path.is_dir():
+            return [self.path]
+        index = self.path / "model.safetensors.index.json"
+        if index.exists():
+            weights = read_json(index).get("weight_map")
+            if not isinstance(weights, dict):
+                raise ValueError(f"{index}: expected an object weight_map of files by key, "
+                                 f"found {type(weights).__name__}")
+            for key, name in weights.items():
+                if not isinstance(name, str):
+                    raise ValueError(f"{index}: expected the name of a file for {key} of "
+                                     f"weight_map, found {name!r}")
+            files = [self.path / name for name in sorted(set(weights.values()))]
+        else:
+            files = sorted(self.path.glob("*.safetensors"))
+        if not files:
+            raise FileNotFoundError(f"{self.path}: expected files *.safetensors, found none")
+        for file in files:
+            if not file.is_file():
+                raise FileNotFoundError(
+                    f"{file}: {index.name} names it, but it is not there" if index.exists()
+                    else f"{file}: expected a file, found a folder")
+        return files
+
+    def keys(self):
+        """The keys of all tensors."""
+        return self.files.keys()
+
+    def shape(self, key):
+        """The shape of a tensor, which is not read."""
+        with open_file(self._file(key)) as opened:
+            return tuple(opened.get_slice(key).get_shape())
+
+    def read(self, key, shape, dtypes=NUMBERS, device="cpu"):
+        """A tensor, on a device.
+
+        Raises ValueError where there is none of this key, or one of another shape
+        or dtype: the text has the file, the key, what was expected and found.
+        """
+        file = self._file(key)
+        with open_file(file, device) as opened:
+            header = opened.get_slice(key)
+            found, kind = tuple(header.get_shape()), header.get_dtype()
+            if DTYPES.get(kind) not in dtypes:
+                raise ValueError(f"{file}: {key}: expected the dtype {names(dtypes)}, found "
+                                 f"{names([DTYPES[kind]]) if kind in DTYPES else kind}")
+            if found != tuple(shape):
+                raise ValueError(f"{file}: {key}: expected the shape {list(shape)}, "
+                                 f"found {list(found)}")
+            return opened.get_tensor(key)
+
+    def sizes(self, layer):
+        """The Sizes of a layer's experts: as config.json has them, or else as the
+        shape of gate_up_proj_blocks tells."""
+        wanted = ("num_local_experts", "hidden_size", "intermediate_size")
+        if all(name in self.config for name in wanted):
+            return Sizes(*(self.config[name] for name in wanted))
+        key = experts_prefix(layer) + "gate_up_proj_blocks"
+        shape = self.shape(key)
+        if len(shape) != 4 or shape[1] % 2:
+            raise ValueError(f"{self._file(key)}: {key}: expected the shape [experts, "
+                             f"2 * intermediate, hidden / {BLOCK}, {BLOCK // 2}], "
+                             f"found {list(shape)}")
+        return Sizes(shape[0], shape[2] * BLOCK, shape[1] // 2)
+
+    def _file(self, key):
+        if key not in self.files:
+            raise ValueError(f"{self.path}: expected a tensor {key}, found none of this key"
+                             + self._what_there_is(key))
+        return self.files[key]
+
+    def _what_there_is(self, key):
+        """A hint for a key that is missing: the keys beside it, or that it is the
+        layout of another program."""
+        if any(other.startswith("block.") for other in self.files):
+            return (" (keys here begin with block., as in gpt-oss's own layout: "
+                    "convert the checkpoint to Transformers' layout)")
+        beside = sorted(other for other in self.files if other.startswith(key.rpartition(".")[0] + "."))
+        return f" (beside it there are {', '.join(beside)})" if beside else ""
+
+
+def open_file(file, device="cpu"):
+    try:
+        return safetensors.safe_open(str(file), framework="pt", device=str(device))
+    except safetensors.SafetensorError as error:
+        raise ValueError(f"{file}: expected a complete safetensors file, found one that cannot "
+                         f"be read ({error}): copy it again") from error
+
+
+def read_json(file):
+    try:
+        found = json.loads(file.read_text())
+    except ValueError as error:
+        raise ValueError(f"{file}: expected JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{file}: expected a JSON object, found {type(found).__name__}")
+    return found
+
+
+def read_experts(checkpoint, layer, device="cpu"):
+    """The tensors of a layer's experts as the checkpoint has them, by name.
+
+    checkpoint: a Checkpoint, or the path of one.
+    Raises ValueError where a tensor is missing, or has another shape or dtype, or
+    where a scale is no number; the text has the file and the key.
+    """
+    if not isinstance(checkpoint, Checkpoint):
+        checkpoint = Checkpoint(checkpoint)
+    prefix = experts_prefix(layer)
+    tensors = {name: checkpoint.read(prefix + name, shape, dtypes, device)
+               for name, (shape, dtypes) in expert_tensors(checkpoint.sizes(layer)).items()}
+    for projection in PROJECTIONS:
+        name = f"{projection}_scales"
+        bad = int((tensors[name] == NAN_SCALE).sum())
+        if bad:
+            raise ValueError(f"{checkpoint.files[prefix + name]}: {prefix}{name}: expected scales "
+                             f"of at most {NAN_SCALE - 1}, found {NAN_SCALE}, which is no number, "
+                             f"in {bad} places")
+    return tensors

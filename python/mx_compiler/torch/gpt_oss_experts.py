@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The experts of gpt-oss for inference: weights stay in MXFP4, activations are bf16.
+
+    experts = MXFP4Experts.from_checkpoint("gpt-oss-20b", layer=0, device="cuda")
+    y = experts(x, indices, weights)
+
+BF16Experts computes the same with weights that were dequantized to bf16, to compare
+with. Neither waits for the device, so a call can be part of a CUDA graph.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .. import arguments as check
+from . import gpt_oss
+from .arguments import check_tensor
+from .groups import rearrange_scales
+from .products import weight_only_grouped_mm
+from .quantize import dequantize
+
+FORMAT = "mxfp4"
+
+
+def clamped_swiglu(gate_up, alpha=1.702, limit=7.0):
+    """gate sigmoid(alpha gate) (up + 1), of gate at most `limit`, and up between
+    -limit and limit.
+
+    gate_up: [..., 2 I], columns 0, 2, ... gate and 1, 3, ... up; [..., I] results.
+    """
+    gate, up = gate_up[..., ::2], gate_up[..., 1::2]
+    gate = gate.clamp(max=limit)
+    return gate * torch.sigmoid(alpha * gate) * (up.clamp(-limit, limit) + 1)
+
+
+class _Experts(nn.Module):
+    """What both kinds share: all but the products with weights."""
+
+    def __init__(self, sizes, alpha, limit, device):
+        super().__init__()
+        if not isinstance(sizes, gpt_oss.Sizes):
+            raise TypeError(f"sizes: expected a gpt_oss.Sizes, found {type(sizes).__name__}")
+        for name, number in (("alpha", alpha), ("limit", limit)):
+            if isinstance(number, bool) or not isinstance(number, (int, float)) or number <= 0:
+                raise ValueError(f"{name}: expected a number above 0, found {number!r}")
+        self.sizes, self.alpha, self.limit = sizes, alpha, limit
+        for projection in gpt_oss.PROJECTIONS:
+            rows, _ = sizes.matrix(projection)
+            bias = torch.zeros(sizes.experts, rows, dtype=torch.bfloat16, device=device)
+            self.register_buffer(f"{projection}_bias", bias)
+        self.register_buffer("_numbers", None, persistent=False)
+        _number_experts(self)
+        # What is no part of a state dict: to_empty and the device meta leave nothing of it.
+        self.register_load_state_dict_post_hook(_number_experts)
+
+    def product(self, projection, x, ends):
+        """Rows of x times the weights of their experts, in bf16, without the bias."""
+        raise NotImplementedError
+
+    def forward(self, x, indices, weights):
+        """The weighted sum over each token's experts.
+
+        x: bf16, [T, hidden]. indices: int32 or int64, [T, k], the experts of each
+        token. weights: [T, k], of any type of floating point, their weights. All are
+        on the device of the module. Result: bf16, [T, hidden].
+
+        Raises TypeError or ValueError where a dtype or shape is wrong. Indices are
+        not read on the host: one outside of 0 ... experts - 1 is an error of the
+        device.
+        """
+        self._check(x, indices, weights)
+        tokens, k = indices.shape
+        experts, order = indices.reshape(-1).int().sort(stable=True)
+        ends = torch.searchsorted(experts, self._numbers, right=True, out_int32=True)
+        rows = x.index_select(0, order // k)
+        gate_up = self._layer("gate_up_proj", rows, experts, ends)
+        inner = clamped_swiglu(gate_up, self.alpha, self.limit).to(x.dtype)
+        y = self._layer("down_proj", inner, experts, ends)
+        y = y * weights.reshape(-1, 1).float().index_select(0, order)
+        unsorted = torch.empty_like(y).index_copy_(0, order, y)
+        return unsorted.view(tokens, k, self.sizes.hidden).sum(1).to(x.dtype)
+
+    def _layer(self, projection, x, experts, ends):
+        # index_select refuses what is no expert, where indexing counts from the end.
+        bias = getattr(self, f"{projection}_bias").index_select(0, experts)
+        return self.product(projection, x, ends).float() + bias
+
+    def _check(self, x, indices, weights):
+        for name, tensor in (("x", x), ("indices", indices), ("weights", weights)):
+            check_tensor(name, tensor)
+        if x.dtype != torch.bfloat16:
+            raise TypeError(f"x: expected bfloat16, found {x.dtype}")
+        if x.dim() != 2 or x.shape[1] != self.sizes.hidden:
+            raise ValueError(f"x: expected the shape [tokens, {self.sizes.hidden}], "
+                             f"found {list(x.shape)}")
+        if indices.dtype not in (torch.int32, torch.int64):
+            raise TypeError(f"indices: expected int32 or int64, found {indices.dtype}")
+        if not weights.is_floating_point():
+            raise TypeError(f"weights: expected a type of floating point, found {weights.dtype}")
+        if indices.dim() != 2 or indices.shape[0] != x.shape[0]:
+            raise ValueError(f"indices: expected the shape [{x.shape[0]}, experts of a token], "
+                             f"a row for each row of x, found {list(indices.shape)}")
+        if weights.shape != indices.shape:
+            raise ValueError(f"weights: expected the shape {list(indices.shape)} of indices, "
+                             f"found {list(weights.shape)}")
+        for name, tensor in (("x", x), ("indices", indices), ("weights", weights)):
+            if tensor.device != self._numbers.device:
+                raise ValueError(f"{name}: expected a tensor on {self._numbers.device}, where "
+                                 f"the experts are, found one on {tensor.device}")
+
+    def weight_bytes(self):
+        """How much memory the weights take."""
+        return sum(x.numel() * x.element_size() for x in self.buffers())
+
+    def extra_repr(self):
+        return ", ".join(f"{name}={value}" for name, value in vars(self.sizes).items())
+
+
+def _number_experts(module, *_):
+    """0 ... experts - 1, where the other buffers are."""
+    module._numbers = torch.arange(module.sizes.experts, dtype=torch.int32,
+                                   device=module.down_proj_bias.device)
+
+
+class MXFP4Experts(_Experts):
+    """A layer of gpt-oss's experts with weights in MXFP4: products read them as they
+    are, in the type of the tensor cores or converted on the way.
+
+    sizes: a `gpt_oss.Sizes`. alpha, limit: of `clamped_swiglu`.
+
+    A state dict has the tensors of the checkpoint by the same names, and in the same
+    layout (`mx_compiler.torch.gpt_oss`): tensors from there can be loaded and the other way.
+    The module itself keeps scales in the tiles that products read.
+    """
+
+    def __init__(self, sizes, *, alpha=1.702, limit=7.0, device=None):
+        super().__init__(sizes, alpha, limit, device)
+        for name, (shape, dtypes) in gpt_oss.expert_tensors(sizes).items():
+            if dtypes is gpt_oss.BITS:
+                bits = torch.zeros(shape, dtype=torch.uint8, device=device)
+                self.register_buffer(name, to_tiles(bits) if name.endswith("_scales") else bits)
+        self.register_state_dict_post_hook(_save_plain_scales)
+        self.register_load_state_dict_pre_hook(_load_plain_scales)
+
+    @classmethod
+    def from_checkpoint(cls, checkpoint, layer, *, device=None, **options):
+        """The experts of a layer of a `gpt_oss.Checkpoint`, or of the path of one.
+        Raises what `gpt_oss.read_experts` raises."""
+        if not isinstance(checkpoint, gpt_oss.Checkpoint):
+            checkpoint = gpt_oss.Checkpoint(checkpoint)
+        experts = cls(checkpoint.sizes(layer), device=device, **options)
+        device = experts._numbers.device
+        # As they are: a bias of f32 stays one.
+        experts.load_state_dict(gpt_oss.read_experts(checkpoint, layer, device), assign=True)
+        return experts
+
+    def weight(self, projection):
+        """Elements (float4_e2m1fn_x2, [experts, rows, columns / 2]) and blocked scales
+        (float8_e8m0fnu) of a projection, as products of mx_compiler.torch take them; views."""
+        check.one_of("projection", projection, gpt_oss.PROJECTIONS)
+        elements = getattr(self, f"{projection}_blocks").flatten(2)
+        scales = getattr(self, f"{projection}_scales")
+        return elements.view(torch.float4_e2m1fn_x2), scales.view(torch.float8_e8m0fnu)
+
+    def product(self, projection, x, ends):
+        return weight_only_grouped_mm(x, *self.weight(projection), ends, FORMAT)
+
+
+class BF16Experts(_Experts):
+    """The same experts with weights in bf16: those that `experts`, a MXFP4Experts,
+    has. They have the same values unless scales leave the range of bf16."""
+
+    def __init__(self, experts):
+        if not isinstance(experts, MXFP4Experts):
+            raise TypeError("experts: expected a MXFP4Experts, found "
+                            f"{type(experts).__name__}")
+        super().__init__(experts.sizes, experts.alpha, experts.limit, experts._numbers.device)
+        for projection in gpt_oss.PROJECTIONS:
+            elements, scales = experts.weight(projection)
+            self.register_buffer(projection, dequantize(elements, scales, FORMAT, torch.bfloat16))
+            setattr(self, f"{projection}_bias", getattr(experts, f"{projection}_bias"))
+
+    def product(self, projection, x, ends):
+        return F.grouped_mm(x, getattr(self, projection).transpose(-2, -1), offs=ends)
+
+
+# --- Scales: plain as checkpoints have them, in tiles as products read them ---------
+
+
+def to_tiles(scales):
+    """Bits of plain scales, [experts, rows, blocks], in tiles."""
+    return rearrange_scales(scales.view(torch.float8_e8m0fnu)).view(torch.uint8)
+
+
+def from_tiles(tiles, rows, blocks):
+    """Bits of scales in tiles, without the padding."""
+    experts, padded_rows, padded_blocks = tiles.shape
+    parts = tiles.view(experts, padded_rows // 128, padded_blocks // 4, 32, 4, 4)
+    plain = parts.permute(0, 1, 4, 3, 2, 5).reshape(tiles.shape)
+    return plain[:, :rows, :blocks].contiguous()
+
+
+def _scale_shapes(module):
+    tensors = gpt_oss.expert_tensors(module.sizes)
+    return {name: shape for name, (shape, _) in tensors.items() if name.endswith("_scales")}
+
+
+def _save_plain_scales(module, state, prefix, _):
+    for name, (_, rows, blocks) in _scale_shapes(module).items():
+        state[prefix + name] = from_tiles(state[prefix + name], rows, blocks)
+
+
+def _load_plain_scales(module, state, prefix, *_):
+    for name, shape in _scale_shapes(module).items():
+        scales = state.get(prefix + name)
+        if not isinstance(scales, torch.Tensor):
+            continue  # load_state_dict says that it is missing, or what it is instead.
+        if scales.dtype not in (torch.uint8, torch.float8_e8m0fnu) or scales.shape != shape:
+            raise ValueError(f"{prefix}{name}: expected plain scales, uint8 of the shape "
+                             f"{list(shape)}, found {scales.dtype} of the shape "
+                             f"{list(scales.shape)}")
+        state[prefix + name] = to_tiles(scales.view(torch.uint8))

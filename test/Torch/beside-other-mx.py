@@ -1,0 +1,14 @@
+# REQUIRES: torch
+# RUN: env PYTHONPATH=%S/../Package/Inputs/other_mx:%mx_src/python:%mx_src/test/python %python_torch %s
+"""The operators torch.ops.mx beside another package that is called mx."""
+
+import mx  # the stand-in of test/Package/Inputs/other_mx
+import mx_compiler.torch as mxt
+import torch
+
+x = torch.arange(-32, 32, dtype=torch.bfloat16).reshape(1, 64)
+elements, scales = mxt.quantize_mxfp8(x)
+found = mxt.dequantize(elements, scales, "mxfp8_e4m3")
+assert (found - x).abs().max() <= 32 / 16, found
+assert mx.matmul(1, 2) == ("the other package's product", 1, 2)
+assert hasattr(torch.ops.mx, "quantize") and not hasattr(mx, "torch")
