@@ -3,7 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // The loops over a tile's columns run a few times. Without them columns, and
-// the stages that staged rows take, are constants.
+// the stages that staged rows take, are constants. Loops that quantize keep a
+// few rounds where a thread has many blocks: their code would grow with the
+// blocks, and what a round takes of constants is little beside a block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,6 +69,29 @@ static bool isShort(scf::ForOp loop) {
   return false;
 }
 
+/// Elements that a thread quantizes in straight-line code. Code of more costs
+/// room in the instruction cache and saves a branch.
+static constexpr int64_t kMostQuantized = 128;
+
+/// Elements that a round of a loop quantizes, in all blocks of a thread.
+static int64_t countQuantized(scf::ForOp loop) {
+  int64_t count = 0;
+  for (Operation &op : *loop.getBody())
+    if (isa<QuantizeBlockOp, QuantizeColumnsOp>(op))
+      count += cast<VectorType>(op.getOperand(0).getType()).getNumElements();
+  return count;
+}
+
+/// Rounds that become one: all, or a divisor of them whose elements are few.
+static int64_t getUnrollFactor(scf::ForOp loop) {
+  int64_t rounds = loop.getStaticTripCount()->getSExtValue();
+  int64_t quantized = countQuantized(loop), factor = rounds;
+  while (factor > 1 &&
+         (rounds % factor != 0 || factor * quantized > kMostQuantized))
+    --factor;
+  return factor;
+}
+
 namespace {
 struct UnrollFragmentsPass final
     : mx::mxgpu::impl::MXGPUUnrollFragmentsBase<UnrollFragmentsPass> {
@@ -85,7 +110,7 @@ struct UnrollFragmentsPass final
         loops.push_back(loop);
     });
     for (scf::ForOp loop : loops)
-      (void)loopUnrollByFactor(loop, loop.getStaticTripCount()->getZExtValue());
+      (void)loopUnrollByFactor(loop, getUnrollFactor(loop));
     // What was a loop's counter is a constant now.
     if (!loops.empty())
       (void)applyPatternsGreedily(kernel,

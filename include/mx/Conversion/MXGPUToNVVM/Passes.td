@@ -14,7 +14,8 @@ def MXGPUUnrollFragments
     The loops over a tile's columns have few iterations. Once they are unrolled,
     columns are constants, and so are the stages that staged rows use. The path
     for tiles at the edge of a matrix is long enough already and stays a loop,
-    unless it uses columns of a fragment: registers have no addresses.
+    unless it uses columns of a fragment: registers have no addresses. Loops
+    that quantize are unrolled up to 128 elements of a thread.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
