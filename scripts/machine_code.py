@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import statistics
+import struct
 import subprocess
 import tempfile
 from collections import Counter
@@ -109,3 +110,25 @@ def count(code, by_line):
             classes[classify(opcode)] += n
             opcodes[opcode] += n
     return classes, opcodes
+
+
+# Machine code of sm_70 and later: 16 bytes an instruction, whose low 12 bits are the
+# opcode. ptxas fills up a kernel with NOPs.
+INSTRUCTION_BYTES, NOP = 16, 0x918
+
+
+def count_instructions(cubin):
+    """{kernel: instructions of its machine code without padding} of a cubin, an ELF file
+    with a section .text.KERNEL for each."""
+    headers, = struct.unpack_from("<Q", cubin, 0x28)
+    size, number, names = struct.unpack_from("<HHH", cubin, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQ", cubin, headers + i * size) for i in range(number)]
+    found = {}
+    for name, _, _, _, offset, length in sections:
+        start = sections[names][4] + name
+        label = cubin[start : cubin.index(b"\0", start)].decode()
+        if label.startswith(".text."):
+            opcodes = (int.from_bytes(cubin[place : place + 2], "little") & 0xFFF
+                       for place in range(offset, offset + length, INSTRUCTION_BYTES))
+            found[label[len(".text."):]] = sum(opcode != NOP for opcode in opcodes)
+    return found

@@ -41,7 +41,7 @@ expect(f"{work}/empty: expected a folder with .mlir files, found none", work / "
 expect(f"{work}/table.md: expected a table with the columns done, kind, old, new, where it is used", text="no table")
 expect_row("expected 5 cells, found 4", "| yes | op | `a` | `b` |")
 expect_row("expected 'yes' or nothing under 'done', found 'soon'", "| soon | op | `a` | `b` | |")
-expect_row("expected one of C++, Python, attribute, layout, name, op, option, pass, type, found 'ops'", "| | ops | `a` | `b` | |")
+expect_row("expected one of C++, Python, attribute, kernel, layout, name, op, option, pass, type, found 'ops'", "| | ops | `a` | `b` | |")
 expect_row("expected where 'a' is used, in backticks", "| yes | attribute | `a` | `b` | zoo.load |")
 expect_row("expected two names, found 'a' and 'a'", "| yes | op | `a` | `a` | |")
 expect_row("'zoo.fetch' is in line 5 too", "| | op | `zoo.fetch` | `zoo.get` | |")

@@ -44,7 +44,7 @@ def write(row, name, where):
 
 forward, back = rename.Rules(rows), rename.Rules(rows, back=True)
 for row in rows:
-    if row.kind in ("C++", "Python"):
+    if row.kind in ("C++", "kernel", "Python"):
         continue
     for where in row.where or ("",):
         old, new = write(row, row.old, where), write(row, row.new, full.get(where, where))

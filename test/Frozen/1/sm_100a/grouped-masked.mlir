@@ -1,0 +1,9 @@
+// Arguments: counts(300)
+module {
+  func.func @main(%arg0: tensor<4x300x256xf8E4M3FN>, %arg1: tensor<4x300x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %arg2: tensor<4x200x256xf8E4M3FN>, %arg3: tensor<4x200x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %arg4: tensor<4xi32>) -> tensor<4x300x200xbf16> {
+    %0 = tensor.empty() : tensor<4x300x200xbf16>
+    %1 = mx.grouped_matmul ragged =  rows masked ins(%arg0, %arg1, %arg2, %arg3 : tensor<4x300x256xf8E4M3FN>, tensor<4x300x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, tensor<4x200x256xf8E4M3FN>, tensor<4x200x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) offsets(%arg4 : tensor<4xi32>) outs(%0 : tensor<4x300x200xbf16>) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 128], stages = 8, accumulators = 1, scale_stages = 2, raster = linear, epilogue = direct>} -> tensor<4x300x200xbf16>
+    return %1 : tensor<4x300x200xbf16>
+  }
+}
+

@@ -1,0 +1,8 @@
+module {
+  func.func @main(%arg0: tensor<512x512xbf16>, %arg1: tensor<512x512xf8E4M3FN>, %arg2: tensor<512x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) -> tensor<512x512xbf16> {
+    %0 = tensor.empty() : tensor<512x512xbf16>
+    %1 = mx.matmul ins(%arg0, %arg1, %arg2 : tensor<512x512xbf16>, tensor<512x512xf8E4M3FN>, tensor<512x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) outs(%0 : tensor<512x512xbf16>) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], cta_pair, stages = 4, accumulators = 1, raster = linear, epilogue = direct, registers = [168, 128, 88]>} -> tensor<512x512xbf16>
+    return %1 : tensor<512x512xbf16>
+  }
+}
+

@@ -1,0 +1,9 @@
+// Arguments: ends(64)
+module {
+  func.func @main(%arg0: tensor<64x256xbf16>, %arg1: tensor<4x256x256xf8E4M3FN>, %arg2: tensor<4x256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %arg3: tensor<4xi32>) -> tensor<64x256xbf16> {
+    %0 = tensor.empty() : tensor<64x256xbf16>
+    %1 = mx.grouped_matmul ragged =  rows ins(%arg0, %arg1, %arg2 : tensor<64x256xbf16>, tensor<4x256x256xf8E4M3FN>, tensor<4x256x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) offsets(%arg3 : tensor<4xi32>) outs(%0 : tensor<64x256xbf16>) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], stages = 20, accumulators = 1, swap_ab, raster = linear, epilogue = direct, registers = [200, 40]>} -> tensor<64x256xbf16>
+    return %1 : tensor<64x256xbf16>
+  }
+}
+

@@ -1,0 +1,8 @@
+// Arguments: ends(300), rows(150)
+module {
+  func.func @main(%arg0: tensor<300x256xf8E4M3FN>, %arg1: tensor<300x8xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>, %arg2: tensor<4x200x256xf8E4M3FN>, %arg3: tensor<4x200x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>, %arg4: tensor<4xi32>, %arg5: tensor<300xi32>, %arg6: tensor<150x200xf32>) -> tensor<150x200xf32> {
+    %0 = mx.grouped_matmul ragged =  rows ins(%arg0, %arg1, %arg2, %arg3 : tensor<300x256xf8E4M3FN>, tensor<300x8xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>, tensor<4x200x256xf8E4M3FN>, tensor<4x200x8xf8E8M0FNU, #mx.scale_layout<sf_128x4>>) offsets(%arg4 : tensor<4xi32>) scatter(%arg5 : tensor<300xi32>) outs(%arg6 : tensor<150x200xf32>) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 64, 64], stages = 15, accumulators = 1, raster = linear, epilogue = direct, registers = [200, 72, 40]>} -> tensor<150x200xf32>
+    return %0 : tensor<150x200xf32>
+  }
+}
+

@@ -1,0 +1,167 @@
+"""scripts/compare-kernels finds one planted instruction in a kernel of each set, for each
+chip, and no change between a build and itself. It follows kernels that are renamed, and
+gives frozen programs to a build of another structure.
+
+RUN: %python %s %mx_src %mx_obj %t
+REQUIRES: compiler, numpy
+"""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import pathlib
+import re
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+root, build, work = map(pathlib.Path, sys.argv[1:])
+sys.path.append(str(root / "scripts"))
+import ir_structure
+import kernel_programs
+
+path = str(root / "scripts/compare-kernels")
+loader = importlib.machinery.SourceFileLoader("compare_kernels", path)
+compare = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare_kernels", loader))
+loader.exec_module(compare)
+
+# Schedules are planned once for each chip, and of two values of each choice: planning
+# asks the compiler about many.
+load_sweep, planned = kernel_programs.load_sweep, {}
+
+
+def load_and_plan_once(chip):
+    script = load_sweep(chip)
+    for values in script.CHOICES.values():
+        del values[2:]
+    plan = script.plan_sample
+    script.plan_sample = lambda *args: planned.get(chip) or planned.setdefault(chip, plan(*args))
+    return script
+
+
+kernel_programs.load_sweep = load_and_plan_once
+shutil.rmtree(work, ignore_errors=True)
+
+
+def run(old, new, *options):
+    """(exit status, lines)."""
+    sys.argv = [path, str(old), str(new), *options]
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        status = compare.main()
+    return status, output.getvalue().splitlines()
+
+
+def make_build(name, **tools):
+    """A build with the tools of the real one, some of which scripts wrap: `real` is theirs."""
+    folder = work / name / "bin"
+    folder.mkdir(parents=True)
+    for tool in "mx-opt", "mx-translate", "mx-run":
+        real = build / "bin" / tool
+        if script := tools.get(tool.replace("-", "_")):
+            (folder / tool).write_text(f"#!/bin/bash\nset -o pipefail\nreal={real}\n{script}\n")
+            (folder / tool).chmod(0o755)
+        else:
+            (folder / tool).symlink_to(real)
+    return work / name
+
+
+# --- One instruction more ------------------------------------------------------
+
+# Programs of each set: how their names match, and how many there are for a chip.
+PROGRAMS = {
+    "examples": (r"^matmul\.mlir$", 1),
+    "quantizers": (r"^quantize \(1,\) f8E4M3FN bf16 sf_128x4$", 1),
+    "grouped": (r"^grouped qwen30-ep1-fwd2$", 1),
+    "schedules": (r": tile = ", 1),
+    "formats": (r"^f8E4M3FN x f8E4M3FN by .* default$", 1),
+    "frozen": (r"^frozen 1 (dense|grouped-rows|quantize-both)\.mlir$", 3),
+}
+options = ["--sample=1", "--filter=" + "|".join(pattern for pattern, _ in PROGRAMS.values())]
+total = 2 * sum(count for _, count in PROGRAMS.values())
+
+status, lines = run(build, build, *options)
+assert status == 0, lines
+assert lines[-1] == f"{total} same, 0 no worse, 0 refused by both, 0 worse" or "no ptxas" in lines[-1], lines
+
+# Before the first `ret`, that is in the first kernel.
+planted = make_build("planted", mx_translate=r"""$real "$@" | sed '0,/^\tret;/s//\tnanosleep.u32 0;\n\tret;/'""")
+status, lines = run(build, planted, *options)
+assert status == 1, lines
+found = set()
+for line in lines:
+    if not (match := re.match(r"worse: (.*) for (sm_\d+a): kernel (\w+) PTX instructions: (\d+) before, (\d+) now", line)):
+        continue
+    name, chip, kernel, before, after = match.groups()
+    assert int(after) == int(before) + 1, line
+    if "no ptxas" not in lines[-1]:
+        code = re.search(rf"kernel {kernel} machine instructions: (\d+) before, (\d+) now", line)
+        assert code and int(code[2]) > int(code[1]), line
+    found |= {(name, chip)}
+for set_name, (pattern, count) in PROGRAMS.items():
+    for chip in compare.CHIPS:
+        names = [name for name, of in found if of == chip and re.search(pattern, name)]
+        assert len(names) == count, (set_name, chip, names, lines)
+# One instruction less is no worse.
+status, lines = run(planted, build, "--only=frozen", "--filter=^frozen 1 dense.mlir$")
+assert status == 0 and "0 same, 2 no worse" in "".join(lines), lines
+
+# --- Kernels with other names --------------------------------------------------
+
+renamed = make_build("renamed", mx_translate='$real "$@" | sed s/main_matmul/main_product/')
+options = ["--only=frozen", "--filter=^frozen 1 dense.mlir$", "--chips=sm_90a"]
+status, lines = run(build, renamed, *options)
+assert status == 1 and "kernel main_matmul is in the old build alone; kernel main_product is in the new build alone" in lines[0], lines
+table = work / "Renamed.md"
+header = "| done | kind | old | new | where it is used |\n|---|---|---|---|---|\n"
+table.write_text(header + "| yes | kernel | `*_matmul` | `*_product` | |\n")
+status, lines = run(build, renamed, *options, f"--table={table}")
+assert status == 0 and "1 same" in lines[0], lines
+
+# --- Another structure -----------------------------------------------------------
+
+MOVED = ("stages", "accumulators", "l2")
+change = ir_structure.move(2, "schedule", MOVED, "main", "#mxgpu.loop")
+later = ir_structure.move(3, "quantize_schedule", ("threads", "vector"), "work", "#mxgpu.share",
+                          when=lambda fields: "ctas" in fields)
+text = "a {s = #mxgpu.schedule<tile = [1, 2, 3], pdl, stages = 2, raster = group_m(2), l2 = [none,\n  none]>} #mxgpu.quantize_schedule<threads = 1>"
+wanted = text.replace("stages = 2, raster = group_m(2), l2 = [none,\n  none]",
+                      "main = #mxgpu.loop<stages = 2, l2 = [none,\n  none]>, raster = group_m(2)")
+assert ir_structure.rewrite(text, (change, later))[0] == wanted
+assert ir_structure.rewrite(wanted, (change, later))[0] == wanted
+assert "quantize_schedule(<work = #mxgpu.share<threads = 8>, ctas = 2>)" == ir_structure.rewrite(
+    "quantize_schedule(<threads = 8, ctas = 2>)", (change, later))[0]
+
+# A frozen program comes back but for the order of its fields, which means nothing.
+fields = lambda text: re.sub(r"schedule<([^>]*)>", lambda m: str(sorted(ir_structure.split_fields(m[1]))), text)
+programs = [program for chip in compare.CHIPS for program in kernel_programs.frozen(chip, None)]
+changed = 0
+for program in programs:
+    forward, counts = ir_structure.rewrite(program.text, (change, later))
+    assert ir_structure.rewrite(forward, (change, later))[0] == forward, program.name
+    assert fields(ir_structure.rewrite(forward, (change, later), back=True)[0]) == fields(program.text), program.name
+    changed += any(count for _, count in counts)
+assert changed > len(programs) / 2, (changed, len(programs))
+
+# A build that reads the new structure alone, and one of the old structure alone, as all
+# are here: frozen programs go forward, and those of this checkout back.
+undo = work / "undo.py"
+undo.write_text(f"""import sys
+sys.path.append("{root}/scripts")
+import ir_structure
+change = ir_structure.move(2, "schedule", {MOVED}, "main", "#mxgpu.loop")
+text = sys.stdin.read()
+if ir_structure.rewrite(text, (change,))[0] != text:
+    sys.exit("error: expected the structure of version 2")
+sys.stdout.write(ir_structure.rewrite(text, (change,), back=True)[0])
+""")
+newer = make_build("newer", mx_opt=f'set -e\nt=$(mktemp -p {work})\n{sys.executable} {undo} < "$1" > $t\nshift\n$real $t "$@"',
+                   mx_run=f'set -e\nt=$(mktemp -p {work})\n{sys.executable} {undo} < "$1" > $t\nshift\n$real $t "$@"')
+ir_structure.CHANGES = (change,)
+options = ["--only=frozen", "--filter=^frozen 1 (dense|swap-ab|quantize-rows).mlir$"]
+status, lines = run(build, newer, *options)
+assert status == 0 and "5 same, 0 no worse, 0 refused" in lines[0], lines
+ir_structure.CHANGES = ()
+status, lines = run(build, newer, *options)
+assert status == 1 and "refused by the new build" in lines[0] and "expected the structure of version 2" in lines[0], lines
