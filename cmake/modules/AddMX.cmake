@@ -3,7 +3,18 @@
 
 include_directories(${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/include)
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-exceptions)
-if(MX_ENABLE_WERROR)
+# Other versions of a compiler warn of other things.
+set(MX_GCC_WITHOUT_WARNINGS 12)
+string(REGEX MATCH "^[0-9]+" _mx_compiler_major "${CMAKE_CXX_COMPILER_VERSION}")
+if(NOT MX_ENABLE_WERROR STREQUAL "AUTO")
+  set(_mx_werror ${MX_ENABLE_WERROR})
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT MX_SANITIZE
+    AND _mx_compiler_major EQUAL MX_GCC_WITHOUT_WARNINGS)
+  set(_mx_werror ON)
+else()
+  set(_mx_werror OFF)
+endif()
+if(_mx_werror)
   add_compile_options(-Werror)
 endif()
 if(MX_SANITIZE)
