@@ -52,7 +52,7 @@ std::optional<GatheredRows> mx::matchGather(Value tensor) {
   OpOperand *numbers = op.getDpsInputOperand(0);
   AffineMap map = op.getMatchingIndexingMap(numbers);
   Value number = op.getBody()->getArgument(0);
-  if (map.getNumResults() != 1 || map.getDimPosition(0) != 0 ||
+  if (map != AffineMap::get(2, 0, getAffineDimExpr(0, op.getContext())) ||
       !(number.getType().isInteger(32) || number.getType().isInteger(64)))
     return std::nullopt;
   Value value =

@@ -112,6 +112,15 @@ static OpFoldResult getCapacity(OpBuilder &builder, Location loc,
   return compute<arith::MulIOp>(builder, loc, tiles, kRaggedReductionAlign);
 }
 
+/// Whether the rows of what is quantized along the columns end between the 16
+/// bytes in which the GPU reads them.
+static bool hasCutRows(const MatmulMatch::Operand &operand) {
+  auto type = cast<RankedTensorType>(operand.tensor.getType());
+  int64_t columns = type.getShape().back();
+  return operand.axis == 0 && ShapedType::isStatic(columns) &&
+         columns * type.getElementTypeBitWidth() % 128;
+}
+
 QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
                                      const MatmulMatch &product,
                                      const MatmulMatch::Operand &operand,
@@ -128,9 +137,17 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
   int64_t groups =
       ragged == RaggedKind::None ? 0 : getNumGroups(product.offsets);
   Value input = operand.tensor, gather;
+  int64_t axis = operand.axis;
   Shape elements{getSizes(builder, loc, input)};
-  if (auto rows = matchGather(input))
+  // The GPU divides groups along the rows of what it quantizes.
+  if (ragged == RaggedKind::Reduction || hasCutRows(operand)) {
+    input = import::transposeLast(builder, loc, input);
+    axis = 1 - axis;
+    if (ragged == RaggedKind::Reduction)
+      ragged = RaggedKind::Rows;
+  } else if (auto rows = matchGather(input)) {
     input = rows->matrix, gather = rows->numbers;
+  }
   if (operand.axis == 0)
     std::swap(elements.sizes.back(), *std::prev(elements.sizes.end(), 2));
   Attribute elementLayout;
@@ -159,8 +176,9 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
       /*input_scales=*/ValueRange(), factor, /*seed=*/Value(), gather,
       hasGroups ? product.offsets : Value(), outs,
       hasGroups ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
-      ArrayRef<int64_t>{operand.axis}, block, /*square=*/false,
-      /*amax=*/false, /*concat=*/false, rounding, /*prologueCount=*/0);
+      ArrayRef<int64_t>{axis}, block, /*square=*/false,
+      /*amax=*/false, /*concat=*/false,
+      recipe.isNVFP4 ? ScaleRounding::Ceil : rounding, /*prologueCount=*/0);
 }
 
 /// Those of `recipe`: what the operand was made of, or what it is quantized to.
@@ -181,9 +199,15 @@ QuantizeMatmuls::getElements(OpBuilder &builder, const MatmulMatch &product,
           import::relayoutScales(builder, loc, stored->scales, layout)};
 }
 
-/// Why the reduction cannot be cut into blocks; empty if it can.
+/// Why the operands cannot be cut into blocks along the reduction; empty if
+/// they can.
 Reason QuantizeMatmuls::checkReduction(const MatmulMatch &product,
                                        const Recipes &recipes) {
+  for (const MatmulMatch::Operand *operand : {&product.a, &product.b})
+    if (getRaggedOfOperand(product, *operand) == RaggedKind::Rows &&
+        hasCutRows(*operand))
+      return "the rows of an operand that groups divide are no multiple of 16 "
+             "bytes";
   if (product.ragged == RaggedKind::Reduction)
     return {}; // which is filled up with zeros
   int64_t size = getReductionSize(product);
@@ -328,16 +352,18 @@ LogicalResult QuantizeMatmuls::quantizeMatmul(linalg::LinalgOp op) {
       import::eraseContraction(*flat);
     return success();
   }
+  // The result may be that of the flat product itself, which `rewrite`
+  // replaces: what reads it has to read it before.
+  op->getResult(0).replaceAllUsesWith(flat->result);
   int64_t before = numRewritten;
-  if (failed(rewrite(*product)))
-    return failure();
-  if (numRewritten == before) {
-    import::eraseContraction(*flat);
+  LogicalResult rewritten = rewrite(*product);
+  if (numRewritten != before) {
+    op->erase();
     return success();
   }
-  op->getResult(0).replaceAllUsesWith(flat->result);
-  op->erase();
-  return success();
+  flat->result.replaceAllUsesWith(op->getResult(0));
+  import::eraseContraction(*flat);
+  return rewritten;
 }
 
 void QuantizeMatmuls::runOnOperation() {

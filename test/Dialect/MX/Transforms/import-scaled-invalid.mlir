@@ -198,3 +198,47 @@ func.func @other_sum(%a: tensor<8x64x3xf8E4M3FN>, %s: tensor<8x2x3xf8E8M0FNU>, %
   } -> tensor<4x8xf32>
   return %r : tensor<4x8xf32>
 }
+
+// A tensor has more scales than its constant index, or its blocks, reach.
+
+func.func @first_of_three(%a: tensor<4x32xf4E2M1FN>, %b: tensor<16x32xf4E2M1FN>, %as: tensor<4x1xf8E8M0FNU>, %bs: tensor<16x3xf8E8M0FNU>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // expected-remark @below {{not imported: its operands are not imported: not all of its elements and scales are read, each at a multiple or a remainder of its loops}}
+  %r = linalg.generic {indexing_maps = [#mk, #nk, affine_map<(m, n, k) -> (m, 0)>, affine_map<(m, n, k) -> (n, 0)>, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b, %as, %bs : tensor<4x32xf4E2M1FN>, tensor<16x32xf4E2M1FN>, tensor<4x1xf8E8M0FNU>, tensor<16x3xf8E8M0FNU>) outs(%c : tensor<4x16xf32>) {
+  ^bb0(%p: f4E2M1FN, %q: f4E2M1FN, %sp: f8E8M0FNU, %sq: f8E8M0FNU, %sum: f32):
+    %x = arith.scaling_extf %p, %sp : f4E2M1FN, f8E8M0FNU to f32
+    %w = arith.scaling_extf %q, %sq : f4E2M1FN, f8E8M0FNU to f32
+    %xw = arith.mulf %x, %w : f32
+    %next = arith.addf %sum, %xw : f32
+    linalg.yield %next : f32
+  } -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+func.func @dynamic_scales(%a: tensor<4x32xf4E2M1FN>, %b: tensor<16x32xf4E2M1FN>, %as: tensor<4x1xf8E8M0FNU>, %bs: tensor<16x?xf8E8M0FNU>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // expected-remark @below {{not imported: its operands are not imported: not all of its elements and scales are read, each at a multiple or a remainder of its loops}}
+  %r = linalg.generic {indexing_maps = [#mk, #nk, affine_map<(m, n, k) -> (m, 0)>, affine_map<(m, n, k) -> (n, 0)>, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b, %as, %bs : tensor<4x32xf4E2M1FN>, tensor<16x32xf4E2M1FN>, tensor<4x1xf8E8M0FNU>, tensor<16x?xf8E8M0FNU>) outs(%c : tensor<4x16xf32>) {
+  ^bb0(%p: f4E2M1FN, %q: f4E2M1FN, %sp: f8E8M0FNU, %sq: f8E8M0FNU, %sum: f32):
+    %x = arith.scaling_extf %p, %sp : f4E2M1FN, f8E8M0FNU to f32
+    %w = arith.scaling_extf %q, %sq : f4E2M1FN, f8E8M0FNU to f32
+    %xw = arith.mulf %x, %w : f32
+    %next = arith.addf %sum, %xw : f32
+    linalg.yield %next : f32
+  } -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}
+
+func.func @two_of_four(%a: tensor<4x64xf4E2M1FN>, %b: tensor<16x64xf4E2M1FN>, %as: tensor<4x2xf8E8M0FNU>, %bs: tensor<16x4xf8E8M0FNU>, %c: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  // expected-remark @below {{not imported: its operands are not imported: not all of its elements and scales are read, each at a multiple or a remainder of its loops}}
+  %r = linalg.generic {indexing_maps = [#mk, #nk, affine_map<(m, n, k) -> (m, k floordiv 32)>, affine_map<(m, n, k) -> (n, k floordiv 32)>, #mn], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b, %as, %bs : tensor<4x64xf4E2M1FN>, tensor<16x64xf4E2M1FN>, tensor<4x2xf8E8M0FNU>, tensor<16x4xf8E8M0FNU>) outs(%c : tensor<4x16xf32>) {
+  ^bb0(%p: f4E2M1FN, %q: f4E2M1FN, %sp: f8E8M0FNU, %sq: f8E8M0FNU, %sum: f32):
+    %x = arith.scaling_extf %p, %sp : f4E2M1FN, f8E8M0FNU to f32
+    %w = arith.scaling_extf %q, %sq : f4E2M1FN, f8E8M0FNU to f32
+    %xw = arith.mulf %x, %w : f32
+    %next = arith.addf %sum, %xw : f32
+    linalg.yield %next : f32
+  } -> tensor<4x16xf32>
+  return %r : tensor<4x16xf32>
+}

@@ -102,3 +102,15 @@ func.func @unranked_product(%a: tensor<4x8x64xf6E2M3FN>, %sa: tensor<4x8x2xf8E8M
   %r = tosa.matmul_t_block_scaled %a, %sa, %b, %sb {block_size = BLOCK_SIZE_32} : (tensor<4x8x64xf6E2M3FN>, tensor<4x8x2xf8E8M0FNU>, tensor<4x16x64xf6E2M3FN>, tensor<4x16x2xf8E8M0FNU>) -> tensor<*xf32>
   return %r : tensor<*xf32>
 }
+
+// -----
+
+// The bytes of a vector of MXINT8 are i8 all the way.
+// CHECK-LABEL: func.func @vector_of_int8(
+// CHECK-SAME:    -> (tensor<64xi8>, tensor<2xf8E8M0FNU>)
+// CHECK-NOT:     unrealized_conversion_cast
+// CHECK:         return
+func.func @vector_of_int8(%x: tensor<64xf32>) -> (tensor<64x!tosa.mxint8>, tensor<2xf8E8M0FNU>) {
+  %q, %s = tosa.cast_to_block_scaled %x {block_size = BLOCK_SIZE_32} : (tensor<64xf32>) -> (tensor<64x!tosa.mxint8>, tensor<2xf8E8M0FNU>)
+  return %q, %s : tensor<64x!tosa.mxint8>, tensor<2xf8E8M0FNU>
+}

@@ -167,3 +167,62 @@ func.func @heads(%q: tensor<2x4x16x128xbf16>, %k: tensor<2x4x128x24xbf16>, %c: t
   } -> tensor<2x4x16x24xf32>
   return %r : tensor<2x4x16x24xf32>
 }
+
+// -----
+
+// Two reduction dimensions, and a result that needs no reshape: what replaces it
+// is the result of mx.matmul itself. Rounded, it is rounded once.
+// CHECK-LABEL: func.func @heads_to_model(
+// CHECK:         %[[Y:.*]] = mx.matmul {{.*}} -> tensor<8x16xf32>
+// CHECK:         return %[[Y]]
+func.func @heads_to_model(%x: tensor<8x4x32xf32>, %w: tensor<4x32x16xf32>) -> tensor<8x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x16xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %r = linalg.contract indexing_maps = [affine_map<(t, h, d, m) -> (t, h, d)>, affine_map<(t, h, d, m) -> (h, d, m)>, affine_map<(t, h, d, m) -> (t, m)>]
+      ins(%x, %w : tensor<8x4x32xf32>, tensor<4x32x16xf32>) outs(%init : tensor<8x16xf32>) -> tensor<8x16xf32>
+  return %r : tensor<8x16xf32>
+}
+
+// CHECK-LABEL: func.func @heads_to_model_rounded(
+// CHECK:         %[[Y:.*]] = mx.matmul {{.*}} -> tensor<8x16xbf16>
+// CHECK:         return %[[Y]]
+func.func @heads_to_model_rounded(%x: tensor<8x4x32xf32>, %w: tensor<4x32x16xf32>) -> tensor<8x16xbf16> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x16xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %r = linalg.contract indexing_maps = [affine_map<(t, h, d, m) -> (t, h, d)>, affine_map<(t, h, d, m) -> (h, d, m)>, affine_map<(t, h, d, m) -> (t, m)>]
+      ins(%x, %w : tensor<8x4x32xf32>, tensor<4x32x16xf32>) outs(%init : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %b = arith.truncf %r : tensor<8x16xf32> to tensor<8x16xbf16>
+  return %b : tensor<8x16xbf16>
+}
+
+// -----
+
+// Rows of 4 bytes are quantized after a transposition: the GPU reads 16 bytes at
+// a time along the columns. The option of scales is for those of f8E8M0FNU.
+// CHECK-LABEL: func.func @two_columns(
+// CHECK-SAME:    %[[X:.*]]: tensor<8x64xbf16>, %[[W:.*]]: tensor<64x2xbf16>)
+// CHECK:         %[[T:.*]] = linalg.transpose ins(%[[W]] : tensor<64x2xbf16>) {{.*}} permutation = [1, 0]
+// CHECK:         mx.quantize ins(%[[T]] : tensor<2x64xbf16>) outs({{.*}}) -> tensor<2x64xf8E4M3FN>
+// OTHER-LABEL: func.func @two_columns(
+// OTHER:         mx.quantize {{.*}} scale_rounding = even
+func.func @two_columns(%x: tensor<8x64xbf16>, %w: tensor<64x2xbf16>) -> tensor<8x2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x2xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<8x2xf32>) -> tensor<8x2xf32>
+  %r = linalg.matmul ins(%x, %w : tensor<8x64xbf16>, tensor<64x2xbf16>) outs(%init : tensor<8x2xf32>) -> tensor<8x2xf32>
+  return %r : tensor<8x2xf32>
+}
+
+// OTHER-LABEL: func.func @nvfp4_has_its_own_rounding(
+// OTHER-NOT:     scale_rounding
+// OTHER:         mx.matmul
+func.func @nvfp4_has_its_own_rounding(%x: tensor<8x64xbf16>, %w: tensor<8x64xbf16>) -> tensor<8x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x8xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %r = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>] {mx.recipe = "nvfp4"}
+      ins(%x, %w : tensor<8x64xbf16>, tensor<8x64xbf16>) outs(%init : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}

@@ -145,7 +145,8 @@ func.func @experts(%x: tensor<?x128xbf16>, %e: tensor<4x96x128xf8E5M2>, %s: tens
 // CHECK-DAG:     %[[T:.*]] = mx.dequantize ins(%{{.*}} : tensor<128x256xf8E4M3FN>
 // CHECK-DAG:     mx.quantize ragged = rows ins(%[[X]] :
 // CHECK:         mx.grouped_matmul ragged = rows
-// CHECK:         %[[Q:.*]]:2 = mx.quantize ragged = reduction ins(%[[T]] :
+// CHECK:         %[[TT:.*]] = linalg.transpose ins(%[[T]] :
+// CHECK:         %[[Q:.*]]:2 = mx.quantize ragged = rows ins(%[[TT]] :
 // CHECK:         mx.grouped_matmul ragged = reduction ins(%[[Q]]#0, %[[Q]]#1, %[[Q]]#0, %[[Q]]#1 :
 // NVFP4-LABEL: func.func @groups(
 func.func @groups(%e: !e, %s: !s, %w: !w, %te: !te, %ts: !ts, %ends: tensor<4xi32>) -> (!y, !g) {

@@ -59,10 +59,9 @@ LogicalResult mx::import::importContraction(Operation *root,
   FailureOr<Factor> right = traceBody(op, multiply.getRhs(), loops, why);
   if (failed(left) || failed(right) || (!left->scales && !right->scales))
     return giveUp(why);
-  FailureOr<Indices> out =
-      evaluate(op.getMatchingIndexingMap(op.getDpsInitOperand(0)), loops);
+  FailureOr<Indices> out = evaluateOperand(op, *op.getDpsInitOperand(0), loops);
   if (failed(out)) {
-    why = "the elements of its result are not those of its loops";
+    why = "its loops do not reach all elements of its result";
     return failure();
   }
   Product product;

@@ -150,9 +150,7 @@ LogicalResult mx::import::importDequantization(Operation *op,
   Value numbers =
       dequantize(builder, loc, elements, scales, type.getElementType());
   numbers = restoreShape(builder, loc, numbers, sizes, plan);
-  if (numbers.getType() != type)
-    numbers = tensor::CastOp::create(builder, loc, type, numbers);
-  result.replaceAllUsesWith(numbers);
+  result.replaceAllUsesWith(castTensor(builder, loc, numbers, type));
   options.dead->insert(op);
   return success();
 }

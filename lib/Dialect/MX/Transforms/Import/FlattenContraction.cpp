@@ -147,9 +147,7 @@ mx::import::flattenContraction(linalg::LinalgOp op) {
   contract->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   Value result = expandTensor(builder, loc, contract->getResult(0), dims[2],
                               tensor::getMixedSizes(builder, loc, init), out);
-  if (result.getType() != op->getResult(0).getType())
-    result = tensor::CastOp::create(builder, loc, op->getResult(0).getType(),
-                                    result);
+  result = castTensor(builder, loc, result, op->getResult(0).getType());
   return FlatContraction{cast<linalg::LinalgOp>(contract.getOperation()),
                          result};
 }

@@ -91,6 +91,11 @@ int64_t getBlockOf(mlir::Type scaleType);
 // Tensors of another shape (Shapes.cpp)
 //===----------------------------------------------------------------------===//
 
+/// Which dimensions of a tensor of `counts.size()` groups, of which some have
+/// no dimension, are beside each dimension of the groups that have one.
+llvm::SmallVector<mlir::ReassociationIndices>
+getUnitGroups(llvm::ArrayRef<int64_t> counts);
+
 /// A tensor with `sizes`, of which each group is a dimension of `tensor`.
 mlir::Value expandToSizes(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value tensor,
@@ -137,9 +142,13 @@ mlir::Value dequantize(mlir::OpBuilder &builder, mlir::Location loc,
 /// A matrix of one row, if `tensor` has rank 1.
 mlir::Value addRow(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value tensor);
-/// The reverse, for a tensor of the given rank: as `type`, which may have none.
+/// The reverse, for a tensor of the given rank.
 mlir::Value dropRow(mlir::OpBuilder &builder, mlir::Location loc,
-                    mlir::Value tensor, int64_t rank, mlir::Type type);
+                    mlir::Value tensor, int64_t rank);
+
+/// `tensor` as `type`, which may know other sizes, or no rank.
+mlir::Value castTensor(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value tensor, mlir::Type type);
 
 /// Erases operations without effects and users, from `ops` backwards.
 void eraseDead(llvm::ArrayRef<mlir::Operation *> ops);

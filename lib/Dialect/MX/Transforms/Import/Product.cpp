@@ -195,9 +195,8 @@ LogicalResult mx::import::rewriteProduct(const Product &product,
   result =
       expandTensor(builder, loc, result, product.out, product.getSizes(builder),
                    plan.getGroups(first.rows, second.rows));
-  if (result.getType() != replaced.getType())
-    result = tensor::CastOp::create(builder, loc, replaced.getType(), result);
-  replaced.replaceAllUsesWith(result);
+  replaced.replaceAllUsesWith(
+      castTensor(builder, loc, result, replaced.getType()));
   if (rounding)
     options.dead->insert(rounding);
   options.dead->insert(product.root);

@@ -59,10 +59,8 @@ static Value castBits(OpBuilder &builder, Location loc, Value tensor,
       .getResult(0);
 }
 
-/// Which dimensions of a tensor of `counts.size()` groups, of which some have
-/// no dimension, are beside each dimension of the groups that have one.
-static SmallVector<ReassociationIndices>
-getUnitGroups(ArrayRef<int64_t> counts) {
+SmallVector<ReassociationIndices>
+mx::import::getUnitGroups(ArrayRef<int64_t> counts) {
   SmallVector<ReassociationIndices> groups;
   ReassociationIndices units;
   for (auto [i, count] : llvm::enumerate(counts)) {
@@ -194,10 +192,15 @@ Value mx::import::addRow(OpBuilder &builder, Location loc, Value tensor) {
 }
 
 Value mx::import::dropRow(OpBuilder &builder, Location loc, Value tensor,
-                          int64_t rank, Type type) {
-  if (rank == 1)
-    tensor = tensor::CollapseShapeOp::create(
-        builder, loc, tensor, ArrayRef<ReassociationIndices>{{0, 1}});
+                          int64_t rank) {
+  if (rank != 1)
+    return tensor;
+  return tensor::CollapseShapeOp::create(
+      builder, loc, tensor, ArrayRef<ReassociationIndices>{{0, 1}});
+}
+
+Value mx::import::castTensor(OpBuilder &builder, Location loc, Value tensor,
+                             Type type) {
   if (tensor.getType() == type)
     return tensor;
   return tensor::CastOp::create(builder, loc, type, tensor);

@@ -72,9 +72,7 @@ struct TosaSizes {
 static Value refineShape(OpBuilder &builder, Value tensor,
                          ArrayRef<int64_t> shape) {
   Type type = RankedTensorType::get(shape, getElementTypeOrSelf(tensor));
-  if (type == tensor.getType())
-    return tensor;
-  return tensor::CastOp::create(builder, tensor.getLoc(), type, tensor);
+  return castTensor(builder, tensor.getLoc(), tensor, type);
 }
 
 /// An operand whose dimensions follow `dims`, of the given sizes. MXINT8 has no
@@ -156,8 +154,9 @@ LogicalResult mx::import::importTosaCastFrom(Operation *root,
   Value numbers = dequantize(builder, loc, elements, scales,
                              getElementTypeOrSelf(op.getOutputData()));
   int64_t rank = getRanked(op.getInputData()).getRank();
+  numbers = dropRow(builder, loc, numbers, rank);
   op.getOutputData().replaceAllUsesWith(
-      dropRow(builder, loc, numbers, rank, op.getOutputData().getType()));
+      castTensor(builder, loc, numbers, op.getOutputData().getType()));
   options.dead->insert(root);
   return success();
 }
@@ -193,14 +192,15 @@ LogicalResult mx::import::importTosaCastTo(Operation *root,
       ArrayRef<int64_t>{1}, /*block_size=*/32, /*square=*/false,
       /*amax=*/false, /*concat=*/false, ScaleRounding::Fit,
       /*prologueCount=*/0);
-  Value codes = quantize->getResult(0);
+  int64_t rank = getRanked(op.getInputData()).getRank();
+  Value codes = dropRow(builder, loc, quantize->getResult(0), rank);
   if (isInt8(op.getOutputData()))
     codes = getAsTosaInt8(builder, codes);
-  int64_t rank = getRanked(op.getInputData()).getRank();
   op.getOutputData().replaceAllUsesWith(
-      dropRow(builder, loc, codes, rank, elementType));
-  op.getOutputScale().replaceAllUsesWith(
-      dropRow(builder, loc, quantize->getResult(1), rank, scaleType));
+      castTensor(builder, loc, codes, elementType));
+  op.getOutputScale().replaceAllUsesWith(castTensor(
+      builder, loc, dropRow(builder, loc, quantize->getResult(1), rank),
+      scaleType));
   options.dead->insert(root);
   return success();
 }

@@ -31,6 +31,25 @@ mx::import::getReductions(linalg::LinalgOp op, ArrayRef<Index> loops) {
   return reductions;
 }
 
+FailureOr<Indices> mx::import::evaluateOperand(linalg::LinalgOp op,
+                                               OpOperand &operand,
+                                               ArrayRef<Index> loops) {
+  auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+  FailureOr<Indices> dims =
+      evaluate(op.getMatchingIndexingMap(&operand), loops);
+  if (!type || failed(dims))
+    return failure();
+  for (auto [expr, size, index] :
+       llvm::zip(op.getMatchingIndexingMap(&operand).getResults(),
+                 type.getShape(), *dims)) {
+    int64_t count = countValues(index);
+    bool isKnown = count && ShapedType::isStatic(size);
+    if ((isKnown || isa<AffineConstantExpr>(expr)) && count != size)
+      return failure();
+  }
+  return dims;
+}
+
 //===----------------------------------------------------------------------===//
 // One step back
 //===----------------------------------------------------------------------===//
@@ -114,8 +133,8 @@ static FailureOr<Leaf> readArgument(linalg::LinalgOp op, Value value, Type type,
       int64_t(argument.getArgNumber()) >= op.getNumDpsInputs())
     return failure();
   OpOperand *operand = op.getDpsInputOperand(argument.getArgNumber());
-  FailureOr<Indices> dims = evaluate(op.getMatchingIndexingMap(operand), loops);
-  if (failed(dims) || !isa<RankedTensorType>(operand->get().getType()))
+  FailureOr<Indices> dims = evaluateOperand(op, *operand, loops);
+  if (failed(dims))
     return failure();
   return Leaf{operand->get(), *dims, type};
 }
@@ -283,8 +302,8 @@ FailureOr<Factor> mx::import::traceBody(linalg::LinalgOp op, Value value,
     FailureOr<Leaf> scales =
         readArgument(op, scaled->scales, scaled->scaleType, loops);
     if (failed(elements) || failed(scales)) {
-      why = "elements and scales are not read at multiples and remainders of "
-            "its loops";
+      why = "not all of its elements and scales are read, each at a multiple "
+            "or a remainder of its loops";
       return failure();
     }
     factor.elements = traceLeaf(elements->tensor, elements->dims);

@@ -38,6 +38,12 @@ llvm::SmallVector<int64_t> getLoopSizes(mlir::linalg::LinalgOp op);
 llvm::SmallSetVector<unsigned, 8> getReductions(mlir::linalg::LinalgOp op,
                                                 llvm::ArrayRef<Index> loops);
 
+/// The dimensions of an operand of `op` in terms of its loops. Fails where the
+/// loops do not reach all elements of the tensor.
+mlir::FailureOr<Indices> evaluateOperand(mlir::linalg::LinalgOp op,
+                                         mlir::OpOperand &operand,
+                                         llvm::ArrayRef<Index> loops);
+
 /// The operands of `elements * scales` in a body or on tensors.
 struct ScaledValue {
   mlir::Value elements, scales;
