@@ -25,10 +25,45 @@ using namespace mlir;
 
 namespace {
 
+bool isFloatOfAtMost(Type type, unsigned bits) {
+  auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
+  return element && element.getWidth() <= bits;
+}
+
+/// The host has no arithmetic on floats of 8 bits, and no addresses of floats
+/// that are narrower.
+LogicalResult checkElements(Operation *op) {
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  auto report = [&](StringRef expected, unsigned bits) -> LogicalResult {
+    Type *found = llvm::find_if(
+        types, [&](Type type) { return isFloatOfAtMost(type, bits); });
+    if (found == types.end())
+      return success();
+    return op->emitError() << "expected " << expected
+                           << " on the CPU path, found "
+                           << getElementTypeOrSelf(*found)
+                           << "; mx.dequantize widens narrower floats";
+  };
+  if (isa<memref::LoadOp, memref::StoreOp>(op))
+    return report("elements of 8 bits or more where one is read or written",
+                  /*bits=*/7);
+  bool computes =
+      isa_and_present<arith::ArithDialect, math::MathDialect>(
+          op->getDialect()) &&
+      !isa<arith::ConstantOp, arith::BitcastOp, arith::SelectOp>(op);
+  return computes ? report("operands and results of f16, bf16, f32, f64, "
+                           "integers or index in arithmetic",
+                           /*bits=*/8)
+                  : success();
+}
+
 /// Reports what a user can have written and the conversion cannot do, in words
 /// that name the cause.
 LogicalResult checkInput(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
+    if (failed(checkElements(op)))
+      return WalkResult::interrupt();
     if (isa_and_present<mx::MXDialect>(op->getDialect()) &&
         llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>)) {
       op->emitOpError("expected operands on memrefs, found tensors; bufferize "

@@ -278,6 +278,12 @@ LogicalResult mx::verifyStorage(Operation *root) {
       llvm::append_range(types, function.getArgumentTypes());
       llvm::append_range(types, function.getResultTypes());
     }
+    if (auto part = dyn_cast<memref::SubViewOp>(op);
+        part && isPacked(part.getType()) && !takesWholeRows(part)) {
+      op->emitError() << "expected slices of whole rows of f4E2M1FN elements, "
+                         "which share bytes, found one of parts of rows";
+      return WalkResult::interrupt();
+    }
     for (Type type : types)
       if (std::optional<StringRef> expected = getPackingFault(type)) {
         op->emitError() << "expected " << *expected << ", found " << type;

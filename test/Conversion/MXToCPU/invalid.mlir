@@ -12,7 +12,7 @@ func.func @tensors(%q: tensor<2x32xf8E4M3FN>, %s: tensor<2x1xf8E8M0FNU>,
 
 // An element that shares its byte has no address.
 func.func @load_packed(%q: memref<2x32xf4E2M1FN>, %i: index) -> f4E2M1FN {
-  // expected-error @below {{failed to legalize operation 'memref.load'}}
+  // expected-error @below {{expected elements of 8 bits or more where one is read or written on the CPU path, found 'f4E2M1FN'; mx.dequantize widens narrower floats}}
   %v = memref.load %q[%i, %i] : memref<2x32xf4E2M1FN>
   return %v : f4E2M1FN
 }
@@ -29,4 +29,36 @@ func.func @half_a_byte(%q: memref<2x33xf4E2M1FN>) {
 // expected-error @below {{expected packed f4E2M1FN elements in rows of their own, without gaps, found 'memref<2x32xf4E2M1FN, strided<[64, 2]>>'}}
 func.func @strided(%q: memref<2x32xf4E2M1FN, strided<[64, 2]>>) {
   return
+}
+
+// -----
+
+func.func @store_of_6_bits(%q: memref<2x32xf6E3M2FN>, %v: f6E3M2FN, %i: index) {
+  // expected-error @below {{expected elements of 8 bits or more where one is read or written on the CPU path, found 'f6E3M2FN'}}
+  memref.store %v, %q[%i, %i] : memref<2x32xf6E3M2FN>
+  return
+}
+
+// -----
+
+func.func @parts_of_rows(%q: memref<2x32xf4E2M1FN>) -> memref<2x16xf4E2M1FN, strided<[32, 1], offset: 16>> {
+  // expected-error @below {{expected slices of whole rows of f4E2M1FN elements, which share bytes, found one of parts of rows}}
+  %s = memref.subview %q[0, 16] [2, 16] [1, 1] : memref<2x32xf4E2M1FN> to memref<2x16xf4E2M1FN, strided<[32, 1], offset: 16>>
+  return %s : memref<2x16xf4E2M1FN, strided<[32, 1], offset: 16>>
+}
+
+// -----
+
+func.func @arithmetic(%x: f8E4M3FN) -> f8E4M3FN {
+  // expected-error @below {{expected operands and results of f16, bf16, f32, f64, integers or index in arithmetic on the CPU path, found 'f8E4M3FN'; mx.dequantize widens narrower floats}}
+  %y = arith.addf %x, %x : f8E4M3FN
+  return %y : f8E4M3FN
+}
+
+// -----
+
+func.func @conversion(%x: f8E5M2) -> f32 {
+  // expected-error @below {{in arithmetic on the CPU path, found 'f8E5M2'}}
+  %y = arith.extf %x : f8E5M2 to f32
+  return %y : f32
 }

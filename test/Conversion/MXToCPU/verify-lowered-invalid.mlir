@@ -1,9 +1,9 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-to-cpu
 
-func.func @no_lowering(%x: f32) -> f8E4M3FN {
-  // expected-error @below {{expected an operation of the LLVM dialect after lowering, found 'arith.truncf', which has no lowering to the CPU}}
-  %y = arith.truncf %x : f32 to f8E4M3FN
-  return %y : f8E4M3FN
+func.func @no_lowering() -> index {
+  // expected-error @below {{expected an operation of the LLVM dialect after lowering, found 'gpu.thread_id', which has no lowering to the CPU}}
+  %y = gpu.thread_id x
+  return %y : index
 }
 
 // -----
