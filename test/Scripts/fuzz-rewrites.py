@@ -1,0 +1,55 @@
+"""scripts/fuzz-rewrites for a short time, always on the same cases; and that it sees a wrong number, a rewritten program
+that is refused, and a crash of the rewrite.
+
+RUN: %python %s %mx_src/scripts/fuzz-rewrites %mx_obj/bin %t
+REQUIRES: compiler, numpy
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+script, tools, work = (pathlib.Path(path).resolve() for path in sys.argv[1:])
+shutil.rmtree(work, ignore_errors=True)
+work.mkdir(parents=True)
+
+
+def fuzz(tools, name, *arguments):
+    done = subprocess.run([sys.executable, script, f"--bin={tools}", f"--out={work / name}", *arguments],
+                          capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+status, output = fuzz(tools, "all", "--count=80", "--seed=1", "--simulate=4")
+print(output)
+assert status == 0, output
+counts = re.findall(r"(\d+) rewritten, (\d+) left", output)
+assert len(counts) == 2 and all(int(rewritten) > 15 for rewritten, _ in counts), output
+
+# Tools that do one thing wrong, and what is said of it.
+CHANGE = """
+path = sys.argv[sys.argv.index("--result") + 1]
+data = bytearray(open(path, "rb").read())
+data[-2] ^= 0x40
+open(path, "wb").write(data)
+"""
+WAYS = {
+    "number": ("mx-run", CHANGE, "wrong number"),
+    "refusal": ("mx-run", "print('x.mlir:1:1: error: expected another program', file=sys.stderr)\nsys.exit(1)",
+                "error: expected another program"),
+    "crash": ("mx-opt", "os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV"),
+}
+for name, (tool, wrong, says) in WAYS.items():
+    folder = work / f"{name}-tools"
+    folder.mkdir()
+    for real in tools.glob("mx-*"):
+        (folder / real.name).symlink_to(real)
+    (folder / tool).unlink()
+    (folder / tool).write_text(f"#!{sys.executable}\nimport os, signal, subprocess, sys\n"
+                               f"status = subprocess.run([{str(tools / tool)!r}, *sys.argv[1:]]).returncode\n"
+                               f"if status:\n    sys.exit(status)\n{wrong}\n")
+    (folder / tool).chmod(0o755)
+    status, output = fuzz(folder, name, "--count=2", "--seed=20", "--only=quantize", "--simulate=0")
+    assert status == 1 and says in output and list((work / name).glob("*/why.txt")), output
