@@ -15,6 +15,7 @@ using namespace mlir;
 
 void mx::addBufferization(OpPassManager &pm) {
   pm.addPass(createMXMaterializeLayouts());
+  pm.addPass(createMXNormalizeViews());
   bufferization::OneShotBufferizePassOptions options;
   options.bufferizeFunctionBoundaries = true;
   options.functionBoundaryTypeConversion =

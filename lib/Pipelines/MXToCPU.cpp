@@ -49,6 +49,7 @@ static void addHalfExpansion(OpPassManager &pm) {
 
 /// Loops and memrefs -> the LLVM dialect.
 static void addUpstreamLowering(OpPassManager &pm) {
+  pm.addPass(mx::createMXExpandReshapes());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
@@ -65,6 +66,7 @@ static void addUpstreamLowering(OpPassManager &pm) {
 }
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
+  pm.addPass(createMXNormalizeViews());
   pm.addPass(createMXDecomposeTensors());
   pm.addPass(createMXVerifyTensors());
   pm.addPass(createMXDefineArith());

@@ -33,6 +33,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Conversion/MXGPUToPlan/MXGPUToPlan.h"
+#include "mx/Conversion/MXToCPU/Passes.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
@@ -64,6 +65,7 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 
 void mx::buildMXFusionPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
+  pm.addPass(createMXNormalizeViews());
   pm.addPass(createMXDecomposeTensors({/*onDevice=*/true}));
   pm.addPass(createMXDefineArith());
   // Upstream decides at run time, in host memory, who owns a buffer that a call
@@ -206,6 +208,7 @@ void mx::buildMXHostToLLVMPipeline(OpPassManager &pm) {
   binary.compilationTarget = "isa";
   pm.addPass(createGpuModuleToBinaryPass(binary));
   pm.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  pm.addPass(createMXExpandReshapes());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());

@@ -414,18 +414,22 @@ class Graphs:
                                          np.pad(node.value.error, widths)))
 
     def part(self, dims):
-        """Offsets, sizes and steps of a part, and the slices that select it."""
+        """Offsets, sizes and steps of a part, the slices that select it, and its dimensions, of which some are dropped
+        where they have size 1."""
         offsets, sizes, steps, selected, result = [], [], [], [], []
+        drops = self.chance(0.5)
         for dim in dims:
             step = self.pick([1, 1, 1, 2, 3])
             count = int(self.rng.integers(1, (dim.size - 1) // step + 2)) if dim.size else 0
+            if drops and dim.size and self.chance(0.5):
+                count = 1
             first = int(self.rng.integers(0, dim.size - (count - 1) * step)) if dim.size else 0
             offsets.append(self.index(first) if self.chance(0.2) else str(first))
-            new = Dim(count)
             sizes.append(str(count))
             steps.append(str(step))
             selected.append(slice(first, first + count * step, step))
-            result.append(new)
+            if not (drops and count == 1 and self.chance(0.5)):
+                result.append(Dim(count))
         return (f"[{', '.join(offsets)}] [{', '.join(sizes)}] [{', '.join(steps)}]", tuple(selected), tuple(result))
 
     def slice(self):
@@ -434,7 +438,7 @@ class Graphs:
             return None
         text, selected, dims = self.part(node.dims)
         return self.add(f"tensor.extract_slice {node.name}{text} : {node.type} to {type_of(node.dtype, dims)}", dims,
-                        node.value.map(lambda array: array[selected]))
+                        node.value.map(lambda array: array[selected].reshape([dim.size for dim in dims])))
 
     def insert(self):
         node = self.node(lambda it: it.dims and it.value.exact.size) or self.argument()
@@ -445,7 +449,7 @@ class Graphs:
 
         def put(array, part):
             array = np.array(array)
-            array[selected] = part
+            array[selected] = np.reshape(part, array[selected].shape)
             return array
 
         value = Number(node.dtype, put(node.value.exact, source.value.exact), put(node.value.error, source.value.error))

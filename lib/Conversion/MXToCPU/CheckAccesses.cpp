@@ -13,10 +13,12 @@
 #include "EndProgram.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -35,17 +37,50 @@ struct CheckAccessesPass final
     : mx::impl::MXCheckAccessesBase<CheckAccessesPass> {
   void runOnOperation() override {
     SmallVector<RuntimeVerifiableOpInterface> accesses;
-    getOperation().walk(
-        [&](RuntimeVerifiableOpInterface op) { accesses.push_back(op); });
+    // What upstream asks of a reshape is less than `checkSizes` does.
+    getOperation().walk([&](RuntimeVerifiableOpInterface op) {
+      if (!isa<memref::ExpandShapeOp>(op.getOperation()))
+        accesses.push_back(op);
+    });
     OpBuilder builder(&getContext());
     for (RuntimeVerifiableOpInterface op : accesses) {
       builder.setInsertionPoint(op);
       op.generateRuntimeVerification(builder, op.getLoc(), describeAccess);
     }
+    SmallVector<memref::ExpandShapeOp> reshapes;
+    getOperation().walk(
+        [&](memref::ExpandShapeOp op) { reshapes.push_back(op); });
+    llvm::for_each(reshapes, [&](auto op) { checkSizes(op); });
     SmallVector<cf::AssertOp> asserts;
     getOperation().walk([&](cf::AssertOp op) { asserts.push_back(op); });
     for (cf::AssertOp op : asserts)
       end(op);
+  }
+
+  /// The sizes that a dimension becomes are given beside it.
+  void checkSizes(memref::ExpandShapeOp op) {
+    ImplicitLocOpBuilder builder(op.getLoc(), op);
+    SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
+    for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+      bool isOpen = llvm::any_of(group, [&](int64_t part) {
+        return op.getResultType().isDynamicDim(part);
+      });
+      if (group.size() == 1 || !isOpen)
+        continue;
+      Value elements = arith::ConstantIndexOp::create(builder, 1);
+      for (int64_t part : group)
+        elements = builder.createOrFold<arith::MulIOp>(
+            elements,
+            getValueOrCreateConstantIndexOp(builder, op.getLoc(), sizes[part]));
+      Value found = memref::DimOp::create(builder, op.getSrc(), dim);
+      Value same = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                         found, elements);
+      createEndProgramUnless(builder, op.getLoc(), getOperation(), same,
+                             "error: expected dimension " + Twine(dim) +
+                                 " of what is reshaped to be %lld, found "
+                                 "%lld\n",
+                             {elements, found});
+    }
   }
 
   /// An assertion of the user's too: a tool must not end by a signal.

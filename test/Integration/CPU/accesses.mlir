@@ -11,7 +11,12 @@
 // RUN: not mx-run %s --entry=element --device=cpu --arg %t/x.npy --arg %t/n16.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=ELEMENT
 // RUN: not mx-run %s --entry=add --device=cpu --arg %t/x.npy --arg %t/y.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: not mx-run %s --entry=promise --device=cpu --arg %t/n4.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=PROMISE
+// RUN: mx-run %s --entry=reshape --device=cpu --arg %t/x.npy --arg %t/n4.npy --arg %t/n4.npy --result %t/r.npy
+// RUN: %python -c "import numpy as np; r = np.load(r'%t/r.npy'); assert r.shape == (4, 4, 8) and (r == 1).all()"
+// RUN: not mx-run %s --entry=reshape --device=cpu --arg %t/x.npy --arg %t/n4.npy --arg %t/n16.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=RESHAPE
+// RUN: not mx-run %s --entry=reshape --device=sim --arg %t/x.npy --arg %t/n4.npy --arg %t/n16.npy --result %t/r.npy 2>&1 | FileCheck %s --check-prefix=RESHAPE
 
+// RESHAPE: accesses.mlir:[[#]]:[[#]]: {{.*}}expected dimension 0 of what is reshaped to be 64, found 16
 // LONG: accesses.mlir:[[#]]:[[#]]: error: 'memref.subview' op expected an access inside of its array: subview runs out-of-bounds along dimension 0
 // ELEMENT: accesses.mlir:[[#]]:[[#]]: error: 'memref.load' op expected an access inside of its array: out-of-bounds access
 // SIZE: accesses.mlir:[[#]]:[[#]]: error: 'linalg.add' op {{.*}} 16, but found 15
@@ -43,4 +48,9 @@ func.func @promise(%n: index) -> index {
   %holds = arith.cmpi eq, %n, %c5 : index
   cf.assert %holds, "100% of what was promised"
   return %n : index
+}
+
+func.func @reshape(%x: tensor<?x8xf32>, %n: index, %m: index) -> tensor<?x?x8xf32> {
+  %r = tensor.expand_shape %x [[0, 1], [2]] output_shape [%n, %m, 8] : tensor<?x8xf32> into tensor<?x?x8xf32>
+  return %r : tensor<?x?x8xf32>
 }

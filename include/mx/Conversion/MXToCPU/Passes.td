@@ -39,8 +39,9 @@ def MXCheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
   let description = [{
     Checks at run time, before loads, stores, slices and linalg operations on
     arrays, that the accesses are in bounds (MLIR's
-    RuntimeVerifiableOpInterface). If they are not, or if a `cf.assert` does not
-    hold, the program prints one line with the location to the standard error
+    RuntimeVerifiableOpInterface), and that dimensions that are reshaped have as
+    many elements as the sizes that they become. If that is not so, or if a
+    `cf.assert` does not hold, the program prints one line with the location to the standard error
     stream and calls `exit(2)`. It runs before operations become loops, whose
     indices need no checks.
   }];
@@ -111,6 +112,17 @@ def MXExpandStridedCopies : Pass<"mx-expand-strided-copies"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+def MXExpandReshapes : Pass<"mx-expand-reshapes"> {
+  let summary = "Give reshapes to several dynamic sizes the sizes that they name";
+  let description = [{
+    Rewrites `memref.expand_shape` as `memref.reinterpret_cast` if a dimension
+    becomes several of dynamic size, or one beside a size of 0, for which
+    MLIR's `expand-strided-metadata` has no lowering. It runs before that pass.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def MXRequestEntryWrappers : Pass<"mx-request-entry-wrappers", "::mlir::ModuleOp"> {

@@ -45,11 +45,3 @@ func.func @unused(%x: tensor<8x8xf32>) {
   %y = arith.addf %x, %x : tensor<8x8xf32>
   return
 }
-
-// -----
-
-func.func @two_sizes(%x: tensor<?x8xf32>, %n: index, %m: index) -> tensor<?x?x8xf32> {
-  // expected-error @below {{'tensor.expand_shape' op expected at most 1 dynamic size in what becomes of a dimension on the CPU path, found 2}}
-  %y = tensor.expand_shape %x [[0, 1], [2]] output_shape [%n, %m, 8] : tensor<?x8xf32> into tensor<?x?x8xf32>
-  return %y : tensor<?x?x8xf32>
-}

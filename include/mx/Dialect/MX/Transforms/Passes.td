@@ -274,7 +274,7 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     Option<"rhsRecipe", "rhs-recipe", "std::string", /*default=*/"\"\"",
            "Formats of the second operand, if different">,
     Option<"scaleRounding", "scale-rounding", "std::string",
-           /*default=*/"\"ceil\"", "How scales are rounded: ceil, floor, even, fit">,
+           /*default=*/"\"ceil\"", "How scales of f8E8M0FNU are rounded: ceil, floor, even, fit">,
     Option<"scaleLayout", "scale-layout", "std::string",
            /*default=*/"\"sf_128x4\"", "Layout of scales: sf_128x4 or linear">,
     Option<"globalScale", "global-scale", "double", /*default=*/"1.0",
@@ -334,6 +334,29 @@ def MXVerifyDims : Pass<"mx-verify-dims"> {
     no meaning and are an error at their location. Pipelines begin with this
     pass.
   }];
+}
+
+def MXNormalizeViews : Pass<"mx-normalize-views"> {
+  let summary = "Write slices and reshapes as upstream can lower them";
+  let description = [{
+    A slice may drop some of its dimensions of size 1 and keep others. Upstream
+    finds the dropped ones of `memref.subview` by comparing strides, which fails
+    (LLVM 22 crashes) where the slice has strides of its own, or where strides
+    are dynamic. Such a `tensor.extract_slice` drops all of them, and
+    `tensor.expand_shape` adds those that are kept; `tensor.insert_slice` and
+    `tensor.parallel_insert_slice` insert what `tensor.collapse_shape` makes of
+    their source; a `memref.subview` with strides becomes one with all
+    dimensions, and one that drops them.
+
+    A `tensor.collapse_shape` that makes one dimension of a dynamic size and one
+    of 0 becomes a `tensor.empty`: the type on memrefs would be static, and is an
+    error.
+
+    Pipelines begin with this pass, and run it again before bufferization.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
