@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PTX is text that has a .version and a .target directive; a cubin is an ELF
-// file; a fatbin starts with a magic number of its own.
+// file; a fatbin starts with a magic number of its own. All three say where
+// they end.
 //===----------------------------------------------------------------------===//
 
 #include "Image.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <elf.h>
 
 using namespace mx::runtime;
 
@@ -78,19 +81,63 @@ static std::string findDirective(const std::string &ptx, const char *name) {
   return "";
 }
 
+template <typename T>
+static T readAt(const char *data, uint64_t offset) {
+  T value;
+  memcpy(&value, data + offset, sizeof(T));
+  return value;
+}
+
+/// Where an ELF file ends: after the last of its headers and contents. 0 where
+/// the header is not that of a 64-bit little-endian file.
+static uint64_t elfBytes(const char *data) {
+  if (data[EI_CLASS] != ELFCLASS64 || data[EI_DATA] != ELFDATA2LSB)
+    return 0;
+  auto header = readAt<Elf64_Ehdr>(data, 0);
+  if ((header.e_shnum && header.e_shentsize != sizeof(Elf64_Shdr)) ||
+      (header.e_phnum && header.e_phentsize != sizeof(Elf64_Phdr)))
+    return 0;
+  uint64_t end = sizeof(header);
+  auto cover = [&](uint64_t offset, uint64_t bytes) {
+    end = std::max(end, offset + bytes);
+  };
+  if (header.e_shnum)
+    cover(header.e_shoff, uint64_t(header.e_shnum) * sizeof(Elf64_Shdr));
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    auto section =
+        readAt<Elf64_Shdr>(data, header.e_shoff + i * sizeof(Elf64_Shdr));
+    if (section.sh_type != SHT_NOBITS)
+      cover(section.sh_offset, section.sh_size);
+  }
+  if (header.e_phnum)
+    cover(header.e_phoff, uint64_t(header.e_phnum) * sizeof(Elf64_Phdr));
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    auto segment =
+        readAt<Elf64_Phdr>(data, header.e_phoff + i * sizeof(Elf64_Phdr));
+    cover(segment.p_offset, segment.p_filesz);
+  }
+  return end;
+}
+
+/// Where a fatbin ends: its header is followed by as many bytes as it says.
+static uint64_t fatbinBytes(const char *data) {
+  return readAt<uint16_t>(data, 6) + readAt<uint64_t>(data, 8);
+}
+
 Error mx::runtime::readImage(const void *data, size_t bytes, const char *name,
                              Image &image) {
   image.name = name && *name ? name : "module";
   const char *text = static_cast<const char *>(data);
-  bool elf = (bytes == 0 || bytes >= 4) && strncmp(text,
-                                                   "\x7f"
-                                                   "ELF",
-                                                   4) == 0;
-  bool fatbin = bytes >= 4 && memcmp(text, "\x50\xed\x55\xba", 4) == 0;
+  auto begins = [&](const char *magic) {
+    return (bytes == 0 || bytes >= 4) && strncmp(text, magic, 4) == 0;
+  };
+  bool elf = begins(ELFMAG), fatbin = begins("\x50\xed\x55\xba");
   if (elf || fatbin) {
     if (bytes == 0)
-      return {MX_ERROR_INVALID_VALUE,
-              image.name + ": expected the size of a binary image, found 0"};
+      bytes = elf ? elfBytes(text) : fatbinBytes(text);
+    if (bytes == 0)
+      return {MX_ERROR_BAD_MODULE,
+              image.name + ": expected a 64-bit little-endian ELF file"};
     image.kind = elf ? Image::Cubin : Image::Fatbin;
     image.bytes.assign(text, bytes);
     return {};

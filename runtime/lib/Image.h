@@ -12,7 +12,8 @@
 
 namespace mx::runtime {
 
-/// Copies the image and finds out what it is. `bytes` may be 0 for text.
+/// Copies the image and finds out what it is. With `bytes` 0 the image itself
+/// says where it ends: text by a NUL, a cubin and a fatbin by their headers.
 Error readImage(const void *data, size_t bytes, const char *name, Image &image);
 
 /// Whether compute capability major.minor runs PTX for `target`: sm_90 runs on

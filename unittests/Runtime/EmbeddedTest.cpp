@@ -7,6 +7,7 @@
 
 #include "../../runtime/lib/Embedded.h"
 #include "../../runtime/lib/Decompress.h"
+#include "../../runtime/lib/Image.h"
 
 #include <gtest/gtest.h>
 
@@ -70,6 +71,7 @@ std::string elf(uint16_t machine, uint32_t flags, const char *name,
   header.e_machine = machine;
   header.e_flags = flags;
   header.e_shnum = 2;
+  header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_shoff = sizeof(header);
   Elf64_Shdr sections[2] = {};
   sections[0].sh_type = SHT_STRTAB;
@@ -193,6 +195,58 @@ TEST(Embedded, FindsTheTextInElfFiles) {
   EXPECT_EQ(unpack(elf(EM_X86_64, 0, ".nv_fatbin", module)), "sm_90a");
   EXPECT_EQ(unpack(elf(EM_X86_64, 0, ".nv_fatbin", module + module)),
             "m: expected one module with PTX, found 2");
+}
+
+/// Reads an image without its size; what follows it in memory is not part of
+/// it.
+Image readWithoutSize(const std::string &bytes) {
+  Image found;
+  std::string more = bytes + "what follows";
+  Error error = readImage(more.data(), 0, "m", found);
+  EXPECT_FALSE(error) << error.text;
+  return found;
+}
+
+TEST(Embedded, FindsTheSizeOfBinaries) {
+  std::string text = ptx("sm_90a"), code = elf(kCuda, 90 << 8, ".text", text),
+              binary = fatbin(entry(1, 90, text));
+  EXPECT_EQ(readWithoutSize(code).bytes, code);
+  EXPECT_EQ(readWithoutSize(code).kind, Image::Cubin);
+  EXPECT_EQ(readWithoutSize(binary).bytes, binary);
+  EXPECT_EQ(readWithoutSize(binary).kind, Image::Fatbin);
+
+  // The section table last, as nvcc writes it; .bss takes no bytes.
+  Elf64_Ehdr header;
+  memcpy(&header, code.data(), sizeof header);
+  Elf64_Shdr bss = {};
+  bss.sh_type = SHT_NOBITS;
+  bss.sh_offset = code.size();
+  bss.sh_size = 1 << 20;
+  std::string table = code.substr(header.e_shoff, 2 * sizeof(Elf64_Shdr));
+  append(table, bss);
+  header.e_shoff = code.size();
+  header.e_shnum = 3;
+  memcpy(code.data(), &header, sizeof header);
+  code += table;
+  EXPECT_EQ(readWithoutSize(code).bytes, code);
+
+  // A segment that reaches further than the sections.
+  Elf64_Phdr segment = {};
+  segment.p_offset = code.size() + sizeof segment;
+  segment.p_filesz = 100;
+  header.e_phoff = code.size();
+  header.e_phnum = 1;
+  header.e_phentsize = sizeof segment;
+  memcpy(code.data(), &header, sizeof header);
+  append(code, segment);
+  code += std::string(100, 'x');
+  EXPECT_EQ(readWithoutSize(code).bytes, code);
+
+  Image found;
+  code[EI_CLASS] = ELFCLASS32;
+  Error error = readImage(code.data(), 0, "m", found);
+  EXPECT_EQ(error.status, MX_ERROR_BAD_MODULE);
+  EXPECT_EQ(error.text, "m: expected a 64-bit little-endian ELF file");
 }
 
 TEST(Embedded, SaysHowToGetPtx) {
