@@ -3,7 +3,8 @@
 
 Looked for in this order: PATH, $CUDA_HOME/bin, /usr/local/cuda/bin, and the
 nvidia-cuda-nvcc package in the project's .venv. Where MX_PTXAS is set, it is the
-only place ("none": nowhere). Exit status 1 where there is none."""
+only place ("none": nowhere); a name without a slash is looked up on PATH. Exit status 1
+where there is none."""
 
 import argparse
 import glob
@@ -14,8 +15,11 @@ import sys
 
 
 def candidates(source_root):
-    if "MX_PTXAS" in os.environ:
-        yield os.environ["MX_PTXAS"]
+    asked = os.environ.get("MX_PTXAS")
+    if asked:
+        found = None if asked == "none" else shutil.which(asked)
+        if found:
+            yield found
         return
     found = shutil.which("ptxas")
     if found:

@@ -95,8 +95,13 @@ static void addPackaged(std::vector<std::string> &places) {
 std::string mx::findPtxas(const std::string &name, const std::string &chip) {
   const char *variable = std::getenv("MX_PTXAS");
   std::string asked = !name.empty() ? name : variable ? variable : "";
-  if (!asked.empty())
-    return asked == "none" ? "" : asked;
+  if (asked == "none")
+    return "";
+  if (!asked.empty()) {
+    // As a shell does: a name without a slash is looked up on PATH.
+    ErrorOr<std::string> found = sys::findProgramByName(asked);
+    return found ? *found : asked;
+  }
   std::vector<std::string> places;
   if (ErrorOr<std::string> found = sys::findProgramByName("ptxas"))
     places.push_back(*found);
@@ -113,6 +118,9 @@ std::string mx::findPtxas(const std::string &name, const std::string &chip) {
 Expected<std::string> mx::assemble(const std::string &ptxas,
                                    const std::string &chip,
                                    const std::string &ptx) {
+  if (!sys::path::has_parent_path(ptxas))
+    return makeError("expected the assembler '" + ptxas +
+                     "' on PATH, found none: name its path, or none");
   TemporaryFile input("ptx"), output("cubin");
   for (const TemporaryFile *file : {&input, &output})
     if (file->error)

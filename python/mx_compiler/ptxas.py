@@ -15,10 +15,12 @@ NONE = "none"
 
 def candidates(asked=None):
     """Paths of assemblers in the order in which they are tried, and whether the only
-    one was asked for: by `asked`, else by MX_PTXAS. "none" is nowhere."""
+    one was asked for: by `asked`, else by MX_PTXAS. "none" is nowhere; another name
+    without a slash is looked up on PATH."""
     asked = asked or os.environ.get("MX_PTXAS")
     if asked:
-        return ([] if asked == NONE else [os.fspath(asked)]), True
+        asked = os.fspath(asked)
+        return ([] if asked == NONE else [shutil.which(asked) or asked]), True
     places = [shutil.which("ptxas")]
     places += [os.path.join(home, "bin", "ptxas") for home in
                (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if home]
