@@ -7,9 +7,11 @@
 |*                                                                            *|
 |* Functions return 0, or a status (docs/ExitStatus.md) after they have given *|
 |* messages to the context's callback; those that return a handle return null *|
-|* then. Strings are UTF-8; those without a length end in a zero. Calls with  *|
-|* one context, or with what was made in it, must not overlap; contexts are   *|
-|* apart from each other.                                                     *|
+|* then. A null pointer where none is allowed is refused like any other wrong *|
+|* argument; where it is the handle itself, the message goes to stderr. To    *|
+|* destroy null does nothing. Strings are UTF-8; those without a length end   *|
+|* in a zero. Calls with one context, or with what was made in it, must not   *|
+|* overlap; contexts are apart from each other.                               *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef MX_C_COMPILER_H

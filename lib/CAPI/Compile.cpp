@@ -5,6 +5,21 @@
 #include "Handles.h"
 
 using namespace mlir;
+using mx::capi::contextOf;
+using mx::capi::refuseNull;
+
+static bool refuseNullEntries(mxcContext context,
+                              const mxcCompileOptions &options) {
+  if (refuseNull(context,
+                 {{options.entries, "entries", options.entryCount == 0}},
+                 "mxcCompile"))
+    return true;
+  for (size_t i = 0; i < options.entryCount; ++i)
+    if (refuseNull(context, {{options.entries[i], "the name of an entry"}},
+                   "mxcCompile"))
+      return true;
+  return false;
+}
 
 static mx::CompileModuleOptions readOptions(const mxcCompileOptions &options) {
   mx::CompileModuleOptions read;
@@ -19,8 +34,14 @@ static mx::CompileModuleOptions readOptions(const mxcCompileOptions &options) {
 
 int mxcCompile(mxcCompiled *compiled, mxcModule module,
                const mxcCompileOptions *options) {
-  *compiled = nullptr;
+  if (compiled)
+    *compiled = nullptr;
+  if (refuseNull(contextOf(module), {{compiled, "an address for the result"},
+                                     {module, "a module"}}))
+    return MXC_REFUSED;
   mxcCompileOptions given = options ? *options : mxcCompileOptions{};
+  if (refuseNullEntries(module->context, given))
+    return MXC_REFUSED;
   OwningOpRef<ModuleOp> copy = module->cloneWithNames();
   llvm::Expected<mx::CompiledModule> result = mx::compileModule(
       *copy, readOptions(given), given.prefix ? given.prefix : "program");
@@ -35,6 +56,10 @@ int mxcCompile(mxcCompiled *compiled, mxcModule module,
 void mxcCompiledDestroy(mxcCompiled compiled) { delete compiled; }
 
 const char *mxcCompiledGet(mxcCompiled compiled, int part, size_t *bytes) {
+  if (bytes)
+    *bytes = 0;
+  if (refuseNull(nullptr, {{compiled, "a compiled program"}}))
+    return nullptr;
   const std::string *parts[] = {
       &compiled->manifest, &compiled->compiled.ptx, &compiled->compiled.cubin,
       &compiled->compiled.header, &compiled->compiled.constants};
@@ -46,6 +71,9 @@ const char *mxcCompiledGet(mxcCompiled compiled, int part, size_t *bytes) {
 }
 
 int mxcCompiledWrite(mxcCompiled compiled, const char *directory) {
+  if (refuseNull(contextOf(compiled), {{compiled, "a compiled program"},
+                                       {directory, "a directory"}}))
+    return MXC_REFUSED;
   if (llvm::Error error =
           mx::writeCompiledModule(directory, compiled->compiled))
     return compiled->context->tell(std::move(error));

@@ -6,6 +6,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mx/Arrays/Arrays.h"
+#include "mx/Support/Printable.h"
 #include "mx/Support/Version.h"
 
 using namespace mlir;
@@ -54,13 +55,34 @@ mxcContextImpl::mxcContextImpl(const DialectRegistry &registry,
   });
 }
 
-void mxcContextImpl::tell(int severity, const std::string &text) {
+static void print(int severity, const std::string &text) {
   static constexpr const char *kNames[] = {"error", "warning", "remark",
                                            "note"};
+  llvm::errs() << kNames[severity] << ": " << mx::printable(text) << '\n';
+}
+
+void mxcContextImpl::tell(int severity, const std::string &text) {
   if (callback)
-    callback(severity, text.c_str(), user);
+    callback(severity, mx::printable(text).c_str(), user);
   else
-    llvm::errs() << kNames[severity] << ": " << text << '\n';
+    print(severity, text);
+}
+
+bool mx::capi::refuseNull(mxcContext context,
+                          std::initializer_list<Given> pointers,
+                          const char *function) {
+  for (const Given &given : pointers) {
+    if (given.pointer || given.mayBeNull)
+      continue;
+    std::string text = std::string(function) + ": expected " + given.what +
+                       ", found a null pointer";
+    if (context)
+      context->tell(MXC_ERROR, text);
+    else
+      print(MXC_ERROR, text);
+    return true;
+  }
+  return false;
 }
 
 int mxcContextImpl::tell(llvm::Error error) {
@@ -97,10 +119,18 @@ static int print(Object object, mxcTextCallback callback, void *user) {
 
 int mxcParseAttribute(mxcContext context, const char *text,
                       mxcTextCallback callback, void *user) {
+  if (mx::capi::refuseNull(
+          context,
+          {{context, "a context"}, {text, "a text"}, {callback, "a callback"}}))
+    return MXC_REFUSED;
   return print(parseAttribute(text, &context->context), callback, user);
 }
 
 int mxcParseType(mxcContext context, const char *text, mxcTextCallback callback,
                  void *user) {
+  if (mx::capi::refuseNull(
+          context,
+          {{context, "a context"}, {text, "a text"}, {callback, "a callback"}}))
+    return MXC_REFUSED;
   return print(parseType(text, &context->context), callback, user);
 }

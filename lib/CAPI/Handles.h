@@ -45,6 +45,31 @@ struct mxcCompiledImpl {
 
 namespace mx::capi {
 
+/// A pointer that a function of the interface was given.
+struct Given {
+  const void *pointer;
+  /// With its article: "a module".
+  const char *what;
+  /// Whether null is right.
+  bool mayBeNull = false;
+
+  Given(const void *pointer, const char *what, bool mayBeNull = false)
+      : pointer(pointer), what(what), mayBeNull(mayBeNull) {}
+  template <class Result, class... Arguments>
+  Given(Result (*callback)(Arguments...), const char *what)
+      : pointer(reinterpret_cast<const void *>(callback)), what(what) {}
+};
+
+/// Whether one of `pointers` is null, after a message: to the context that a
+/// handle among them has, or to stderr where there is none yet.
+bool refuseNull(mxcContext context, std::initializer_list<Given> pointers,
+                const char *function = __builtin_FUNCTION());
+/// The context of a handle that may be null.
+template <class Handle>
+mxcContext contextOf(Handle handle) {
+  return handle ? handle->context : nullptr;
+}
+
 /// Everything that mx-opt knows.
 void registerEverything(mlir::DialectRegistry &registry);
 /// The passes of mx and MLIR, once.

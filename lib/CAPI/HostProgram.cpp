@@ -17,6 +17,8 @@
 #include <set>
 
 using namespace mlir;
+using mx::capi::contextOf;
+using mx::capi::refuseNull;
 
 namespace {
 
@@ -189,7 +191,12 @@ bool mxcHostProgramImpl::verifyShapes(ArrayRef<mx::NpyArray> arrays) {
 
 int mxcHostProgramCreate(mxcHostProgram *program, mxcModule module,
                          const char *entry) {
-  *program = nullptr;
+  if (program)
+    *program = nullptr;
+  if (refuseNull(contextOf(module), {{program, "an address for the program"},
+                                     {module, "a module"},
+                                     {entry, "the name of an entry"}}))
+    return MXC_REFUSED;
   auto made = std::make_unique<mxcHostProgramImpl>();
   if (llvm::Error error = create(*made, module, entry))
     return module->context->tell(std::move(error));
@@ -200,10 +207,14 @@ int mxcHostProgramCreate(mxcHostProgram *program, mxcModule module,
 void mxcHostProgramDestroy(mxcHostProgram program) { delete program; }
 
 int32_t mxcHostProgramArgumentCount(mxcHostProgram program) {
+  if (refuseNull(nullptr, {{program, "a program"}}))
+    return 0;
   return int32_t(program->arguments.size());
 }
 
 int32_t mxcHostProgramResultCount(mxcHostProgram program) {
+  if (refuseNull(nullptr, {{program, "a program"}}))
+    return 0;
   return int32_t(program->results.size());
 }
 
@@ -217,17 +228,28 @@ static int get(ArrayRef<HostValue> values, int32_t index,
 
 int mxcHostProgramGetArgument(mxcHostProgram program, int32_t index,
                               mxcHostValueInfo *info) {
+  if (refuseNull(contextOf(program),
+                 {{program, "a program"}, {info, "an address for the answer"}}))
+    return MXC_REFUSED;
   return get(program->arguments, index, info);
 }
 
 int mxcHostProgramGetResult(mxcHostProgram program, int32_t index,
                             mxcHostValueInfo *info) {
+  if (refuseNull(contextOf(program),
+                 {{program, "a program"}, {info, "an address for the answer"}}))
+    return MXC_REFUSED;
   return get(program->results, index, info);
 }
 
 int mxcHostProgramCall(mxcHostProgram program, const mxcHostArray *arguments,
                        int32_t argumentCount, mxcHostArray *results,
                        int32_t resultCount) {
+  if (refuseNull(contextOf(program),
+                 {{program, "a program"},
+                  {arguments, "arguments", argumentCount <= 0},
+                  {results, "room for results", resultCount <= 0}}))
+    return MXC_REFUSED;
   mxcContext context = program->context;
   program->arrays.clear();
   if (size_t(resultCount) != program->results.size())

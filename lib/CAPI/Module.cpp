@@ -10,9 +10,14 @@
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
+using mx::capi::contextOf;
+using mx::capi::refuseNull;
 
 mxcModule mxcModuleParse(mxcContext context, const char *text, size_t bytes,
                          const char *name) {
+  if (refuseNull(context,
+                 {{context, "a context"}, {text, "a text", bytes == 0}}))
+    return nullptr;
   std::shared_ptr<llvm::MemoryBuffer> source =
       llvm::MemoryBuffer::getMemBufferCopy({text, bytes}, name ? name : "text");
   // The parser reads a buffer of its own; what names arguments stays.
@@ -27,6 +32,8 @@ mxcModule mxcModuleParse(mxcContext context, const char *text, size_t bytes,
 }
 
 mxcModule mxcModuleClone(mxcModule module) {
+  if (refuseNull(nullptr, {{module, "a module"}}))
+    return nullptr;
   return new mxcModuleImpl{module->context, module->module->clone(),
                            module->source};
 }
@@ -45,6 +52,9 @@ void mxcModuleDestroy(mxcModule module) { delete module; }
 
 int mxcModuleListEntries(mxcModule module, mxcTextCallback callback,
                          void *user) {
+  if (refuseNull(contextOf(module),
+                 {{module, "a module"}, {callback, "a callback"}}))
+    return MXC_REFUSED;
   auto entries = mx::selectEntries(*module->module, {});
   if (!entries)
     return module->context->tell(entries.takeError());
@@ -54,6 +64,9 @@ int mxcModuleListEntries(mxcModule module, mxcTextCallback callback,
 }
 
 int mxcModuleRunPasses(mxcModule module, const char *pipeline) {
+  if (refuseNull(contextOf(module),
+                 {{module, "a module"}, {pipeline, "a pipeline"}}))
+    return MXC_REFUSED;
   std::string errors;
   llvm::raw_string_ostream stream(errors);
   FailureOr<OpPassManager> passes = parsePassPipeline(pipeline, stream);
@@ -73,6 +86,9 @@ int mxcModuleRunPasses(mxcModule module, const char *pipeline) {
 }
 
 int mxcModulePrint(mxcModule module, mxcTextCallback callback, void *user) {
+  if (refuseNull(contextOf(module),
+                 {{module, "a module"}, {callback, "a callback"}}))
+    return MXC_REFUSED;
   mx::capi::CallbackStream stream(callback, user);
   module->module->print(stream);
   return MXC_OK;
@@ -80,6 +96,9 @@ int mxcModulePrint(mxcModule module, mxcTextCallback callback, void *user) {
 
 int mxcModuleWriteBytecode(mxcModule module, mxcTextCallback callback,
                            void *user) {
+  if (refuseNull(contextOf(module),
+                 {{module, "a module"}, {callback, "a callback"}}))
+    return MXC_REFUSED;
   mx::capi::CallbackStream stream(callback, user);
   return failed(writeBytecodeToFile(*module->module, stream)) ? MXC_REFUSED
                                                               : MXC_OK;

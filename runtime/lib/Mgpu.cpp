@@ -321,6 +321,11 @@ Error placeOnDevice(const std::array<uint8_t, 128> &image, void *&result) {
 } // namespace
 
 void *mxLoadConstant(void **place, const void *data, int64_t bytes) {
+  if (!place || (!data && bytes)) {
+    reportNull(place ? "the bytes of the constant"
+                     : "an address that keeps it");
+    return nullptr;
+  }
   static auto *mutex = new std::mutex;
   std::lock_guard<std::mutex> lock(*mutex);
   if (*place)

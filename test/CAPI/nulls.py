@@ -1,0 +1,176 @@
+"""Every function of mx-c/Compiler.h, mx_runtime.h and mx_program.h with null in place of each
+pointer, and of all of them: it returns, and says which argument is null where null is not
+allowed. The functions are those of the headers: one that is added there is missing here.
+
+RUN: %python %s %mx_src %mx_capi %mx_libs/libmx_runtime%shlibext %t
+REQUIRES: compiler, numpy
+UNSUPPORTED: sanitizers
+"""
+
+import ctypes
+import os
+import re
+import sys
+from ctypes import CFUNCTYPE, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_void_p
+
+from work_folder import enter
+
+source, capi, runtime, work = sys.argv[1:]
+enter(work)
+
+
+def read_functions(path):
+    """Of a header: (name, result, [(type, name)])."""
+    with open(os.path.join(source, path)) as file:
+        text = re.sub(r"/\*.*?\*/|#.*?(?<!\\)\n", "", file.read(), flags=re.DOTALL)
+    found = re.findall(r"^MXC?_API\s+(.*?)(\w+)\(([^()]*)\);", text, flags=re.MULTILINE | re.DOTALL)
+    for result, name, parameters in found:
+        pairs = [re.fullmatch(r"(.*?)(\w+)", p.strip(), re.DOTALL).groups() for p in parameters.split(",")
+                 if p.strip() not in ("void", "...")]
+        yield name, result.strip(), [(" ".join(kind.split()), parameter) for kind, parameter in pairs]
+
+
+HANDLES = r"(mxc?(Context|Module|Compiled|HostProgram|Function|Stream|Program|Entry)|\w+Callback|mxWarningHandler)"
+
+
+def is_pointer(kind):
+    return "*" in kind or re.fullmatch(HANDLES, kind) is not None
+
+
+# What may be null, by function and parameter: the headers say so. A launch of nothing reads no
+# parameters, a tensor map of one dimension no strides, and one without elements no address.
+MAY_BE_NULL = {
+    ("*", "user"), ("mxSetWarningHandler", "data"), ("mxLaunch", "parameters"),
+    ("mxTensorMapEncodeTiled", "strides"), ("mxTensorMapEncodeTiled", "globalAddress"),
+    ("mxcContextCreate", "callback"), ("mxcContextDestroy", "context"), ("mxcModuleDestroy", "module"),
+    ("mxcModuleParse", "name"), ("mxcCompile", "options"), ("mxcCompiledDestroy", "compiled"),
+    ("mxcCompiledGet", "bytes"), ("mxcHostProgramDestroy", "program"),
+    ("mxSetDeviceForTarget", "name"), ("mxSetDeviceForTarget", "target"), ("mxCanRunTarget", "target"),
+    ("mxGetSimulatorCounters", "counters"), ("mxSetWarningHandler", "handler"), ("mxMemFree", "memory"),
+    ("mxModuleLoad", "name"), ("mxModuleUnload", "module"), ("mxProgramUnload", "program"),
+    ("mxTensorMapEncodeTiled", "elementStrides"), ("mxEntryLaunch", "workspace"),
+    ("mxProgramLoadData", "name"), ("mxProgramLoadData", "kernels"),
+}
+
+
+PROGRAM = b"""func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.abs ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+"""
+
+os.environ["MX_DEVICE"] = "sim"
+libraries = {"mxc": ctypes.CDLL(capi), "mx": ctypes.CDLL(runtime)}
+messages = []
+CALLBACKS = {
+    "mxcMessageCallback": CFUNCTYPE(None, c_int, c_char_p, c_void_p)(lambda severity, text, _: messages.append(text)),
+    "mxcTextCallback": CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)(lambda text, size, _: None),
+    "mxWarningHandler": CFUNCTYPE(None, c_char_p, c_void_p)(lambda text, _: None),
+}
+BUFFER = (ctypes.c_uint8 * 4096)()
+TEXTS = {"pipeline": b"builtin.module()", "format": b"nothing", "directory": b"written", "entry": b"main"}
+
+
+def library_of(name):
+    return libraries["mxc" if name.startswith("mxc") else "mx"]
+
+
+def call(name, result, arguments):
+    function = getattr(library_of(name), name)
+    function.restype = (None if result == "void" else c_int32 if result in ("int", "int32_t") else c_void_p)
+    return function(*arguments)
+
+
+def make(name, *arguments):
+    """A handle, by a function that writes it to its first argument."""
+    handle = c_void_p()
+    assert call(name, "int", [byref(handle), *arguments]) == 0, (name, thread_error(), messages)
+    return handle
+
+
+libraries["mx"].mxSetErrorPolicy(1)
+# Another object than the one that call() gives its types.
+thread_error = CFUNCTYPE(c_char_p)(("mxGetThreadError", libraries["mx"]))
+context = c_void_p(call("mxcContextCreate", "mxcContext", [CALLBACKS["mxcMessageCallback"], None]))
+module = c_void_p(call("mxcModuleParse", "mxcModule", [context, PROGRAM, c_size_t(len(PROGRAM)), b"it.mlir"]))
+compiled = make("mxcCompile", module, None)
+parts = []
+for part in 0, 1:
+    size = c_size_t()
+    text = call("mxcCompiledGet", "char *", [compiled, part, byref(size)])
+    parts.append((c_void_p(text), size))
+program = make("mxProgramLoadData", *parts[0], *parts[1], None)
+ptx = ctypes.string_at(*[x.value for x in parts[1]])
+kernels = make("mxModuleLoad", ptx, c_size_t(0), None)
+kernel = re.search(rb"\.entry (\w+)", ptx)[1]
+VALID = {
+    "mxcContext": context, "mxcModule": module, "mxcCompiled": compiled,
+    "mxcHostProgram": make("mxcHostProgramCreate", module, b"main"),
+    "mxProgram": program, "mxEntry": make("mxProgramGetEntry", program, b"main"),
+    "mxModule": kernels, "mxFunction": make("mxModuleGetFunction", kernels, kernel),
+    "mxStream": make("mxStreamCreate"), **CALLBACKS,
+}
+
+
+def valid(kind, name):
+    if kind in VALID:
+        return VALID[kind]
+    if kind == "const char *":
+        return TEXTS.get(name, b"x")
+    if is_pointer(kind):
+        return BUFFER
+    return c_int32(0) if name in ("index", "result", "part") else (
+        c_int32(1) if "int32" in kind or kind == "int" else c_int64(1))
+
+
+errors = open("stderr", "w+b")
+saved = os.dup(2)
+
+
+def told(name, result, arguments):
+    """What a call says, in all ways in which it can."""
+    messages.clear()
+    begin = os.fstat(errors.fileno()).st_size
+    libraries["mx"].mxReportError(b"nothing")  # the latest of the thread from now on
+    libraries["mx"].mxClearError()
+    os.dup2(errors.fileno(), 2)
+    found = call(name, result, arguments)
+    os.dup2(saved, 2)
+    with open("stderr", "rb") as file:
+        file.seek(begin)
+        printed = file.read()
+    text = thread_error()
+    libraries["mx"].mxClearError()
+    return found, b"\n".join([*messages, printed, b"" if text == b"nothing" else text]).decode()
+
+
+count = wrong = 0
+for header in "include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runtime/include/mx_program.h":
+    functions = list(read_functions(header))
+    with open(os.path.join(source, header)) as file:
+        declared = len(re.findall(r"^MXC?_API ", file.read(), flags=re.MULTILINE))
+    assert len(functions) == declared > 5, (header, len(functions), declared)
+    for name, result, parameters in functions:
+        pointers = [i for i, (kind, _) in enumerate(parameters) if is_pointer(kind)]
+        given = [valid(*parameter) for parameter in parameters]
+        # Whatever it says, it returns.
+        print(f"{name} of nulls", flush=True)
+        told(name, result, [None if i in pointers else x for i, x in enumerate(given)])
+        for i in pointers:
+            kind, parameter = parameters[i]
+            print(f"{name} without {parameter}", flush=True)
+            found, text = told(name, result, [None if i == j else x for j, x in enumerate(given)])
+            count += 1
+            # Null is the default stream.
+            is_stream = kind == "mxStream" and name != "mxStreamDestroy"
+            if is_stream or {(name, parameter), ("*", parameter)} & MAY_BE_NULL:
+                continue
+            # Handles have a word of their own for what is none.
+            is_told = "found a null pointer" in text or "found a handle that is none" in text
+            is_failure = {"int": bool(found), "int32_t": found == 0}.get(result, not found)
+            if not is_told or not is_failure:
+                print(f"wrong: {name} returned {found}, and says {text!r}")
+                wrong += 1
+print(f"{count} pointers, {wrong} wrong")
+assert count > 100 and not wrong
