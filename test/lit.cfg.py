@@ -49,6 +49,9 @@ for name, value in {
     # never freed.
     "ASAN_OPTIONS": "detect_leaks=0:detect_container_overflow=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    # Our own kernels have no findings, not even warnings. What expects one of a
+    # kernel says MX_SIM_WARNINGS=print.
+    "MX_SIM_WARNINGS": "error",
     # Of mx.compile; tests of the cache have folders of their own.
     "MX_CACHE_DIR": os.path.join(config.test_exec_root, "python-cache"),
 }.items():

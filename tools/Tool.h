@@ -11,6 +11,8 @@
 #define MX_TOOLS_TOOL_H
 
 #include "mx/Support/ExitStatus.h"
+#include "mx/Support/InputFile.h"
+#include "mx/Support/Printable.h"
 #include "mx/Support/Version.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
@@ -62,6 +64,24 @@ inline bool parseOptions(int argc, char **argv, const char *overview) {
     return true;
   llvm::errs() << errors;
   return false;
+}
+
+/// Whether the files among the words of upstream's drivers can be read, which
+/// open them themselves; a message goes to stderr. What follows -o is written.
+inline bool checkInputWords(int argc, char **argv) {
+  for (int i = 1; i < argc; ++i) {
+    llvm::StringRef word = argv[i];
+    if (word == "-o" || word == "--o")
+      ++i;
+    if (word.starts_with("-"))
+      continue;
+    std::string why = checkInputFile(argv[i]);
+    if (why.empty())
+      continue;
+    llvm::errs() << printable(why) << '\n';
+    return false;
+  }
+  return true;
 }
 
 } // namespace mx

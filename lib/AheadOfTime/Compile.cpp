@@ -18,9 +18,11 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
+#include "mx/Execution/Messages.h"
 #include "mx/Execution/Program.h"
 #include "mx/Execution/Traffic.h"
 #include "mx/Pipelines/Pipelines.h"
+#include "mx/Support/InputFile.h"
 #include "mx/Translation/ToManifest.h"
 #include "mx/Translation/ToPTX.h"
 #include "llvm/ADT/StringExtras.h"
@@ -38,7 +40,7 @@ namespace {
 int report(llvm::Error error) {
   ExitStatus status = getExitStatus(error);
   if (std::string text = llvm::toString(std::move(error)); !text.empty())
-    llvm::errs() << "mx-compile: " << text << '\n';
+    llvm::errs() << "mx-compile: " << printable(text) << '\n';
   return status;
 }
 
@@ -246,8 +248,10 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
   // Messages are for whoever wrote the file: the place says enough.
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
-  SourceMgrDiagnosticHandler diagnostics(sources, &context);
-  std::string error;
+  MessagePrinter diagnostics(sources, context);
+  std::string error = checkInputFile(options.inputFile);
+  if (!error.empty())
+    return report(makeError(error));
   std::unique_ptr<llvm::MemoryBuffer> file =
       openInputFile(options.inputFile, &error);
   if (!file)

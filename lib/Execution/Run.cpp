@@ -13,7 +13,9 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Execution/Check.h"
+#include "mx/Execution/Messages.h"
 #include "mx/Execution/Traffic.h"
+#include "mx/Support/InputFile.h"
 #include "mx/Support/ResultFiles.h"
 #include "mx/Target/TargetInfo.h"
 #include "mx_runtime.h"
@@ -32,7 +34,8 @@ namespace {
 
 int report(llvm::Error error) {
   ExitStatus status = getExitStatus(error);
-  llvm::errs() << "mx-run: " << llvm::toString(std::move(error)) << '\n';
+  llvm::errs() << "mx-run: " << printable(llvm::toString(std::move(error)))
+               << '\n';
   return status;
 }
 
@@ -151,13 +154,15 @@ int mx::run(const RunOptions &given) {
   // Messages are for whoever wrote the file: the place says enough.
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
-  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  MessagePrinter diagnostics(sources, context);
   bool explained = false;
   ScopedDiagnosticHandler observer(&context, [&](Diagnostic &diagnostic) {
     explained |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
     return failure();
   });
-  std::string error;
+  std::string error = checkInputFile(options.inputFile);
+  if (!error.empty())
+    return report(makeError(error));
   std::unique_ptr<llvm::MemoryBuffer> file =
       openInputFile(options.inputFile, &error);
   if (!file)

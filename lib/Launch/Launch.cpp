@@ -9,6 +9,7 @@
 #include "mx/Launch/RuntimeStatus.h"
 #include "mx/Support/Memory.h"
 #include "mx/Support/Npy.h"
+#include "mx/Support/Printable.h"
 #include "mx/Support/ResultFiles.h"
 #include "mx_program.h"
 
@@ -23,7 +24,7 @@ namespace {
 
 ExitStatus report(const std::string &message,
                   ExitStatus status = kExitBadInput) {
-  fprintf(stderr, "mx-launch: %s\n", message.c_str());
+  fprintf(stderr, "mx-launch: %s\n", printable(message).c_str());
   return status;
 }
 
@@ -298,7 +299,7 @@ ExitStatus printEntry(mxEntry entry) {
       return reportLastError();
     text += (i ? ", " : "") + std::string(value.type);
   }
-  printf("%s)\n", text.c_str());
+  printf("%s)\n", printable(text).c_str());
   return kExitClean;
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Support/Npy.h"
+#include "mx/Support/InputFile.h"
 #include "mx/Support/Memory.h"
 
 #include <algorithm>
@@ -321,9 +322,6 @@ std::string readItems(FILE *file, uint64_t headerEnd, uint64_t bytes,
 }
 
 std::string readFile(FILE *file, NpyArray &array) {
-  struct stat info;
-  if (fstat(fileno(file), &info) == 0 && S_ISDIR(info.st_mode))
-    return "expected a .npy file, found a directory";
   std::string text;
   HeaderParser header(text);
   uint64_t headerEnd = 0;
@@ -405,6 +403,8 @@ std::string mx::npyTypeString(const NpyArray &array) {
 }
 
 std::string mx::readNpy(const std::string &path, NpyArray &array) {
+  if (std::string e = checkInputFile(path); !e.empty())
+    return e;
   File file(fopen(path.c_str(), "rb"));
   if (!file)
     return path + ": cannot open: " + strerror(errno);

@@ -21,7 +21,7 @@ from .device import (DeviceInfo, device_info, device_name, set_device,
 from .elements import pack_fp4, unpack_fp4
 from .entry import Entry
 from .errors import (CompileError, CompileWarning, Diagnostic, Error,
-                     InvalidValueError)
+                     InvalidValueError, SimulatorWarning)
 from .formats import FORMATS, Format
 from .layer import MoELayer, MoESaved, MoEWeights, moe_layer, route
 from .products import grouped_matmul, matmul
@@ -38,7 +38,7 @@ __all__ = ["array", "compile", "CompileError", "CompileWarning", "dequantize",
            "from_dlpack", "grouped_matmul", "InvalidValueError", "matmul",
            "moe_layer", "MoELayer", "MoESaved", "MoEWeights", "pack_fp4",
            "Program", "quantize", "Quantized", "route", "set_device",
-           "set_simulator_option", "simulator_counters", "Stream",
+           "set_simulator_option", "simulator_counters", "SimulatorWarning", "Stream",
            "swiglu_quantize", "synchronize", "Template", "unpack_fp4", "Value"]
 
 

@@ -16,6 +16,7 @@ import warnings
 import zipfile
 
 from .errors import caller_depth
+from .files import read_bytes
 
 SUFFIX = ".mxp"
 BEGUN = ".tmp"
@@ -69,7 +70,7 @@ def load(folder, key):
     """The parts of the program with that key; None if it is not there."""
     path = folder / (key + SUFFIX)
     try:
-        data = path.read_bytes()
+        data = read_bytes(path)
     except OSError:
         return None
     parts = unpack(data)

@@ -10,6 +10,7 @@ import numpy as np
 from . import library
 from .array import DeviceArray
 from .device import HOST, device_name, device_number
+from .errors import printable
 from .libraries import MINE, NUMPY, convert, find_library
 from .library import call, fail
 from .streams import stream_handle, wait
@@ -64,7 +65,7 @@ def read_operand(value, x, place):
 def describe_call(entry, arguments, shapes):
     """Follows what is wrong with a call as a whole."""
     return "; called with " + ", ".join(
-        f"{value.name}: " + (f"{x!r}" if value.is_number else
+        f"{printable(value.name)}: " + (f"{x!r}" if value.is_number else
                              f"{value.element}{tuple(shape)}")
         for value, x, shape in zip(entry.arguments, arguments, shapes))
 
@@ -274,6 +275,8 @@ class PreparedCall:
                 value = entry.results[index]
                 results[index] = DeviceArray.adopt(
                     memory.data, memory.shape[:len(value.shape)], value.element)
+            if library.told.texts:
+                library.warn()
         finally:
             self._frames.append(frame)
 

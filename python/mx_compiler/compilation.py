@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import os
-import pathlib
 import threading
 import warnings
 import weakref
@@ -17,6 +16,7 @@ from . import ptxas as _ptxas
 from .compiler import compile_parts
 from .device import device_changes, device_info, is_host
 from .errors import CompileWarning, caller_depth
+from .files import read_bytes
 from .host import HostCode
 from .identity import identify_library
 from .program import Loaded, Program, load_parts
@@ -130,7 +130,7 @@ def _read(source, sizes):
     name = "text"
     if isinstance(source, os.PathLike):
         name = os.fspath(source)
-        data = pathlib.Path(source).read_bytes()
+        data = read_bytes(source)
         if data[:4] == b"ML\xefR":  # bytecode
             if sizes:
                 raise TypeError(f"{name}: expected no sizes for bytecode, found "

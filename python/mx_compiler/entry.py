@@ -10,6 +10,7 @@ from . import library
 from .array import DeviceArray, empty
 from .calls import PreparedCall, convert_all, sign
 from .elements import find_element
+from .errors import printable
 from .libraries import NUMPY, find_library
 from .library import call
 from .streams import stream_handle
@@ -48,7 +49,7 @@ class Entry:
         for index in range(count):
             info = library.ValueInfo()
             call(function, self.handle, index, info)
-            values.append(read_value(info, f"entry '{self.name}': {what} {index}"))
+            values.append(read_value(info, f"entry '{printable(self.name)}': {what} {index}"))
         return tuple(values)
 
     def _is_size(self, index):
@@ -92,7 +93,7 @@ class Entry:
 
     def _check_count(self, arguments):
         if len(arguments) != len(self.arguments):
-            raise ValueError(f"entry '{self.name}': expected "
+            raise ValueError(f"entry '{printable(self.name)}': expected "
                              f"{len(self.arguments)} arguments, found "
                              f"{len(arguments)}")
 
@@ -156,14 +157,14 @@ class Entry:
                                 "array of the host, as NumPy's: call the entry, or "
                                 "copy it by mx_compiler.array")
             if len(results) != len(self.results):
-                raise ValueError(f"entry '{self.name}': expected "
+                raise ValueError(f"entry '{printable(self.name)}': expected "
                                  f"{len(self.results)} results, found "
                                  f"{len(results)}")
             for x, value, shape in zip(results, self.results,
                                        prepared.result_shapes):
                 _check_result(x, value, shape, prepared.place)
             if workspace is not None:
-                _check_workspace(self.name, workspace, prepared)
+                _check_workspace(printable(self.name), workspace, prepared)
             prepared.launch(arguments, results, workspace,
                             prepared.library.current_stream(prepared.device)
                             if stream is None else stream_handle(stream), _pointer)
@@ -172,9 +173,9 @@ class Entry:
                     x._stream = stream
 
     def __repr__(self):
-        types = ", ".join(f"{v.name}: {v.type}" for v in self.arguments)
+        types = ", ".join(f"{printable(v.name)}: {v.type}" for v in self.arguments)
         results = ", ".join(v.type for v in self.results)
-        return f"<mx_compiler.Entry {self.name}({types}) -> ({results})>"
+        return f"<mx_compiler.Entry {printable(self.name)}({types}) -> ({results})>"
 
 
 def _pointer(x):

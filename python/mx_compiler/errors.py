@@ -60,6 +60,18 @@ class CompileWarning(UserWarning):
     """What the compiler warns of."""
 
 
+class SimulatorWarning(RuntimeWarning):
+    """What the simulator found in a launch that succeeded: findings of class warning
+    (docs/Simulator.md). An error where MX_SIM_WARNINGS=error, or the simulator's
+    option `warnings`, asks for it."""
+
+
+def printable(text):
+    """A name out of a file as messages have it: a terminal would obey control
+    characters."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def caller_depth():
     """The `stacklevel` of whoever called the package, for a warning of the function
     that asks."""

@@ -6,10 +6,12 @@ import os
 import pathlib
 import sys
 import threading
-from ctypes import (POINTER, Structure, c_char, c_char_p, c_int, c_int32,
+import warnings
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_int, c_int32,
                     c_int64, c_size_t, c_uint8, c_void_p)
 
-from .errors import Error, InvalidValueError
+from .errors import (Error, InvalidValueError, SimulatorWarning,
+                     caller_depth)
 
 ERRORS_RETURN = 1
 
@@ -89,6 +91,8 @@ CHECKED = {
     "mxEntryLaunch": [c_void_p, c_void_p, c_int32, c_void_p, c_int32, c_void_p,
                       c_size_t, c_void_p],
 }
+WARNING = CFUNCTYPE(None, c_char_p, c_void_p)  # mxWarningHandler
+
 # The others, with the types of result and arguments.
 OTHERS = {
     "mxGetVersion": (c_char_p, []),
@@ -96,6 +100,7 @@ OTHERS = {
     "mxGetThreadError": (c_char_p, []),
     "mxClearError": (None, []),
     "mxSetErrorPolicy": (None, [c_int]),
+    "mxSetWarningHandler": (None, [WARNING, c_void_p]),
     "mxProgramEntryCount": (c_int32, [c_void_p]),
     "mxCanRunTarget": (c_int, [c_char_p]),
     "mxGetSimulatorCounters": (None, [POINTER(SimulatorCounters)]),
@@ -168,7 +173,31 @@ def load():
         raise ImportError(f"{path} is no runtime for this package: {error}")
     # Otherwise an error ends the process.
     library.mxSetErrorPolicy(ERRORS_RETURN)
+    library.mxSetWarningHandler(_keep_warning, None)
     return library
+
+
+class Told(threading.local):
+    """Warnings of this thread's launches: an exception, which a filter may make of
+    a warning, does not pass through C."""
+
+    def __init__(self):
+        self.texts = []
+
+
+told = Told()
+
+
+@WARNING
+def _keep_warning(text, _):
+    told.texts.append(text.decode(errors="replace").rstrip())
+
+
+def warn():
+    """After a launch: its warnings as Python's."""
+    while told.texts:
+        warnings.warn(told.texts.pop(0), SimulatorWarning,
+                      stacklevel=caller_depth())
 
 
 _lock = threading.Lock()

@@ -3,10 +3,10 @@
 
 import operator
 import os
-import pathlib
 import string
 
 from .elements import find_element
+from .files import read_bytes
 
 
 class _Text(string.Template):
@@ -27,7 +27,7 @@ class Template:
     def __init__(self, source, name=None):
         if isinstance(source, os.PathLike):
             name = name or os.fspath(source)
-            source = pathlib.Path(source).read_text(encoding="utf-8")
+            source = read_bytes(source).decode()
         if not isinstance(source, str):
             raise TypeError("expected a template to be text or a pathlib.Path, found "
                             f"{type(source).__name__}")

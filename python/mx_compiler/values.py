@@ -7,6 +7,7 @@ from typing import Optional
 import numpy as np
 
 from .elements import OF_DTYPE, OF_MLIR, Element
+from .errors import printable
 
 # Kernels read 16 bytes at once.
 ALIGNMENT = 16
@@ -100,10 +101,10 @@ def read_value(info, where):
     """Of an mxValueInfo."""
     shape = tuple(None if extent < 0 else extent
                   for extent in info.shape[:info.rank])
-    name, kind = info.name.decode(), info.type.decode()
+    name, kind = info.name.decode(), printable(info.type.decode())
     return Value(name, kind, _read_element(kind, info.dtype.decode()),
                  None if info.is_number else shape, bool(info.is_taken),
-                 f"{where} '{name}'")
+                 f"{where} '{printable(name)}'")
 
 
 def _read_element(kind, dtype):

@@ -113,11 +113,25 @@ MX_API int mxCanRunTarget(const char *target);
 
 /* Options of the simulator, as text: "seed", "checks" (all, none or a list of
  * names), "sm-count", "instruction-limit", "tensor-sums" (exact or truncated),
- * "report" (a file for a report of all launches in JSON), "record" (a directory
- * for launches as files that mx-sim repeats). MX_SIM_SEED, MX_SIM_CHECKS,
- * MX_SIM_SM_COUNT, MX_SIM_INSTRUCTION_LIMIT, MX_SIM_TENSOR_SUMS, MX_SIM_REPORT
+ * "warnings" (print, error or none), "report" (a file for a report of all
+ * launches in JSON), "record" (a directory for launches as files that mx-sim
+ * repeats). MX_SIM_SEED, MX_SIM_CHECKS, MX_SIM_SM_COUNT,
+ * MX_SIM_INSTRUCTION_LIMIT, MX_SIM_TENSOR_SUMS, MX_SIM_WARNINGS, MX_SIM_REPORT
  * and MX_SIM_RECORD set them from outside. Without effect on a GPU. */
 MX_API int mxSetSimulatorOption(const char *option, const char *value);
+
+/* A launch on the simulator may succeed and still have findings: those of class
+ * warning, and all findings of a kernel that was launched by mgpu* and ran to
+ * its end. With the option "warnings" at its default, print, their text goes to
+ * the handler, or to standard error where the handler is null. With error the
+ * launch fails with MX_ERROR_CHECK; with none the findings are dropped. A line
+ * of a module is told once for each kind of finding.
+ *
+ * The handler is called in the thread that launches, before its launch returns,
+ * and may call functions of this interface. `text` ends in a newline and is
+ * valid during the call. */
+typedef void (*mxWarningHandler)(const char *text, void *data);
+MX_API void mxSetWarningHandler(mxWarningHandler handler, void *data);
 
 /* Counters of the simulator, summed over all launches of the process. */
 typedef struct mxSimulatorCounters {
@@ -162,8 +176,10 @@ MX_API int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream);
 typedef struct mxModuleImpl *mxModule;
 typedef struct mxFunctionImpl *mxFunction;
 
-/* PTX text, a cubin or a fatbin; `bytes` may be 0 for text that ends in NUL.
- * The simulator takes PTX only. `name` stands in messages and may be null. */
+/* PTX text, a cubin or a fatbin. `bytes` may be 0 for text that ends in NUL,
+ * and for a whole cubin or fatbin, whose headers say where it ends. The
+ * simulator takes PTX, also from fatbins and from cubins that carry their
+ * source. `name` stands in messages and may be null. */
 MX_API int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
                         const char *name);
 /* Its functions are gone with it. */

@@ -7,6 +7,8 @@
 
 #include "Error.h"
 
+#include "mx/Support/Printable.h"
+
 #include <algorithm>
 #include <csignal>
 #include <cstdarg>
@@ -21,6 +23,8 @@ struct State {
   std::mutex mutex;
   Error error;
   int policy = MX_ERRORS_ABORT;
+  mxWarningHandler warningHandler = nullptr;
+  void *warningData = nullptr;
 };
 } // namespace
 
@@ -40,8 +44,9 @@ int mx::runtime::report(const Error &error) {
   if (!error)
     return MX_SUCCESS;
   // Copies may find no memory; from there on nothing can fail.
-  Error first = error;
-  threadText() = error.text;
+  Error first(error.status, printable(error.text));
+  threadText() = first.text;
+  std::string text = first.text;
   State &s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   if (!s.error)
@@ -49,7 +54,7 @@ int mx::runtime::report(const Error &error) {
   if (s.policy == MX_ERRORS_ABORT) {
     fflush(stdout);
     fprintf(stderr, "mx runtime: %s: %s\n", mxStatusName(error.status),
-            error.text.c_str());
+            text.c_str());
     fflush(stderr);
     // The host's crash handler would bury the message under a stack dump.
     signal(SIGABRT, SIG_DFL);
@@ -82,6 +87,28 @@ int mx::runtime::reportNull(const char *argument, const char *function) {
                                             ", found a null pointer"};
       },
       function);
+}
+
+void mx::runtime::warn(const std::string &text) {
+  State &s = state();
+  std::unique_lock<std::mutex> lock(s.mutex);
+  mxWarningHandler handler = s.warningHandler;
+  void *data = s.warningData;
+  lock.unlock();
+  std::string shown = printable(text);
+  if (handler) {
+    handler(shown.c_str(), data);
+    return;
+  }
+  fflush(stdout);
+  fprintf(stderr, "mx runtime: warning: %s", shown.c_str());
+}
+
+void mxSetWarningHandler(mxWarningHandler handler, void *data) {
+  State &s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  s.warningHandler = handler;
+  s.warningData = data;
 }
 
 bool mx::runtime::hasError() { return mxGetLastStatus() != MX_SUCCESS; }
@@ -125,6 +152,10 @@ void mxClearError() {
 }
 
 void mxReportError(const char *format, ...) {
+  if (!format) {
+    reportNull("a format");
+    return;
+  }
   va_list values;
   va_start(values, format);
   va_list again;

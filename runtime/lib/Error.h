@@ -38,6 +38,10 @@ int reportNull(const char *argument,
 /// Whether an error waits to be cleared.
 bool hasError();
 
+/// Tells the host what is no error: its handler, or else standard error.
+/// Nothing may be locked.
+void warn(const std::string &text);
+
 } // namespace mx::runtime
 
 #endif // MX_RUNTIME_ERROR_H

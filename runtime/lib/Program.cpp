@@ -10,10 +10,14 @@
 #include "Kept.h"
 #include "Selection.h"
 
+#include "mx/Support/InputFile.h"
+
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -72,6 +76,8 @@ static Error readFile(const std::string &path, std::string &text) {
     return Error(MX_ERROR_BAD_MODULE,
                  path + ": cannot " + what + ": " + std::strerror(errno));
   };
+  if (std::string wrong = checkInputFile(path); !wrong.empty())
+    return {MX_ERROR_BAD_MODULE, wrong};
   errno = 0;
   std::unique_ptr<FILE, Closer> file(fopen(path.c_str(), "rb"));
   if (!file)
@@ -143,18 +149,28 @@ static Error loadKernels(const void *image, size_t bytes, const char *name,
   return {};
 }
 
+/// Whether `bytes` is the size of the constants of the manifest.
+static Error checkConstants(uint64_t bytes, const std::string &name,
+                            const plan::Manifest &manifest) {
+  uint64_t expected = 0;
+  for (const plan::Constant &constant : manifest.constants)
+    // The reader bounds both.
+    expected = std::max(expected, uint64_t(constant.offset + constant.bytes));
+  if (bytes == expected)
+    return {};
+  return {MX_ERROR_BAD_MODULE, name + ": expected the " +
+                                   std::to_string(expected) +
+                                   " bytes that the manifest tells of, found " +
+                                   std::to_string(bytes)};
+}
+
 /// Copies the constants to the device.
 static Error loadConstants(const void *data, size_t bytes,
                            const std::string &name, mxProgramImpl &program) {
+  if (Error error = checkConstants(bytes, name, program.manifest))
+    return error;
   program.constants.reserve(program.manifest.constants.size());
   for (const plan::Constant &constant : program.manifest.constants) {
-    // Their sum fits: the reader bounds both.
-    if (size_t(constant.offset + constant.bytes) > bytes)
-      return {MX_ERROR_BAD_MODULE,
-              name + ": expected the " +
-                  std::to_string(constant.offset + constant.bytes) +
-                  " bytes that the manifest tells of, found " +
-                  std::to_string(bytes)};
     void *memory = nullptr;
     if (constant.bytes)
       if (Error error = program.device->alloc(size_t(constant.bytes),
@@ -211,6 +227,12 @@ Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
   if (!program->manifest.constants.empty()) {
     std::string data;
     path = directory + ("/" + program->manifest.data);
+    // Before it is read: a file of any size may lie there.
+    std::error_code code;
+    uint64_t bytes = std::filesystem::file_size(path, code);
+    if (!code)
+      if (Error error = checkConstants(bytes, path, program->manifest))
+        return error;
     if (Error error = readFile(path, data))
       return error;
     if (Error error = loadConstants(data.data(), data.size(), path, *program))
@@ -230,10 +252,11 @@ Error mx::runtime::loadProgram(const mxProgramParts &parts, mxProgram &result) {
     if (Error error =
             loadKernels(parts.kernels, parts.kernelBytes, name, *program))
       return error;
-  if (Error error = loadConstants(parts.constants,
-                                  parts.constants ? parts.constantBytes : 0,
-                                  std::string(name) + ": constants", *program))
-    return error;
+  if (!program->manifest.constants.empty())
+    if (Error error = loadConstants(
+            parts.constants, parts.constants ? parts.constantBytes : 0,
+            std::string(name) + ": constants", *program))
+      return error;
   result = publish(std::move(program));
   return {};
 }

@@ -10,6 +10,7 @@ config.suffixes = []
 config.test_source_root = os.path.join(config.mx_obj_root, "unittests")
 config.test_exec_root = config.test_source_root
 config.test_format = lit.formats.GoogleTest(".", "Tests")
+config.environment["MX_SIM_WARNINGS"] = "error"
 config.environment["HOME"] = os.environ.get("HOME", "/")
 config.environment["ASAN_OPTIONS"] = os.environ.get(
     "ASAN_OPTIONS", "detect_leaks=0:detect_container_overflow=0"

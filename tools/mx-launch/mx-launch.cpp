@@ -7,6 +7,7 @@
 
 #include "mx/Launch/Launch.h"
 #include "mx/Support/ExitStatus.h"
+#include "mx/Support/Printable.h"
 #include "mx/Support/Version.h"
 
 #include <cstdio>
@@ -49,7 +50,7 @@ public:
 private:
   bool fail(const std::string &why) {
     fprintf(stderr, "mx-launch: %s; mx-launch --help lists the options\n",
-            why.c_str());
+            mx::printable(why).c_str());
     return false;
   }
 

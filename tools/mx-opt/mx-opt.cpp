@@ -41,6 +41,8 @@ static llvm::ManagedStatic<StatisticsPrinter> statisticsPrinter;
 
 extern "C" int mxOptMain(int argc, char **argv) {
   mx::initTool<mx::kExitUpstream>("mx-opt");
+  if (!mx::checkInputWords(argc, argv))
+    return mx::kExitUpstream;
   printStatistics();
   mlir::registerAllPasses();
   mx::registerAllPasses();

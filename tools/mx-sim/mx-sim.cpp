@@ -7,6 +7,8 @@
 #include "../Tool.h"
 
 #include "mx/Simulator/Report.h"
+#include "mx/Support/InputFile.h"
+#include "mx/Support/Printable.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -75,7 +77,7 @@ struct Options {
 } // namespace
 
 static int badUsage(const Twine &message) {
-  errs() << "mx-sim: error: " << message << "\n";
+  errs() << "mx-sim: error: " << mx::printable(message.str()) << "\n";
   return mx::kExitBadInput;
 }
 
@@ -125,6 +127,8 @@ static bool writeFile(StringRef path, StringRef text) {
 
 /// What a person who writes a launch file needs to know of a module.
 static int listKernels(const std::string &path) {
+  if (std::string why = mx::checkInputFile(path); !why.empty())
+    return badUsage(why);
   auto file = MemoryBuffer::getFile(path);
   if (!file)
     return badUsage(path + ": " + file.getError().message());
@@ -143,7 +147,7 @@ static int listKernels(const std::string &path) {
   };
   bool isSupported = true;
   for (const mx::sim::KernelInfo &k : module->kernels()) {
-    outs() << "kernel " << k.name << ": " << k.parameterBytes
+    outs() << "kernel " << mx::printable(k.name) << ": " << k.parameterBytes
            << " bytes of parameters, " << k.staticSharedBytes
            << " bytes of static shared memory";
     shape("block", k.requiredBlock);
@@ -151,11 +155,11 @@ static int listKernels(const std::string &path) {
     shape("cluster", k.requiredCluster);
     outs() << "\n";
     for (const mx::sim::ParameterInfo &p : k.parameters)
-      outs() << "  parameter " << p.name << ": " << p.bytes
+      outs() << "  parameter " << mx::printable(p.name) << ": " << p.bytes
              << " bytes at offset " << p.offset << ", aligned to " << p.align
              << "\n";
     for (const mx::sim::Diagnostic &d : k.unsupported)
-      outs() << "  line " << d.line << ": " << d.message << "\n";
+      outs() << "  line " << d.line << ": " << mx::printable(d.message) << "\n";
     isSupported &= k.unsupported.empty();
   }
   return isSupported ? mx::kExitClean : mx::kExitBadInput;
@@ -205,12 +209,12 @@ extern "C" int mxSimMain(int argc, char **argv) {
   if (result.refusesFiles)
     return badUsage(result.error);
   if (!result.error.empty())
-    errs() << "mx-sim: error: " << result.error << "\n";
+    (void)badUsage(result.error);
   uint64_t instructions = 0, mmas = 0;
   for (const mx::sim::LaunchReport &r : result.reports) {
-    errs() << r.text();
+    errs() << mx::printable(r.text());
     if (asked.stats)
-      errs() << mx::sim::statisticsText(r);
+      errs() << mx::printable(mx::sim::statisticsText(r));
     instructions += r.statistics.warpInstructions;
     mmas += r.statistics.mmas;
   }
@@ -218,7 +222,7 @@ extern "C" int mxSimMain(int argc, char **argv) {
     errs() << "warp instructions: " << instructions << ", mma: " << mmas
            << ", seconds: " << format("%.3f", result.seconds) << "\n";
   if (std::string s = mx::sim::closingLine(result, asked.werror); !s.empty())
-    errs() << "mx-sim: " << s << "\n";
+    errs() << "mx-sim: " << mx::printable(s) << "\n";
   bool ok = true;
   if (!asked.report.empty())
     ok &= writeFile(asked.report, mx::sim::reportAsJson(result));

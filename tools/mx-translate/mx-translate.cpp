@@ -15,6 +15,8 @@
 
 extern "C" int mxTranslateMain(int argc, char **argv) {
   mx::initTool<mx::kExitUpstream>("mx-translate");
+  if (!mx::checkInputWords(argc, argv))
+    return mx::kExitUpstream;
   mlir::registerAllTranslations();
   mx::registerToManifestTranslation();
   mx::registerToPTXTranslation();

@@ -107,6 +107,96 @@ TEST_F(SimDevice, AddsVectors) {
     ASSERT_EQ(c[i], a[i] + b[i]) << i;
 }
 
+/// A register of tcgen05.ld is stored before tcgen05.wait::ld: a warning. Two
+/// kernels, so that there are two places.
+std::string warnedKernels() {
+  auto kernel = [](const std::string &name) {
+    return ".visible .entry " + name + R"(() {
+  .reg .b32 %r<4>;
+  .shared .align 4 .b32 )" +
+           name + R"(_columns;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [)" +
+           name + R"(_columns], 32;
+  tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+  ld.shared.b32 %r0, [)" +
+           name + R"(_columns];
+  mov.b32 %r1, 7;
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [%r0], {%r1};
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r2}, [%r0];
+  add.u32 %r3, %r2, 1;
+  tcgen05.wait::ld.sync.aligned;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 32;
+  ret;
+}
+)";
+  };
+  return ".version 8.7\n.target sm_100a\n.address_size 64\n" + kernel("first") +
+         kernel("second");
+}
+
+TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
+  mxModule warned = nullptr;
+  ASSERT_EQ(mxModuleLoad(&warned, warnedKernels().c_str(), 0, "warned.ptx"),
+            MX_SUCCESS)
+      << mxGetLastError();
+  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  auto launch = [&](const char *name) {
+    mxFunction function = nullptr;
+    EXPECT_EQ(mxModuleGetFunction(&function, warned, name), MX_SUCCESS);
+    return mxLaunch(function, &config, nullptr, 0);
+  };
+  // The handler may call the interface; nothing is locked.
+  std::vector<std::string> texts;
+  mxSetWarningHandler(
+      [](const char *text, void *data) {
+        mxDeviceInfo info;
+        EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
+        static_cast<std::vector<std::string> *>(data)->push_back(text);
+      },
+      &texts);
+  ASSERT_EQ(mxSetSimulatorOption("warnings", "print"), MX_SUCCESS);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(launch("first"), MX_SUCCESS) << mxGetLastError();
+  ASSERT_EQ(texts.size(), 1u);
+  EXPECT_TRUE(
+      contains(texts[0], {"kernel 'first' on the simulator ran to its end",
+                          "warned.ptx:14: ld-before-wait: warning: "}));
+  EXPECT_EQ(texts[0].back(), '\n');
+  EXPECT_EQ(launch("second"), MX_SUCCESS);
+  ASSERT_EQ(texts.size(), 2u);
+  EXPECT_TRUE(contains(texts[1], {"kernel 'second'", "ld-before-wait"}));
+
+  // Without a handler on standard error.
+  mxSetWarningHandler(nullptr, nullptr);
+  mxModule again = nullptr;
+  ASSERT_EQ(mxModuleLoad(&again, warnedKernels().c_str(), 0, "again.ptx"),
+            MX_SUCCESS);
+  std::swap(again, warned);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(launch("first"), MX_SUCCESS);
+  EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
+                       {"mx runtime: warning: kernel 'first'",
+                        "again.ptx:14: ld-before-wait: warning: "}));
+
+  ASSERT_EQ(mxSetSimulatorOption("warnings", "error"), MX_SUCCESS);
+  EXPECT_EQ(launch("first"), MX_ERROR_CHECK);
+  EXPECT_TRUE(contains(mxGetLastError(), {"kernel 'first'", "MX_SIM_WARNINGS",
+                                          "ld-before-wait: warning: "}));
+  mxClearError();
+  ASSERT_EQ(mxSetSimulatorOption("warnings", "none"), MX_SUCCESS);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(launch("second"), MX_SUCCESS);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(mxSetSimulatorOption("warnings", "some"), MX_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(contains(mxGetLastError(), {"expected print, error or none, "
+                                          "found 'some'"}));
+  mxClearError();
+  ASSERT_EQ(mxSetSimulatorOption("warnings", "error"), MX_SUCCESS);
+  mxModuleUnload(again);
+  mxModuleUnload(warned);
+}
+
 /// A 2-D u8 tensor of `rows` x 128 in which every byte tells its place.
 std::vector<uint8_t> numberedBytes(int rows) {
   std::vector<uint8_t> bytes(rows * 128);
@@ -188,7 +278,8 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
        "sparse-metadata, found 'all,none'"},
       {"speed", "9",
        "expected a simulator option out of seed, checks, sm-count, "
-       "instruction-limit, tensor-sums, report and record, found 'speed'"},
+       "instruction-limit, tensor-sums, warnings, report and record, found "
+       "'speed'"},
       {"tensor-sums", "fast",
        "simulator option tensor-sums: expected exact or truncated, found "
        "'fast'"},
@@ -573,12 +664,19 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
     mgpuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr, 1);
     return testing::internal::GetCapturedStderr();
   };
+  // As the suite has it, so that a warning does not pass unseen.
+  ASSERT_EQ(mxSetSimulatorOption("warnings", "error"), MX_SUCCESS);
+  EXPECT_EQ(launchForeign(), "");
+  EXPECT_EQ(mxGetLastStatus(), MX_ERROR_CHECK);
+  mxClearError();
+  ASSERT_EQ(mxSetSimulatorOption("warnings", "print"), MX_SUCCESS);
   std::string warning = launchForeign();
   EXPECT_STREQ(mxGetLastError(), "");
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 0u);
   EXPECT_TRUE(contains(
       warning, {"mx runtime: warning: kernel 'k'", "k.ptx:8: uninit-smem"}));
   EXPECT_EQ(launchForeign(), "") << "once is enough";
+  ASSERT_EQ(mxSetSimulatorOption("warnings", "error"), MX_SUCCESS);
 
   // Who can look at errors gets one, and sees that nobody wrote it.
   mxLaunchConfig config = {{1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0};

@@ -11,6 +11,7 @@
 #include "mx/Simulator/ImageKind.h"
 #include "mx/Simulator/tensor/TensorMap.h"
 #include "mx/Support/ExitStatus.h"
+#include "mx/Support/InputFile.h"
 #include "mx/Support/Memory.h"
 #include "mx/Support/Npy.h"
 
@@ -46,6 +47,9 @@ static const char *kindOfKernelFile(StringRef text) {
 }
 
 bool LaunchFile::loadModule(const std::string &path, bool isOfCommandLine) {
+  std::string why = checkInputFile(path);
+  if (!why.empty())
+    return fail(why);
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return fail(path + ": " + file.getError().message());
@@ -336,6 +340,10 @@ LaunchFileResult LaunchFile::run() {
   if (options.text) {
     text = *options.text;
   } else {
+    if (std::string why = checkInputFile(options.launchFile); !why.empty()) {
+      fail(why);
+      return finish();
+    }
     auto file = llvm::MemoryBuffer::getFile(options.launchFile);
     if (!file) {
       fail(options.launchFile + ": " + file.getError().message());

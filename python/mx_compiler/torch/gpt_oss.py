@@ -29,6 +29,8 @@ import pathlib
 import safetensors
 import torch
 
+from ..files import check_file, read_bytes
+
 BLOCK = 32
 PROJECTIONS = ("gate_up_proj", "down_proj")
 DTYPES = {"U8": torch.uint8, "BF16": torch.bfloat16, "F16": torch.float16, "F32": torch.float32}
@@ -191,6 +193,7 @@ class Checkpoint:
 
 
 def open_file(file, device="cpu"):
+    check_file(file)
     try:
         return safetensors.safe_open(str(file), framework="pt", device=str(device))
     except safetensors.SafetensorError as error:
@@ -200,7 +203,7 @@ def open_file(file, device="cpu"):
 
 def read_json(file):
     try:
-        found = json.loads(file.read_text())
+        found = json.loads(read_bytes(file))
     except ValueError as error:
         raise ValueError(f"{file}: expected JSON: {error}") from error
     if not isinstance(found, dict):

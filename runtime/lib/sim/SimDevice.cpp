@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Embedded.h"
+#include "../Error.h"
 #include "../Image.h"
 #include "SimOptions.h"
 
@@ -60,6 +61,8 @@ public:
   SimDevice &device;
   std::unique_ptr<mx::sim::Module> module;
   std::string ptx;
+  /// Kernel, kind and line of the warnings so far.
+  std::set<std::tuple<std::string, int, unsigned>> warned;
 };
 
 class SimDevice : public Device {
@@ -127,7 +130,9 @@ private:
   Error allocShared(size_t bytes, void *&memory);
   Error notAllocated(const char *what, const void *pointer, size_t bytes);
 
-  void warn(const std::string &kernel, const mx::sim::LaunchReport &report);
+  /// Runs the kernel; `warning` is what the host is told where it succeeds.
+  Error run(SimFunction &function, const Launch &launch,
+            mx::sim::LaunchConfig &config, std::string &warning);
   Error write(const mx::sim::LaunchReport &report);
   Error write(const mx::sim::LaunchRecord &record, const SimFunction &function);
 
@@ -135,8 +140,6 @@ private:
   std::map<void *, Handle> handles;
   /// Memory of the host that alloc() gave; the rest was registered.
   std::set<void *> shared;
-  /// Kernel, kind and line of the warnings so far.
-  std::set<std::tuple<std::string, int, unsigned>> warned;
   /// Of launches while a report was asked for.
   std::vector<mx::sim::LaunchReport> reports;
 };
@@ -434,21 +437,28 @@ static int statusOf(const mx::sim::LaunchReport &report) {
   return MX_ERROR_BAD_LAUNCH;
 }
 
-/// A GPU would have run through this. Each place is reported once, however
-/// often the kernel is launched.
-void SimDevice::warn(const std::string &kernel,
-                     const mx::sim::LaunchReport &report) {
+static Error failure(const mx::sim::LaunchReport &report, int status,
+                     const std::string &what) {
+  return {status, "kernel '" + mx::sim::shortName(report.facts.kernel) +
+                      "' on the simulator: " + what + "\n" + report.text()};
+}
+
+/// The findings of a launch that succeeds; empty where there are none but those
+/// that the host was told before. `turn` is how they become errors.
+static std::string newFindings(SimModule &module,
+                               const mx::sim::LaunchReport &report,
+                               const char *turn) {
+  const std::string &kernel = report.facts.kernel;
   std::string text;
   for (const mx::sim::Finding &finding : report.findings)
-    if (warned.insert({kernel, int(finding.kind), finding.ptxLine}).second)
+    if (module.warned.insert({kernel, int(finding.kind), finding.ptxLine})
+            .second)
       text += finding.text() + "\n";
   if (text.empty())
-    return;
-  fflush(stdout);
-  fprintf(stderr,
-          "mx runtime: warning: kernel '%s' on the simulator ran to its end "
-          "with findings (errors with MX_SIM_CHECKS=all)\n%s",
-          mx::sim::shortName(kernel).c_str(), text.c_str());
+    return text;
+  return "kernel '" + mx::sim::shortName(kernel) +
+         "' on the simulator ran to its end with findings (errors with " +
+         turn + ")\n" + text;
 }
 
 /// Reports are kept whole, so that the file is one whenever the host ends.
@@ -507,6 +517,17 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
     memcpy(config.parameters.data() + parameter.offset, parameters[i],
            parameter.bytes);
   }
+  std::string warning;
+  if (Error error = run(function, launch, config, warning))
+    return error;
+  if (!warning.empty())
+    warn(warning);
+  return {};
+}
+
+Error SimDevice::run(SimFunction &function, const Launch &launch,
+                     mx::sim::LaunchConfig &config, std::string &warning) {
+  const mx::sim::KernelInfo &kernel = *function.kernel;
   std::lock_guard<std::mutex> lock(mutex);
   config.programmatic = launch.programmatic;
   config.smCount = options.smCount;
@@ -534,16 +555,19 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
   if (!options.report.empty())
     if (Error error = write(report); error && report.clean())
       return error;
-  if (report.clean())
-    return {};
-  if (isLenient && report.isComplete) {
-    warn(kernel.name, report);
-    return {};
-  }
-  return {statusOf(report),
-          "kernel '" + mx::sim::shortName(kernel.name) +
-              "' on the simulator: " + std::string(toString(report.status)) +
-              "\n" + report.text()};
+  bool succeeds = report.clean() || (isLenient && report.isComplete);
+  if (!succeeds)
+    return failure(report, statusOf(report),
+                   std::string(toString(report.status)));
+  using Warnings = SimOptions::Warnings;
+  if (options.warnings == Warnings::Error && !report.findings.empty())
+    return failure(report, MX_ERROR_CHECK,
+                   "warnings, which are errors here (MX_SIM_WARNINGS=error)");
+  if (options.warnings == Warnings::Print)
+    warning = newFindings(*function.module, report,
+                          report.clean() ? "MX_SIM_WARNINGS=error"
+                                         : "MX_SIM_CHECKS=all");
+  return {};
 }
 
 /// The description as the simulator has it: both have the driver's numbers

@@ -27,6 +27,7 @@ const OptionName kOptions[] = {
     {"sm-count", "MX_SIM_SM_COUNT"},
     {"instruction-limit", "MX_SIM_INSTRUCTION_LIMIT"},
     {"tensor-sums", "MX_SIM_TENSOR_SUMS"},
+    {"warnings", "MX_SIM_WARNINGS"},
     {"report", "MX_SIM_REPORT"},
     {"record", "MX_SIM_RECORD"},
 };
@@ -100,6 +101,14 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     truncatesTensorSums = value == "truncated";
     return {};
   }
+  if (option == "warnings") {
+    if (value != "print" && value != "error" && value != "none")
+      return badValue(option, "print, error or none", value);
+    warnings = value == "print"   ? Warnings::Print
+               : value == "error" ? Warnings::Error
+                                  : Warnings::None;
+    return {};
+  }
   if (option == "report") {
     report = value;
     return {};
@@ -116,10 +125,11 @@ Error SimOptions::set(std::string_view option, std::string_view value) {
     looksForBugs = value != "default" && value != "none";
     return {};
   }
-  return {MX_ERROR_INVALID_VALUE,
-          "expected a simulator option out of seed, checks, sm-count, "
-          "instruction-limit, tensor-sums, report and record, found '" +
-              std::string(option) + "'"};
+  return {
+      MX_ERROR_INVALID_VALUE,
+      "expected a simulator option out of seed, checks, sm-count, "
+      "instruction-limit, tensor-sums, warnings, report and record, found '" +
+          std::string(option) + "'"};
 }
 
 Error SimOptions::readEnvironment() {

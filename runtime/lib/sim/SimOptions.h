@@ -19,6 +19,8 @@ struct SimOptions {
   uint32_t smCount = 148;
   uint64_t maxInstructions = 10'000'000'000ull;
   bool truncatesTensorSums = false;
+  /// What becomes of findings of a launch that succeeds.
+  enum class Warnings { Print, Error, None } warnings = Warnings::Print;
   std::string report; ///< file for reports of all launches; empty: none
   std::string record; ///< directory for launches as files; empty: none
 

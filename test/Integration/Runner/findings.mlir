@@ -2,10 +2,13 @@
 // unless somebody asks for the checks: then it is an error.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.mlir
-// RUN: %run_on_sim %t.mlir 2>%t.err | FileCheck %s
+// RUN: env MX_SIM_WARNINGS=print %run_on_sim %t.mlir 2>%t.err | FileCheck %s
 // RUN: FileCheck --check-prefix=WARNING %s <%t.err
 // RUN: not --crash env MX_DEVICE=sim MX_SIM_CHECKS=race %runner %t.mlir 2>&1 | FileCheck --check-prefix=ERROR %s
+// RUN: not --crash env MX_DEVICE=sim MX_SIM_WARNINGS=error %runner %t.mlir 2>&1 | FileCheck --check-prefix=STRICT %s
 // RUN: env MX_DEVICE=sim MX_SIM_CHECKS=none %runner %t.mlir 2>%t.err | FileCheck %s
+// RUN: count 0 <%t.err
+// RUN: env MX_DEVICE=sim MX_SIM_WARNINGS=none %runner %t.mlir 2>%t.err | FileCheck %s
 // RUN: count 0 <%t.err
 //
 // CHECK: [7, 6, 5, 4, 3, 2, 1, 0]
@@ -16,6 +19,10 @@
 // ERROR: mx runtime: check failed: kernel 'main_kernel' on the simulator: failed
 // ERROR-NEXT: gpu.binary:{{[0-9]+}}: race: the {{read|write}} of shared memory at 'words'
 // ERROR-NOT: [7,
+//
+// STRICT: mx runtime: check failed: kernel 'main_kernel' on the simulator: warnings, which are errors here (MX_SIM_WARNINGS=error)
+// STRICT-NEXT: gpu.binary:{{[0-9]+}}: race: the {{read|write}} of shared memory at 'words'
+// STRICT-NOT: [7,
 
 module attributes {gpu.container_module} {
   memref.global "private" @words : memref<24xi32, 3> {alignment = 16 : i64}

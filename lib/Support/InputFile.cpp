@@ -1,0 +1,27 @@
+//===- InputFile.cpp - What may be read as a file -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "mx/Support/InputFile.h"
+
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+/// Whether the pipe has no name: it is reached through a descriptor.
+static bool isUnnamedPipe(const std::string &path) {
+  struct statfs system;
+  return statfs(path.c_str(), &system) == 0 && system.f_type == PIPEFS_MAGIC;
+}
+
+std::string mx::checkInputFile(const std::string &path) {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode) ||
+      (S_ISFIFO(info.st_mode) && isUnnamedPipe(path)))
+    return "";
+  const char *found = S_ISDIR(info.st_mode)    ? "a directory"
+                      : S_ISFIFO(info.st_mode) ? "a named pipe"
+                      : S_ISSOCK(info.st_mode) ? "a socket"
+                                               : "a device";
+  return path + ": expected a file, found " + found;
+}

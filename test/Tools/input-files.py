@@ -1,0 +1,123 @@
+"""A named pipe, a directory or a device in place of any file that is read: each tool, the
+runtime and Python refuse it in the same words before they open it, where they would wait for
+a writer or read without end. Pipes that a shell gives by descriptor are read.
+
+RUN: %python %s %mx_obj/bin %mx_src %t
+REQUIRES: compiler, numpy
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+from work_folder import enter, write
+
+tools, source, work = sys.argv[1:]
+enter(work)
+os.environ.update(MX_DEVICE="sim", MX_CACHE_DIR=os.path.join(work, "cache"))
+
+PROGRAM = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %w = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %y = linalg.add ins(%x, %w : tensor<4xf32>, tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+"""
+write("it.mlir", PROGRAM)
+np.save("x.npy", np.arange(4, dtype=np.float32))
+os.mkfifo("pipe")
+os.mkdir("folder")
+KINDS = {"pipe": "a named pipe", "folder": "a directory", "/dev/zero": "a device"}
+
+
+def run(command, seconds=60, **options):
+    name, *rest = command
+    return subprocess.run([os.path.join(tools, name), *rest], capture_output=True, text=True, timeout=seconds, **options)
+
+
+def refuses(status, says, command):
+    done = run(command)
+    found = done.stderr.strip()
+    assert done.returncode == status and says in found, (
+        f"{command}: expected {status} and '{says}', found {done.returncode}: {found}")
+    assert len(found) < 1000, found
+
+
+assert run(["mx-compile", "it.mlir", "-o", "it", "--ptxas=none"]).returncode == 0
+assert sorted(os.listdir("it")) == ["constants.bin", "it.h", "kernels.ptx", "manifest.json"]
+launch = ["mx-launch", "it", "--arg", "x.npy", "--result", "y.npy"]
+assert run(launch).returncode == 0
+assert (np.load("y.npy") == [1, 3, 5, 7]).all()
+recorded = os.path.join(work, "records")
+os.mkdir(recorded)
+assert run(launch, env={**os.environ, "MX_SIM_RECORD": recorded}).returncode == 0
+record = os.path.join(recorded, sorted(os.listdir(recorded))[0])
+
+for path, kind in KINDS.items():
+    says = f"{path}: expected a file, found {kind}"
+    refuses(1, says, ["mx-opt", path])
+    refuses(1, says, ["mx-opt", "--canonicalize", path, "-o", "/dev/null"])
+    refuses(1, says, ["mx-translate", "--mx-to-ptx", path])
+    refuses(2, says, ["mx-run", path, "--arg", "x.npy"])
+    refuses(2, says, ["mx-run", "it.mlir", "--arg", path])
+    refuses(2, says, ["mx-compile", path, "-o", "other", "--ptxas=none"])
+    refuses(2, says, ["mx-launch", "it", "--arg", path])
+    refuses(2, says, ["mx-sim", path])
+    refuses(2, says, ["mx-sim", "--list", path])
+    refuses(2, says, ["mx-sim", path, os.path.join(record, "launch.json")])
+    for file in os.listdir("it"):
+        if file.endswith(".h"):
+            continue
+        shutil.copytree("it", "changed", symlinks=True)
+        os.remove(f"changed/{file}")
+        os.symlink(os.path.join(work, path), f"changed/{file}")
+        refuses(2, f"changed/{file}: expected a file, found {kind}", ["mx-launch", "changed", "--arg", "x.npy"])
+        shutil.rmtree("changed")
+    for file in os.listdir(record):
+        shutil.copytree(record, "changed")
+        os.remove(f"changed/{file}")
+        os.symlink(os.path.join(work, path), f"changed/{file}")
+        refuses(2, f"{file}: expected a file, found {kind}", ["mx-sim", "changed/launch.json"])
+        shutil.rmtree("changed")
+
+# The same in Python.
+import mx_compiler as mx
+
+for path, kind in KINDS.items():
+    for what in (lambda: mx.compile(pathlib.Path(path)), lambda: mx.Template(pathlib.Path(path))):
+        try:
+            what()
+        except OSError as error:
+            assert str(error) == f"{path}: expected a file, found {kind}", error
+        else:
+            raise AssertionError(f"{path} was read")
+# What lies in the cache in place of a program is written anew.
+program = mx.compile(PROGRAM)
+[entry] = [p for p in pathlib.Path(os.environ["MX_CACHE_DIR"]).rglob("*") if p.is_file() and p.suffix != ".lock"]
+entry.unlink()
+os.mkfifo(entry)
+again = subprocess.run([sys.executable, "-c", f"import mx_compiler as mx, numpy; print(mx.compile({PROGRAM!r})['main'](numpy.zeros(4, numpy.float32))[0])"],
+                       capture_output=True, text=True, timeout=120)
+assert again.stdout == "[1. 2. 3. 4.]\n", again
+assert entry.is_file()
+
+# Pipes of a shell.
+for command in ("mx-launch it --arg <(cat x.npy) --result z.npy", "cat x.npy | mx-launch it --arg /dev/stdin --result z.npy",
+                "mx-run <(cat it.mlir) --arg <(cat x.npy) --result z.npy", "mx-opt <(cat it.mlir)",
+                "mx-run - --arg x.npy --result z.npy < it.mlir"):
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; PATH={tools}:$PATH; {command}"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, (command, done)
+    if "z.npy" in command:
+        assert (np.load("z.npy") == np.load("y.npy")).all()
+        os.remove("z.npy")
+
+# Constants are not read where their size is wrong: a file of a TiB would not fit.
+for size in 0, 12, 20, 1 << 40:
+    with open("it/constants.bin", "r+b") as file:
+        file.truncate(size)
+    refuses(2, f"it/constants.bin: expected the 16 bytes that the manifest tells of, found {size}",
+            ["mx-launch", "it", "--arg", "x.npy"])
+print("right")
