@@ -57,6 +57,22 @@ for name, value in {
 }.items():
     config.environment[name] = os.environ.get(name, value)
 
+
+
+def python_with_sanitizers(python):
+    """A program that runs `python` where it can load instrumented libraries: their run-time
+    library has to be the first, and finds the functions for exceptions in libstdc++."""
+    libraries = [subprocess.run([config.mx_cxx_compiler, f"-print-file-name={name}"],
+                                capture_output=True, text=True, check=True).stdout.strip()
+                 for name in ("libasan.so", "libstdc++.so")]
+    os.makedirs(config.test_exec_root, exist_ok=True)
+    path = os.path.join(config.test_exec_root, "python3-with-sanitizers")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f'#!/bin/sh\nLD_PRELOAD="{" ".join(libraries)}" exec "{python}" "$@"\n')
+    os.chmod(path, 0o755)
+    return path
+
+
 # PyTorch is too large for a requirement of the suite (scripts/setup --torch).
 torch_python = os.environ.get("MX_TORCH_PYTHON") or config.mx_python
 torchao_python = os.environ.get("MX_TORCHAO_PYTHON") or torch_python
@@ -72,6 +88,8 @@ mx_suite.use(config, commands, config.mx_src_root)
 
 # --- Substitutions -----------------------------------------------------------
 
+python = python_with_sanitizers(config.mx_python) if config.mx_sanitize else config.mx_python
+
 config.substitutions += [
     ("%mx_src", config.mx_src_root),
     ("%mx_obj", config.mx_obj_root),
@@ -80,7 +98,7 @@ config.substitutions += [
     ("%python_torchao", f'"{torchao_python}"'),
     ("%python_torch", f'"{torch_python}"'),
     ("%python_dir", os.path.dirname(config.mx_python)),
-    ("%python", f'"{config.mx_python}"'),
+    ("%python", f'"{python}"'),
     ("%cmake", config.mx_cmake),
     ("%lit", config.mx_lit),
     ("%ninja", config.mx_ninja),
@@ -136,4 +154,6 @@ for program in ("mmdebstrap", "qemu-aarch64-static", "aarch64-linux-gnu-g++"):
 if config.mx_sanitize:
     # Stock mlir-opt is not instrumented.
     features.discard("plugin")
+    # nvcc crashes with the library that python_with_sanitizers preloads.
+    features.discard("nvcc")
     features.add("sanitizers")

@@ -266,7 +266,7 @@ uint64_t mx::sim::convertOne(const Mode &m, uint64_t in) {
     unsigned bits = bitsOfNum(m.to);
     if (x != x && (bits == 64 || m.from == Num::F64)) {
       bool isSigned = unsigned(m.to) & 1;
-      return isSigned ? uint64_t(-(1ll << (bits - 1))) : 1ull << (bits - 1);
+      return (isSigned ? ~0ull : 1ull) << (bits - 1);
     }
     return doubleToInt(roundIntegral(x, m.rounding), m.to);
   }
