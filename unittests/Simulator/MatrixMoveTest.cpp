@@ -235,7 +235,7 @@ TEST(MatrixMove, Reports) {
                 FindingKind::OutOfBounds,
                 "ldmatrix needs an address in shared memory");
   expectFinding("mov.u32 %r0, smem;" + load, FindingKind::UninitShared,
-                "nobody has written");
+                "which has not been written");
   expectFinding("mov.u32 %r0, smem;" + load, FindingKind::IllegalInstruction,
                 "needs all 32 threads", 16);
   // Forms that do not exist.

@@ -40,15 +40,47 @@ TEST(TensorMemory, RejectsMisuseOfTheAllocator) {
   EXPECT_EQ(memory.allocate(1, 128).fault.message,
             "tcgen05.alloc of 128 columns after one of 64: allocations of a "
             "CTA must not increase");
-  EXPECT_EQ(memory.deallocate(1, 0, 32).message,
-            "tcgen05.dealloc of 32 columns at address 0, where 64 were "
-            "allocated");
   EXPECT_TRUE(memory.deallocate(1, 32, 64));
   EXPECT_TRUE(memory.deallocate(2, 0, 64)) << "not the owner";
+  ASSERT_EQ(memory.allocate(1, 64).column, 64u);
+  EXPECT_EQ(memory.deallocate(1, 64, 32).message,
+            "tcgen05.dealloc of 32 columns at address 64, where 64 were "
+            "allocated");
+  EXPECT_EQ(memory.allocations(1).size(), 1u) << "all of them are freed";
   ASSERT_FALSE(memory.relinquish(1));
   EXPECT_EQ(memory.allocate(1, 32).status, Status::Rejected);
   EXPECT_FALSE(memory.deallocate(1, 0, 64));
-  EXPECT_TRUE(memory.deallocate(1, 0, 64)) << "twice";
+  Fault twice = memory.deallocate(1, 0, 64);
+  EXPECT_EQ(twice.kind, FaultKind::AllocationDone);
+  EXPECT_EQ(twice.message,
+            "tcgen05.dealloc of address 0, which this CTA has freed before");
+}
+
+TEST(TensorMemory, UsesOfFreedColumnsAreCarriedOut) {
+  TensorMemory memory;
+  ASSERT_EQ(memory.allocate(1, 64).status, Status::Done);
+  memory.define(0, 0, 64);
+  memory.row(0)[3] = 7;
+  EXPECT_FALSE(memory.checkAccess(1, 0, 1, 0, 64, "D"));
+  EXPECT_FALSE(memory.takeLateUse());
+  ASSERT_FALSE(memory.deallocate(1, 0, 64));
+  EXPECT_FALSE(memory.checkAccess(1, 0, 1, 32, 32, "D"));
+  Fault late = memory.takeLateUse();
+  EXPECT_EQ(late.kind, FaultKind::AllocationDone);
+  EXPECT_EQ(late.message, "D covers columns 32 to 63, of which column 32 has "
+                          "been freed before");
+  EXPECT_FALSE(memory.takeLateUse()) << "it is taken once";
+  EXPECT_EQ(memory.row(0)[3], 7u);
+  EXPECT_TRUE(memory.isDefined(0, 0, 64));
+  EXPECT_EQ(memory.checkAccess(1, 0, 1, 32, 64, "D").kind,
+            FaultKind::Allocation)
+      << "column 64 was never allocated";
+  EXPECT_EQ(memory.checkAccess(2, 0, 1, 0, 1, "D").kind, FaultKind::Allocation)
+      << "another CTA";
+  // What another CTA holds now is not the first one's any more.
+  ASSERT_EQ(memory.allocate(2, 32).column, 0u);
+  EXPECT_EQ(memory.checkAccess(1, 0, 1, 0, 1, "D").kind, FaultKind::Allocation);
+  EXPECT_FALSE(memory.isDefined(0, 0, 1));
 }
 
 TEST(TensorMemory, PairsGetTheSameColumns) {
@@ -85,7 +117,8 @@ TEST(TensorMemory, TracksWhatIsDefinedAndOwned) {
   ASSERT_EQ(memory.allocate(1, 64).status, Status::Done);
   EXPECT_FALSE(memory.checkAccess(1, 0, 1, 120, 16, "two allocations"));
   ASSERT_FALSE(memory.deallocate(1, 0, 128));
-  EXPECT_FALSE(memory.isDefined(5, 65, 1)) << "freed cells are undefined";
+  ASSERT_EQ(memory.allocate(2, 64).column, 0u);
+  EXPECT_FALSE(memory.isDefined(5, 60, 1)) << "fresh cells are undefined";
 }
 
 /// The fragments in other words than the implementation's: for each 8x8 tile of

@@ -87,6 +87,13 @@ void Order::report(Warp &w, const Instr *i, uint32_t lanes,
     nameOther(c);
 }
 
+/// Whether one of two accesses is strong (PTX ISA, "Strong operations") and the
+/// other weak, as it seems from the earlier one and the later instruction.
+static bool isHalfStrong(const Conflict &c, const InstrInfo &later) {
+  std::string_view opcode = later.source ? later.source->opcode : "";
+  return c.earlier.isAtomic() || opcode == "atom" || opcode == "red";
+}
+
 void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
                      const Knowledge &known, bool isTensor, bool isWrite,
                      const Conflict &c, const std::string &what) {
@@ -104,7 +111,11 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
                (isOfOthers ? ": one lane has arrived or released alone, and "
                              "speaks for itself only: expected bar.warp.sync "
                              "before it, unless the access was its own"
-                           : ": no synchronization orders the two"),
+                           : ": no synchronization orders the two") +
+               (!isOfOthers && isHalfStrong(c, machine.program.infoOf(i))
+                    ? ", and one of them is weak: expected .relaxed on it, of "
+                      "a scope that has both"
+                    : ""),
            lanes, /*isWarning=*/isOfOthers);
     return;
   }
@@ -181,7 +192,9 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
           return true;
         },
         found);
-    if (!fine && ok) {
+    if (!fine && ok &&
+        !isReadBeforeCas(found.earlier, found.wasWrite, e,
+                         touch != Touch::Read)) {
       ok = false;
       conflict = found;
       conflict.granule = g;
@@ -215,9 +228,9 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
 
 void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
                          uint32_t bytes, uint32_t lanes, Touch touch,
-                         bool isAtomic, bool isAnyProxy) {
+                         bool isAtomic, bool isAnyProxy, bool isCas) {
   WarpOrder &o = of(w);
-  Epoch e(accessor(w), o.step(), instrNumber(i), isAtomic, isAnyProxy);
+  Epoch e(accessor(w), o.step(), instrNumber(i), isAtomic, isAnyProxy, isCas);
   visitShared(w, i, lanes, e, o.known, false, cta, offset, bytes, touch);
   if (touch == Touch::Read && !answers.empty())
     noteReaderOfAnswer(cta, offset, e);
@@ -243,15 +256,23 @@ void Order::checkOverlap(Warp &w, const Instr *i, uint32_t lanes,
                          uint64_t bytes, bool isWrite) {
   Overlap &overlap = machine.memory.overlap();
   overlap.note(address, bytes, isWrite);
-  if (!machine.config.programmatic || known.isDone(kKernelsBefore, 1) ||
-      !overlap.isShared(address, bytes, isWrite))
+  if (!machine.config.programmatic || known.isDone(kKernelsBefore, 1))
     return;
+  Overlap::Sharing sharing = overlap.sharing(address, bytes, isWrite);
+  if (sharing == Overlap::Sharing::None)
+    return;
+  // Widely used libraries rely on the end of a kernel that triggers nothing,
+  // and chips give the right bytes: a warning.
+  bool isEnded = sharing == Overlap::Sharing::WithEnded;
   w.note(i, FindingKind::Race,
          std::string(isWrite ? "the write" : "the read") +
              " of global memory, " + machine.memory.describe(address, bytes) +
              " races with the kernels before: the launch is programmatic, and "
-             "they use that memory: expected griddepcontrol.wait before it",
-         lanes);
+             "they use that memory: expected griddepcontrol.wait before it" +
+             (isEnded ? " (they have ended, as the last of them executes no "
+                        "griddepcontrol.launch_dependents)"
+                      : ""),
+         lanes, /*isWarning=*/isEnded);
 }
 
 void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,

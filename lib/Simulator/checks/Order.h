@@ -196,7 +196,7 @@ public:
   /// `isAnyProxy`: no proxy fence is expected between this and what follows.
   void accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
                     uint32_t bytes, uint32_t lanes, Touch touch, bool isAtomic,
-                    bool isAnyProxy = false);
+                    bool isAnyProxy = false, bool isCas = false);
   void accessGlobal(Warp &w, const Instr *i, uint64_t address, uint64_t bytes,
                     uint32_t lanes, Touch touch, bool isAtomic,
                     bool isCas = false);

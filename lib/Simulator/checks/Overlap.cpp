@@ -23,16 +23,22 @@ static void forPages(uint64_t address, uint64_t bytes, size_t pages, F &&fn) {
 }
 
 void Overlap::begin(bool isProgrammatic, size_t pages) {
-  // The one before may have let this begin before it waited itself, so those
-  // that it ran beside count too.
+  // Without a trigger this kernel begins when all CTAs of the one before have
+  // ended. Kernels before that one have ended too if it waited for them.
+  auto ended = [](uint8_t uses) -> uint8_t {
+    return uses >> kEndedShift << kEndedShift | uses << kEndedShift;
+  };
   if (isProgrammatic) {
     earlier.resize(std::max(earlier.size(), current.size()));
+    if (!triggered && waited)
+      std::transform(earlier.begin(), earlier.end(), earlier.begin(), ended);
     for (size_t p = 0; p < current.size(); ++p)
-      earlier[p] |= current[p];
+      earlier[p] |= triggered ? uint8_t(current[p]) : ended(current[p]);
   } else {
     earlier.clear();
   }
   current = std::vector<std::atomic<uint8_t>>(pages);
+  triggered = waited = false;
 }
 
 void Overlap::settle() {
@@ -49,10 +55,13 @@ void Overlap::note(uint64_t address, uint64_t bytes, bool isWrite) {
   });
 }
 
-bool Overlap::isShared(uint64_t address, uint64_t bytes, bool isWrite) const {
+Overlap::Sharing Overlap::sharing(uint64_t address, uint64_t bytes,
+                                  bool isWrite) const {
   uint8_t bits = isWrite ? kRead | kWritten : kWritten;
-  bool found = false;
+  uint8_t uses = 0;
   forPages(address, bytes, earlier.size(),
-           [&](uint64_t page) { found |= (earlier[page] & bits) != 0; });
-  return found;
+           [&](uint64_t page) { uses |= earlier[page]; });
+  return uses & bits                  ? Sharing::WithRunning
+         : uses >> kEndedShift & bits ? Sharing::WithEnded
+                                      : Sharing::None;
 }

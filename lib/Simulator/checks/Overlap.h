@@ -22,18 +22,25 @@ class Overlap {
 public:
   /// A launch begins.
   void begin(bool isProgrammatic, size_t pages);
+  /// The kernel executes griddepcontrol.launch_dependents. Thread-safe.
+  void noteTrigger() { triggered.store(true, std::memory_order_relaxed); }
+  /// The kernel executes griddepcontrol.wait. Thread-safe.
+  void noteWait() { waited.store(true, std::memory_order_relaxed); }
   /// All kernels have ended.
   void settle();
   /// The kernel touches a range. Thread-safe.
   void note(uint64_t address, uint64_t bytes, bool isWrite);
-  /// Whether a kernel that may still run touches it as well, and one of the two
-  /// writes.
-  bool isShared(uint64_t address, uint64_t bytes, bool isWrite) const;
+  /// Which kernel before touches it as well, where one of the two writes.
+  enum class Sharing { None, WithEnded, WithRunning };
+  Sharing sharing(uint64_t address, uint64_t bytes, bool isWrite) const;
 
 private:
-  enum : uint8_t { kRead = 1, kWritten = 2 };
+  /// Uses by a kernel that may still run, and by one that has ended, but whose
+  /// writes only griddepcontrol.wait makes visible.
+  enum : uint8_t { kRead = 1, kWritten = 2, kEndedShift = 2 };
   std::vector<std::atomic<uint8_t>> current;
-  /// Of kernels that may still run; empty where there are none.
+  std::atomic<bool> triggered{false}, waited{false};
+  /// Of kernels before; empty where there are none that may overlap.
   std::vector<uint8_t> earlier;
 };
 

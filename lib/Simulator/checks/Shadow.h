@@ -46,7 +46,7 @@ public:
   uint32_t instr() const { return bits >> 38 & kMaxInstr; }
   bool isAtomic() const { return bits >> 58 & 1; }
   /// Compare and swap: CUDA's own idiom for operations that the hardware lacks
-  /// reads the word by a plain load before its loop, which is harmless.
+  /// reads the word by a plain load before its loop. The swap compares again.
   bool isCas() const { return bits >> 37 & 1; }
   /// Of the async proxy.
   bool isAsync() const { return bits >> 59 & 1; }
@@ -74,6 +74,12 @@ private:
 struct ShadowCell {
   Epoch write, read, other;
 };
+
+/// One of two accesses is a compare and swap, the other a read by a thread.
+inline bool isReadBeforeCas(Epoch old, bool wasWrite, Epoch e, bool isWrite) {
+  return (old.isCas() && !isWrite && !e.isAsync()) ||
+         (e.isCas() && !wasWrite && !old.isAsync());
+}
 
 /// Tells a conflict: the earlier access, and whether it was a write.
 struct Conflict {
@@ -217,9 +223,9 @@ bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
         if (!old || old == number || old == lastFine)
           return;
         Record r;
-        bool isHarmless =
-            !find(old, r) || (r.epoch.isAtomic() && e.isAtomic()) ||
-            (r.epoch.isCas() && !isWrite) || (e.isCas() && !wasWrite);
+        bool isHarmless = !find(old, r) ||
+                          (r.epoch.isAtomic() && e.isAtomic()) ||
+                          isReadBeforeCas(r.epoch, wasWrite, e, isWrite);
         if (isHarmless || isOrdered(r, wasWrite)) {
           lastFine = old;
           return;

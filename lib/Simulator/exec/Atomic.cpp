@@ -142,7 +142,7 @@ void followAtomic(Warp &w, const Instr *i, bool isShared, uint64_t address,
   if (isShared)
     order->accessShared(w, i, *w.cta->cluster->ctas[address >> kRankShift],
                         address & kOffsetMask, bytes, 1u << lane, Touch::Write,
-                        true);
+                        true, /*isAnyProxy=*/false, isCas);
   else
     order->accessGlobal(w, i, address, bytes, 1u << lane, Touch::Write, true,
                         isCas);

@@ -5,6 +5,7 @@
 // concern scheduling.
 //===----------------------------------------------------------------------===//
 
+#include "../checks/Overlap.h"
 #include "Lanes.h"
 
 using namespace mx::sim;
@@ -152,20 +153,26 @@ static void decodeNothing(Decoder &d) {
   d.emit(nop);
 }
 
+static const Instr *launchDependents(Warp &w, const Instr *i, uint32_t) {
+  w.machine->memory.overlap().noteTrigger();
+  return i + 1;
+}
+
 static const Instr *waitForKernels(Warp &w, const Instr *i, uint32_t) {
+  w.machine->memory.overlap().noteWait();
   if (Order *order = w.order())
     order->waitForKernels(w);
   return i + 1;
 }
 
 /// Kernels run one after another, so there is nothing to wait for; the check of
-/// the order learns what comes after the wait.
+/// the order learns what comes after the wait, and which kernels may overlap.
 static void decodeGridDepControl(Decoder &d) {
   bool waits = d.take("wait");
   if (!waits && !d.take("launch_dependents"))
     return d.unsupported("expects .wait or .launch_dependents");
   if (d.expectOperands(0, 0))
-    d.emit(waits ? waitForKernels : nop);
+    d.emit(waits ? waitForKernels : launchDependents);
 }
 
 /// The register count has no effect here, but what the ISA refuses is refused.

@@ -153,8 +153,9 @@ void markUndefined(Warp &w, const Instr *i, const Access &access,
     w.undefined.mark(w, slots[k], lanes, {i, address, bytes});
 }
 
-/// The bytes of undefined registers stay unwritten.
-void leaveUnwritten(Warp &w, const Instr *i, const Access &access,
+/// The bytes of undefined registers stay unwritten in shared memory. Elsewhere
+/// they would be a result.
+void storeUndefined(Warp &w, const Instr *i, const Access &access,
                     const Slot *slots, unsigned size, uint32_t mask) {
   for (unsigned k = 0; k < access.count; ++k)
     for (uint32_t m = w.undefined.lanes(slots[k]) & mask; m; m &= m - 1) {
@@ -164,7 +165,7 @@ void leaveUnwritten(Warp &w, const Instr *i, const Access &access,
           address - kSharedWindow < kWindowBytes)
         address -= kSharedWindow;
       else if (access.space != Space::Shared)
-        continue;
+        return w.undefined.report(w, i, slots[k], mask);
       Cta &owner = *w.cta->cluster->ctas[address >> kRankShift];
       if (owner.tracker && !owner.tracker->written.empty())
         std::memset(owner.tracker->written.data() + (address & kOffsetMask) +
@@ -230,7 +231,7 @@ const Instr *store(Warp &w, const Instr *i, uint32_t mask) {
                     unwritten))
     return nullptr;
   if (__builtin_expect(w.pendingCount, 0))
-    leaveUnwritten(w, i, access, slots, sizeof(T), mask);
+    storeUndefined(w, i, access, slots, sizeof(T), mask);
   // Only the check of the order asks whether anything changes.
   bool changes = !w.order() || access.strength != Strength::Weak;
   for (unsigned k = 0; k < access.count; ++k) {

@@ -90,7 +90,7 @@ uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
       else
         w.note(i, FindingKind::UninitShared,
                "load of " + describeAddress(w, space, original, bytes) +
-                   ", which nobody has written",
+                   ", which has not been written",
                1u << lane);
     }
     break;

@@ -13,7 +13,7 @@ namespace mx::sim {
 
 /// Host pointer to `bytes` (a power of two, the alignment too) at `address` of
 /// `space`. Null after a finding that ends the launch. A read of shared memory
-/// that nobody has written is reported, or adds the lane to `unwritten`.
+/// that has not been written is reported, or adds the lane to `unwritten`.
 uint8_t *resolveAddress(Warp &w, const Instr *i, ptx::Space space,
                         uint64_t address, uint64_t bytes, unsigned lane,
                         bool isWrite, uint32_t *unwritten = nullptr);

@@ -40,7 +40,7 @@ const Instr *tensorLoadRegisters(Warp &w, const Instr *i, uint32_t mask) {
                    order ? order->transferScope(w, i, mask) : EngineScope());
   w.counts.tensorLoadBytes += n * 128;
   Fault f = w.cta->tensor->load(w.cta->owner, t, values);
-  if (f && !w.fault(i, f, mask))
+  if (!w.fault(i, f, mask))
     return nullptr;
   const Slot *slots = &w.machine->program.extra[i->aux];
   bool track = w.machine->config.checks & kCheckLoadBeforeWait;

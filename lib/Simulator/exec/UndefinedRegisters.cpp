@@ -1,31 +1,66 @@
-//===- UndefinedRegisters.cpp - what was loaded from nowhere --------------===//
+//===- UndefinedRegisters.cpp - values of unwritten memory ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
 #include "UndefinedRegisters.h"
 
+#include "../machine/Handlers.h"
 #include "../machine/Machine.h"
+
+#include <algorithm>
 
 using namespace mx::sim;
 
-namespace {
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
 
-/// What an instruction does with an undefined value.
-enum class Use { Carries, CarriesToOthers, Stores, Computes };
-
-Use useOf(std::string_view opcode) {
-  static constexpr std::pair<std::string_view, Use> table[] = {
-      {"mov", Use::Carries},          {"selp", Use::Carries},
-      {"prmt", Use::Carries},         {"cvt", Use::Carries},
-      {"shfl", Use::CarriesToOthers}, {"st", Use::Stores},
-  };
-  for (auto &[name, use] : table)
-    if (opcode == name)
-      return use;
-  return Use::Computes;
+static bool hasModifier(const ptx::Instruction &i, std::string_view name) {
+  return std::find(i.modifiers.begin(), i.modifiers.end(), name) !=
+         i.modifiers.end();
 }
 
-} // namespace
+/// An opcode that is not here decides: that may report a value without need,
+/// but hides none.
+DataFlow mx::sim::dataFlowOf(const ptx::Instruction &i) {
+  static const std::unordered_map<std::string_view, DataFlow> table = [] {
+    std::unordered_map<std::string_view, DataFlow> t = {
+        {"selp", DataFlow::Selects},  {"and", DataFlow::Masks},
+        {"or", DataFlow::Masks},      {"ld", DataFlow::Loads},
+        {"ldu", DataFlow::Loads},     {"st", DataFlow::Stores},
+        {"shfl", DataFlow::Shuffles}, {"vote", DataFlow::Gathers},
+        {"match", DataFlow::Gathers}, {"redux", DataFlow::Gathers},
+    };
+    for (std::string_view name :
+         {"abs",   "add",      "bfe",   "bfi",  "bfind",      "bmsk",
+          "brev",  "clz",      "cnot",  "cos",  "copysign",   "cvt",
+          "cvta",  "div",      "dp2a",  "dp4a", "ex2",        "fma",
+          "fns",   "isspacep", "lg2",   "lop3", "getctarank", "mad",
+          "mad24", "mapa",     "max",   "min",  "mov",        "mul",
+          "mul24", "neg",      "not",   "popc", "prmt",       "rcp",
+          "rem",   "rsqrt",    "sad",   "set",  "setp",       "shf",
+          "shl",   "shr",      "sin",   "slct", "sqrt",       "sub",
+          "szext", "tanh",     "testp", "vadd", "vsub",       "vabsdiff",
+          "vmin",  "vmax",     "vmad",  "vset", "vshl",       "vshr",
+          "xor"})
+      t.emplace(name, DataFlow::Computes);
+    return t;
+  }();
+  auto it = table.find(i.opcode);
+  if (it == table.end())
+    return DataFlow::Decides;
+  // The carry of add.cc and the mbarrier of st.async are not followed.
+  for (std::string_view m : {"cc", "async", "bulk"})
+    if (hasModifier(i, m))
+      return DataFlow::Decides;
+  if (i.opcode == "setp" && (hasModifier(i, "and") || hasModifier(i, "or")))
+    return DataFlow::Masks;
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
 
 void UndefinedRegisters::set(Warp &w, Slot slot, uint32_t lanes, uint32_t mask,
                              const Load &load) {
@@ -50,46 +85,121 @@ void UndefinedRegisters::mark(Warp &w, Slot slot, uint32_t lanes,
 }
 
 uint32_t UndefinedRegisters::lanes(Slot slot) const {
-  auto it = entries.find(slot);
+  if (entries.empty() || slot == kNoSlot || slot & kSlotConstant)
+    return 0;
+  auto it = entries.find(slot & ~kSlotNegated);
   return it == entries.end() ? 0 : it->second.lanes;
 }
 
-void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t mask) {
+void UndefinedRegisters::carry(Warp &w, Slot from, Slot to, uint32_t lanes,
+                               uint32_t mask) {
+  auto it = entries.find(from);
+  set(w, to, lanes, mask, it == entries.end() ? Load() : it->second.load);
+}
+
+void UndefinedRegisters::report(Warp &w, const Instr *i, Slot slot,
+                                uint32_t mask) {
+  Load load = entries.at(slot & ~kSlotNegated).load;
+  reportLoad(w, i, load, lanes(slot) & mask);
+}
+
+void UndefinedRegisters::reportLoad(Warp &w, const Instr *i, const Load &load,
+                                    uint32_t lanes) {
+  w.note(load.instr, FindingKind::UninitShared,
+         "load of " +
+             w.machine->describeShared(*w.cta, load.address, load.bytes) +
+             ", which has not been written; line " +
+             std::to_string(w.machine->program.infoOf(i).line) + " uses it",
+         lanes);
+  // Once is enough: all that came of it counts as defined.
+  w.pendingCount -= uint32_t(entries.size());
+  entries.clear();
+}
+
+/// Lanes in which one defined operand settles the result of `and` or `or`,
+/// whatever the other one is.
+uint32_t UndefinedRegisters::settled(Warp &w, const Instr *i,
+                                     const InstrInfo &info) const {
+  const ptx::Instruction &source = *info.source;
+  if (source.opcode == "setp") {
+    // a < b and c: c is a predicate, of a copy where the operands are packed.
+    const Slot *uses = &w.machine->program.uses[info.firstUse];
+    if (std::find(uses, uses + info.numUses, i->c) == uses + info.numUses)
+      return 0;
+    uint32_t c = w.predicate(i->c);
+    return (hasModifier(source, "and") ? ~c : c) & ~lanes(i->c);
+  }
+  bool isAnd = source.opcode == "and";
+  auto settles = [&](Slot s) -> uint32_t {
+    if (hasModifier(source, "pred"))
+      return isAnd ? ~w.predicate(s) : w.predicate(s);
+    uint32_t found = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      bool is64 = hasModifier(source, "b64");
+      uint64_t value = is64 ? w.at<uint64_t>(s)[lane] : w.at<uint32_t>(s)[lane];
+      uint64_t ones = is64                         ? ~0ull
+                      : hasModifier(source, "b16") ? 0xffffull
+                                                   : 0xffffffffull;
+      found |= uint32_t(value == (isAnd ? 0 : ones)) << lane;
+    }
+    return found;
+  };
+  return (settles(i->a) & ~lanes(i->a)) | (settles(i->b) & ~lanes(i->b));
+}
+
+//===----------------------------------------------------------------------===//
+// Before an instruction
+//===----------------------------------------------------------------------===//
+
+void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
+                               uint32_t executing) {
   if (entries.empty())
     return;
   const Program &p = w.machine->program;
   const InstrInfo &info = p.infoOf(i);
-  uint32_t found = 0;
-  bool isAddress = false;
-  bool isElsewhere = false;
   Load load;
-  for (uint32_t k = 0; k < info.numUses; ++k) {
-    Slot s = p.uses[info.firstUse + k];
-    auto it = s & kSlotConstant ? entries.end() : entries.find(s);
-    if (it == entries.end() || !(it->second.lanes & mask))
-      continue;
-    found |= it->second.lanes & mask;
-    load = it->second.load;
-    isAddress |= s == i->a;
+  auto look = [&](Slot s, uint32_t among) {
+    uint32_t found = lanes(s) & among;
+    if (found)
+      load = entries.at(s & ~kSlotNegated).load;
+    return found;
+  };
+  // Of an undefined guard it is not known whether the lane executes.
+  uint32_t guarded = look(i->guard, group), used = 0;
+  switch (info.flow) {
+  case DataFlow::Stores:
+    used = look(i->a, executing);
+    break;
+  case DataFlow::Shuffles:
+    used = look(i->b, executing) | look(i->c, executing) |
+           look(p.extra[i->aux >> 2], executing);
+    break;
+  case DataFlow::Selects: {
+    uint32_t chosen = w.predicate(i->c);
+    used = look(i->c, executing) | look(i->a, executing & chosen) |
+           look(i->b, executing & ~chosen);
+    break;
   }
-  Use use = found && info.source ? useOf(info.source->opcode) : Use::Computes;
-  if (use == Use::Stores)
-    for (std::string_view m : info.source->modifiers)
-      isElsewhere |= m == "global" || m == "local" || m == "param";
-  if (found && (use == Use::Computes || isElsewhere ||
-                (use == Use::Stores && isAddress))) {
-    w.note(load.instr, FindingKind::UninitShared,
-           "load of " +
-               w.machine->describeShared(*w.cta, load.address, load.bytes) +
-               ", which nobody has written; line " + std::to_string(info.line) +
-               " uses it",
-           found);
-    // Once is enough: all that came of it counts as defined.
-    w.pendingCount -= uint32_t(entries.size());
-    entries.clear();
+  default:
+    for (uint32_t k = 0; k < info.numUses; ++k)
+      used |= look(p.uses[info.firstUse + k], executing);
+    // Before a guarded call.
+    if (i->fn == branchIf)
+      used |= look(i->a, executing);
+  }
+  bool carries = info.flow == DataFlow::Computes ||
+                 info.flow == DataFlow::Selects ||
+                 info.flow == DataFlow::Masks ||
+                 (info.flow == DataFlow::Gathers && !guarded);
+  if (!carries && used | guarded)
+    return reportLoad(w, i, load, used | guarded);
+  if (info.flow == DataFlow::Stores || info.flow == DataFlow::Shuffles)
     return;
-  }
-  uint32_t lanes = use == Use::CarriesToOthers && found ? ~0u : found;
+  if (info.flow == DataFlow::Masks && used)
+    used &= ~settled(w, i, info);
+  uint32_t mask = executing | guarded;
+  if (info.flow == DataFlow::Gathers && used)
+    used = mask = w.live;
   for (uint32_t k = 0; k < info.numDefs; ++k)
-    set(w, p.defs[info.firstDef + k], lanes, mask, load);
+    set(w, p.defs[info.firstDef + k], used | guarded, mask, load);
 }

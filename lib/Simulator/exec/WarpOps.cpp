@@ -73,6 +73,7 @@ const Instr *shuffle(Warp &w, const Instr *i, uint32_t mask) {
         const uint32_t *a = w.at<uint32_t>(i->a), *b = w.at<uint32_t>(i->b),
                        *c = w.at<uint32_t>(i->c);
         uint32_t values[32], result[32], valid = 0;
+        uint32_t from = w.undefined.lanes(i->a), undefined = 0;
         std::memcpy(values, a, sizeof values);
         unsigned mode = i->aux & 3;
         forLanes(mask, [&](unsigned lane) {
@@ -102,12 +103,15 @@ const Instr *shuffle(Warp &w, const Instr *i, uint32_t mask) {
           if (!p)
             j = lane;
           result[lane] = values[j & 31];
+          undefined |= (from >> (j & 31) & 1) << lane;
           valid |= uint32_t(p) << lane;
         });
         uint32_t *d = w.at<uint32_t>(i->d);
         forLanes(mask, [&](unsigned lane) { d[lane] = result[lane]; });
         if (i->aux2 != kNoSlot)
           setPredicate(w, i->aux2, valid, mask);
+        if (w.pendingCount)
+          w.undefined.carry(w, i->a, i->d, undefined, mask);
       });
 }
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Decoder.h"
+
+#include "../exec/UndefinedRegisters.h"
 #include "Handlers.h"
 #include "Routines.h"
 
@@ -169,7 +171,7 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
     op.kind = Operand::Reg;
     op.reg = i.guard;
     op.negated = i.guardNegated;
-    guard = usePredicate(op);
+    guard = predicateOf(op);
   }
   Slot own = guard;
   size_t start = program.code.size();
@@ -207,10 +209,12 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
   if (program.code.size() > start)
     program.info[start].isFirst = true;
   if (program.code.size() > start && i.opcode != "call") {
+    DataFlow flow = dataFlowOf(i);
     // Where there are several, all of them read; the last one writes.
     for (size_t k = start; k < program.code.size(); ++k) {
       program.info[k].firstUse = program.uses.size();
       program.info[k].numUses = uses.size();
+      program.info[k].flow = flow;
     }
     InstrInfo &info = program.info.back();
     info.firstDef = program.defs.size();

@@ -193,6 +193,7 @@ private:
                   const std::vector<ptx::Operand> &args,
                   const std::vector<ptx::Operand> &results);
   Slot newPredicate();
+  Slot predicateOf(const ptx::Operand &op);
   Slot newRegister(unsigned laneBytes);
   Slot sharedRegister(unsigned laneBytes);
   void markConvergence();

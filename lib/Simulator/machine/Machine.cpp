@@ -202,8 +202,12 @@ static uint32_t checkOf(FindingKind kind) {
 
 void Warp::note(const Instr *i, FindingKind kind, std::string message,
                 uint32_t lanes, bool isWarning) {
-  if (!(machine->config.checks & checkOf(kind)))
-    return;
+  if (machine->config.checks & checkOf(kind))
+    noteAlways(i, kind, std::move(message), lanes, isWarning);
+}
+
+void Warp::noteAlways(const Instr *i, FindingKind kind, std::string message,
+                      uint32_t lanes, bool isWarning) {
   // One report per kind and line is enough.
   if (machine->isReported(*cta->cluster, kind, machine->program.infoOf(i).line))
     return;
@@ -214,6 +218,11 @@ void Warp::note(const Instr *i, FindingKind kind, std::string message,
 }
 
 const Instr *Warp::fault(const Instr *i, const Fault &f, uint32_t lanes) {
+  // An operation of a CTA pair uses the tensor memory of both.
+  if (machine->program.usesTensorMemory)
+    for (auto &one : cta->cluster->ctas)
+      if (Fault late = one->tensor->takeLateUse())
+        fault(i, late, lanes);
   switch (f.kind) {
   case FaultKind::None:
     return i + 1;
@@ -222,6 +231,9 @@ const Instr *Warp::fault(const Instr *i, const Fault &f, uint32_t lanes) {
     return i + 1;
   case FaultKind::Metadata:
     note(i, FindingKind::SparseMetadata, f.message, lanes, /*isWarning=*/true);
+    return i + 1;
+  case FaultKind::AllocationDone:
+    noteAlways(i, FindingKind::IllegalInstruction, f.message, lanes);
     return i + 1;
   case FaultKind::Bounds:
     return fail(i, FindingKind::OutOfBounds, f.message, lanes);

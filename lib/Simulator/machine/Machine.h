@@ -149,6 +149,9 @@ public:
   /// A finding after which the launch goes on.
   void note(const Instr *i, FindingKind kind, std::string message,
             uint32_t lanes, bool isWarning = false);
+  /// The same, whatever checks are on.
+  void noteAlways(const Instr *i, FindingKind kind, std::string message,
+                  uint32_t lanes, bool isWarning = false);
   /// Reports an engine's fault, also of an operation that was issued earlier;
   /// null, or `i + 1` when the run may go on.
   const Instr *fault(const Instr *i, const Fault &f, uint32_t lanes);
@@ -179,6 +182,9 @@ private:
   void dropGroup(size_t index);
   void finishConvergence(int32_t conv);
   bool checkPending(const Instr *i);
+  /// The same of an instruction whose guard is false in all lanes. Out of line:
+  /// it would cost the loop over instructions registers.
+  __attribute__((noinline, cold)) void skipUndefined(const Instr *i);
 };
 
 struct NamedBarrier {

@@ -335,6 +335,11 @@ Slot Decoder::def(size_t k, Type type) {
 }
 
 Slot Decoder::usePredicate(const Operand &op) {
+  uses.push_back(predicateOf(op));
+  return uses.back();
+}
+
+Slot Decoder::predicateOf(const Operand &op) {
   if (op.kind == Operand::Imm)
     return constantPredicate(op.value != 0);
   if (op.kind == Operand::Special && op.name == "is_explicit_cluster") {
@@ -358,11 +363,12 @@ Slot Decoder::usePredicate(const Operand &op) {
 Slot Decoder::defPredicate(const Operand &op) {
   if (op.kind == Operand::Sink)
     return scratchPredicate();
-  Slot s = usePredicate(op);
+  Slot s = predicateOf(op);
   if (s & (kSlotConstant | kSlotNegated)) {
     unsupported("the destination is not a predicate register");
     return scratchPredicate();
   }
+  defs.push_back(s);
   return s;
 }
 

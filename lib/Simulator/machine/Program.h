@@ -42,6 +42,18 @@ struct Instr {
   int64_t imm = 0;
 };
 
+/// What an instruction makes of an operand that is undefined in some lanes.
+enum class DataFlow : uint8_t {
+  Decides,  ///< an address, a branch, memory, another engine: no result of it
+  Computes, ///< a lane's results depend on the operands of that lane
+  Selects,  ///< selp: on one of two operands
+  Masks,    ///< and, or, and setp with them: one operand may settle the result
+  Loads,    ///< results are what memory holds, the operands are addresses
+  Stores,   ///< operands but for the address are stored
+  Shuffles, ///< a lane's result is the first operand of another lane
+  Gathers,  ///< all lanes' results depend on the operands of all lanes
+};
+
 /// What reports and checks need to know about an instruction.
 struct InstrInfo {
   uint32_t line = 0;
@@ -52,6 +64,7 @@ struct InstrInfo {
   uint32_t firstUse = 0, numUses = 0, firstDef = 0, numDefs = 0;
   bool isMove = false;  ///< passes values on without looking at them
   bool isFirst = false; ///< of those that its source has become
+  DataFlow flow = DataFlow::Decides;
 };
 
 enum class Special : uint8_t {

@@ -47,6 +47,8 @@ uint64_t Warp::run(uint64_t budget) {
       if (i->guard != kNoSlot) {
         m &= predicate(i->guard);
         if (!m) {
+          if (__builtin_expect(pendingCount, 0))
+            skipUndefined(i);
           ++i;
           continue;
         }
@@ -85,6 +87,8 @@ uint64_t Warp::runRecorded(uint64_t budget) {
         m &= predicate(i->guard);
       executing = m;
       trace->begin(*this, i);
+      if (!m && pendingCount)
+        skipUndefined(i);
       if (!m)
         ++i;
       else if (pendingCount && !checkPending(i))
@@ -318,8 +322,7 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
 bool Warp::checkPending(const Instr *i) {
   if (!checkWgmmaRegisters(*this, i))
     return false;
-  undefined.check(*this, i,
-                  i->guard == kNoSlot ? mask : mask & predicate(i->guard));
+  undefined.check(*this, i, mask, executing);
   const Program &p = machine->program;
   const InstrInfo &info = p.infoOf(i);
   bool found = false;
@@ -345,6 +348,8 @@ bool Warp::checkPending(const Instr *i) {
   }
   return true;
 }
+
+void Warp::skipUndefined(const Instr *i) { undefined.check(*this, i, mask, 0); }
 
 void Warp::forgetTensorLoads() {
   for (uint8_t &flag : pending) {

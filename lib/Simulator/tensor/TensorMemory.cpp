@@ -167,6 +167,14 @@ bool TensorMemory::isFree(unsigned column, unsigned columns) const {
 void TensorMemory::take(uint32_t owner, unsigned column, unsigned columns) {
   state(owner).lastColumns = columns;
   live.push_back({owner, column, columns});
+  freed.erase(std::remove_if(freed.begin(), freed.end(),
+                             [&](const Allocation &a) {
+                               return column < a.column + a.columns &&
+                                      a.column < column + columns;
+                             }),
+              freed.end());
+  for (unsigned lane = 0; lane < tmemLanes; ++lane)
+    undefine(lane, column, columns);
 }
 
 TensorMemory::AllocResult TensorMemory::allocate(uint32_t owner,
@@ -213,18 +221,26 @@ Fault TensorMemory::deallocate(uint32_t owner, uint32_t address,
   auto found = std::find_if(live.begin(), live.end(), [&](const Allocation &a) {
     return a.owner == owner && a.column == address;
   });
-  if (found == live.end())
-    return allocationFault("tcgen05.dealloc of address " + str(address) +
-                           ", which no live tcgen05.alloc of this CTA "
-                           "returned");
+  if (found == live.end()) {
+    bool isSecond =
+        std::any_of(freed.begin(), freed.end(), [&](const Allocation &a) {
+          return a.owner == owner && a.column == address;
+        });
+    return {FaultKind::AllocationDone,
+            "tcgen05.dealloc of address " + str(address) +
+                (isSecond ? ", which this CTA has freed before"
+                          : ", which no live tcgen05.alloc of this CTA "
+                            "returned")};
+  }
+  Fault fault;
   if (found->columns != columns)
-    return allocationFault("tcgen05.dealloc of " + str(columns) +
-                           " columns at address " + str(address) + ", where " +
-                           str(found->columns) + " were allocated");
-  for (unsigned lane = 0; lane < tmemLanes; ++lane)
-    undefine(lane, found->column, found->columns);
+    fault = {FaultKind::AllocationDone,
+             "tcgen05.dealloc of " + str(columns) + " columns at address " +
+                 str(address) + ", where " + str(found->columns) +
+                 " were allocated"};
+  freed.push_back(*found);
   live.erase(found);
-  return {};
+  return fault;
 }
 
 Fault TensorMemory::relinquish(uint32_t owner) {
@@ -242,16 +258,17 @@ TensorMemory::allocations(uint32_t owner) const {
 }
 
 void TensorMemory::release(uint32_t owner) {
-  for (const Allocation &a : allocations(owner))
-    (void)deallocate(owner, a.column, a.columns);
-  owners.erase(
-      std::remove_if(owners.begin(), owners.end(),
-                     [&](const OwnerState &o) { return o.owner == owner; }),
-      owners.end());
-  observers.erase(
-      std::remove_if(observers.begin(), observers.end(),
-                     [&](const auto &o) { return o.first == owner; }),
-      observers.end());
+  auto forget = [&](auto &list, auto ownerOf) {
+    list.erase(
+        std::remove_if(list.begin(), list.end(),
+                       [&](const auto &e) { return ownerOf(e) == owner; }),
+        list.end());
+  };
+  auto member = [](const auto &e) { return e.owner; };
+  forget(live, member);
+  forget(freed, member);
+  forget(owners, member);
+  forget(observers, [](const auto &e) { return e.first; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -264,16 +281,17 @@ void TensorMemory::observe(uint32_t owner, TensorObserver *observer) {
 
 /// Adjacent allocations of one CTA may be used as one.
 bool TensorMemory::isHeld(uint32_t owner, unsigned column, unsigned columns,
-                          unsigned &missing) const {
+                          bool orWasHeld, unsigned &missing) const {
   missing = column;
   for (bool progress = true; progress && missing < column + columns;) {
     progress = false;
-    for (const Allocation &a : live)
-      if (a.owner == owner && a.column <= missing &&
-          missing < a.column + a.columns) {
-        missing = a.column + a.columns;
-        progress = true;
-      }
+    for (const std::vector<Allocation> *list : {&live, &freed})
+      for (const Allocation &a : *list)
+        if ((orWasHeld || list == &live) && a.owner == owner &&
+            a.column <= missing && missing < a.column + a.columns) {
+          missing = a.column + a.columns;
+          progress = true;
+        }
   }
   return missing >= column + columns;
 }
@@ -287,12 +305,16 @@ Fault TensorMemory::checkAccess(uint32_t owner, unsigned lane, unsigned lanes,
                 str(lane + lanes - 1) + " and columns " + str(column) + " to " +
                 str(column + columns - 1) +
                 ", but tensor memory has 128 lanes and 512 columns"};
-  unsigned missing;
-  if (!isHeld(owner, column, columns, missing))
-    return allocationFault(std::string(what) + " covers columns " +
-                           str(column) + " to " + str(column + columns - 1) +
-                           ", of which column " + str(missing) +
-                           " is not allocated to this CTA");
+  unsigned missing, never;
+  if (!isHeld(owner, column, columns, /*orWasHeld=*/false, missing)) {
+    bool wasHeld = isHeld(owner, column, columns, /*orWasHeld=*/true, never);
+    std::string text = std::string(what) + " covers columns " + str(column) +
+                       " to " + str(column + columns - 1) +
+                       ", of which column " + str(wasHeld ? missing : never);
+    if (!wasHeld)
+      return allocationFault(text + " is not allocated to this CTA");
+    lateUse = {FaultKind::AllocationDone, text + " has been freed before"};
+  }
   for (auto &[who, observer] : observers)
     if (who == owner)
       observer->access(lane, lanes, column, columns, isWrite);

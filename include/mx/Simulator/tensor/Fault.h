@@ -32,6 +32,8 @@ enum class FaultKind {
   Metadata,
   /// Tensor memory outside the allocation, or wrong use of the allocator.
   Allocation,
+  /// The same, but nothing else depends on it: what can be done has been done.
+  AllocationDone,
   /// Wrong use of an mbarrier.
   Barrier,
   /// Part of the ISA that the simulator does not have.

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mx::sim {
@@ -82,8 +83,9 @@ public:
   static AllocResult allocatePair(TensorMemory &first, uint32_t firstOwner,
                                   TensorMemory &second, uint32_t secondOwner,
                                   uint32_t columns);
-  /// tcgen05.dealloc: exactly what one alloc returned. Cells of the columns
-  /// become undefined.
+  /// tcgen05.dealloc: exactly what one alloc returned. Of another number of
+  /// columns it frees what was allocated at `address`, if anything. Cells keep
+  /// their contents until the columns are allocated again.
   Fault deallocate(uint32_t owner, uint32_t address, uint32_t columns);
   Fault relinquish(uint32_t owner);
   /// What `owner` has not freed.
@@ -95,7 +97,8 @@ public:
 
   /// Faults when the rectangle leaves the tensor memory or the columns that
   /// `owner` holds. `what` begins the message ("accumulator"). A legal access
-  /// is told to the observer of `owner`.
+  /// is told to the observer of `owner`; one to columns that `owner` has freed
+  /// and nothing else holds is legal too, and takeLateUse() returns its fault.
   Fault checkAccess(uint32_t owner, unsigned lane, unsigned lanes,
                     unsigned column, unsigned columns, std::string_view what,
                     bool isWrite = false) const;
@@ -103,6 +106,8 @@ public:
   Fault checkRows(uint32_t owner, unsigned base, unsigned (*laneOf)(unsigned),
                   unsigned rows, unsigned column, unsigned columns,
                   std::string_view what, bool isWrite) const;
+  /// What was wrong with the last access to freed columns; none after that.
+  Fault takeLateUse() { return std::exchange(lateUse, Fault()); }
   /// Who is told of the accesses of `owner`; release() forgets it.
   void observe(uint32_t owner, TensorObserver *observer);
   uint32_t *row(unsigned lane) { return &cells[lane * tmemColumns]; }
@@ -137,9 +142,12 @@ private:
   std::vector<uint32_t> cells;
   std::array<uint64_t, tmemLanes * wordsPerLane> defined{};
   std::vector<Allocation> live;
+  /// Freed by CTAs that run, and not allocated again.
+  std::vector<Allocation> freed;
+  mutable Fault lateUse;
   std::vector<OwnerState> owners;
   std::vector<std::pair<uint32_t, TensorObserver *>> observers;
-  bool isHeld(uint32_t owner, unsigned column, unsigned columns,
+  bool isHeld(uint32_t owner, unsigned column, unsigned columns, bool orWasHeld,
               unsigned &missing) const;
 };
 
