@@ -66,7 +66,9 @@ def contraction(programs, rng, case):
         size[loop] = pick(rng, [1, 2, 4, 8])
         total = max(total // size[loop], 1)
     size[sums[-1]] = total
-    dynamic = {loop for loop in loops if chance(rng, 0.06 if loop in sums else 0.25)}
+    # What dynamic-reductions leaves to the run must hold there.
+    is_whole = np.prod([size[loop] for loop in sums]) % 128 == 0
+    dynamic = {loop for loop in loops if chance(rng, 0.1 * is_whole if loop in sums else 0.25)}
     first, second = batch + rows + sums, batch + columns + sums
     out = batch + rows + columns
     if chance(rng, 0.2):
