@@ -13,8 +13,6 @@ import re
 import sys
 from typing import Callable, NamedTuple
 
-import numpy as np
-
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path += [os.path.join(ROOT, d) for d in ("benchmarks/quantize", "benchmarks/grouped")]
 
@@ -48,8 +46,7 @@ def read(path):
 
 # --- Operands of a function ---------------------------------------------------
 
-DTYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.uint16,
-          "i64": np.int64, "i32": np.int32, "i8": np.int8, "i1": np.bool_}
+DTYPES = {"f64": "f8", "f32": "f4", "f16": "f2", "i64": "i8", "i32": "i4", "i8": "i1", "i1": "?"}
 # Codes of the types of elements: how many bits, and those that are no finite number.
 CODES = {"f8E4M3FN": (8, [0x7F, 0xFF]), "f8E5M2": (8, [0x7C, 0x7D, 0x7E, 0x7F, 0xFC, 0xFD, 0xFE, 0xFF]),
          "f6E3M2FN": (6, []), "f6E2M3FN": (6, []), "f4E2M1FN": (4, [])}
@@ -57,11 +54,12 @@ CODES = {"f8E4M3FN": (8, [0x7F, 0xFF]), "f8E5M2": (8, [0x7C, 0x7D, 0x7E, 0x7F, 0
 
 def make_integers(rng, what, shape):
     """`ends(n)`: of groups of n rows together, one of them empty; `counts(n)`: rows of
-    each group, up to n; `rows(n)`: indices of n rows; else one number for all."""
+    each group, up to n; `rows(n)`: indices of n rows."""
     kind, number = re.fullmatch(r"(\w+)\((\d+)\)", what).groups()
     number = int(number)
     if kind == "ends":
-        ends = np.sort(rng.integers(0, number + 1, shape))
+        ends = rng.integers(0, number + 1, shape)
+        ends.sort()
         ends[-1], ends[1:2] = number, ends[:1]
         return ends
     if kind == "counts":
@@ -73,6 +71,8 @@ def make_integers(rng, what, shape):
 
 def make_array(rng, kind, extent, integers):
     """An operand of a type, as mx-run reads it (docs/Run.md)."""
+    import numpy as np
+
     match = re.fullmatch(r"tensor<((?:(?:\d+|\?)x)*)(\w+)(?:, (.*))?>|(\w+)", kind)
     if not match:
         raise ValueError(f"no operands of type {kind}")
@@ -114,6 +114,8 @@ def get_arrays(text):
     extent = int(m[1]) if (m := re.search(r"\? = (\d+)", comment)) else None
 
     def save(directory):
+        import numpy as np
+
         rng, integers = np.random.default_rng(1), iter(re.findall(r"\w+\(\d+\)", comment))
         paths = []
         for index, kind in enumerate(signature(text)[0]):
