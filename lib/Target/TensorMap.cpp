@@ -119,7 +119,7 @@ std::string checkBox(const TensorMapDesc &desc) {
            std::to_string(kTensorMapPaddedBox) + ", found " +
            std::to_string(desc.box[0]);
   uint64_t innerBits = uint64_t(desc.box[0]) * getInfo(desc.type).bits;
-  if (desc.interleave == TensorMapInterleave::None && innerBits % 128 != 0)
+  if (innerBits % 128 != 0)
     return "expected box 0 to span a multiple of 16 bytes, found " +
            std::to_string(desc.box[0]) + " elements of type " + name;
   if (uint64_t bytes = boxTransactionBytes(desc); bytes > kTensorMapMaxBoxBytes)

@@ -170,6 +170,9 @@ TEST(TensorMap, BoxAndElementStrides) {
        "type u8"},
       {operand(), [](D &d) { d.type = TensorMapType::BF16, d.box[0] = 24; },
        ""},
+      {interleaved(), [](D &d) { d.box[0] = 24; },
+       "expected box 0 to span a multiple of 16 bytes, found 24 elements of "
+       "type u8"},
       {padded(TensorMapType::U4Align16), [](D &d) { d.box[0] = 64; },
        "expected box 0 of type u4_align16 to be 128, found 64"},
       {operand(), [](D &d) { d.elementStrides[1] = 8; }, ""},

@@ -64,6 +64,13 @@ struct Geometry {
 Fault checkMap(const TensorMapDesc &map) {
   if (std::string error = validate(map); !error.empty())
     return {FaultKind::Descriptor, "tensor map: " + error};
+  // The driver encodes them; copies on an H200 are illegal instructions.
+  for (unsigned i = 0; i < map.rank; ++i)
+    if (map.dims[i] > uint64_t{1} << 31)
+      return {FaultKind::Descriptor,
+              "tensor map: dims[" + str(i) +
+                  "] of a copy must be at most 2^31, got " + str(map.dims[i]) +
+                  " (tensormap.replace .global_dim stores 0 as 2^32)"};
   if (map.interleave != TmapInterleave::None)
     return {FaultKind::Unsupported,
             "tensor maps with interleaved layout are not supported"};

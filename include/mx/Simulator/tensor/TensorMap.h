@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A tensor map as the driver's cuTensorMapEncodeTiled takes it, the rules it
-// must obey, and its 128-byte image. NVIDIA's image is not public; this one is
-// self-contained, so a kernel may copy it and edit it by tensormap.replace.
+// must obey, and its 128-byte image, which is the hardware's.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_SIMULATOR_TENSOR_TENSORMAP_H
@@ -59,6 +58,8 @@ enum class TmapOob : uint8_t { Zero, Nan };
 constexpr unsigned tensorMapBytes = 128;
 constexpr unsigned tensorMapAlignment = 64;
 constexpr unsigned maxTensorRank = 5;
+/// The driver refuses boxes that exceed the shared memory of an SM.
+constexpr uint64_t maxBoxBytes = 228 * 1024;
 
 /// Dimensions innermost first and in elements; strides in bytes, of dimensions
 /// 1 and up.
@@ -89,13 +90,20 @@ uint32_t swizzleAddress(TmapSwizzle swizzle, uint32_t address);
 /// Elements a load takes in dimension `dim`: ceil(box / element stride).
 uint32_t boxElements(const TensorMapDesc &map, unsigned dim);
 
+/// What the driver takes for the bytes of a box: of a dimension whose extent is
+/// no multiple of its stride the rest does not count. No stride may be 0.
+uint64_t boxBytes(const TensorMapDesc &map);
+
 /// Empty, or the first constraint of cuTensorMapEncodeTiled that is violated.
 std::string validate(const TensorMapDesc &map);
 
-/// Writes the image without validating: a launch may patch it afterwards.
+/// Writes the image of a map that obeys the rules, as the driver does on an
+/// H200. What an H200 does not have (packed types, swizzles with an atomicity)
+/// has no such witness.
 void encodeTensorMap(const TensorMapDesc &map, uint8_t *image);
-/// Empty, or why the 128 bytes are no tensor map (a lost copy, garbage). The
-/// fields are as stored; call validate() before use.
+/// Empty, or which field of the image no tiled copy takes. Other rules may be
+/// broken; call validate() before use. Reserved bits and the last 64 bytes do
+/// not matter, as on an H200.
 std::string decodeTensorMap(const uint8_t *image, TensorMapDesc &map);
 
 /// The .field of tensormap.replace.
@@ -117,6 +125,8 @@ bool parseTensorMapField(std::string_view name, TensorMapField &field);
 
 /// tensormap.replace: `value` as the instruction takes it (rank minus one,
 /// immediate codes for enumerations), `ordinal` for the fields per dimension.
+/// Whatever the image holds, only the field changes. Empty, or which value does
+/// not fit the field; the hardware drops the bits in excess.
 std::string replaceTensorMapField(uint8_t *image, TensorMapField field,
                                   unsigned ordinal, uint64_t value);
 
