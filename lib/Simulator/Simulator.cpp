@@ -215,6 +215,10 @@ void Module::Impl::release(DeviceMemory &device) {
     g.address = 0;
 }
 
+/// As an H200 has it: its size, the barrier of grid.sync (the workspace of
+/// cooperative_groups/details/driver_abi.h), and two more words.
+static constexpr uint32_t kGridWorkspace[] = {16, 0, 1, 0};
+
 LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
                              const LaunchConfig &config) {
   LaunchReport report;
@@ -262,7 +266,15 @@ LaunchReport mx::sim::launch(Module &module, DeviceMemory &memory,
                   config.truncatesTensorSums};
   memory.beginLaunch(config.programmatic);
   Machine machine(*program, memory, config, *impl.ast, report);
+  if (config.cooperative) {
+    machine.gridWorkspace =
+        memory.alloc(sizeof kGridWorkspace, 256, "grid workspace");
+    if (!memory.copyIn(machine.gridWorkspace, kGridWorkspace,
+                       sizeof kGridWorkspace))
+      return bad("no memory is left for the workspace of a cooperative launch");
+  }
   machine.run();
+  memory.free(machine.gridWorkspace);
   return report;
 }
 

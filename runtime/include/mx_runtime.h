@@ -108,7 +108,8 @@ MX_API int32_t mxMultiprocessorCount(void);
 MX_API int mxGetDeviceNumber(int32_t *number);
 
 /* Whether a kernel for `target` can run on the current device: 1 or 0, without
- * recording an error. The simulator runs every target that it can read. */
+ * recording an error. The simulator runs sm_90a, sm_100a, sm_100f, sm_103a,
+ * sm_103f, and without a suffix all targets up to sm_103. */
 MX_API int mxCanRunTarget(const char *target);
 
 /* Options of the simulator, as text: "seed", "checks" (all, none or a list of
@@ -190,7 +191,11 @@ MX_API int mxModuleGetFunction(mxFunction *function, mxModule module,
 enum {
   /* Programmatic dependent launch: the kernel may start before the one before
    * it in the stream has ended, and orders itself by griddepcontrol. */
-  MX_LAUNCH_PROGRAMMATIC = 1
+  MX_LAUNCH_PROGRAMMATIC = 1,
+  /* Cooperative launch: all blocks are on the device together, so that the grid
+   * can synchronise (grid.sync of cooperative groups). A grid that does not fit
+   * is refused. */
+  MX_LAUNCH_COOPERATIVE = 2
 };
 
 typedef struct mxLaunchConfig {

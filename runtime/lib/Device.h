@@ -56,7 +56,7 @@ struct Launch {
   uint32_t cluster[3]; ///< zeros: as the kernel was compiled
   uint32_t dynamicSharedMemory;
   void *stream;
-  bool programmatic;
+  bool programmatic, cooperative;
   /// By host code that was made for a GPU and cannot look at errors (mgpu).
   bool isForeign;
 };

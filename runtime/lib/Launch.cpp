@@ -60,7 +60,7 @@ std::string checkShape(const mxLaunchConfig &config, int64_t sharedLimit) {
     return "expected 0 to " + std::to_string(sharedLimit) +
            " bytes of dynamic shared memory, found " +
            std::to_string(config.dynamicSharedMemory);
-  if (config.flags & ~MX_LAUNCH_PROGRAMMATIC)
+  if (config.flags & ~(MX_LAUNCH_PROGRAMMATIC | MX_LAUNCH_COOPERATIVE))
     return "expected known launch flags, found " + std::to_string(config.flags);
   return "";
 }
@@ -95,6 +95,7 @@ Error mx::runtime::launch(Device &device, Function &function,
   checked.dynamicSharedMemory = config.dynamicSharedMemory;
   checked.stream = config.stream;
   checked.programmatic = config.flags & MX_LAUNCH_PROGRAMMATIC;
+  checked.cooperative = config.flags & MX_LAUNCH_COOPERATIVE;
   checked.isForeign = isForeign;
   return device.launch(function, checked, parameters, count);
 }

@@ -492,11 +492,16 @@ TEST_F(CudaDevice, FlagsAreOfTheNextMgpuLaunchOnly) {
   EXPECT_EQ(takeLog().front(), plain);
   launchOne(4);
   EXPECT_EQ(takeLog(), Log{early});
-  mxNextLaunchFlags(2);
+  mxNextLaunchFlags(MX_LAUNCH_COOPERATIVE);
+  launchOne(4);
+  EXPECT_EQ(takeLog(),
+            Log{"cuLaunchKernelEx grid=4,1,1 block=64,1,1 smem=0 stream=0 "
+                "cooperative=1 p0=1 p1=2"});
+  mxNextLaunchFlags(4);
   launchOne(4);
   EXPECT_EQ(takeLog(), Log{});
   EXPECT_STREQ(mxGetLastError(), "kernel 'kernel': expected known launch "
-                                 "flags, found 2");
+                                 "flags, found 4");
 }
 
 /// Kernels launched before an error use memory that is freed after it.

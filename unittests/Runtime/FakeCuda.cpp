@@ -205,6 +205,8 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction,
       details += " programmatic=" +
                  std::to_string(
                      attribute.value.programmaticStreamSerializationAllowed);
+    else if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+      details += " cooperative=" + std::to_string(attribute.value.cooperative);
     else
       details += " attribute " + std::to_string(attribute.id);
   }

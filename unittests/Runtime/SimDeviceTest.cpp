@@ -260,7 +260,9 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
   ASSERT_EQ(mxSetSimulatorOption("sm-count", "148"), MX_SUCCESS);
   EXPECT_EQ(mxMultiprocessorCount(), 148);
   EXPECT_EQ(mxCanRunTarget("sm_100a"), 1);
+  EXPECT_EQ(mxCanRunTarget("sm_80"), 1);
   EXPECT_EQ(mxCanRunTarget("gfx90"), 0);
+  EXPECT_EQ(mxCanRunTarget("sm_120a"), 0);
   for (const char *checks : {"none", "uninit-tmem,mbarrier", "all"})
     EXPECT_EQ(mxSetSimulatorOption("checks", checks), MX_SUCCESS);
   const struct {
@@ -697,6 +699,23 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
   mxClearError();
   EXPECT_EQ(mxModuleUnload(own), MX_SUCCESS);
+}
+
+TEST_F(SimDevice, RefusesCooperativeLaunchesThatDoNotFit) {
+  void *a = upload(std::vector<float>(32, 1.0f)), *b = alloc(128);
+  uint32_t n = 32;
+  void *parameters[] = {&a, &a, &b, &n};
+  auto launchGrid = [&](int64_t grid) {
+    mxLaunchConfig config = {{grid, 1, 1}, {1024, 1, 1},         {}, 0,
+                             nullptr,      MX_LAUNCH_COOPERATIVE};
+    return mxLaunch(kernel("vector_add"), &config, parameters, 4);
+  };
+  // Two blocks of 1024 threads on each of 148 SMs.
+  EXPECT_EQ(launchGrid(296), MX_SUCCESS) << mxGetLastError();
+  EXPECT_NE(launchGrid(297), MX_SUCCESS);
+  EXPECT_TRUE(
+      contains(mxGetLastError(), {"expected at most 296 CTAs", "found 297"}));
+  mxClearError();
 }
 
 TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {

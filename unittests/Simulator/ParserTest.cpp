@@ -125,6 +125,31 @@ TEST(Parser, TakesWhatCompilersWrite) {
   EXPECT_EQ(values[1], 0x40490FDBu);
 }
 
+/// All and single elements of vector registers, in the places where the
+/// assembler takes them; vectors of a range follow each other.
+TEST(Parser, TakesVectorRegisters) {
+  PtxResult r = runPtx(R"(
+    .reg .v2 .b32 v, w<3>; .reg .v4 .b16 h; .reg .v2 .b64 x;
+    mov.b64 v, %rd1;                    // {low, high} of the first input
+    mov.v2.b32 v, {v.y, v.x};           // as if at once
+    mov.v2.b32 w2, v;
+    add.u32 w2.g, w2.y, 1;
+    mov.b32 w0.x, 7;
+    mov.b64 h, %rd2;
+    mov.b64 %rd10, {h.w, h.b, h.g, h.x}; // the quarters in reverse
+    st.shared.v2.b32 [smem], w2;
+    ld.shared.v2.b32 w1, [smem];
+    mov.b64 x.x, w1;
+    mov.v2.b64 {%rd11, x.y}, {x.r, %rd10};
+    xor.b64 %rd0, %rd11, x.g;
+  )",
+                       {{0x1111111122222222, 5}, {0x0004000300020001, 0}}, 1);
+  ASSERT_EQ(r.error, "");
+  ASSERT_TRUE(r.report.clean()) << r.report.text();
+  EXPECT_EQ(r.out[0], 0x2222222311111111u ^ 0x0001000200030004u);
+  EXPECT_EQ(r.out[1], (uint64_t{5 + 1} << 32));
+}
+
 TEST(Parser, NamesWhatIsWrong) {
   auto body = [](const std::string &text) {
     return ".entry k() {\n.reg .b32 %r<2>;\n.reg .pred %p;\n" + text + "\n}";
@@ -143,8 +168,29 @@ TEST(Parser, NamesWhatIsWrong) {
             "4: expected ',' or ')', found '{'");
   EXPECT_EQ(errorOf(".address_size 32"),
             "4: only .address_size 64 is supported, found '32'");
+  for (const char *target : {"sm_52", "sm_90", "sm_103f"})
+    EXPECT_EQ(errorOf(std::string(".target ") + target), "");
+  for (std::string target : {"sm_120a", "sm_121a", "sm_120", "sm_101a",
+                             "sm_90f", "sm_89a", "sm_", "gfx90"})
+    EXPECT_EQ(errorOf(".target " + target),
+              "4: target '" + target +
+                  "' is not simulated: expected sm_90a, sm_100a, sm_100f, "
+                  "sm_103a, sm_103f, or an architecture up to sm_103 without a "
+                  "suffix");
   EXPECT_EQ(errorOf(body(".reg .b32 %q<99999999>;")),
             "7: more than 1048576 registers");
+  EXPECT_EQ(errorOf(body(".reg .v4 .b32 %q<262145>;")),
+            "7: more than 1048576 registers");
+  EXPECT_EQ(errorOf(body(".reg .v2 .pred q;")),
+            "7: a predicate is no element of a vector register");
+  EXPECT_EQ(errorOf(body(".reg .v4 .b64 q;")),
+            "7: a vector register has at most 128 bits, found 4 times 64");
+  EXPECT_EQ(errorOf(body(".reg .v8 .b8 q;")),
+            "7: expected a register type, found 'v8'");
+  EXPECT_EQ(errorOf(body(".reg .v2 .b32 q; mov.b32 %r0, q.z;")),
+            "7: vector register 'q' has 2 elements, and no 'z'");
+  EXPECT_EQ(errorOf(body(".reg .v2 .b64 q; ld.b32 %r0, [q];")),
+            "7: expected one register as an address, found a vector");
   EXPECT_EQ(errorOf(".global .b8 x[99999999999999];"),
             "4: array of more than 64 GiB");
   EXPECT_EQ(errorOf(".entry k() {} .entry k() {}"),

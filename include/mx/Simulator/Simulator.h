@@ -127,6 +127,10 @@ struct Diagnostic {
   unsigned column = 0;
 };
 
+/// Whether modules for this .target are simulated: sm_90a, sm_100a, sm_100f,
+/// sm_103a, sm_103f, and without a suffix all up to sm_103.
+bool isSimulated(std::string_view target);
+
 struct ParameterInfo {
   std::string name;
   uint32_t offset = 0; ///< in the parameter block of the kernel
@@ -268,6 +272,11 @@ struct LaunchConfig {
   /// have ended, and orders itself by griddepcontrol.wait. It runs after them
   /// all the same; what it shares with them before it has waited is a race.
   bool programmatic = false;
+  /// Cooperative launch: all CTAs are resident together or the launch is
+  /// refused, and %envreg1 and %envreg2 hold the high and the low half of the
+  /// address of a workspace by which they synchronise (grid.sync of cooperative
+  /// groups). Both are 0 in other launches.
+  bool cooperative = false;
   /// What a GPU happens to do and sloppy programs rely on: memory of an SM that
   /// was never written holds zeros, and where the seed is 0 the warps of a
   /// cluster keep pace with each other and copies complete together while all

@@ -47,7 +47,16 @@ const Instr *mx::sim::exitThread(Warp &w, const Instr *i, uint32_t mask) {
 }
 
 const Instr *mx::sim::trapThread(Warp &w, const Instr *i, uint32_t mask) {
-  return w.fail(i, FindingKind::Trap, "trap", mask);
+  // Cooperative groups trap in grid.sync where there is no workspace.
+  bool isMissed = false;
+  for (const SpecialSlot &s : w.machine->program.specials)
+    isMissed |= s.kind == Special::GridWorkspaceLow;
+  return w.fail(i, FindingKind::Trap,
+                isMissed && !w.machine->config.cooperative
+                    ? "trap; the kernel reads %envreg2, the workspace of "
+                      "grid.sync(), which is 0: the launch is not cooperative"
+                    : "trap",
+                mask);
 }
 
 const Instr *mx::sim::converge(Warp &w, const Instr *i, uint32_t) {

@@ -103,14 +103,48 @@ const Instr *unpack(Warp &w, const Instr *i, uint32_t mask) {
   return i + 1;
 }
 
+Handler moveOf(unsigned laneBytes) {
+  return laneBytes == 4   ? move<uint32_t>
+         : laneBytes == 8 ? move<uint64_t>
+                          : move<Wide128>;
+}
+
+/// mov.v2, mov.v4: element by element, as if at once.
+void decodeVectorMov(Decoder &d, unsigned count, Type t) {
+  if (d.elements(d.operand(0)).size() != count ||
+      d.elements(d.operand(1)).size() != count)
+    return d.unsupported("expects vectors of " + std::to_string(count) +
+                         " elements");
+  d.markMove();
+  unsigned lane = t.bits <= 32 ? 4 : t.bits / 8;
+  std::vector<Slot> values;
+  for (const Operand &part : d.operand(1).parts) {
+    Slot value = d.use(part, lane, t);
+    values.push_back(d.temporary(lane));
+    Instr &i = d.emit(moveOf(lane));
+    i.d = values.back();
+    i.a = value;
+  }
+  for (unsigned k = 0; k < count; ++k) {
+    Slot out = d.def(d.operand(0).parts[k], lane);
+    Instr &i = d.emit(moveOf(lane));
+    i.d = out;
+    i.a = values[k];
+  }
+}
+
 void decodeMov(Decoder &d) {
   if (d.modifiers().empty())
     return d.unsupported("expects a type");
   Type t;
+  unsigned count = d.takeVector();
   if (!d.takeType(t))
     return d.unsupported("expects a type");
   if (!d.expectOperands(2, 2))
     return;
+  if (count > 1)
+    return t.kind == 'P' ? d.unsupported("predicates have no vectors")
+                         : decodeVectorMov(d, count, t);
   const Operand &dst = d.operand(0), &src = d.operand(1);
   if (t.kind == 'P') {
     Slot a = d.usePredicate(1), out = d.defPredicate(0);
@@ -154,9 +188,7 @@ void decodeMov(Decoder &d) {
     return d.unsupported("no such type");
   Slot a = d.use(1, t), out = d.def(0, t);
   d.markMove();
-  Instr &i = d.emit(whole == 4   ? move<uint32_t>
-                    : whole == 8 ? move<uint64_t>
-                                 : move<Wide128>);
+  Instr &i = d.emit(moveOf(whole));
   i.d = out;
   i.a = a;
 }

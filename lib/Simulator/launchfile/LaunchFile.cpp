@@ -170,6 +170,8 @@ bool LaunchFile::oneLaunch(const JsonReader &json) {
     config.smCount = json["sm_count"].unsignedInteger(1u << 20);
   if (json.has("programmatic"))
     config.programmatic = json["programmatic"].boolean();
+  if (json.has("cooperative"))
+    config.cooperative = json["cooperative"].boolean();
   Module *module = nullptr;
   std::string names, path;
   for (const LoadedModule &m : modules) {
@@ -370,13 +372,14 @@ LaunchFileResult LaunchFile::run() {
     if (!loadModule(path, true))
       return finish();
   bool many = json.has("launches");
-  bool ok = many ? json.onlyKeys({"format", "modules", "globals", "attributes",
-                                  "limits", "sm_count", "buffers",
-                                  "tensor_maps", "launches", "outputs"})
-                 : json.onlyKeys(
-                       {"format", "modules", "globals", "attributes", "limits",
-                        "sm_count", "buffers", "tensor_maps", "kernel", "grid",
-                        "block", "cluster", "dynamic_smem", "args", "outputs"});
+  bool ok =
+      many ? json.onlyKeys({"format", "modules", "globals", "attributes",
+                            "limits", "sm_count", "buffers", "tensor_maps",
+                            "launches", "outputs"})
+           : json.onlyKeys({"format", "modules", "globals", "attributes",
+                            "limits", "sm_count", "buffers", "tensor_maps",
+                            "kernel", "grid", "block", "cluster",
+                            "dynamic_smem", "cooperative", "args", "outputs"});
   if (!ok)
     return finish();
   if (json.has("format") && json["format"].unsignedInteger() != 1) {
@@ -466,10 +469,10 @@ LaunchFileResult LaunchFile::run() {
       } else if (step.has("copy")) {
         good = step.onlyKeys({"copy"}) && copy(step["copy"]);
       } else {
-        good =
-            step.onlyKeys({"kernel", "grid", "block", "cluster", "dynamic_smem",
-                           "sm_count", "programmatic", "args"}) &&
-            oneLaunch(step);
+        good = step.onlyKeys({"kernel", "grid", "block", "cluster",
+                              "dynamic_smem", "sm_count", "programmatic",
+                              "cooperative", "args"}) &&
+               oneLaunch(step);
         if (good && !result.reports.back().clean())
           break;
       }

@@ -373,6 +373,8 @@ public:
   const Program &program;
   DeviceMemory &memory;
   const LaunchConfig &config;
+  /// The address of a cooperative launch's workspace, else 0.
+  uint64_t gridWorkspace = 0;
   const ptx::Module &module;
   LaunchReport &report;
   std::vector<std::unique_ptr<TensorMemory>> tensors; ///< per SM, as needed
@@ -433,6 +435,7 @@ private:
   std::vector<std::unique_ptr<Cluster>> active;
   /// Clusters that the device holds at once; those that run now are `active`.
   uint64_t slots = 0;
+  bool sharesTensorMemory = false;
   uint64_t totalClusters = 0, dispatched = 0;
   /// Dispatched, but not started yet.
   std::deque<Waiting> waiting;

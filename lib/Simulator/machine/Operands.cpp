@@ -175,6 +175,8 @@ constexpr SpecialRow kSpecialRows[] = {
     {"dynamic_smem_size", Special::DynamicSmem},
     {"reserved_smem_offset_begin", Special::ReservedSmemBegin},
     {"reserved_smem_offset_end", Special::ReservedSmemEnd},
+    {"envreg1", Special::GridWorkspaceHigh},
+    {"envreg2", Special::GridWorkspaceLow},
     {"clock", Special::Clock},
     {"clock64", Special::Clock64},
     {"clock_hi", Special::ClockHi},
@@ -255,7 +257,7 @@ Slot Decoder::use(const Operand &op, unsigned laneBytes, Type immediate) {
       }
       return special(row.kind, width);
     }
-    // Performance counters, driver registers and the graph count nothing here;
+    // Performance counters, other driver registers and the graph are 0 here;
     // the last byte that the system reserves is that of all it reserves.
     if (op.name.substr(0, 2) == "pm" || op.name.substr(0, 6) == "envreg" ||
         op.name == "current_graph_exec")

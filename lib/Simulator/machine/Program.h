@@ -111,6 +111,8 @@ enum class Special : uint8_t {
   DynamicSmem,
   ReservedSmemBegin,
   ReservedSmemEnd,
+  GridWorkspaceHigh, ///< of a cooperative launch
+  GridWorkspaceLow,
   SharedAddress, ///< `value` plus the bits of the own rank
   Clock,
   Clock64,

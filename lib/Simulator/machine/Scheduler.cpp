@@ -299,13 +299,6 @@ void Machine::run() {
   recording = std::make_shared<Recording>(*this);
   report.facts.cluster = cluster;
   uint32_t size = cluster.count();
-  uint32_t perSm = std::min({kCtasPerSm, kThreadsPerSm / (warpsPerCta * 32),
-                             kSharedPerSm / std::max(sharedBytes, 1024u)});
-  slots = uint64_t(config.smCount) * std::max(perSm, 1u) / size;
-  slots = std::min(slots, totalClusters);
-  report.statistics.residentCtas = slots * size;
-  // CTAs of one SM share its tensor memory, which one thread at a time may use.
-  bool sharesTensorMemory = program.usesTensorMemory && perSm > 1;
   Workers workers(sharesTensorMemory || totalClusters == 1 ? 1
                                                            : config.threads);
 

@@ -153,6 +153,12 @@ void Machine::fillSpecials(Warp &w) {
       case Special::ReservedSmemEnd:
         v = kReservedShared;
         break;
+      case Special::GridWorkspaceHigh:
+        v = gridWorkspace >> 32;
+        break;
+      case Special::GridWorkspaceLow:
+        v = uint32_t(gridWorkspace);
+        break;
       case Special::SharedAddress:
         v = s.value + (uint64_t(cta.rank) << kRankShift);
         break;
@@ -347,5 +353,20 @@ bool Machine::bindShape() {
     return bad("expects " + std::to_string(k.parameterBytes) +
                " bytes of parameters, got " +
                std::to_string(config.parameters.size()));
+  uint64_t size = cluster.count();
+  uint32_t perSm = std::min({kCtasPerSm, kThreadsPerSm / (warpsPerCta * 32),
+                             kSharedPerSm / std::max(sharedBytes, 1024u)});
+  slots = uint64_t(config.smCount) * std::max(perSm, 1u) / size;
+  if (config.cooperative && totalClusters > slots)
+    return bad("a cooperative launch must fit on the device at once: expected "
+               "at most " +
+               std::to_string(slots * size) + " CTAs (" +
+               std::to_string(perSm) + " on each of " +
+               std::to_string(config.smCount) + " SMs), found " +
+               std::to_string(totalClusters * size));
+  slots = std::min(slots, totalClusters);
+  report.statistics.residentCtas = slots * size;
+  // CTAs of one SM share its tensor memory, which one thread at a time may use.
+  sharesTensorMemory = program.usesTensorMemory && perSm > 1;
   return true;
 }

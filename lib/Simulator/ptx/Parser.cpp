@@ -11,6 +11,23 @@
 using namespace mx::sim;
 using namespace mx::sim::ptx;
 
+// Code for a chip runs on later ones, unless it is for that chip (a) or its
+// family (f) alone. Of sm_103 what sm_100 has is simulated.
+bool mx::sim::isSimulated(std::string_view target) {
+  if (target.substr(0, 3) != "sm_")
+    return false;
+  unsigned number = 0;
+  size_t at = 3;
+  for (; at < target.size() && target[at] >= '0' && target[at] <= '9'; ++at)
+    number = std::min(number * 10 + unsigned(target[at] - '0'), 10000u);
+  std::string_view suffix = target.substr(at);
+  bool isBlackwell = number == 100 || number == 103;
+  if (suffix.empty())
+    return at > 3 && (number <= 100 || isBlackwell);
+  return (suffix == "a" && (number == 90 || isBlackwell)) ||
+         (suffix == "f" && isBlackwell);
+}
+
 std::string Instruction::text() const {
   std::string s(opcode);
   for (std::string_view mod : modifiers)
@@ -84,9 +101,16 @@ bool Parser::topLevel() {
   }
   if (tok.text == "target") {
     advance();
+    Token at = tok;
     std::string_view target;
     if (!expectIdent(target, "a target"))
       return false;
+    if (!isSimulated(target))
+      return error("target '" + std::string(target) +
+                       "' is not simulated: expected sm_90a, sm_100a, sm_100f, "
+                       "sm_103a, sm_103f, or an architecture up to sm_103 "
+                       "without a suffix",
+                   at);
     m.target = target;
     while (take(','))
       advance();

@@ -250,12 +250,38 @@ const Entity *Parser::lookup(std::string_view name) {
       for (size_t k = range.prefix.size(); k < name.size(); ++k)
         index = std::min<uint64_t>(index * 10 + (name[k] - '0'), kMaxRegisters);
       if (index < range.count) {
-        Entity e{Entity::Reg, uint32_t(range.first + index), nullptr};
+        Entity e{Entity::Reg, uint32_t(range.first + index * range.elements),
+                 nullptr, range.elements};
         return &scope.names.emplace(name, e).first->second;
       }
     }
   }
   return nullptr;
+}
+
+/// `name`, all of a vector register, or an element of it: .x to .w, also
+/// spelled .r, .g, .b and .a (PTX ISA, "Vectors as operands").
+bool Parser::vectorRegister(const Entity &e, std::string_view name,
+                            Operand &op) {
+  Operand element;
+  element.kind = Operand::Reg;
+  if (tok.kind != Tok::Dotted) {
+    op.kind = Operand::Vector;
+    for (uint32_t k = 0; k < e.elements; ++k) {
+      element.reg = e.reg + k;
+      op.parts.push_back(element);
+    }
+    return true;
+  }
+  constexpr std::string_view spellings = "xyzwrgba";
+  size_t k = tok.text.size() == 1 ? spellings.find(tok.text[0]) : 8;
+  if (k >= spellings.size() || k % 4 >= e.elements)
+    return error("vector register '" + std::string(name) + "' has " +
+                 std::to_string(e.elements) + " elements, and no " + found());
+  element.reg = e.reg + k % 4;
+  op = element;
+  advance();
+  return true;
 }
 
 bool Parser::identifier(Operand &op) {
@@ -272,6 +298,8 @@ bool Parser::identifier(Operand &op) {
     return true;
   }
   if (const Entity *e = lookup(name)) {
+    if (e->kind == Entity::Reg && e->elements > 1)
+      return vectorRegister(*e, name, op);
     if (e->kind == Entity::Reg) {
       op.kind = Operand::Reg;
       op.reg = e->reg;
@@ -326,6 +354,8 @@ bool Parser::memory(Operand &op) {
       return false;
     if (base.kind == Operand::Label)
       return error("unknown identifier '" + std::string(base.name) + "'");
+    if (base.kind == Operand::Vector)
+      return error("expected one register as an address, found a vector");
     if (tok.is('+') || tok.is('-')) {
       uint64_t offset; // the sign is its own: a-4+2 is a-2
       if (!constantExpression(offset))

@@ -331,14 +331,23 @@ bool Parser::constantExpression(uint64_t &value, unsigned minPrecedence) {
 
 bool Parser::registers() {
   advance();
+  Token at = tok;
+  uint32_t elements = 1;
+  if (tok.isDotted("v2") || tok.isDotted("v4")) {
+    elements = tok.text[1] - '0';
+    advance();
+  }
   Type type;
-  if (tok.kind == Tok::Dotted && tok.text[0] == 'v' &&
-      !parseType(tok.text, type))
-    return error("vector registers are not supported");
   if (tok.kind != Tok::Dotted || !parseType(tok.text, type))
     return error("expected a register type, found " + found());
-  if (type.bits > 128)
-    return error("no register has type " + found());
+  if (elements > 1 && type.kind == 'P')
+    return error("a predicate is no element of a vector register", at);
+  if (type.bits * elements > 128)
+    return error(elements > 1
+                     ? "a vector register has at most 128 bits, found " +
+                           std::to_string(elements) + " times " +
+                           std::to_string(type.bits)
+                     : "no register has type " + found());
   advance();
   do {
     std::string_view name;
@@ -346,24 +355,16 @@ bool Parser::registers() {
       return false;
     uint32_t first = fn->registers.size();
     uint64_t count = 1;
-    if (take('<')) {
-      if (!constant(count))
-        return false;
-      if (!expect('>'))
-        return false;
-      if (count > kMaxRegisters || first + count > kMaxRegisters)
-        return error("more than " + std::to_string(kMaxRegisters) +
-                     " registers");
-      scopes.back().ranges.push_back({name, uint32_t(count), first});
-      for (uint64_t i = 0; i < count; ++i)
-        fn->registers.push_back({name, type});
-    } else {
-      if (first + 1 > kMaxRegisters)
-        return error("more than " + std::to_string(kMaxRegisters) +
-                     " registers");
-      fn->registers.push_back({name, type});
-      scopes.back().names[name] = {Entity::Reg, first, nullptr};
-    }
+    bool isRange = take('<');
+    if (isRange && !(constant(count) && expect('>')))
+      return false;
+    if (count > kMaxRegisters || first + count * elements > kMaxRegisters)
+      return error("more than " + std::to_string(kMaxRegisters) + " registers");
+    if (isRange)
+      scopes.back().ranges.push_back({name, uint32_t(count), first, elements});
+    else
+      scopes.back().names[name] = {Entity::Reg, first, nullptr, elements};
+    fn->registers.insert(fn->registers.end(), count * elements, {name, type});
   } while (take(','));
   return expect(';');
 }

@@ -21,15 +21,18 @@ inline constexpr uint64_t kMaxRegisters = 1u << 20;
 inline constexpr uint64_t kMaxVariableBytes = 1ull << 36;
 inline constexpr unsigned kMaxDepth = 64;
 
+/// The elements of a vector register (.v2, .v4) are registers that follow each
+/// other; a scalar has one.
 struct Entity {
   enum Kind : uint8_t { Reg, Var } kind;
   uint32_t reg = 0;
   Variable *var = nullptr;
+  uint32_t elements = 1;
 };
 
 struct RegRange {
   std::string_view prefix;
-  uint32_t count, first;
+  uint32_t count, first, elements;
 };
 
 struct Pending {
@@ -147,6 +150,7 @@ private:
   bool primary(Operand &op);
   bool memory(Operand &op);
   bool identifier(Operand &op);
+  bool vectorRegister(const Entity &e, std::string_view name, Operand &op);
   bool loc();
   bool skipToSemicolon();
   bool closeScope();

@@ -71,7 +71,7 @@ LaunchRecord::Field LaunchRecord::readField(const ParameterInfo &parameter,
   Field field = {offset, std::min(left, 8 - offset % 8), "", "", 0};
   TensorMapDesc map;
   if (offset % tensorMapAlignment == 0 && left >= tensorMapBytes &&
-      decodeTensorMap(bytes, map).empty() &&
+      decodeTensorMap(bytes, map).empty() && validate(map).empty() &&
       addBuffer(map.globalAddress, field.bufferOffset)) {
     field.tensorMap = "m" + place;
     field.bytes = tensorMapBytes;
@@ -187,6 +187,8 @@ std::string LaunchRecord::text() const {
   if (config.cluster.count())
     row(json, "cluster", config.cluster);
   json.member("dynamic_smem", config.dynamicSharedBytes);
+  if (config.cooperative)
+    json.member("cooperative", true);
   json.member("sm_count", config.smCount);
   json.key("buffers");
   json.beginObject();

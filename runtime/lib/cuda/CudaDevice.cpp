@@ -534,7 +534,7 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
     return error;
   }
 
-  CUlaunchAttribute attributes[2] = {};
+  CUlaunchAttribute attributes[3] = {};
   CUlaunchConfig config = {};
   memcpy(config.gridDim, launch.grid, sizeof(config.gridDim));
   memcpy(config.blockDim, launch.block, sizeof(config.blockDim));
@@ -550,6 +550,11 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
     CUlaunchAttribute &attribute = attributes[config.numAttrs++];
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (launch.cooperative) {
+    CUlaunchAttribute &attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
   }
   // Written only where it changes: threads that launch share it.
   if (lastKernel != &function)

@@ -60,6 +60,7 @@ enum : int {
   CU_EVENT_DISABLE_TIMING = 2,
   CU_MEM_ATTACH_GLOBAL = 1,
 
+  CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
   CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
   CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
 };
@@ -69,6 +70,7 @@ struct CUlaunchAttribute {
   char pad[4];
   union {
     char bytes[64];
+    int cooperative;
     unsigned clusterDim[3];
     int programmaticStreamSerializationAllowed;
   } value;

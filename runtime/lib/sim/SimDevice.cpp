@@ -71,7 +71,9 @@ public:
 
   mxDeviceInfo info() override;
   Limits limits() override;
-  bool canRun(std::string_view target) override { return isTarget(target); }
+  bool canRun(std::string_view target) override {
+    return mx::sim::isSimulated(target);
+  }
   Error alloc(size_t bytes, bool shared, void *&memory) override;
   Error free(void *memory) override;
   Error copy(Copy kind, void *to, const void *from, size_t bytes,
@@ -530,6 +532,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   const mx::sim::KernelInfo &kernel = *function.kernel;
   std::lock_guard<std::mutex> lock(mutex);
   config.programmatic = launch.programmatic;
+  config.cooperative = launch.cooperative;
   config.smCount = options.smCount;
   config.seed = options.seed;
   config.checks = options.checks;
