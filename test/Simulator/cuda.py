@@ -39,8 +39,9 @@ def run(directory, name, flags, buffers, launches):
     with open(launch, "w") as f:
         json.dump({"buffers": described, "outputs": outputs, "launches": [
             {"kernel": kernel, "grid": [grid], "block": [block],
-             "args": [{"buffer": a} if isinstance(a, str) else {"i32": a} for a in args]}
-            for kernel, grid, block, args in launches]}, f)
+             "args": [{"buffer": a} if isinstance(a, str) else {"i32": a} for a in args],
+             **{key: True for key in keys}}
+            for kernel, grid, block, args, *keys in launches]}, f)
     done = subprocess.run(["mx-sim", ptx, launch], check=True, stdout=subprocess.PIPE, text=True)
     return {key: np.load(os.path.join(directory, key + ".npy")) for key in outputs}, done.stdout
 
@@ -178,10 +179,40 @@ def formats(directory, flags):
     expect("heads", block[82:146], (heads * [1, 2, 4, 8]).sum(1))
 
 
+def wmma(directory, flags):
+    """3 * (2 A) @ B + C, where every element and sum is exact."""
+    m, n, k = 64, 32, 48
+    draw = np.random.default_rng(2)
+    whole = {"A": draw.integers(-8, 8, (m, k)), "B": draw.integers(-8, 8, (k, n)),
+             "C": draw.integers(-1000, 1000, (m, n))}
+    wanted = 6 * whole["A"].astype("f8") @ whole["B"] + whole["C"]
+    for kernel, tile, factor, result in (
+            ("half_rc", (16, 16), "f2", "f4"), ("half_cr", (8, 32), "f2", "f4"),
+            ("bfloat_rr", (32, 8), ml_dtypes.bfloat16, "f4"), ("tf32_cc", (16, 16), "f4", "f4"),
+            ("double_rc", (8, 8), "f8", "f8"), ("bytes_cc", (32, 8), "i1", "i4")):
+        a, b = whole["A"].astype(factor), whole["B"].astype(factor)
+        layouts = kernel.split("_")[1]
+        inputs = {"A": a.T if layouts[0] == "c" else a, "B": b.T if layouts[1] == "c" else b,
+                  "C": whole["C"].astype(result)}
+        inputs = {key: np.frombuffer(v.tobytes(), "u1") for key, v in inputs.items()}
+        bits = {"f4": "f32", "f8": "f64", "i4": "i32"}[result]
+        out, _ = run(directory, "wmma", flags, {**inputs, "D": (bits, m * n)},
+                     [(kernel, m // tile[0] * (n // tile[1]), 32, ["A", "B", "C", "D", m, n, k])])
+        expect(kernel, out["D"].reshape(m, n), wanted)
+
+
+def grid(directory, flags):
+    data = np.random.default_rng(3).integers(0, 1000, 500).astype("i4")
+    work = {key: ("i32", 500) for key in ("a", "b", "o")}
+    out, _ = run(directory, "grid", flags, {"in": data, **work},
+                 [("scan", 8, 64, ["in", "a", "b", "o", 500], "cooperative")])
+    expect("scan", out["o"], np.cumsum(data))
+
+
 def main():
     directory = sys.argv[1]
     os.makedirs(directory, exist_ok=True)
-    for program in (calls, library, formats):
+    for program in (calls, library, formats, wmma, grid):
         for flags in ([], ["-G"]):
             program(directory, flags)
 

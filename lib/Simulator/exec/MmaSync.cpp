@@ -217,11 +217,8 @@ const Instr *multiplyQuads(Warp &w, const Instr *i, uint32_t mask) {
 // f64
 //===----------------------------------------------------------------------===//
 
-constexpr int roundings[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
-                             FE_UPWARD};
-
-/// A chain of fused multiply-adds along K, in the direction of the
-/// instruction. Out of line, so that no compiler moves it past fesetround.
+/// A chain of fused multiply-adds along K. Out of line, so that no compiler
+/// moves it past fesetround.
 __attribute__((noinline)) double chain(const double *a, const double *b,
                                        unsigned k, double c) {
   for (unsigned i = 0; i < k; ++i)
@@ -242,14 +239,12 @@ const Instr *multiplyDoubles(Warp &w, const Instr *i, uint32_t mask) {
     for (unsigned r = 0; r < mma.numB; ++r)
       b[group][thread + r * 4] = w.at<double>(mma.b[r])[lane];
   }
-  std::fesetround(roundings[i->aux2 & 3]);
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned r = 0; r < mma.numC; ++r) {
       unsigned row = lane / 4 + r / 2 * 8, column = lane % 4 * 2 + r % 2;
-      d[lane][r] =
-          chain(a[row], b[column], mma.k, w.at<double>(mma.c[r])[lane]);
+      d[lane][r] = chainOfProducts(a[row], b[column], mma.k,
+                                   w.at<double>(mma.c[r])[lane], i->aux2 & 3);
     }
-  std::fesetround(FE_TONEAREST);
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned r = 0; r < mma.numD; ++r)
       w.at<double>(mma.d[r])[lane] = d[lane][r];
@@ -457,5 +452,15 @@ void decodeMma(Decoder &d) {
 }
 
 } // namespace
+
+double mx::sim::chainOfProducts(const double *a, const double *b, unsigned k,
+                                double c, unsigned rounding) {
+  constexpr int roundings[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
+                               FE_UPWARD};
+  std::fesetround(roundings[rounding]);
+  c = chain(a, b, k, c);
+  std::fesetround(FE_TONEAREST);
+  return c;
+}
 
 void mx::sim::addMmaSyncInstructions(DecodeTable &t) { t["mma"] = decodeMma; }

@@ -95,6 +95,11 @@ inline void scatterCells(Warp &w, const Slot *slots, unsigned count,
                   });
 }
 
+/// A product of f64: fused multiply-adds along K, in the direction of the
+/// instruction (0: .rn, 1: .rz, 2: .rm, 3: .rp).
+double chainOfProducts(const double *a, const double *b, unsigned k, double c,
+                       unsigned rounding);
+
 } // namespace mx::sim
 
 #endif // MX_LIB_SIMULATOR_EXEC_WARPFRAGMENTS_H

@@ -45,6 +45,7 @@ const DecodeTable &mx::sim::decodeTable() {
     addTensorInstructions(t);
     addMatrixMoveInstructions(t);
     addMmaSyncInstructions(t);
+    addWmmaInstructions(t);
     addWgmmaInstructions(t);
     return t;
   }();

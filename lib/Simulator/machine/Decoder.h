@@ -226,6 +226,7 @@ void addTensorMapInstructions(DecodeTable &table);
 void addTensorInstructions(DecodeTable &table);
 void addMatrixMoveInstructions(DecodeTable &table);
 void addMmaSyncInstructions(DecodeTable &table);
+void addWmmaInstructions(DecodeTable &table);
 void addWgmmaInstructions(DecodeTable &table);
 
 } // namespace mx::sim

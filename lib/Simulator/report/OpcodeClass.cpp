@@ -142,5 +142,6 @@ std::string_view mx::sim::classOf(const ptx::Instruction &i) {
 }
 
 bool mx::sim::isWarpMma(const ptx::Instruction &i) {
-  return i.opcode == "mma" || (i.opcode == "wgmma" && has(i, "mma_async"));
+  return i.opcode == "mma" || (i.opcode == "wgmma" && has(i, "mma_async")) ||
+         (i.opcode == "wmma" && has(i, "mma"));
 }

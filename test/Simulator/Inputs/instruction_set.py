@@ -495,6 +495,18 @@ mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {r, r, r, r}, {r, r, r, r}, {
 mma.sync.aligned.m16n8k32.row.col.f32.{e4m3,e5m2}.{e4m3,e5m2}.f32 {r, r, r, r}, {r, r, r, r}, {r, r}, {r, r, r, r}
 mma.sync.aligned.m16n8k32.row.col{,.satfinite}.s32.{u8,s8}.{u8,s8}.s32 {r, r, r, r}, {r, r, r, r}, {r, r}, {r, r, r, r}
 mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {d, d}, {d}, {d}, {d, d}
+wmma.load.{a,b}.sync.aligned.{row,col}.{m16n16k16,m8n32k16,m32n8k16}{.global,.shared::cta,}.f16 {r, r, r, r, r, r, r, r}, [A], r
+wmma.load.a.sync.aligned.{row,col}.m16n16k16.global.{s8,u8} {r, r}, [%ga], r
+wmma.load.{a,b}.sync.aligned.{row,col}.m16n16k8.shared.tf32 {r, r, r, r}, [%sa], r
+wmma.load.{a,b}.sync.aligned.{row,col}.m8n8k4.global.f64 {d}, [%ga]
+wmma.load.c.sync.aligned.{row,col}.m16n16k16.global.{f32,s32} {r, r, r, r, r, r, r, r}, [%ga], r
+wmma.store.d.sync.aligned.{row,col}.{m16n16k16,m8n32k16}.global.f16 [%ga], {r, r, r, r}, r
+wmma.mma.sync.aligned.{row,col}.{row,col}.{m16n16k16,m8n32k16,m32n8k16}.f32.f32 {r, r, r, r, r, r, r, r}, {r, r, r, r, r, r, r, r}, {r, r, r, r, r, r, r, r}, {r, r, r, r, r, r, r, r}
+wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32 {r, r, r, r, r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r, r, r, r, r, r, r, r}
+wmma.mma.sync.aligned.row.col.m16n16k16.s32.{s8.s8,u8.u8}.s32{,.satfinite} {r, r, r, r, r, r, r, r}, {r, r}, {r, r}, {r, r, r, r, r, r, r, r}
+wmma.mma.sync.aligned.row.col.m8n8k4{,.rn,.rz,.rm,.rp}.f64.f64.f64.f64 {d, d}, {d}, {d}, {d, d}
+wmma.mma.sync.aligned.row.col.m8n8k32.s32.{s4.s4,u4.u4}.s32 {r, r}, {r}, {r}, {r, r}
+wmma.mma.{xor,and}.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {r, r}, {r}, {r}, {r, r}
 """
 
 TENSOR_SM90 = """
