@@ -3,11 +3,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Runs the function as it is fused, with its stages exposed, compares them one
-// by one and reports.
+// by one, then what is computed beside them, and reports.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Check.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/IR/MX.h"
@@ -19,17 +23,19 @@
 using namespace mlir;
 using namespace mx;
 
-/// Unequal bytes among the leading ones of each array.
+/// Unequal bytes among the defined items of each array.
 static int64_t countUnequal(ArrayRef<NpyArray> a, ArrayRef<NpyArray> b,
-                            ArrayRef<size_t> bytes) {
+                            ArrayRef<ElementRanges> defined) {
   int64_t unequal = 0;
-  for (auto [left, right, count] : llvm::zip(a, b, bytes)) {
+  for (auto [left, right, ranges] : llvm::zip(a, b, defined)) {
     if (left.shape != right.shape) {
       unequal += std::max(left.data.size(), right.data.size());
       continue;
     }
-    for (size_t i = 0; i < count; ++i)
-      unequal += left.data[i] != right.data[i];
+    size_t item = npyItemSize(left.dtype);
+    for (auto [begin, end] : ranges)
+      for (size_t i = begin * item; i < end * item; ++i)
+        unequal += left.data[i] != right.data[i];
   }
   return unequal;
 }
@@ -149,12 +155,131 @@ static std::string whyUnbounded(Operation *op) {
 // The check
 //===----------------------------------------------------------------------===//
 
+/// Why the reference path may give `op` other elements than a device, from the
+/// same operands; null if it gives the same.
+static const char *whyInexact(Operation *op) {
+  if (isa<MatmulOpInterface, CombineOp>(op))
+    return "it depends on a product that was not compared";
+  if (isa_and_nonnull<MXDialect>(op->getDialect()) && op->hasAttr("ragged"))
+    return "it depends on rows that no group has";
+  if (isa<CallOpInterface>(op))
+    return "it depends on a function of its own";
+  // A sum of rows has a kernel with an order of its own (docs/Reductions.md).
+  if (isa<linalg::SoftmaxOp>(op))
+    return "it depends on a sum of rows, whose order a device chooses";
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (structured && structured.getNumParallelLoops() == 1 &&
+      structured.getNumReductionLoops() == 1 && structured.getNumLoops() == 2 &&
+      op->getNumResults() == 1 &&
+      getElementTypeOrSelf(op->getResult(0)).isF32() &&
+      !structured.getBlock()->getOps<arith::AddFOp>().empty())
+    return "it depends on a sum of rows, whose order a device chooses";
+  return nullptr;
+}
+
+/// The first reason for which a value of the entry may differ, for each value
+/// that may: its operation's, one inside of that, or that of an operand.
+static DenseMap<Value, const char *> findInexact(Block &block) {
+  DenseMap<Value, const char *> inexact;
+  for (Operation &op : block) {
+    const char *why = nullptr;
+    op.walk([&](Operation *nested) {
+      if (!why)
+        why = whyInexact(nested);
+      for (Value operand : nested->getOperands())
+        if (!why)
+          why = inexact.lookup(operand);
+    });
+    if (why)
+      for (Value result : op.getResults())
+        inexact[result] = why;
+  }
+  return inexact;
+}
+
+/// What the function computes beside its stages, on the reference path from
+/// what these gave on the device.
+static llvm::Error compareRest(CheckReport &report, Exposed &exposed,
+                               StringRef entry,
+                               ArrayRef<const NpyArray *> inputs,
+                               ArrayRef<NpyArray> results) {
+  IRMapping mapping;
+  OwningOpRef<ModuleOp> rest(
+      cast<ModuleOp>(exposed.module->getOperation()->clone(mapping)));
+  llvm::Expected<func::FuncOp> function = lookupEntry(*rest, entry);
+  if (!function)
+    return function.takeError();
+  if (!function->getBody().hasOneBlock()) {
+    report.hidden.push_back("results: not compared but for those of mx, since "
+                            "the function has more than one block");
+    return llvm::Error::success();
+  }
+  Block &body = function->getBody().front();
+  Operation *terminator = body.getTerminator();
+  // Results of stages become arguments.
+  SmallVector<const NpyArray *> arrays(inputs);
+  SmallVector<Value> returned(terminator->getOperands());
+  llvm::SmallDenseSet<unsigned> given;
+  for (const ComparedOp &stage : exposed.list.stages)
+    for (auto [result, value] :
+         llvm::zip_equal(stage.op->getResults(), stage.results)) {
+      Value argument = body.addArgument(result.getType(), stage.op->getLoc());
+      mapping.lookup(result).replaceAllUsesWith(argument);
+      arrays.push_back(&results[value.index]);
+      given.insert(value.index);
+    }
+  DenseMap<Value, const char *> inexact = findInexact(body);
+  SmallVector<Value> kept;
+  SmallVector<unsigned> numbers;
+  SmallVector<std::string> names;
+  for (auto [i, value] : llvm::enumerate(returned)) {
+    if (given.contains(i))
+      continue;
+    std::string name =
+        i < exposed.list.ownResults || !value.getDefiningOp()
+            ? "result " + std::to_string(i)
+            : describeOp(value.getDefiningOp()) + ", result " +
+                  std::to_string(cast<OpResult>(value).getResultNumber());
+    if (const char *why = inexact.lookup(value)) {
+      report.hidden.push_back(name + ": not compared alone, since " + why);
+      continue;
+    }
+    kept.push_back(value);
+    numbers.push_back(i);
+    names.push_back(std::move(name));
+  }
+  if (kept.empty())
+    return llvm::Error::success();
+  terminator->setOperands(kept);
+  function->setType(FunctionType::get(rest->getContext(),
+                                      body.getArgumentTypes(),
+                                      ValueRange(kept).getTypes()));
+  SmallVector<Type> types(ValueRange(kept).getTypes());
+  auto program = compileQuietly(*rest, entry, CompileOptions());
+  if (!program) {
+    std::string why = llvm::toString(program.takeError());
+    for (const std::string &name : names)
+      report.hidden.push_back(name +
+                              ": not compared alone, since the reference "
+                              "path does not take what computes it: " +
+                              why);
+    return llvm::Error::success();
+  }
+  auto expected = (*program)->run(arrays);
+  if (!expected)
+    return expected.takeError();
+  for (auto [i, number] : llvm::enumerate(numbers))
+    report.values.push_back(
+        {names[i], compareValues(types[i], results[number], (*expected)[i])});
+  return llvm::Error::success();
+}
+
 /// Compares the results with those of the reference path from the arguments on.
 static llvm::Error compareResults(CheckReport &report, ModuleOp module,
                                   StringRef entry,
                                   ArrayRef<const NpyArray *> inputs,
                                   ArrayRef<NpyArray> plain,
-                                  ArrayRef<size_t> definedBytes) {
+                                  ArrayRef<ElementRanges> defined) {
   OwningOpRef<ModuleOp> reference = module.clone();
   auto function = lookupEntry(*reference, entry);
   if (!function)
@@ -172,7 +297,7 @@ static llvm::Error compareResults(CheckReport &report, ModuleOp module,
     return expected.takeError();
   for (unsigned i = 0, e = types.size(); i < e; ++i) {
     auto found =
-        compareEndToEnd(i, types[i], plain[i], (*expected)[i], definedBytes[i]);
+        compareEndToEnd(i, types[i], plain[i], (*expected)[i], defined[i]);
     if (!found)
       return found.takeError();
     report.endToEnd.push_back(*found);
@@ -205,19 +330,17 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
   for (const HiddenOp &stage : exposed->list.hidden)
     hide(stage.op, stage.why);
   // What is not defined is not compared.
-  SmallVector<size_t> definedBytes;
+  SmallVector<ElementRanges> defined;
   for (const NpyArray &array : plain)
-    definedBytes.push_back(array.data.size());
+    defined.push_back({{0, array.data.size() / npyItemSize(array.dtype)}});
   for (const ComparedOp &stage : exposed->list.stages) {
     const IntermediateValue &value = stage.results.front();
     if (value.kind == IntermediateValue::Result &&
         value.index < exposed->list.ownResults)
-      definedBytes[value.index] =
-          countDefinedElements(stage.op,
-                               collectArrays(stage, arguments, *results)) *
-          npyItemSize(plain[value.index].dtype);
+      defined[value.index] = getDefinedElements(
+          stage.op, collectArrays(stage, arguments, *results));
   }
-  report.unequalToPlainRun = countUnequal(plain, *results, definedBytes);
+  report.unequalToPlainRun = countUnequal(plain, *results, defined);
 
   for (const ComparedOp &stage : exposed->list.stages) {
     if (std::string why = whyUnbounded(stage.op); !why.empty()) {
@@ -236,9 +359,22 @@ llvm::Expected<CheckReport> mx::checkRun(ModuleOp module, StringRef entry,
       return error;
   }
   if (llvm::Error error =
-          compareResults(report, module, entry, inputs, plain, definedBytes))
+          compareRest(report, *exposed, entry, inputs, *results))
+    return error;
+  if (llvm::Error error =
+          compareResults(report, module, entry, inputs, plain, defined))
     return error;
   return report;
+}
+
+int64_t CheckReport::comparedElements() const {
+  int64_t elements = 0;
+  for (const OpComparison &stage : stages)
+    for (const ResultComparison &result : stage.results)
+      elements += result.elements - result.unbounded;
+  for (const ValueComparison &value : values)
+    elements += value.comparison.elements;
+  return elements;
 }
 
 bool CheckReport::passed() const {
@@ -248,7 +384,9 @@ bool CheckReport::passed() const {
     for (const ResultComparison &result : stage.results)
       if (!result.passed())
         return false;
-  return true;
+  return llvm::all_of(values, [](const ValueComparison &value) {
+    return value.comparison.passed();
+  });
 }
 
 std::string CheckReport::text() const {
@@ -265,7 +403,7 @@ std::string CheckReport::text() const {
             << ", " << llvm::format("%.3g", result.maxBoundRatio)
             << " of the bound";
       if (result.unbounded)
-        out << ", " << result.unbounded << " overflow f32 and have no bound";
+        out << ", " << result.unbounded << " may overflow and have no bound";
       if (!result.passed()) {
         out << ", FAILED at element " << result.worst;
         if (!result.isExact)
@@ -273,6 +411,13 @@ std::string CheckReport::text() const {
       }
       out << '\n';
     }
+  for (const auto &[value, found] : values) {
+    out << "check: " << value << ": " << found.elements << " elements, "
+        << found.violations << " unequal";
+    if (!found.passed())
+      out << ", FAILED at element " << found.worst;
+    out << '\n';
+  }
   for (const std::string &op : hidden)
     out << "check: " << op << '\n';
   if (unequalToPlainRun)
@@ -284,12 +429,28 @@ std::string CheckReport::text() const {
         << " against the reference from end to end: ";
     if (result.snr)
       out << "signal-to-noise ratio " << llvm::format("%.1f", *result.snr)
-          << " dB\n";
+          << " dB";
     else
-      out << "no deviation\n";
+      out << (result.unequal ? "no deviation of finite elements"
+                             : "no deviation");
+    if (result.notFinite)
+      out << ", " << result.notFinite << " of " << result.elements
+          << " elements are NaN or infinite on one side only";
+    out << '\n';
   }
-  out << "check: " << (passed() ? "passed" : "failed") << ", " << stages.size()
-      << (stages.size() == 1 ? " stage\n" : " stages\n");
+  if (!passed())
+    out << "check: failed";
+  else if (comparedElements() == 0)
+    out << "check: nothing was compared";
+  else
+    out << "check: passed";
+  auto count = [&](size_t number, const char *what) {
+    if (number)
+      out << ", " << number << ' ' << what << (number == 1 ? "" : "s");
+  };
+  count(stages.size(), "stage");
+  count(values.size(), "other value");
+  out << '\n';
   return text;
 }
 
@@ -314,16 +475,26 @@ llvm::json::Value CheckReport::json() const {
     stageArray.push_back(llvm::json::Object{{"stage", stage.stage},
                                             {"results", std::move(results)}});
   }
+  llvm::json::Array valueArray;
+  for (const auto &[value, found] : values)
+    valueArray.push_back(llvm::json::Object{{"value", value},
+                                            {"elements", found.elements},
+                                            {"passed", found.passed()},
+                                            {"violations", found.violations}});
   for (const EndToEnd &result : endToEnd) {
-    llvm::json::Object object{{"result", int64_t(result.result)}};
+    llvm::json::Object object{{"result", int64_t(result.result)},
+                              {"unequal", result.unequal},
+                              {"not_finite", result.notFinite}};
     // JSON has no infinity: no deviation is null.
     object["snr_db"] = result.snr && std::isfinite(*result.snr)
                            ? llvm::json::Value(*result.snr)
                            : llvm::json::Value(nullptr);
     endArray.push_back(std::move(object));
   }
-  return llvm::json::Object{{"passed", passed()},
+  return llvm::json::Object{{"passed", passed() && comparedElements() != 0},
+                            {"compared_elements", comparedElements()},
                             {"stages", std::move(stageArray)},
+                            {"values", std::move(valueArray)},
                             {"end_to_end", std::move(endArray)},
                             {"unequal_to_plain_run", unequalToPlainRun},
                             {"not_compared", llvm::json::Array(hidden)}};

@@ -14,9 +14,15 @@
 // first, the smallest round by up to half of the smallest bf16, and where one
 // overflows there is no bound.
 //
+// A partial sum may overflow only if the terms of its sign reach the largest
+// f32 together. Where they cannot, an infinity or NaN is wrong, and a number is
+// wrong where they must.
+//
 //===----------------------------------------------------------------------===//
 
+#include "ElementValues.h"
 #include "RaggedPadding.h"
+#include "mlir/IR/Matchers.h"
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Execution/Check.h"
@@ -29,12 +35,11 @@
 using namespace mlir;
 using namespace mx;
 
-/// What says where groups of rows end, if rows beyond the last are nobody's;
-/// else null.
+/// The offsets of an operation whose first result has rows that belong to no
+/// group; else null.
 static Value getEndsOfRows(Operation *op) {
   if (auto grouped = dyn_cast<GroupedMatmulOp>(op))
-    return grouped.getRagged() == RaggedKind::Rows && !grouped.getScatter() &&
-                   !grouped.getMasked()
+    return grouped.getRagged() == RaggedKind::Rows && !grouped.getScatter()
                ? Value(grouped.getOffsets())
                : Value();
   auto dequantize = dyn_cast<DequantizeOp>(op);
@@ -43,22 +48,31 @@ static Value getEndsOfRows(Operation *op) {
              : Value();
 }
 
-int64_t mx::countDefinedElements(Operation *op,
-                                 const IntermediateArrays &arrays) {
+ElementRanges mx::getDefinedElements(Operation *op,
+                                     const IntermediateArrays &arrays) {
   const NpyArray &result = *arrays.results[0];
   int64_t count = result.data.size() / npyItemSize(result.dtype);
   Value ends = getEndsOfRows(op);
-  if (!ends)
-    return count;
   const NpyArray *offsets =
-      arrays.operands[llvm::find(op->getOperands(), ends).getIndex()];
-  if (!offsets || offsets->data.size() < 4)
-    return count;
-  int32_t end;
-  std::memcpy(&end, offsets->data.data() + offsets->data.size() - 4, 4);
-  return result.shape.empty() || result.shape[0] == 0
-             ? count
-             : std::min(count, count / result.shape[0] * std::max(end, 0));
+      ends ? arrays.operands[llvm::find(op->getOperands(), ends).getIndex()]
+           : nullptr;
+  if (!offsets || count == 0)
+    return {{0, count}};
+  auto product = dyn_cast<MatmulOpInterface>(op);
+  bool isMasked = product && product.isMasked();
+  int64_t rows = result.shape[isMasked ? 1 : 0];
+  int64_t columns = result.shape.back(), begin = 0;
+  ElementRanges ranges;
+  for (int64_t end : readEnds(*offsets)) {
+    end = std::clamp<int64_t>(end, 0, rows);
+    if (isMasked) {
+      ranges.push_back({begin, begin + end * columns});
+      begin += rows * columns;
+    } else {
+      ranges.assign({{0, end * columns}});
+    }
+  }
+  return ranges;
 }
 
 char NoReference::ID = 0;
@@ -84,11 +98,11 @@ mx::compileQuietly(ModuleOp module, StringRef entry,
 
 namespace {
 
-/// A float type of results, as numbers.
-struct Numbers {
+/// The float type of a product's results.
+struct ResultFormat {
   enum Kind { F32, BF16, F16, None } kind = None;
 
-  static Numbers get(Type type) {
+  static ResultFormat get(Type type) {
     if (type.isF32())
       return {F32};
     if (type.isBF16())
@@ -161,8 +175,8 @@ NpyArray magnitudes(const NpyArray &array, Type type) {
 
 /// The same numbers as f32.
 NpyArray widen(const NpyArray &array, Type type) {
-  Numbers numbers = Numbers::get(getElementTypeOrSelf(type));
-  if (numbers.kind == Numbers::F32 || numbers.kind == Numbers::None)
+  ResultFormat format = ResultFormat::get(getElementTypeOrSelf(type));
+  if (format.kind == ResultFormat::F32 || format.kind == ResultFormat::None)
     return array;
   NpyArray result;
   result.dtype = "f4";
@@ -170,7 +184,7 @@ NpyArray widen(const NpyArray &array, Type type) {
   size_t count = array.data.size() / 2;
   result.data.resize(4 * count);
   for (size_t i = 0; i < count; ++i) {
-    float value = numbers.at(array, i);
+    float value = format.at(array, i);
     std::memcpy(result.data.data() + 4 * i, &value, 4);
   }
   return result;
@@ -234,70 +248,97 @@ ResultComparison compareBits(const NpyArray &device,
   return found;
 }
 
+/// Where the sum of a product may lie on the device.
+struct SumRange {
+  double low = 0, high = 0;
+  /// Infinities of both signs may meet.
+  bool mayBeNaN = false;
+
+  /// Any number is as good as another.
+  bool isUnbounded() const {
+    return std::isinf(low) && std::isinf(high) && low != high;
+  }
+};
+
 /// What the bound of a product depends on besides its operands.
 struct ProductBound {
   double steps = 0;           ///< MMA steps along K and other f32 additions
   double factor = 0;          ///< of the sum of magnitudes, per step
   double smallest = 0x1p-149; ///< where sums are subnormal, per step
   double extraUlps = 0;       ///< f32 roundings after the sum
-  int64_t elements = 0;       ///< leading elements that are defined
+  double alpha = 1;           ///< by which sums are multiplied, if it is known
+  ElementRanges elements;     ///< those that are defined
 
   /// How far an f32 sum may be from `reference`, itself rounded to f32.
   double limit(double reference, double magnitude) const {
     return steps * (factor * magnitude * (1 + 0x1p-22) + smallest) +
-           (0.5 + extraUlps) * Numbers{Numbers::F32}.ulp(reference);
+           (0.5 + extraUlps) * ResultFormat{ResultFormat::F32}.ulp(reference);
+  }
+  /// Of a sum that is not NaN. A partial sum may overflow if all terms of its
+  /// sign together do; the rest cannot bring it back.
+  SumRange getRange(double sum, double magnitude) const {
+    double overflow = 0x1.ffffffp127 * (alpha == 0 ? 1 : std::fabs(alpha));
+    double deviation = limit(sum, magnitude);
+    if (std::isinf(sum)) // an operand is
+      return {sum, sum, magnitude + deviation >= overflow};
+    if (std::isinf(magnitude))
+      return {-INFINITY, INFINITY, true};
+    bool mayRise = (magnitude + sum) / 2 + deviation >= overflow;
+    bool mayFall = (magnitude - sum) / 2 + deviation >= overflow;
+    return {mayFall ? -INFINITY : sum - deviation,
+            mayRise ? INFINITY : sum + deviation, mayRise && mayFall};
   }
 };
 
-ResultComparison compareProduct(Numbers out, const NpyArray &device,
-                                const NpyArray &reference,
-                                const NpyArray &magnitude,
+/// The sums of a product and of its magnitudes. They are larger than f32 has
+/// room for where that can be told.
+struct ProductSums {
+  std::vector<double> sums, magnitudes;
+};
+
+ResultComparison compareProduct(ResultFormat out, const NpyArray &device,
+                                const ProductSums &reference,
                                 const ProductBound &bound) {
   ResultComparison found;
-  Numbers f32 = {Numbers::F32};
-  found.elements = bound.elements;
-  for (int64_t i = 0; i < bound.elements; ++i) {
-    double y = out.at(device, i), ref = f32.at(reference, i),
-           sum = f32.at(magnitude, i);
-    if (std::isnan(ref) || std::isnan(y)) {
-      // A NaN operand makes NaN on both sides. Where magnitudes overflow,
-      // infinities of both signs may meet on the device only.
-      bool mayMeet = !std::isnan(ref) && !std::isfinite(sum);
-      found.unbounded += mayMeet;
-      if (std::isnan(ref) != std::isnan(y) && !mayMeet &&
-          found.violations++ == 0)
+  forEachElement(bound.elements, [&](int64_t i) {
+    ++found.elements;
+    auto violate = [&] {
+      if (found.violations++ == 0)
         found.worst = i;
-      continue;
+    };
+    double y = out.at(device, i), sum = reference.sums[i];
+    if (std::isnan(sum)) { // an operand is NaN, or infinities meet
+      if (!std::isnan(y))
+        violate();
+      return;
     }
-    if (std::isinf(y) && std::isinf(ref) &&
-        std::signbit(y) == std::signbit(ref))
-      continue;
-    if (!std::isfinite(sum)) {
-      ++found.unbounded;
-      continue;
+    SumRange range = bound.getRange(sum, reference.magnitudes[i]);
+    found.unbounded += range.isUnbounded();
+    if (std::isnan(y)) {
+      if (!range.mayBeNaN)
+        violate();
+      return;
     }
+    double largest = std::max(std::fabs(y), std::fabs(sum));
+    double rounding = 0.5 * out.ulp(std::min(largest, out.infinity() / 2));
+    double low = range.low - rounding, high = range.high + rounding;
     // An overflow is as good as the first number that overflows.
-    if (std::isinf(y))
-      y = std::copysign(out.infinity(), y);
-    if (std::isinf(ref))
-      ref = std::copysign(f32.infinity(), ref);
-    // A finite result of a wide type may overflow a narrow one.
-    if (std::fabs(y) == out.infinity() && std::fabs(ref) > out.infinity() &&
-        std::signbit(y) == std::signbit(ref))
-      continue;
-    double largest = std::max(std::fabs(y), std::fabs(ref));
-    double limit = bound.limit(ref, sum) +
-                   0.5 * out.ulp(std::min(largest, out.infinity() / 2));
-    double deviation = std::fabs(y - ref);
-    double ratio = deviation / limit;
-    found.maxDeviation = std::max(found.maxDeviation, deviation);
-    if (ratio > found.maxBoundRatio) {
-      found.maxBoundRatio = ratio;
-      if (found.violations == 0)
-        found.worst = i;
+    bool isGood = !std::isinf(y) ? y >= low && y <= high
+                  : y > 0        ? high >= out.infinity()
+                                 : low <= -out.infinity();
+    if (std::isfinite(y) && std::isfinite(low) && std::isfinite(high)) {
+      double deviation = std::fabs(y - sum);
+      double ratio = deviation / ((high - low) / 2);
+      found.maxDeviation = std::max(found.maxDeviation, deviation);
+      if (ratio > found.maxBoundRatio) {
+        found.maxBoundRatio = ratio;
+        if (found.violations == 0)
+          found.worst = i;
+      }
     }
-    found.violations += deviation > limit;
-  }
+    if (!isGood)
+      violate();
+  });
   return found;
 }
 
@@ -305,26 +346,35 @@ ResultComparison compareProduct(Numbers out, const NpyArray &device,
 /// the sum and to both ends of what the bound allows, and what lies between is
 /// as good. Where it is not monotonic between these a quarter more is.
 llvm::Expected<ResultComparison>
-compareEpilogue(Numbers out, const ComparedOp &stage,
+compareEpilogue(ResultFormat out, const ComparedOp &stage,
                 const IntermediateArrays &arrays, const NpyArray &sums,
-                const NpyArray &magnitudes, const ProductBound &bound) {
+                const ProductSums &reference, const ProductBound &bound) {
   const NpyArray &device = *arrays.results[0];
-  Numbers f32 = {Numbers::F32};
+  ResultFormat f32 = {ResultFormat::F32};
   std::array<NpyArray, 3> amounts = {sums, sums, sums};
+  for (NpyArray &amount : amounts)
+    std::fill(amount.data.begin(), amount.data.end(), 0);
   ResultComparison found;
-  found.elements = bound.elements;
-  for (int64_t i = 0; i < bound.elements; ++i) {
-    double sum = f32.at(sums, i), magnitude = f32.at(magnitudes, i);
-    bool isBounded = std::isfinite(sum) && std::isfinite(magnitude);
-    found.unbounded += !isBounded && !std::isnan(sum);
-    float limit =
-        isBounded ? std::nextafter(float(bound.limit(sum, magnitude)), INFINITY)
-                  : 0.0f;
-    for (auto [end, amount] : llvm::enumerate(amounts)) {
-      float value = (float(end) - 1) * limit;
-      std::memcpy(amount.data.data() + 4 * i, &value, 4);
+  std::vector<bool> isUnbounded(reference.sums.size());
+  forEachElement(bound.elements, [&](int64_t i) {
+    ++found.elements;
+    double sum = reference.sums[i], start = f32.at(sums, i);
+    if (std::isnan(sum))
+      return;
+    SumRange range = bound.getRange(sum, reference.magnitudes[i]);
+    float below = 0, above = 0;
+    if (std::isfinite(start)) {
+      below = std::nextafter(float(range.low - start), -INFINITY);
+      above = std::nextafter(float(range.high - start), INFINITY);
     }
-  }
+    // From an infinity no amount leads back.
+    bool mayBeFinite = std::isinf(start) &&
+                       (start > 0 ? range.low : -range.high) < f32.infinity();
+    isUnbounded[i] = range.isUnbounded() || range.mayBeNaN || mayBeFinite;
+    found.unbounded += isUnbounded[i];
+    std::memcpy(amounts[0].data.data() + 4 * i, &below, 4);
+    std::memcpy(amounts[2].data.data() + 4 * i, &above, 4);
+  });
   SmallVector<NpyArray, 3> results;
   for (const NpyArray &amount : amounts) {
     auto result =
@@ -333,7 +383,13 @@ compareEpilogue(Numbers out, const ComparedOp &stage,
       return result.takeError();
     results.push_back(std::move(result->front()));
   }
-  for (int64_t i = 0; i < bound.elements; ++i) {
+  forEachElement(bound.elements, [&](int64_t i) {
+    if (isUnbounded[i])
+      return;
+    auto violate = [&] {
+      if (found.violations++ == 0)
+        found.worst = i;
+    };
     double y = out.at(device, i), lowest = INFINITY, highest = -INFINITY;
     unsigned nans = 0;
     for (const NpyArray &result : results) {
@@ -342,21 +398,16 @@ compareEpilogue(Numbers out, const ComparedOp &stage,
       lowest = std::fmin(lowest, value);
       highest = std::fmax(highest, value);
     }
-    double magnitude = f32.at(magnitudes, i);
     if (nans || std::isnan(y)) {
-      bool mayBe = nans == 0 ? !std::isfinite(magnitude)
-                             : nans < results.size() || std::isnan(y);
-      if (!mayBe && found.violations++ == 0)
-        found.worst = i;
-      continue;
+      if (nans == 0 || (nans == results.size() && !std::isnan(y)))
+        violate();
+      return;
     }
-    if (!std::isfinite(magnitude))
-      continue;
     if (!std::isfinite(y) || !std::isfinite(lowest) ||
         !std::isfinite(highest)) {
-      if ((y < lowest || y > highest) && found.violations++ == 0)
-        found.worst = i;
-      continue;
+      if (y < lowest || y > highest)
+        violate();
+      return;
     }
     double slack = out.ulp(std::max(std::fabs(lowest), std::fabs(highest))) +
                    0.25 * (highest - lowest);
@@ -369,9 +420,15 @@ compareEpilogue(Numbers out, const ComparedOp &stage,
       if (found.violations == 0)
         found.worst = i;
     }
-    found.violations += ratio > 1;
-  }
+    if (ratio > 1)
+      violate();
+  });
   return found;
+}
+
+/// The number of the first operand of B, after A and its scales.
+unsigned matmulFirstOfB(Operation *op) {
+  return cast<MatmulOpInterface>(op).getAScales() ? 2 : 1;
 }
 
 /// The number of K elements of a product.
@@ -436,23 +493,34 @@ bool mayLeaveDomain(const NpyArray &elements, const NpyArray *scales,
                       [](uint8_t code) { return code < 32 || code > 223; });
 }
 
+/// The largest code of an E8M0 scale with which no element of the type leaves
+/// the range of bf16, which is f32's: maxFinite * 2^(code - 127) < 2^128.
+int64_t largestScaleInRange(Type element) {
+  const llvm::fltSemantics &format =
+      cast<FloatType>(element).getFloatSemantics();
+  return 254 - llvm::APFloat::semanticsMaxExponent(format);
+}
+
 /// Adds to the sums of magnitudes what stands for the rounding of operands to
 /// bf16, and for subnormal ones, which count as the smallest normal number
 /// where sums are truncated. `perMagnitude` is what a sum deviates for each
-/// unit of them.
+/// unit of them. Where an operand overflows there is no bound.
 llvm::Error addOperandRounding(const ComparedOp &stage,
                                const IntermediateArrays &arrays,
                                OpVariant variant, double perMagnitude,
-                               bool isTruncated, NpyArray &magnitude) {
+                               bool isTruncated,
+                               std::vector<double> &magnitudes) {
   auto matmul = cast<MatmulOpInterface>(stage.op);
-  unsigned firstOfB = matmul.getAScales() ? 2 : 1;
+  unsigned firstOfB = matmulFirstOfB(stage.op);
   unsigned countOfB = matmul.getBScales() ? 2 : 1;
-  for (auto [first, count] : {std::pair(0u, firstOfB), {firstOfB, countOfB}}) {
+  std::pair<unsigned, unsigned> sides[] = {{0, firstOfB}, {firstOfB, countOfB}};
+  auto typeOf = [&](unsigned operand) {
+    return stage.op->getOperand(operand).getType();
+  };
+  for (auto [first, count] : sides) {
     bool isDequantized = count == 2;
     Type scaleType =
-        isDequantized
-            ? getElementTypeOrSelf(stage.op->getOperand(first + 1).getType())
-            : Type();
+        isDequantized ? getElementTypeOrSelf(typeOf(first + 1)) : Type();
     const NpyArray *elements = arrays.operands[first];
     const NpyArray *scales =
         isDequantized ? arrays.operands[first + 1] : nullptr;
@@ -460,48 +528,221 @@ llvm::Error addOperandRounding(const ComparedOp &stage,
       return llvm::Error::success();
     if (!mayLeaveDomain(*elements, scales, scaleType))
       continue;
+    IntermediateArrays changed = arrays;
+    std::vector<NpyArray> kept;
+    kept.reserve(4);
+    auto setOnes = [&](std::pair<unsigned, unsigned> side) {
+      for (unsigned i = 0; i < side.second; ++i) {
+        const NpyArray *&array = changed.operands[side.first + i];
+        if (array)
+          array = &kept.emplace_back(makeOnes(*array, typeOf(side.first + i)));
+      }
+    };
+    setOnes({first, count});
+    auto sums = runReference(stage, changed, variant, true);
+    if (!sums)
+      return sums.takeError();
+    ResultFormat f32 = {ResultFormat::F32};
     // Half of the smallest bf16, times each of the other operand's elements.
     double each = isDequantized ? 0x1p-134 / perMagnitude : 0;
     if (isTruncated)
       each += 0x1p-126;
-    IntermediateArrays changed = arrays;
-    std::array<NpyArray, 2> ones;
-    for (unsigned i = 0; i < count; ++i) {
-      const NpyArray *&array = changed.operands[first + i];
-      ones[i] = makeOnes(*array, stage.op->getOperand(first + i).getType());
-      array = &ones[i];
+    for (size_t i = 0, e = magnitudes.size(); i < e; ++i)
+      magnitudes[i] += f32.at(sums->front(), i) * each;
+
+    if (!isa_and_nonnull<Float8E8M0FNUType>(scaleType))
+      continue;
+    // Counts the products of blocks whose elements may overflow: all others
+    // are 2^-127.
+    int64_t largest = largestScaleInRange(getElementTypeOrSelf(typeOf(first)));
+    NpyArray marks = *scales;
+    bool isAny = false;
+    for (uint8_t &code : marks.data) {
+      bool overflows = code > largest && code != kE8M0NaN;
+      isAny |= overflows;
+      code = overflows ? 127 : 0;
     }
-    auto sums = runReference(stage, changed, variant, true);
-    if (!sums)
-      return sums.takeError();
-    for (size_t i = 0, e = magnitude.data.size() / 4; i < e; ++i) {
-      float sum, total;
-      std::memcpy(&sum, sums->front().data.data() + 4 * i, 4);
-      std::memcpy(&total, magnitude.data.data() + 4 * i, 4);
-      total = sum < 0x1p127 ? total + sum * each : INFINITY;
-      std::memcpy(magnitude.data.data() + 4 * i, &total, 4);
-    }
+    if (!isAny)
+      continue;
+    setOnes(first == 0 ? sides[1] : sides[0]);
+    changed.operands[first + 1] = &marks;
+    auto overflows = runReference(stage, changed, variant, true);
+    if (!overflows)
+      return overflows.takeError();
+    for (size_t i = 0, e = magnitudes.size(); i < e; ++i)
+      if (f32.at(overflows->front(), i) >= 1)
+        magnitudes[i] = INFINITY;
   }
   return llvm::Error::success();
+}
+
+/// By what sums that overflow f32 are made smaller.
+constexpr int kShrink = 40;
+
+/// The same elements with zeros for infinities.
+NpyArray dropInfinities(const NpyArray &array, Type type) {
+  Type element = getElementTypeOrSelf(type);
+  NpyArray result = array;
+  auto drop = [&](auto code, auto infinity) {
+    for (size_t i = 0; i < result.data.size(); i += sizeof(code)) {
+      std::memcpy(&code, result.data.data() + i, sizeof(code));
+      if ((code & decltype(code)(~decltype(code)(0) >> 1)) == infinity)
+        std::memset(result.data.data() + i, 0, sizeof(code));
+    }
+  };
+  if (isa<Float8E5M2Type>(element))
+    drop(uint8_t(), 0x7C);
+  else if (element.isBF16())
+    drop(uint16_t(), 0x7F80);
+  else if (element.isF16())
+    drop(uint16_t(), 0x7C00);
+  return result;
+}
+
+/// The operands of a product whose sums are 2^-40 of those of `arrays`: scales
+/// or numbers of one side are, and what is added to. What becomes too small to
+/// be told adds nothing to a sum that overflows. None where both sides are
+/// constants, or have formats whose sums never overflow.
+std::optional<IntermediateArrays> shrinkOperands(const ComparedOp &stage,
+                                                 IntermediateArrays arrays) {
+  auto matmul = cast<MatmulOpInterface>(stage.op);
+  unsigned firstOfB = matmulFirstOfB(stage.op);
+  auto elementOf = [&](unsigned operand) {
+    return getElementTypeOrSelf(stage.op->getOperand(operand).getType());
+  };
+  auto replace = [&](unsigned operand, auto change) {
+    auto changed = std::make_shared<NpyArray>(*arrays.operands[operand]);
+    change(*changed);
+    arrays.operands[operand] = changed.get();
+    arrays.slices.push_back(std::move(changed));
+  };
+  auto shrinkFloats = [](Type element) {
+    return [element](NpyArray &array) {
+      ResultFormat format = ResultFormat::get(element);
+      for (size_t i = 0, e = array.data.size() / npyItemSize(array.dtype);
+           i < e; ++i) {
+        float value = std::ldexp(format.at(array, i), -kShrink);
+        if (format.kind == ResultFormat::F32) {
+          std::memcpy(array.data.data() + 4 * i, &value, 4);
+          continue;
+        }
+        uint16_t code =
+            encode(format.kind == ResultFormat::BF16 ? FloatFormat::BF16
+                                                     : FloatFormat::F16,
+                   value);
+        std::memcpy(array.data.data() + 2 * i, &code, 2);
+      }
+    };
+  };
+  auto shrinkSide = [&](unsigned first, bool hasScales) {
+    unsigned operand = first + hasScales;
+    Type element = elementOf(operand);
+    if (!arrays.operands[operand])
+      return false;
+    if (isa<Float8E8M0FNUType>(element))
+      replace(operand, [](NpyArray &array) {
+        for (uint8_t &code : array.data)
+          code = code == kE8M0NaN ? code : std::max(code - kShrink, 0);
+      });
+    else if (element.isBF16())
+      replace(operand, shrinkFloats(element));
+    else
+      return false;
+    return true;
+  };
+  if (!shrinkSide(0, bool(matmul.getAScales())) &&
+      !shrinkSide(firstOfB, bool(matmul.getBScales())))
+    return std::nullopt;
+  auto structured = cast<DestinationStyleOpInterface>(stage.op);
+  unsigned init = structured.getDpsInitOperand(0)->getOperandNumber();
+  if (arrays.operands[init])
+    replace(init, shrinkFloats(elementOf(init)));
+  return arrays;
+}
+
+/// The sums of a product on the reference path. `narrow` are those in f32.
+llvm::Expected<ProductSums> computeSums(const ComparedOp &stage,
+                                        const IntermediateArrays &arrays,
+                                        OpVariant variant, NpyArray &narrow) {
+  ResultFormat f32 = {ResultFormat::F32};
+  auto run = [&](const IntermediateArrays &operands, bool asMagnitudes,
+                 std::vector<double> &values) -> llvm::Expected<NpyArray> {
+    auto result = runReference(stage, operands, variant, asMagnitudes);
+    if (!result)
+      return result.takeError();
+    values.resize(result->front().data.size() / 4);
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = f32.at(result->front(), i);
+    return std::move(result->front());
+  };
+  ProductSums found;
+  auto sums = run(arrays, false, found.sums);
+  if (!sums)
+    return sums.takeError();
+  narrow = std::move(*sums);
+  auto magnitudes = run(arrays, true, found.magnitudes);
+  if (!magnitudes)
+    return magnitudes.takeError();
+  auto overflows = [](double value) { return std::isinf(value); };
+  if (llvm::none_of(found.magnitudes, overflows))
+    return found;
+  std::optional<IntermediateArrays> shrunken = shrinkOperands(stage, arrays);
+  if (!shrunken)
+    return found;
+  ProductSums small;
+  sums = run(*shrunken, false, small.sums);
+  if (!sums)
+    return sums.takeError();
+  // An infinite operand shows in the sum; here are the terms beside it.
+  std::array<NpyArray, 2> finite;
+  unsigned operands[] = {0, matmulFirstOfB(stage.op)};
+  for (auto [operand, array] : llvm::zip(operands, finite)) {
+    const NpyArray *&from = shrunken->operands[operand];
+    if (!from)
+      continue;
+    array = dropInfinities(*from, stage.op->getOperand(operand).getType());
+    from = &array;
+  }
+  magnitudes = run(*shrunken, true, small.magnitudes);
+  if (!magnitudes)
+    return magnitudes.takeError();
+  for (size_t i = 0, e = found.sums.size(); i < e; ++i)
+    if (overflows(found.magnitudes[i])) {
+      found.sums[i] = std::ldexp(small.sums[i], kShrink);
+      found.magnitudes[i] = std::ldexp(small.magnitudes[i], kShrink);
+    }
+  return found;
+}
+
+/// The factor of the sums, if it is known before the run; else 1.
+double findAlpha(MatmulOpInterface op, const IntermediateArrays &arrays) {
+  Value alpha = op.getAlpha();
+  if (!alpha)
+    return 1;
+  unsigned operand = llvm::find(op->getOperands(), alpha).getIndex();
+  if (const NpyArray *array = arrays.operands[operand])
+    return ResultFormat{ResultFormat::F32}.at(*array, 0);
+  FloatAttr constant;
+  return matchPattern(alpha, m_Constant(&constant))
+             ? constant.getValueAsDouble()
+             : 1;
 }
 
 template <typename OpT>
 llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
                                            const IntermediateArrays &arrays,
                                            const CompileOptions &options) {
-  Numbers out =
-      Numbers::get(getElementTypeOrSelf(matmul->getResult(0).getType()));
-  if (out.kind == Numbers::None)
+  ResultFormat out =
+      ResultFormat::get(getElementTypeOrSelf(matmul->getResult(0).getType()));
+  if (out.kind == ResultFormat::None)
     return llvm::make_error<NoReference>(
         "its result is neither of f32 nor of bf16 or f16");
   bool hasEpilogue = matmul.getEpilogueBlock();
   OpVariant variant = hasEpilogue ? OpVariant::Sums : OpVariant::F32Result;
-  auto reference = runReference(stage, arrays, variant, false);
+  NpyArray sums;
+  auto reference = computeSums(stage, arrays, variant, sums);
   if (!reference)
     return reference.takeError();
-  auto magnitude = runReference(stage, arrays, variant, true);
-  if (!magnitude)
-    return magnitude.takeError();
   ProductBound bound;
   // What only the reference path multiplies gets the widest bound.
   auto product = getProduct(matmul, options.chip);
@@ -515,26 +756,26 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
     bound.smallest += steps.products * 0x1p-151;
   }
   bound.extraUlps = matmul.getAlpha() ? 0.5 : 0;
-  bound.elements = countDefinedElements(stage.op, arrays);
+  bound.alpha = findAlpha(matmul, arrays);
+  bound.elements = getDefinedElements(stage.op, arrays);
   if (options.device != DeviceKind::CPU && product &&
       !product->getWay().takesScales)
-    if (llvm::Error error = addOperandRounding(stage, arrays, variant,
-                                               bound.steps * bound.factor,
-                                               isTruncated, magnitude->front()))
+    if (llvm::Error error = addOperandRounding(
+            stage, arrays, variant, bound.steps * bound.factor, isTruncated,
+            reference->magnitudes))
       return error;
   OpComparison comparison;
   const NpyArray &device = *arrays.results[0];
-  if (device.shape != reference->front().shape) {
-    comparison.results.push_back(compareBits(device, reference->front()));
+  if (device.shape != sums.shape) {
+    comparison.results.push_back(compareBits(device, sums));
   } else if (!hasEpilogue) {
-    comparison.results.push_back(compareProduct(out, device, reference->front(),
-                                                magnitude->front(), bound));
+    comparison.results.push_back(
+        compareProduct(out, device, *reference, bound));
   } else if (device.shape.size() != 2) {
     return llvm::make_error<NoReference>(
         "its epilogue gives more than a matrix");
   } else {
-    auto found = compareEpilogue(out, stage, arrays, reference->front(),
-                                 magnitude->front(), bound);
+    auto found = compareEpilogue(out, stage, arrays, sums, *reference, bound);
     if (!found)
       return found.takeError();
     comparison.results.push_back(*found);
@@ -557,10 +798,14 @@ compareExactly(const ComparedOp &stage, const IntermediateArrays &arrays) {
       ignorePadding(quantize, arrays, i, device, expected);
     if (isa<DequantizeOp>(stage.op) &&
         device.data.size() == expected.data.size()) {
-      size_t defined =
-          countDefinedElements(stage.op, arrays) * npyItemSize(expected.dtype);
-      std::copy(expected.data.begin() + defined, expected.data.end(),
-                device.data.begin() + defined);
+      // Rows of no group are not compared.
+      NpyArray defined = expected;
+      size_t item = npyItemSize(expected.dtype);
+      for (auto [begin, end] : getDefinedElements(stage.op, arrays))
+        std::copy(device.data.begin() + begin * item,
+                  device.data.begin() + end * item,
+                  defined.data.begin() + begin * item);
+      device = std::move(defined);
     }
     comparison.results.push_back(compareBits(device, expected));
   }
@@ -584,29 +829,50 @@ llvm::Expected<OpComparison> mx::compareOp(const ComparedOp &stage,
   return comparison;
 }
 
+ResultComparison mx::compareValues(Type type, const NpyArray &device,
+                                   const NpyArray &reference) {
+  if (device.shape != reference.shape || device.data.empty())
+    return compareBits(device, reference);
+  ResultComparison found;
+  found.isExact = true;
+  ElementValues values(type, device), expected(type, reference);
+  found.elements = values.size();
+  for (int64_t i = 0; i < found.elements; ++i)
+    if (!values.isEqual(expected, i) && found.violations++ == 0)
+      found.worst = i;
+  return found;
+}
+
 llvm::Expected<EndToEnd> mx::compareEndToEnd(unsigned index, Type type,
                                              const NpyArray &device,
                                              const NpyArray &reference,
-                                             size_t definedBytes) {
+                                             const ElementRanges &defined) {
   EndToEnd found;
   found.result = index;
-  Numbers numbers = Numbers::get(getElementTypeOrSelf(type));
   if (device.shape != reference.shape)
     return makeError("result " + llvm::Twine(index) + ": expected " +
                      npyTypeString(reference) + ", found " +
                      npyTypeString(device));
-  if (numbers.kind == Numbers::None ||
-      std::equal(device.data.begin(), device.data.begin() + definedBytes,
-                 reference.data.begin()))
+  if (device.data.empty())
     return found;
+  ElementValues values(type, device), expected(type, reference);
+  int64_t packing =
+      values.size() / (device.data.size() / npyItemSize(device.dtype));
   double signal = 0, noise = 0;
-  for (size_t i = 0, e = definedBytes / npyItemSize(device.dtype); i < e; ++i) {
-    double y = numbers.at(device, i), ref = numbers.at(reference, i);
-    if (!std::isfinite(y) || !std::isfinite(ref))
-      continue;
-    signal += ref * ref;
-    noise += (y - ref) * (y - ref);
-  }
+  forEachElement(defined, [&](int64_t item) {
+    for (int64_t i = item * packing; i < (item + 1) * packing; ++i) {
+      ++found.elements;
+      double y = values.at(i), ref = expected.at(i);
+      if (!values.isEqual(expected, i)) {
+        ++found.unequal;
+        found.notFinite += !std::isfinite(y) || !std::isfinite(ref);
+      }
+      if (!std::isfinite(y) || !std::isfinite(ref))
+        continue;
+      signal += ref * ref;
+      noise += (y - ref) * (y - ref);
+    }
+  });
   if (noise != 0)
     found.snr = 10 * std::log10(signal / noise);
   return found;

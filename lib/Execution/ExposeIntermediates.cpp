@@ -91,11 +91,9 @@ public:
   }
 
 private:
-  /// Why an operation that computes elements is not looked at alone; empty if
-  /// it is, or if it computes none.
+  /// Why an operation of mx is not looked at alone; empty if it is, or if it is
+  /// no such operation.
   std::string whyHidden(Operation *op, unsigned number) {
-    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
-      return "it is not an operation of mx";
     if (!isCompared(op))
       return {};
     if (op->getBlock() != terminator->getBlock() || op->getNumResults() == 0 ||

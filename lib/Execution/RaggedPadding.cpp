@@ -15,22 +15,16 @@
 using namespace mlir;
 using namespace mx;
 
-/// The ends of the groups; empty if they are not known.
-static std::vector<int64_t> readEnds(QuantizeOp op,
-                                     const IntermediateArrays &arrays) {
-  unsigned number = op.getOffsetsMutable()[0].getOperandNumber();
-  const NpyArray *array = arrays.operands[number];
+std::vector<int64_t> mx::readEnds(const NpyArray &offsets) {
   std::vector<int64_t> ends;
-  if (!array)
-    return ends;
-  size_t size = npyItemSize(array->dtype);
-  for (size_t i = 0; i < array->data.size(); i += size) {
+  size_t size = npyItemSize(offsets.dtype);
+  for (size_t i = 0; i < offsets.data.size(); i += size) {
     int32_t narrow;
     int64_t wide;
     if (size == 4)
-      std::memcpy(&narrow, array->data.data() + i, size);
+      std::memcpy(&narrow, offsets.data.data() + i, size);
     else
-      std::memcpy(&wide, array->data.data() + i, size);
+      std::memcpy(&wide, offsets.data.data() + i, size);
     ends.push_back(size == 4 ? narrow : wide);
   }
   return ends;
@@ -75,9 +69,11 @@ void mx::ignorePadding(QuantizeOp op, const IntermediateArrays &arrays,
   if (!op.getOffsets() || out.kind == QuantizeOut::Kind::Amax ||
       device.shape != reference.shape || device.shape.size() < 2)
     return;
-  std::vector<int64_t> ends = readEnds(op, arrays);
-  if (ends.empty())
+  const NpyArray *offsets =
+      arrays.operands[op.getOffsetsMutable()[0].getOperandNumber()];
+  if (!offsets)
     return;
+  std::vector<int64_t> ends = readEnds(*offsets);
   bool isScales = out.kind == QuantizeOut::Kind::Scales;
   bool areTiles = device.shape.size() == 5;
   int64_t rows = device.shape[0], columns = device.shape[1];

@@ -15,6 +15,9 @@
 
 namespace mx {
 
+/// The numbers of an array of offsets, which are i32 or i64.
+std::vector<int64_t> readEnds(const NpyArray &offsets);
+
 /// Gives the bytes of a device's result that belong to no group those of the
 /// reference.
 void ignorePadding(QuantizeOp op, const IntermediateArrays &arrays,

@@ -232,9 +232,13 @@ int mx::run(const RunOptions &given) {
   if (!options.checkReport.empty())
     if (llvm::Error error = writeReport(options.checkReport, *check))
       return report(std::move(error));
-  if (check->passed())
-    return kExitClean;
-  return report(makeError("the device's results deviate from the reference "
-                          "path, see the report of the check",
-                          kExitFault));
+  if (!check->passed())
+    return report(makeError("the device's results deviate from the reference "
+                            "path, see the report of the check",
+                            kExitFault));
+  if (check->comparedElements() == 0)
+    return report(makeError("nothing was compared with the reference path, see "
+                            "the report of the check",
+                            kExitUnchecked));
+  return kExitClean;
 }

@@ -7,12 +7,12 @@ import resource
 import signal
 import subprocess
 
-# docs/Run.md, "Exit statuses". Upstream's drivers say 0 or 1.
+# docs/ExitStatus.md. Upstream's drivers say 0 or 1.
 STATUSES = {
     "mx-opt": {0, 1},
     "mx-translate": {0, 1},
     "mx-compile": {0, 1, 2},
-    "mx-run": {0, 1, 2, 3},
+    "mx-run": {0, 1, 2, 3, 4},
     "mx-launch": {0, 1, 2, 3},
     "mx-sim": {0, 1, 2, 3},
 }

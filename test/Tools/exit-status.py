@@ -95,6 +95,12 @@ ends(2, "mx-launch", "matmul", "--arg", k33, "--arg", k33, says="multiple of 32"
 ends(2, "mx-launch", "matmul", "--arg", x, "--arg", floats, says="expected ?x?xu2")
 ends(2, "mx-launch", "matmul", "--device=abacus", says="abacus")
 
+# 4: a check that compares nothing.
+empty = save("empty.npy", np.ones((0, 64), np.uint16))
+ends(0, "mx-run", "--device=sim", matmul, "--arg", empty, "--arg", empty)
+ends(4, "mx-run", "--device=sim", "--check=cpu", matmul, "--arg", empty, "--arg", empty,
+     says="nothing was compared")
+
 # 1 and 2 of the assembler: it refuses, and it is not there.
 ends(1, "mx-compile", matmul, "-o", "out", "--ptxas=/bin/false")
 ends(2, "mx-compile", matmul, "-o", "out", "--ptxas=/no/such/ptxas", says="/no/such/ptxas")

@@ -29,10 +29,10 @@ struct ResultComparison {
   /// For products: the largest |device - reference| and the largest quotient of
   /// that and the bound of its element.
   double maxDeviation = 0, maxBoundRatio = 0;
-  /// Elements beyond the bound, or NaN or infinite on one side only.
+  /// Elements beyond the bound, NaN or infinite on one side only, or unequal.
   int64_t violations = 0;
-  /// Elements whose sum of magnitudes overflows f32: any order of summation
-  /// may meet an infinity, so that only NaN is compared.
+  /// Elements that may be anything: partial sums of both signs may overflow
+  /// f32, or an operand overflows bf16.
   int64_t unbounded = 0;
   /// Index of the worst element.
   int64_t worst = 0;
@@ -50,18 +50,36 @@ struct OpComparison {
 /// figure and not a judgement.
 struct EndToEnd {
   unsigned result = 0;
-  /// 10 log10(sum ref^2 / sum (device - ref)^2); absent where both agree.
+  int64_t elements = 0;
+  /// Elements that differ, and those of them that are NaN or infinite on either
+  /// side.
+  int64_t unequal = 0, notFinite = 0;
+  /// 10 log10(sum ref^2 / sum (device - ref)^2) of finite elements; absent
+  /// where these agree.
   std::optional<double> snr;
+};
+
+/// An array that no operation of mx computes. All paths compute its elements
+/// alike from what the device gave the function or its mx operations before
+/// (docs/SimpleKernels.md, Results), so that they must be equal.
+struct ValueComparison {
+  /// "result 0", or the operation whose operand it is.
+  std::string value;
+  ResultComparison comparison;
 };
 
 struct CheckReport {
   std::vector<OpComparison> stages;
+  std::vector<ValueComparison> values;
   std::vector<EndToEnd> endToEnd;
   /// Bytes in which the run with exposed stages differs from the plain run.
   int64_t unequalToPlainRun = 0;
   /// Operations that could not be compared alone.
   std::vector<std::string> hidden;
 
+  /// Elements that were compared with what they must be. If there are none,
+  /// nothing is known of the results, and the report does not say "passed".
+  int64_t comparedElements() const;
   bool passed() const;
   std::string text() const;
   llvm::json::Value json() const;
@@ -90,16 +108,31 @@ llvm::Expected<OpComparison> compareOp(const ComparedOp &stage,
                                        const IntermediateArrays &arrays,
                                        const CompileOptions &options);
 
-/// How many leading elements of the first result of a stage are defined: rows
-/// beyond the last group of a grouped product belong to no group.
-int64_t countDefinedElements(mlir::Operation *op,
-                             const IntermediateArrays &arrays);
+/// Begin and end of the items of an array that are defined, in order.
+using ElementRanges = std::vector<std::pair<int64_t, int64_t>>;
 
-/// Compares the leading bytes of two results of the same function as numbers.
+template <typename Fn>
+void forEachElement(const ElementRanges &ranges, Fn &&visit) {
+  for (auto [begin, end] : ranges)
+    for (int64_t i = begin; i < end; ++i)
+      visit(i);
+}
+
+/// The defined items of the first result of a stage: rows that belong to no
+/// group of a grouped product are not.
+ElementRanges getDefinedElements(mlir::Operation *op,
+                                 const IntermediateArrays &arrays);
+
+/// Compares two arrays of `type` that must agree in every element: in every
+/// bit, or as NaN.
+ResultComparison compareValues(mlir::Type type, const NpyArray &device,
+                               const NpyArray &reference);
+
+/// Compares the defined items of two results of the same function as numbers.
 llvm::Expected<EndToEnd> compareEndToEnd(unsigned index, mlir::Type type,
                                          const NpyArray &device,
                                          const NpyArray &reference,
-                                         size_t definedBytes);
+                                         const ElementRanges &defined);
 
 /// Fuses the operations of `entry` of `module` as `options` say, compiles it
 /// with exposed stages, runs it and compares every stage with the reference

@@ -19,7 +19,10 @@ enum ExitStatus : int {
   /// Files, options or sizes that are refused, or more memory than there is.
   kExitBadInput = 2,
   /// The kernels wait for each other without end.
-  kExitDeadlock = 3
+  kExitDeadlock = 3,
+  /// A comparison that was asked for compared no element: nothing is known of
+  /// the results.
+  kExitUnchecked = 4
 };
 
 } // namespace mx
