@@ -292,12 +292,12 @@ struct ProductBound {
 
 /// The sums of a product and of its magnitudes. They are larger than f32 has
 /// room for where that can be told.
-struct ProductSums {
+struct ProductReference {
   std::vector<double> sums, magnitudes;
 };
 
 ResultComparison compareProduct(ResultFormat out, const NpyArray &device,
-                                const ProductSums &reference,
+                                const ProductReference &reference,
                                 const ProductBound &bound) {
   ResultComparison found;
   forEachElement(bound.elements, [&](int64_t i) {
@@ -348,7 +348,7 @@ ResultComparison compareProduct(ResultFormat out, const NpyArray &device,
 llvm::Expected<ResultComparison>
 compareEpilogue(ResultFormat out, const ComparedOp &stage,
                 const IntermediateArrays &arrays, const NpyArray &sums,
-                const ProductSums &reference, const ProductBound &bound) {
+                const ProductReference &reference, const ProductBound &bound) {
   const NpyArray &device = *arrays.results[0];
   ResultFormat f32 = {ResultFormat::F32};
   std::array<NpyArray, 3> amounts = {sums, sums, sums};
@@ -661,9 +661,9 @@ std::optional<IntermediateArrays> shrinkOperands(const ComparedOp &stage,
 }
 
 /// The sums of a product on the reference path. `narrow` are those in f32.
-llvm::Expected<ProductSums> computeSums(const ComparedOp &stage,
-                                        const IntermediateArrays &arrays,
-                                        OpVariant variant, NpyArray &narrow) {
+llvm::Expected<ProductReference>
+computeReference(const ComparedOp &stage, const IntermediateArrays &arrays,
+                 OpVariant variant, NpyArray &narrow) {
   ResultFormat f32 = {ResultFormat::F32};
   auto run = [&](const IntermediateArrays &operands, bool asMagnitudes,
                  std::vector<double> &values) -> llvm::Expected<NpyArray> {
@@ -675,7 +675,7 @@ llvm::Expected<ProductSums> computeSums(const ComparedOp &stage,
       values[i] = f32.at(result->front(), i);
     return std::move(result->front());
   };
-  ProductSums found;
+  ProductReference found;
   auto sums = run(arrays, false, found.sums);
   if (!sums)
     return sums.takeError();
@@ -689,7 +689,7 @@ llvm::Expected<ProductSums> computeSums(const ComparedOp &stage,
   std::optional<IntermediateArrays> shrunken = shrinkOperands(stage, arrays);
   if (!shrunken)
     return found;
-  ProductSums small;
+  ProductReference small;
   sums = run(*shrunken, false, small.sums);
   if (!sums)
     return sums.takeError();
@@ -740,7 +740,7 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
   bool hasEpilogue = matmul.getEpilogueBlock();
   OpVariant variant = hasEpilogue ? OpVariant::Sums : OpVariant::F32Result;
   NpyArray sums;
-  auto reference = computeSums(stage, arrays, variant, sums);
+  auto reference = computeReference(stage, arrays, variant, sums);
   if (!reference)
     return reference.takeError();
   ProductBound bound;

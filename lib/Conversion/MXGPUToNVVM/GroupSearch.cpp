@@ -7,8 +7,9 @@
 // packed rows, in order. A warp looks at 32 groups at a time: prefix sums of
 // their tiles say which lane's group has the wanted tile.
 //
-// Ends are clamped, so that wrong ones never lead outside the tensors: none is
-// beyond the last row, and none is before the end of the previous group.
+// Offsets that are wrong have a meaning too, which never leads outside the
+// tensors (docs/Spec.md, Groups): no group ends beyond the last offset or the
+// last row, and none before the group in front of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,9 +26,15 @@ GroupSearch::GroupSearch(NVVMBuilder &builder, Value offsets, Value rows,
                          int64_t tileRows, Value columns, Value stride)
     : builder(builder), offsets(offsets), tileRows(tileRows), columns(columns),
       count(builder.toI32(memref::DimOp::create(builder, offsets, 0))),
-      rows(arith::IndexCastOp::create(builder, getOffsetType(),
-                                      stride ? stride : rows)),
-      stride(stride ? builder.toI32(stride) : Value()) {}
+      limit(arith::IndexCastOp::create(builder, getOffsetType(),
+                                       stride ? stride : rows)),
+      stride(stride ? builder.toI32(stride) : Value()) {
+  // The last offset is the number of all rows. Where it is negative, the end of
+  // the groups before, 0, is larger.
+  if (!stride)
+    limit = arith::MinSIOp::create(builder, load(sub(count, builder.i32(1))),
+                                   limit);
+}
 
 Value GroupSearch::sub(Value a, Value b) {
   return arith::SubIOp::create(builder, a, b);
@@ -41,8 +48,8 @@ Type GroupSearch::getOffsetType() {
   return cast<MemRefType>(offsets.getType()).getElementType();
 }
 
-/// The number in memory for an existing group, clamped.
-Value GroupSearch::loadNumber(Value known) {
+/// The number in memory for an existing group.
+Value GroupSearch::load(Value known) {
   Type type = getOffsetType();
   int64_t bytes = type.getIntOrFloatBitWidth() / 8;
   Value place =
@@ -50,35 +57,43 @@ Value GroupSearch::loadNumber(Value known) {
                        builder.mul(arith::IndexCastOp::create(
                                        builder, builder.getIndexType(), known),
                                    builder.index(bytes)));
-  Value loaded = LLVM::LoadOp::create(builder, type, place);
-  return builder.toI32(
-      arith::MinUIOp::create(builder, loaded, rows).getResult());
+  return LLVM::LoadOp::create(builder, type, place);
 }
 
-/// The end of a group; 0 for number -1, and of the last one after it.
-Value GroupSearch::loadOffset(Value group) {
+/// The same from 0 to the limit, i32.
+Value GroupSearch::loadClamped(Value known) {
+  Value zero = arith::ConstantOp::create(
+      builder, builder.getIntegerAttr(getOffsetType(), 0));
+  Value most = arith::MinSIOp::create(builder, load(known), limit);
+  return builder.toI32(arith::MaxSIOp::create(builder, most, zero).getResult());
+}
+
+/// Begin and end of the 32 groups from `first` on, one per lane; `previous` is
+/// where the group before them ends. Beyond the last group they are empty.
+GroupSearch::Groups GroupSearch::loadGroups(Value first, Value previous) {
+  Value lane = builder.laneId(), group = builder.add(first, lane);
   Value last = sub(count, builder.i32(1));
   Value known = arith::MinSIOp::create(builder, group, last);
-  known = arith::MaxSIOp::create(builder, known, builder.i32(0));
-  Value offset = loadNumber(known);
-  Value isGroup = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge,
-                                        group, builder.i32(0));
-  return arith::SelectOp::create(builder, isGroup, offset, builder.i32(0));
-}
-
-/// Begin and end of a group.
-std::pair<Value, Value> GroupSearch::loadGroup(Value group) {
+  Groups groups;
   if (stride) {
-    Value last = sub(count, builder.i32(1));
-    Value known = arith::MinSIOp::create(builder, group, last);
-    Value begin = builder.mul(known, stride);
     Value size = arith::SelectOp::create(builder, isGroup(group),
-                                         loadNumber(known), builder.i32(0));
-    return {begin, builder.add(begin, size)};
+                                         loadClamped(known), builder.i32(0));
+    groups.begin = builder.mul(known, stride);
+    groups.end = builder.add(groups.begin, size);
+    return groups;
   }
-  Value begin = loadOffset(sub(group, builder.i32(1)));
-  Value end = arith::MaxSIOp::create(builder, loadOffset(group), begin);
-  return {begin, end};
+  // The largest offset so far, that of the groups before among them.
+  Value end = loadClamped(known);
+  end = arith::MaxSIOp::create(builder, end, previous);
+  for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2)
+    end =
+        arith::MaxSIOp::create(builder, end, builder.shuffleUp(end, distance));
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lane,
+                                        builder.i32(0));
+  groups.begin = arith::SelectOp::create(builder, isFirst, previous,
+                                         builder.shuffleUp(end, 1));
+  groups.end = end;
+  return groups;
 }
 
 Value GroupSearch::getTilesOf(Value begin, Value end) {
@@ -86,11 +101,10 @@ Value GroupSearch::getTilesOf(Value begin, Value end) {
   return arith::DivUIOp::create(builder, rounded, builder.i32(tileRows));
 }
 
-/// The 32 groups from `first` on, one per lane.
-GroupSearch::Groups GroupSearch::look(Value first) {
+/// The 32 groups from `first` on, with their work tiles.
+GroupSearch::Groups GroupSearch::look(Value first, Value previous) {
   Value lane = builder.laneId();
-  Groups groups;
-  std::tie(groups.begin, groups.end) = loadGroup(builder.add(first, lane));
+  Groups groups = loadGroups(first, previous);
   groups.units = getTilesOf(groups.begin, groups.end);
   if (columns)
     groups.units = builder.mul(groups.units, columns);
@@ -106,24 +120,59 @@ GroupSearch::Groups GroupSearch::look(Value first) {
   return groups;
 }
 
-/// Looks at 32 groups at a time until one has the work tile. A lane's `left` is
-/// the number of the tile within its group, if its group has it.
-FoundWorkTile GroupSearch::find(Value unit) {
-  Type i32 = builder.getI32Type();
-  Value zero = builder.i32(0);
-  // First group and remaining work tiles; after the loop also which lanes have
-  // the work tile, and what the lane knows.
+/// Looks at 32 groups at a time while `body` says so, which gets and returns
+/// what is carried, and returns more after that. Groups that are known to be
+/// few take no loop.
+SmallVector<Value> GroupSearch::scan(
+    ValueRange initial,
+    llvm::function_ref<Value(ValueRange, SmallVector<Value> &)> body) {
+  SmallVector<Value> results;
+  if (areFew()) {
+    body(initial, results);
+    return results;
+  }
+  unsigned carried = initial.size();
+  SmallVector<Type> types(carried + kFound, builder.getI32Type());
   auto loop = scf::WhileOp::create(
-      builder, TypeRange{i32, i32, i32, i32, i32, i32}, ValueRange{zero, unit},
+      builder, types, initial,
       [&](OpBuilder &nested, Location loc, ValueRange state) {
         OpBuilder::InsertionGuard guard(builder);
         builder.setInsertionPoint(nested.getInsertionBlock(),
                                   nested.getInsertionPoint());
-        Groups groups = look(state[0]);
+        SmallVector<Value> found;
+        Value goesOn = body(state, found);
+        scf::ConditionOp::create(builder, goesOn, found);
+      },
+      [&](OpBuilder &nested, Location loc, ValueRange state) {
+        scf::YieldOp::create(nested, loc, state.take_front(carried));
+      });
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+/// Whether a warp sees all groups at once.
+bool GroupSearch::areFew() {
+  int64_t groups = cast<MemRefType>(offsets.getType()).getDimSize(0);
+  return !ShapedType::isDynamic(groups) && groups <= mx::target::kWarpSize;
+}
+
+/// A lane's `left` is the number of the tile within its group, if its group has
+/// it.
+FoundWorkTile GroupSearch::find(Value unit) {
+  Value zero = builder.i32(0);
+  // First group, remaining work tiles and the end of the groups before; after
+  // them which lanes have the work tile, and what the lane knows.
+  SmallVector<Value> state = scan(
+      {zero, unit, zero},
+      [&](ValueRange state, SmallVector<Value> &found) -> Value {
+        Groups groups = look(state[0], state[2]);
         Value left = sub(state[1], groups.before);
         Value isHere = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult,
                                              left, groups.units);
         Value lanes = builder.ballot(isHere);
+        found = {state[0],     state[1],   state[2], lanes,
+                 groups.begin, groups.end, left};
+        if (areFew())
+          return {};
         Value all = builder.add(groups.before, groups.units);
         Value last = builder.i32(mx::target::kWarpSize - 1);
         Value next = builder.add(state[0], builder.i32(mx::target::kWarpSize));
@@ -131,55 +180,60 @@ FoundWorkTile GroupSearch::find(Value unit) {
                                              lanes, zero);
         Value goesOn =
             arith::AndIOp::create(builder, isNone, isBelow(next, count));
-        Value rest = sub(state[1], builder.shuffleFrom(all, last));
-        Value first = arith::SelectOp::create(builder, goesOn, next, state[0]);
-        scf::ConditionOp::create(
-            builder, goesOn,
-            ValueRange{first, rest, lanes, groups.begin, groups.end, left});
-      },
-      [](OpBuilder &nested, Location loc, ValueRange state) {
-        scf::YieldOp::create(nested, loc, state.take_front(2));
+        found[0] = arith::SelectOp::create(builder, goesOn, next, state[0]);
+        found[1] = sub(state[1], builder.shuffleFrom(all, last));
+        found[2] = builder.shuffleFrom(groups.end, last);
+        return goesOn;
       });
-  ValueRange state = loop.getResults();
   Value exists =
-      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, state[2], zero);
-  Value lane = LLVM::CountTrailingZerosOp::create(builder, i32, state[2],
-                                                  /*is_zero_poison=*/false);
-  return {builder.add(state[0], lane), builder.shuffleFrom(state[3], lane),
-          builder.shuffleFrom(state[4], lane),
-          builder.shuffleFrom(state[5], lane), exists};
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, state[3], zero);
+  Value lane = LLVM::CountTrailingZerosOp::create(
+      builder, builder.getI32Type(), state[3], /*is_zero_poison=*/false);
+  return {builder.add(state[0], lane), builder.shuffleFrom(state[4], lane),
+          builder.shuffleFrom(state[5], lane),
+          builder.shuffleFrom(state[6], lane), exists};
 }
 
 Value GroupSearch::isGroup(Value group) { return isBelow(group, count); }
 
-/// Each lane adds up the tiles of every 32nd preceding group.
-std::pair<Value, Value> GroupSearch::getPackedRange(Value group) {
-  Type i32 = builder.getI32Type();
-  auto loop = scf::WhileOp::create(
-      builder, TypeRange{i32, i32},
-      ValueRange{builder.laneId(), builder.i32(0)},
-      [&](OpBuilder &nested, Location loc, ValueRange state) {
-        Value goesOn = arith::CmpIOp::create(
-            nested, loc, arith::CmpIPredicate::slt, state[0], group);
-        scf::ConditionOp::create(nested, loc, goesOn, state);
-      },
-      [&](OpBuilder &nested, Location loc, ValueRange state) {
-        OpBuilder::InsertionGuard guard(builder);
-        builder.setInsertionPoint(nested.getInsertionBlock(),
-                                  nested.getInsertionPoint());
-        auto [begin, end] = loadGroup(state[0]);
-        Value sum = builder.add(state[1], getTilesOf(begin, end));
-        Value next = builder.add(state[0], builder.i32(mx::target::kWarpSize));
-        scf::YieldOp::create(builder, ValueRange{next, sum});
-      });
-  // Lanes that are done wait for the others in the first exchange.
-  Value sum = loop.getResult(1);
+/// Looks at groups up to the wanted one. Each lane adds up the tiles of its
+/// groups before that.
+std::pair<Value, Value> GroupSearch::getPackedRange(Value group, Value most) {
+  Value zero = builder.i32(0);
+  // First group, tiles and the end of the groups before; after them what the
+  // lane knows.
+  SmallVector<Value> state =
+      scan({zero, zero, zero},
+           [&](ValueRange state, SmallVector<Value> &found) -> Value {
+             Groups groups = loadGroups(state[0], state[2]);
+             Value isBefore =
+                 isBelow(builder.add(state[0], builder.laneId()), group);
+             Value tiles = arith::SelectOp::create(
+                 builder, isBefore, getTilesOf(groups.begin, groups.end), zero);
+             found = {state[0],   builder.add(state[1], tiles),
+                      state[2],   groups.begin,
+                      groups.end, zero,
+                      zero};
+             if (areFew())
+               return {};
+             Value last = builder.i32(mx::target::kWarpSize - 1);
+             found[0] =
+                 builder.add(state[0], builder.i32(mx::target::kWarpSize));
+             found[2] = builder.shuffleFrom(groups.end, last);
+             return arith::CmpIOp::create(builder, arith::CmpIPredicate::sle,
+                                          found[0], group);
+           });
+  Value sum = state[1];
   for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2)
     sum = builder.add(sum, builder.shuffleXor(sum, distance));
-  auto [begin, end] = loadGroup(group);
+  // shfl takes the lane modulo 32.
+  Value begin = builder.shuffleFrom(state[3], group);
+  Value end = builder.shuffleFrom(state[4], group);
   Value size = builder.i32(tileRows);
-  return {builder.mul(sum, size),
-          builder.mul(builder.add(sum, getTilesOf(begin, end)), size)};
+  auto bound = [&](Value tiles) -> Value {
+    return arith::MinSIOp::create(builder, builder.mul(tiles, size), most);
+  };
+  return {bound(sum), bound(builder.add(sum, getTilesOf(begin, end)))};
 }
 
 std::pair<Value, Value> mx::mxgpu::getTileRows(NVVMBuilder &builder,

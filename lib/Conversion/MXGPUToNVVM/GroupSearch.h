@@ -24,9 +24,9 @@ struct FoundWorkTile {
 class GroupSearch {
 public:
   /// Work tiles have this many rows; with `columns` (i32) there is one for each
-  /// column of tiles. No group ends beyond `rows` (index). With a `stride`
-  /// (index) groups begin at multiples of it, and `offsets` holds their numbers
-  /// of rows.
+  /// column of tiles. No group ends beyond `rows` (index) or the last offset.
+  /// With a `stride` (index) groups begin at multiples of it, and `offsets`
+  /// holds their numbers of rows.
   GroupSearch(NVVMBuilder &builder, mlir::Value offsets, mlir::Value rows,
               int64_t tileRows, mlir::Value columns = {},
               mlir::Value stride = {});
@@ -39,8 +39,10 @@ public:
 
   /// Whether there is a group of this number (i32).
   mlir::Value isGroup(mlir::Value group);
-  /// Where it begins and ends if each group gets whole tiles of rows: i32s.
-  std::pair<mlir::Value, mlir::Value> getPackedRange(mlir::Value group);
+  /// Where it begins and ends if each group gets whole tiles of rows, of which
+  /// there are `most` (i32) together: i32s.
+  std::pair<mlir::Value, mlir::Value> getPackedRange(mlir::Value group,
+                                                     mlir::Value most);
 
 private:
   /// What the lanes know of 32 groups: all i32.
@@ -52,17 +54,26 @@ private:
   mlir::Value sub(mlir::Value a, mlir::Value b);
   mlir::Value isBelow(mlir::Value a, mlir::Value b);
   mlir::Type getOffsetType();
-  mlir::Value loadNumber(mlir::Value group);
-  mlir::Value loadOffset(mlir::Value group);
-  std::pair<mlir::Value, mlir::Value> loadGroup(mlir::Value group);
-  Groups look(mlir::Value first);
+  mlir::Value load(mlir::Value group);
+  mlir::Value loadClamped(mlir::Value group);
+  Groups loadGroups(mlir::Value first, mlir::Value previous);
+  Groups look(mlir::Value first, mlir::Value previous);
+
+  /// Values that a scan finds after those that it carries.
+  static constexpr unsigned kFound = 4;
+  llvm::SmallVector<mlir::Value>
+  scan(mlir::ValueRange initial,
+       llvm::function_ref<mlir::Value(mlir::ValueRange,
+                                      llvm::SmallVector<mlir::Value> &)>
+           body);
+  bool areFew();
 
   NVVMBuilder &builder;
   mlir::Value offsets;
   int64_t tileRows;
   mlir::Value columns;
   mlir::Value count;  // of groups, i32
-  mlir::Value rows;   // that a number counts at most, of the offsets' type
+  mlir::Value limit;  // of all numbers, of the offsets' type
   mlir::Value stride; // from group to group, i32, or null
 };
 

@@ -78,7 +78,8 @@ GroupWorkTile WorkTileSearch::findOfReduction(Value number) {
   GroupSearch groups(builder, source.getOffsets(), source.getReduction(),
                      mx::kRaggedReductionAlign);
   Value exists = groups.isGroup(group);
-  auto [start, end] = groups.getPackedRange(group);
+  auto [start, end] =
+      groups.getPackedRange(group, builder.toI32(source.getReduction()));
   return finish(number, exists,
                 {group, mul(tile.rows, tileRows),
                  mul(tile.columns, tileColumns), start, end});

@@ -1,4 +1,4 @@
-//===- Checks.cpp - Sizes and offsets compared at run time ----------------===//
+//===- Checks.cpp - Sizes compared at run time ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -75,16 +75,4 @@ void Emitter::checkMultiple(StringRef name, int64_t dimension, Int found,
             " to be a multiple of " + llvm::Twine(blockSize) +
             ", found %ld; the nearest are %ld and %ld",
         {found, below, below + blockSize});
-}
-
-void Emitter::checkOffsets(Value offsets, Int total) {
-  Int zero = index(0), groups = dim(offsets, 0);
-  reduce(zero, groups, zero, [&](Int g, Int previous) {
-    Int end = wrap(arith::IndexCastOp::create(
-        builder, loc, builder.getIndexType(), load(offsets, {g})));
-    Int isAscending = end >= previous, isWithin = end <= total;
-    check(isAscending & isWithin, "offsets[%ld] between %ld and %ld, found %ld",
-          {g, previous, total, end});
-    return end;
-  });
 }

@@ -58,11 +58,8 @@ struct CombineOpLowering final : OpConversionPattern<CombineOp> {
     emitter.checkDim("rows", array(rows), 0, count);
     emitter.checkDim("outs", array(out), 1, columns);
     Int zero = emitter.index(0), end = count;
-    if (offsets) {
-      emitter.checkOffsets(offsets, count);
-      Value last = emitter.load(offsets, {emitter.dim(offsets, 0) - 1});
-      end = emitter.wrap(last).to(rewriter.getIndexType());
-    }
+    if (offsets)
+      end = emitter.loadEnd(offsets, count);
     FormatArith &numbers = emitter.getNumbers();
     emitter.loop(zero, end, 1, [&](Int row) {
       emitIfRowExists(emitter, rows, row, emitter.dim(out, 0), [&](Int to) {

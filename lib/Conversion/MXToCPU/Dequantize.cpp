@@ -76,10 +76,8 @@ struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
 
     Int rows = emitter.dim(out, rank - 2), columns = emitter.dim(out, rank - 1);
     std::optional<Int> groups;
-    if (offsets) {
+    if (offsets)
       groups = emitter.dim(offsets, 0);
-      emitter.checkOffsets(offsets, reduction ? columns : rows);
-    }
     Int width = columns;
     if (reduction)
       width = (columns + *groups * 127).roundUp(128); // the ragged capacity
@@ -120,7 +118,8 @@ struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
     emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
       if (ragged == RaggedKind::None)
         return dequantize(scales, batch, zero, rows, zero, columns, zero);
-      emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
+      Int total = reduction ? columns : rows;
+      emitter.loopOverGroups(offsets, total, [&](Emitter::Group group) {
         if (reduction)
           return dequantize(scales, batch, zero, rows, group.start,
                             group.end - group.begin, group.begin);
@@ -162,10 +161,8 @@ struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
     Int blocks = emitter.dim(linear, rank - 1);
     bool raggedRows = op.getRaggedOrNone() == RaggedKind::Rows;
     std::optional<Int> groups;
-    if (raggedRows) {
+    if (raggedRows)
       groups = emitter.dim(offsets, 0);
-      emitter.checkOffsets(offsets, rows);
-    }
     emitter.checkScales(to.tiled ? "outs" : "input", to.tiled ? to : from,
                         {linear, inputType.getElementType()}, rows, blocks,
                         /*blockSize=*/1, groups);
@@ -184,7 +181,7 @@ struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
     emitter.loopOverDims(linear, rank - 2, [&](ArrayRef<Value> batch) {
       if (!raggedRows)
         return copyRows(from, to, batch, emitter.index(0), rows);
-      emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
+      emitter.loopOverGroups(offsets, rows, [&](Emitter::Group group) {
         Scales source = emitter.inGroup(from, group);
         Scales target = emitter.inGroup(to, group);
         copyRows(source, target, batch, group.begin, group.end);

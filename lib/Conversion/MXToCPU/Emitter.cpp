@@ -61,17 +61,26 @@ void Emitter::loopOverDims(Value memref, unsigned count,
   body(indices);
 }
 
-void Emitter::loopOverGroups(Value offsets,
+Int Emitter::loadOffset(Value offsets, Int group) {
+  return wrap(arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                         load(offsets, {group})));
+}
+
+Int Emitter::loadEnd(Value offsets, Int total) {
+  return loadOffset(offsets, dim(offsets, 0) - 1).min(total).max(0);
+}
+
+void Emitter::loopOverGroups(Value offsets, Int total,
                              llvm::function_ref<void(Group)> body) {
-  Int zero = index(0), count = dim(offsets, 0);
+  Int zero = index(0), count = dim(offsets, 0), last = loadEnd(offsets, total);
   auto forOp = scf::ForOp::create(builder, loc, zero, count, index(1),
                                   ValueRange{zero, zero});
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(forOp.getBody());
-  Int g = wrap(forOp.getInductionVar());
-  Int end = wrap(load(offsets, {g})).to(builder.getIndexType());
-  Group group{g, wrap(forOp.getRegionIterArg(0)), end,
-              wrap(forOp.getRegionIterArg(1))};
+  Int g = wrap(forOp.getInductionVar()),
+      begin = wrap(forOp.getRegionIterArg(0));
+  Int end = loadOffset(offsets, g).min(last).max(begin);
+  Group group{g, begin, end, wrap(forOp.getRegionIterArg(1))};
   body(group);
   Int next =
       group.start + (group.end - group.begin).roundUp(kRaggedReductionAlign);

@@ -59,13 +59,18 @@ public:
   void loopOverDims(mlir::Value memref, unsigned count,
                     llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> body);
 
-  /// Begin and end of group g as `offsets` says, and its start p[g] in a ragged
-  /// reduction.
+  /// Begin and end of group g as `offsets` says of `total` rows or columns, and
+  /// its start p[g] in a ragged reduction. Wrong offsets mean what docs/Spec.md
+  /// says.
   struct Group {
     Int number, begin, end, start;
   };
-  void loopOverGroups(mlir::Value offsets,
+  void loopOverGroups(mlir::Value offsets, Int total,
                       llvm::function_ref<void(Group)> body);
+  /// An offset as it is in memory, with its sign.
+  Int loadOffset(mlir::Value offsets, Int group);
+  /// The end of the last group.
+  Int loadEnd(mlir::Value offsets, Int total);
 
   /// The operations of an epilogue or prologue for the element that the
   /// arguments describe; returns what it yields.
@@ -117,8 +122,6 @@ public:
   void checkScales(llvm::StringRef name, const Scales &scales,
                    const Elements &like, Int rows, Int columns,
                    int64_t blockSize, std::optional<Int> groups = {});
-  /// Checks that group ends do not decrease and stay within `total`.
-  void checkOffsets(mlir::Value offsets, Int total);
   /// Checks that a dimension of `name`, of size `found`, is a whole number of
   /// blocks, and of bytes.
   void checkMultiple(llvm::StringRef name, int64_t dimension, Int found,

@@ -228,12 +228,11 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
                          : outArray,
                      0, rows);
     emitter.checkDim("outs", outArray, 1, columns);
-    emitter.checkOffsets(offsets, rows);
 
     Product product(emitter, blockSize, k);
     Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
                 op.getEpilogue());
-    emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
+    emitter.loopOverGroups(offsets, rows, [&](Emitter::Group group) {
       Side rowsOfGroup = a, own = b;
       if (a.scales)
         rowsOfGroup.scales = emitter.inGroup(*a.scales, group);
@@ -266,18 +265,13 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     emitter.checkDim("outs", outArray, 1, rows);
     emitter.checkDim("outs", outArray, 2, columns);
 
-    Type index = emitter.getBuilder().getIndexType();
     Product product(emitter, blockSize, k);
     Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
                 op.getEpilogue());
     emitter.loop(emitter.index(0), groups, 1, [&](Int group) {
-      Int count = emitter.wrap(emitter.load(counts, {group})).to(index);
-      emitter.check(count >= 0,
-                    "group %ld to have no negative number of rows, "
-                    "found %ld",
-                    {group, count});
+      Int count = emitter.loadOffset(counts, group);
       a.batch = b.batch = {group};
-      product.emit(a, b, count.min(rows), columns, k,
+      product.emit(a, b, count.min(rows).max(0), columns, k,
                    [&](Int row, Int column, Value sum) {
                      store.emit(row, column, sum, k, {group});
                    });
@@ -300,21 +294,13 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     emitter.checkDim("outs", outArray, 0, groups);
     emitter.checkDim("outs", outArray, 1, rows);
     emitter.checkDim("outs", outArray, 2, columns);
-    emitter.checkOffsets(offsets, capacity);
-    emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
-      Int end = group.start + (group.end - group.begin).roundUp(128);
-      emitter.check(end <= capacity,
-                    "group %ld to end within the ragged capacity %ld, found "
-                    "it to end at %ld",
-                    {group.number, capacity, end});
-    });
-
     Product product(emitter, blockSize, capacity);
     Store store(emitter, out, adaptor.getAlpha(), op.getAccumulate(),
                 op.getEpilogue());
-    emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
-      Int k = group.end - group.begin;
-      a.firstK = b.firstK = group.start;
+    emitter.loopOverGroups(offsets, capacity, [&](Emitter::Group group) {
+      // What would lie beyond the capacity does not count.
+      Int k = (group.end - group.begin).min((capacity - group.start).max(0));
+      a.firstK = b.firstK = group.start.min(capacity);
       product.emit(a, b, rows, columns, k, [&](Int row, Int column, Value sum) {
         store.emit(row, column, sum, k, {group.number});
       });

@@ -144,10 +144,8 @@ void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
 
   bool reduction = ragged == RaggedKind::Reduction;
   std::optional<Int> groups;
-  if (offsets) {
+  if (offsets)
     groups = emitter.dim(offsets, 0);
-    emitter.checkOffsets(offsets, reduction ? length : lines);
-  }
   Int columns = length;
   if (reduction)
     columns = (length + *groups * 127).roundUp(128); // the ragged capacity
@@ -170,7 +168,8 @@ void quantizeAxis(Emitter &emitter, Orientation o, Value offsets,
     if (ragged == RaggedKind::None)
       return quantizeLines(emitter, o,
                            {batch, zero, lines, zero, length, zero});
-    emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
+    Int total = reduction ? length : lines;
+    emitter.loopOverGroups(offsets, total, [&](Emitter::Group group) {
       if (reduction)
         return quantizeLines(emitter, o,
                              {batch, zero, lines, group.begin,
@@ -213,7 +212,8 @@ void storeMagnitude(Emitter &emitter, Value input, Value out,
         input, cast<MemRefType>(input.getType()).getRank(), raise);
   Int zero = emitter.index(0), rows = emitter.dim(input, 0),
       columns = emitter.dim(input, 1);
-  emitter.loopOverGroups(offsets, [&](Emitter::Group group) {
+  Int total = ragged == RaggedKind::Rows ? rows : columns;
+  emitter.loopOverGroups(offsets, total, [&](Emitter::Group group) {
     auto raiseRows = [&](Int firstRow, Int endRow, Int first, Int end) {
       emitter.loop(firstRow, endRow, 1, [&](Int row) {
         emitter.loop(first, end, 1, [&](Int column) { raise({row, column}); });

@@ -133,20 +133,15 @@ private:
   void gatherRows() {
     Int zero = emitter.index(0), columns = getSize(1);
     emitter.loop(zero, emitter.dim(gather, 0), 1, [&](Int row) {
-      Value from = emitter.load(gather, {row});
-      if (from.getType() != builder.getI64Type())
-        from = arith::ExtSIOp::create(builder, loc, builder.getI64Type(), from);
-      Int number = emitter.wrap(from);
-      Int rows = getSize(0).to(number.type());
-      Int isEnough = number >= -1, isBelow = number < rows;
-      emitter.check(isEnough & isBelow,
-                    "rows to gather from -1 to less than %ld, found %ld",
-                    {rows, number});
-      auto ifOp = scf::IfOp::create(builder, loc, number >= 0,
+      Int source =
+          emitter.wrap(emitter.load(gather, {row})).to(builder.getIndexType());
+      // As unsigned numbers, negative ones are beyond any row.
+      Value exists = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::ult, source, getSize(0));
+      auto ifOp = scf::IfOp::create(builder, loc, exists,
                                     /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(ifOp.thenBlock());
-      Int source = number.to(builder.getIndexType());
       emitter.loop(zero, columns, 1,
                    [&](Int column) { emit({row, column}, {source, column}); });
       builder.setInsertionPointToStart(ifOp.elseBlock());

@@ -157,11 +157,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // A warp looks for the group whose tile this is among 32 at a time. A CTA past the
   // last group does nothing.
   // CHECK-LABEL: mxgpu.kernel @ragged(
-  // CHECK:         %[[FOUND:.*]]:6 = scf.while
+  // CHECK:         %[[FOUND:.*]]:7 = scf.while
   // CHECK:           nvvm.shfl.sync up
   // CHECK:           nvvm.vote.sync ballot
   // CHECK:           arith.addi %{{.*}}, %c32_i32
-  // CHECK:         %[[EXISTS:.*]] = arith.cmpi ne, %[[FOUND]]#2, %c0_i32
+  // CHECK:         %[[EXISTS:.*]] = arith.cmpi ne, %[[FOUND]]#3, %c0_i32
   // CHECK:         mxgpu.role @write
   // CHECK-NEXT:      scf.if %[[EXISTS]] {
   // CHECK:             memref.store
@@ -169,6 +169,30 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @ragged(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
     %c0 = arith.constant 0 : index
     %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %c0)
+    mxgpu.role @write warps(1) {
+      mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
+        %v = arith.index_cast %s : index to i64
+        memref.store %v, %out[%start, %end] : memref<?x?xi64>
+      }
+    }
+  }
+
+  // Groups that a warp sees at once take no loop. The ends are a running maximum, each
+  // at most the last offset.
+  // CHECK-LABEL: mxgpu.kernel @few(
+  // CHECK-NOT:     scf.while
+  // CHECK:         %[[LAST:.*]] = llvm.load
+  // CHECK:         %[[LIMIT:.*]] = arith.minsi %[[LAST]],
+  // CHECK:         %[[OFFSET:.*]] = llvm.load
+  // CHECK:         arith.minsi %[[OFFSET]], %[[LIMIT]]
+  // CHECK:         %[[BELOW:.*]] = nvvm.shfl.sync up
+  // CHECK-NEXT:    arith.maxsi %{{.*}}, %[[BELOW]]
+  // CHECK:         nvvm.vote.sync ballot
+  // CHECK-NOT:     scf.while
+  // CHECK:         mxgpu.role @write
+  mxgpu.kernel @few(%n: index, %offsets: memref<8xi32>, %out: memref<?x?xi64>) {
+    %c0 = arith.constant 0 : index
+    %scheduler = mxgpu.tile_scheduler single raster = columns tile [128, 128] ragged(%offsets : memref<8xi32>) of(%n, %n, %c0)
     mxgpu.role @write warps(1) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %v = arith.index_cast %s : index to i64

@@ -103,6 +103,9 @@ def prepare(path):
     return out
 
 
+# Entries of which nothing has a bound: a product with a quantized result.
+UNCHECKED = {("grouped_schedule", "parts")}
+
 seen = set()
 for path in sorted(glob.glob(f"{examples}/*.mlir")):
     text = re.sub(r"//.*", "", open(path).read())
@@ -131,7 +134,9 @@ for path in sorted(glob.glob(f"{examples}/*.mlir")):
         done = subprocess.run(command, capture_output=True, text=True)
         print(f"{stem}.mlir, {entry}:\n{done.stdout}{done.stderr}")
         named = re.findall(r"^check: mx\.\w+ at ", done.stdout, re.MULTILINE)
-        if done.returncode or not named or "\ncheck: passed" not in done.stdout:
+        unchecked = (stem, entry) in UNCHECKED
+        status, says = (4, "nothing was compared") if unchecked else (0, "passed")
+        if done.returncode != status or not named or f"\ncheck: {says}" not in done.stdout:
             sys.exit(f"{stem}.mlir, {entry}: exit status {done.returncode}")
 
 if missing := set(SIZES) - seen:

@@ -98,7 +98,8 @@ void WindowTiles::setRowsOfMatrix(KernelBuilder &body, WindowTile &tile) const {
   if (operand.offsets) {
     Value found = memref::LoadOp::create(body, operand.offsets, matrix);
     found = arith::IndexCastOp::create(body, body.getIndexType(), found);
-    count = arith::MinUIOp::create(body, found, rows);
+    count = arith::MinSIOp::create(body, found, rows);
+    count = arith::MaxSIOp::create(body, count, body.index(0));
   }
   tile.row = body.add(first, inMatrix);
   tile.rowEnd = body.add(first, count);
@@ -131,7 +132,6 @@ WindowTile WindowTiles::getTile(KernelBuilder &body,
   tile.kTile = body.index(0);
   tile.kTilesEnd = body.dim(operand.scales, 1);
   if (operand.dividesReduction) {
-    // Wrong ends may lead outside.
     Value end = body.div(unit.getEnd(), kColumnsOfScaleTile);
     tile.entry = body.add(
         tile.scales, body.mul(unit.getGroup(), body.dim(operand.scales, 0)));

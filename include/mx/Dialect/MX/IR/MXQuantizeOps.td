@@ -56,8 +56,8 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     sign of zero and the scales are the same as without a seed.
 
     With `gather`, row i of the quantized matrix is row `gather[i]` of every
-    input, or a row of zeros if the index is -1. This puts tokens in the order
-    of their experts, with padding between groups, without a copy. Everything
+    input, or a row of zeros if there is no such row, as for -1. This puts
+    tokens in the order of their experts, with padding between groups, without a copy. Everything
     else (`ragged`, the prologue, the random numbers) refers to the gathered
     rows. The input has rank 2.
 

@@ -1,0 +1,180 @@
+"""Offsets that decrease, are negative or point outside have one defined result
+(docs/Spec.md, Groups): that of the offsets that they are taken for. On the CPU path, on
+both kinds of chips, and compiled ahead of time, random wrong offsets give the same bytes
+as those, and the simulator finds nothing.
+
+RUN: %python %s mx-run mx-compile mx-launch %t
+REQUIRES: compiler, numpy
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+from work_folder import enter, write
+
+mx_run, mx_compile, mx_launch, work = sys.argv[1:]
+enter(work)
+seed = int(os.environ.get("MX_OFFSETS_SEED", 1))
+rounds = int(os.environ.get("MX_OFFSETS_ROUNDS", 2))
+random = np.random.default_rng(seed)
+G, T, K, N = 5, 200, 128, 128
+CAPACITY = (T + 127 * G + 127) // 128 * 128
+
+TYPES = f"""
+!x = tensor<{T}x{K}xbf16>
+!e = tensor<{T}x{K}xf8E4M3FN>
+!s = tensor<{T}x{K // 32}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = {G}>>
+!te = tensor<{K}x{CAPACITY}xf8E4M3FN, #mx.ragged<groups = {G}, align = 128>>
+!ts = tensor<{K}x{CAPACITY // 32}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = {G}>>
+!b = tensor<{G}x{N}x{K}xf8E4M3FN>
+!bs = tensor<{G}x{N}x{K // 32}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!m = tensor<{G}x40x{K}xf8E4M3FN>
+!ms = tensor<{G}x40x{K // 32}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!o = tensor<{G}xINT>
+!y = tensor<{T}x{N}xf32>
+!my = tensor<{G}x40x{N}xf32>
+!ry = tensor<{G}x{K}x{K}xf32>
+!z = tensor<7x{N}xf32>
+"""
+QUANTIZE = """
+  %0 = tensor.empty() : !e
+  %1 = tensor.empty() : !s
+  %q:2 = mx.quantize ragged = rows ins(%x : !x) offsets(%o : !o) outs(%0, %1 : !e, !s) -> !e, !s
+"""
+TRANSPOSED = """
+  %2 = tensor.empty() : !te
+  %3 = tensor.empty() : !ts
+  %t:2 = mx.quantize ragged = rows ins(%x : !x) offsets(%o : !o) outs(%2, %3 : !te, !ts) axes = [0] -> !te, !ts
+"""
+ROWS = """
+  %4 = tensor.empty() : !y
+  %p = mx.grouped_matmul ragged = rows ins(%q#0, %q#1, %b, %bs : !e, !s, !b, !bs) offsets(%o : !o) outs(%4 : !y) -> !y
+"""
+PROGRAMS = {
+    "quantize": ("%x: !x, %o: !o", QUANTIZE, ["%q#0 !e", "%q#1 !s"]),
+    "transpose": ("%x: !x, %o: !o", TRANSPOSED, ["%t#0 !te", "%t#1 !ts"]),
+    "dequantize": ("%x: !x, %o: !o", QUANTIZE + """
+  %4 = tensor.empty() : !x
+  %d = mx.dequantize ragged = rows ins(%q#0, %q#1 : !e, !s) offsets(%o : !o) outs(%4 : !x) -> !x
+""", ["%d !x"]),
+    "rows": ("%x: !x, %b: !b, %bs: !bs, %o: !o", QUANTIZE + ROWS, ["%p !y"]),
+    "scatter": ("%x: !x, %b: !b, %bs: !bs, %o: !o, %r: tensor<200xi32>, %z: !z", QUANTIZE + ROWS + f"""
+  %c = mx.combine ins(%p : !y) rows(%r : tensor<{T}xi32>) offsets(%o : !o) outs(%z : !z) -> !z
+""", ["%c !z"]),
+    "reduction": ("%x: !x, %o: !o", TRANSPOSED + """
+  %4 = tensor.empty() : !ry
+  %p = mx.grouped_matmul ragged = reduction ins(%t#0, %t#1, %t#0, %t#1 : !te, !ts, !te, !ts) offsets(%o : !o) outs(%4 : !ry) -> !ry
+""", ["%p !ry"]),
+    "masked": ("%m: !m, %ms: !ms, %b: !b, %bs: !bs, %o: !o", """
+  %4 = tensor.empty() : !my
+  %p = mx.grouped_matmul ragged = rows masked ins(%m, %ms, %b, %bs : !m, !ms, !b, !bs) offsets(%o : !o) outs(%4 : !my) -> !my
+""", ["%p !my"]),
+}
+
+
+def source(name, integer):
+    arguments, body, results = PROGRAMS[name]
+    values, types = zip(*(result.split() for result in results))
+    return TYPES.replace("INT", integer) + f"""
+func.func @main({arguments}) -> ({', '.join(types)}) {{{body}
+  return {', '.join(values)} : {', '.join(types)}
+}}
+"""
+
+
+def meaning(offsets, total):
+    """The ends that wrong offsets are taken for."""
+    last = min(max(int(offsets[-1]), 0), total)
+    return np.maximum.accumulate(np.clip(offsets.astype(np.int64), 0, last)).astype(offsets.dtype)
+
+
+def defined(name, outputs, ends):
+    """What belongs to a group: the rest may hold anything."""
+    if name == "masked":
+        return [outputs[0][g, :end] for g, end in enumerate(ends)]
+    if name in ("reduction", "scatter"):
+        return outputs
+    sizes = np.diff(ends, prepend=0)
+    if name == "transpose":
+        used = int(((sizes + 127) // 128).sum())
+        return [outputs[0][:, :128 * used], outputs[1][:, :used]]
+    found = [outputs[0][:ends[-1]]]
+    if name == "quantize":
+        begins = (ends - sizes) // 128 + np.arange(G)
+        found += [outputs[1][b:b + (n + 127) // 128] for b, n in zip(begins, sizes)]
+    return found
+
+
+def make_offsets(integer):
+    limits = np.iinfo(integer.replace("i", "int"))
+    kind = random.integers(4)
+    offsets = random.integers(0, T + 1, G)
+    if kind == 0:  # decreasing, within the tensor
+        offsets[::-1].sort()
+        offsets[random.integers(G)] = T
+    elif kind == 1:  # anywhere around it
+        offsets = random.integers(-T, 3 * T, G)
+    elif kind == 2:  # up and down between both ends
+        offsets[::2], offsets[1::2] = T, 0
+    else:  # far outside
+        offsets[random.integers(G, size=2)] = [limits.max, limits.min]
+    return offsets.astype(integer.replace("i", "int"))
+
+
+def run(command, files, name, ends):
+    results = len(PROGRAMS[name][2])
+    outputs = [f"r{i}.npy" for i in range(results)]
+    for file in files:
+        command = [*command, "--arg", file]
+    for output in outputs:
+        if os.path.exists(output):
+            os.remove(output)
+        command += ["--result", output]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode or done.stderr:
+        return f"status {done.returncode}: {done.stdout}{done.stderr}"
+    return [part.tobytes() for part in defined(name, [np.load(o) for o in outputs], ends)]
+
+
+x = (random.integers(-4, 5, (T, K)).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+arrays = {
+    "x": x, "b": random.integers(0x30, 0x40, (G, N, K)).astype(np.uint8),
+    "bs": np.full((G, 1, 1, 32, 4, 4), 127, np.uint8),
+    "m": random.integers(0x30, 0x40, (G, 40, K)).astype(np.uint8),
+    "ms": np.full((G, 1, 1, 32, 4, 4), 127, np.uint8),
+    "r": random.integers(-2, 9, T).astype(np.int32), "z": np.zeros((7, N), np.float32),
+}
+for name, array in arrays.items():
+    np.save(f"{name}.npy", array)
+wrong, cases = [], 0
+for round in range(rounds):
+    for name, (arguments, _, _) in PROGRAMS.items():
+        integer = ["i32", "i64"][random.integers(2)]
+        path = write("case.mlir", source(name, integer))
+        offsets = make_offsets(integer)
+        if name == "reduction":  # whose products do not know T
+            offsets[-1] = min(offsets[-1], T)
+        ends = np.clip(offsets, 0, 40) if name == "masked" else meaning(offsets, T)
+        np.save("wrong.npy", offsets)
+        np.save("right.npy", ends.astype(offsets.dtype))
+        inputs = [a.split(":")[0].strip(" %") for a in arguments.split(", ")]
+        paths = {"cpu": [mx_run, path, "--device=cpu"]}
+        for chip in ("sm_100a", "sm_90a"):
+            paths[chip] = [mx_run, path, "--device=sim", f"--chip={chip}"]
+        subprocess.run([mx_compile, path, "-o", "compiled"], check=True, capture_output=True)
+        paths["launch"] = [mx_launch, "compiled", "--device=sim"]
+        for device, command in paths.items():
+            found = [run(command, [f"{use if i == 'o' else i}.npy" for i in inputs], name, ends)
+                     for use in ("wrong", "right")]
+            cases += 1
+            if isinstance(found[0], str) or found[0] != found[1]:
+                what = found[0] if isinstance(found[0], str) else \
+                    found[1] if isinstance(found[1], str) else "other bytes"
+                wrong.append(f"{name} on {device}, {integer}, offsets {offsets.tolist()} for {ends.tolist()}: {what}")
+
+for text in wrong:
+    print(text)
+print(f"seed {seed}: {cases} runs, {len(wrong)} wrong")
+sys.exit(bool(wrong))
