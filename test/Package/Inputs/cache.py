@@ -5,6 +5,7 @@ usage: cache.py DIRECTORY
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import unittest.mock
 import warnings
 
 import mx_compiler as mx
@@ -132,6 +134,80 @@ for damaged in (b"", data[:31], data[:-1], data[:100] + bytes([data[100] ^ 1]) +
         use(compile_here(cache=kept, n=16), 16)
     assert len(calls) == 1 and file.read_bytes() == data
 
+# What has the hash of what it holds, and is no program, counts as damaged too: no
+# archive, one of other files, one whose manifest is none, one with a damaged member.
+def hashed(rest):
+    return hashlib.sha256(rest).digest() + rest
+
+
+def archive(**files):
+    return cache.pack(files)[32:]
+
+
+whole = data[32:]
+for rest in (b"", b"no archive", whole[:-30], archive(), archive(other=b"x"),
+             archive(**{"manifest.json": b"no JSON"}), archive(**{"manifest.json": b"[]"}),
+             archive(**{"manifest.json": b'{"target": 7}'}),
+             whole.replace(b"sm_100a", b"sm_100b", 1)):
+    file.write_bytes(hashed(rest))
+    assert cache.load(kept, file.stem) is None and not file.exists(), rest
+    forget()
+    with counting() as calls:
+        use(compile_here(cache=kept, n=16), 16)
+    assert len(calls) == 1 and file.read_bytes() == data
+
+# A pipe in the place of a file is not waited for.
+file.unlink()
+os.mkfifo(file)
+forget()
+with counting() as calls:
+    use(compile_here(cache=kept, n=16), 16)
+assert len(calls) == 1 and file.read_bytes() == data
+
+# A folder that others can write warns once, whoever made it; it is used.
+shared = folder / "shared"
+
+
+def warnings_of(mode, n, place=shared, parent=0o755):
+    shared.mkdir(exist_ok=True)
+    place.mkdir(exist_ok=True)
+    place.chmod(mode)
+    if place != shared:
+        shared.chmod(parent)
+    cache._find_others.cache_clear()
+    forget()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        use(compile_here(cache=place, n=n), n)
+        forget()
+        use(compile_here(cache=place, n=n), n)
+    assert all(w.filename == __file__ for w in caught)
+    return [str(w.message) for w in caught]
+
+
+assert not warnings_of(0o700, 8) and not warnings_of(0o755, 8)
+for mode in (0o777, 0o1777):
+    cache._warned.clear()
+    text, = warnings_of(mode, 8)
+    assert text.startswith(f"mx_compiler: {shared}: expected a folder") and "everyone" in text, text
+    assert "MX_CACHE_DIR" in text
+# A folder below one that everyone can write, unless others' files are safe there.
+inner = shared / "inner"
+cache._warned.clear()
+text, = warnings_of(0o700, 16, inner, parent=0o777)
+assert f"the permissions of {shared} let everyone" in text, text
+assert not warnings_of(0o700, 16, inner, parent=0o1777)
+# Those of another group, and of another user.
+with unittest.mock.patch.object(cache, "_is_own_group", lambda group: False):
+    text, = warnings_of(0o775, 24)
+assert "let the group" in text, text
+with unittest.mock.patch.object(cache, "_is_own_group", lambda group: True):
+    assert not warnings_of(0o775, 24)
+with unittest.mock.patch.object(os, "getuid", lambda: os.stat(folder).st_uid + 1):
+    with unittest.mock.patch.object(cache, "ROOT", -1):
+        text, = warnings_of(0o700, 32)
+assert "belongs to the user" in text, text
+
 # A folder that cannot be written warns once, and everything works.
 plain.write_bytes(b"a file")
 with warnings.catch_warnings(record=True) as caught:
@@ -139,7 +215,7 @@ with warnings.catch_warnings(record=True) as caught:
     for n in (24, 32):
         use(compile_here(cache=plain, n=n), n)
 text, = [str(w.message) for w in caught]
-assert text.startswith(f"mx: {plain}: cannot keep compiled programs: "), text
+assert text.startswith(f"mx_compiler: {plain}: cannot keep compiled programs: "), text
 assert "MX_CACHE_DIR" in text and caught[0].filename == __file__
 
 # --- Limits -----------------------------------------------------------------------
