@@ -112,6 +112,8 @@ llvm::Error Call::addArgument(const ArrayType &type, const NpyArray &array) {
   if (type.isScalar) {
     int64_t *value = newWords(1);
     std::memcpy(value, array.data.data(), array.data.size());
+    if (array.dtype == "b1")
+      normalizeBools(value, 1);
     slots.push_back(value);
     return llvm::Error::success();
   }
@@ -120,6 +122,9 @@ llvm::Error Call::addArgument(const ArrayType &type, const NpyArray &array) {
     return memory.takeError();
   owned.push_back(*memory);
   llvm::copy(array.data, static_cast<uint8_t *>(*memory));
+  // Compiled code takes a bool of memory to be 0 or 1.
+  if (array.dtype == "b1")
+    normalizeBools(*memory, array.data.size());
   int64_t rank = array.shape.size();
   Descriptor descriptor{newWords(Descriptor::size(rank)), rank};
   descriptor.set(*memory, array.shape);

@@ -347,6 +347,8 @@ std::string readFile(FILE *file, NpyArray &array) {
   e = readItems(file, headerEnd, bytes, result.data);
   if (!e.empty())
     return e + " for " + npyTypeString(result);
+  if (result.dtype == "b1")
+    normalizeBools(result.data.data(), result.data.size());
   array = std::move(result);
   return "";
 }
@@ -393,6 +395,11 @@ size_t mx::npyItemSize(const std::string &dtype) {
     if (dtype == type.dtype)
       return type.size;
   return 0;
+}
+
+void mx::normalizeBools(void *bytes, size_t count) {
+  uint8_t *byte = static_cast<uint8_t *>(bytes);
+  std::transform(byte, byte + count, byte, [](uint8_t b) { return b != 0; });
 }
 
 std::string mx::npyTypeString(const NpyArray &array) {

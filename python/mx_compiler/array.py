@@ -8,7 +8,8 @@ import numpy as np
 
 from . import cuda_array, dlpack
 from .device import device_number, is_host, require_device
-from .elements import FP4, UNPACKED_FP4, find_element, pack_fp4
+from .elements import (FP4, UNPACKED_FP4, as_numpy, find_element, normalize_bools,
+                       pack_fp4)
 from .library import call
 from .streams import Stream, stream_handle, wait
 
@@ -95,7 +96,10 @@ class DeviceArray:
                  stream_handle(stream))
             self._stream = stream
             return self
-        source = np.ascontiguousarray(source).reshape(np.shape(source))
+        source = as_numpy(source)
+        source = np.ascontiguousarray(source).reshape(source.shape)
+        if source.dtype == bool:
+            source = normalize_bools(source)
         if self.element is FP4 and source.dtype == UNPACKED_FP4:
             source = pack_fp4(source)
         self._check(source, "the source")
@@ -247,7 +251,7 @@ def array(source, stream=None, dtype=None):
     """A copy of an array of NumPy on the device, or of what NumPy makes an array
     of. `dtype` of the same size says what its bits are. An array of ml_dtypes'
     float4_e2m1fn is packed, two to a byte."""
-    source = np.asarray(source)
+    source = as_numpy(source)
     if source.dtype == UNPACKED_FP4:
         source, dtype = pack_fp4(source), dtype or FP4
     if source.dtype.hasobject:
@@ -312,7 +316,7 @@ def from_dlpack(source, stream=None):
         return source.view(source.element)
     if isinstance(source, np.ndarray) and dlpack_device()[0] == dlpack.CPU:
         # NumPy exports no types of ml_dtypes.
-        return source if is_host() else array(source, stream)
+        return as_numpy(source) if is_host() else array(source, stream)
     found, element = borrow(source, stream)
     return found if isinstance(found, DeviceArray) or is_host() else (
         array(found, stream, element))

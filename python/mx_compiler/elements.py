@@ -98,11 +98,27 @@ def find_element(dtype):
     return found
 
 
+def as_numpy(x):
+    """What NumPy makes an array of. Raises a TypeError for a masked array: its mask
+    would be lost."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError("expected an array without a mask, found a "
+                        f"numpy.ma.{type(x).__name__}: pass x.filled(value)")
+    return np.asarray(x)
+
+
+def normalize_bools(array):
+    """The same array of bool with bytes 0 and 1. Any byte but 0 is true, and NumPy and
+    PyTorch leave what they find in one."""
+    codes = array.view(np.uint8)
+    return array if codes.max(initial=0) <= 1 else codes != 0
+
+
 def pack_fp4(array):
     """Two elements to a byte along the last dimension, the first in the low
     bits, of an array of ml_dtypes.float4_e2m1fn. Raises a TypeError or
     ValueError."""
-    array = np.asarray(array)
+    array = as_numpy(array)
     if array.dtype != UNPACKED_FP4:
         raise TypeError("expected an array of ml_dtypes.float4_e2m1fn, found "
                         f"{array.dtype}")
@@ -115,7 +131,7 @@ def pack_fp4(array):
 
 def unpack_fp4(array):
     """What pack_fp4 was given, of bytes. Raises a TypeError."""
-    bits = np.asarray(array)
+    bits = as_numpy(array)
     if bits.dtype != np.uint8 or not bits.ndim:
         raise TypeError("expected an array of uint8 with a dimension, found "
                         f"{bits.dtype} of shape {bits.shape}")

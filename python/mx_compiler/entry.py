@@ -11,7 +11,7 @@ from .array import DeviceArray, empty
 from .calls import PreparedCall, convert_all, sign
 from .elements import find_element
 from .errors import printable
-from .libraries import NUMPY, find_library
+from .libraries import Numpy, find_library
 from .library import call
 from .streams import stream_handle
 from .values import ALIGNMENT, read_value
@@ -196,7 +196,7 @@ def _check_result(x, value, shape, place):
                             f"{value.dtype} without dimensions, found {x!r}")
         return
     source = find_library(type(x))
-    if source in (None, NUMPY):
+    if source is None or isinstance(source, Numpy):
         raise TypeError(f"{value.where}: expected an mx_compiler.DeviceArray, found "
                         f"{type(x).__name__}")
     operand = source.operand(x)
@@ -215,7 +215,7 @@ def _check_result(x, value, shape, place):
 
 def _check_workspace(name, x, prepared):
     source = find_library(type(x))
-    if source in (None, NUMPY):
+    if source is None or isinstance(source, Numpy):
         raise TypeError(f"entry '{name}': expected the workspace to be a "
                         f"mx_compiler.DeviceArray, found {type(x).__name__}")
     element, shape, device, _ = source.operand(x)

@@ -10,6 +10,7 @@ import numpy as np
 from . import arguments as check
 from .compilation import compile
 from .device import device_changes
+from .elements import as_numpy
 from .formats import find_format
 from .templates import Template
 
@@ -165,7 +166,7 @@ def route(chosen, weights, experts):
     Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]), arrays of NumPy,
     P = T * k. Rows of no expert come last."""
     check.size("experts", experts, 1)
-    chosen, weights = np.asarray(chosen), np.asarray(weights)
+    chosen, weights = as_numpy(chosen), as_numpy(weights)
     if chosen.ndim != 2 or chosen.dtype.kind not in "iu":
         raise ValueError("chosen: expected integers of [tokens, k], found "
                          f"{chosen.dtype} of shape {chosen.shape}")

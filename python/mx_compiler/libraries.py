@@ -15,8 +15,8 @@ from . import cuda_array
 from .array import (DeviceArray, array, dlpack_device, empty, from_dlpack,
                     host_view)
 from .device import HOST, device_name
-from .elements import (ELEMENTS, FP4, OF_DTYPE, UNPACKED_FP4, find_element,
-                       pack_fp4)
+from .elements import (ELEMENTS, FP4, OF_DTYPE, UNPACKED_FP4, as_numpy,
+                       find_element, pack_fp4)
 from .library import call
 from .streams import stream_handle
 
@@ -99,6 +99,19 @@ class Numpy:
     @staticmethod
     def download(x, stream):
         return x.numpy(stream=stream)
+
+
+class Masked(Numpy):
+    """Masked arrays of NumPy, which are refused. Their signature is not that of a
+    plain array: a call that was prepared for one does not take them."""
+
+    @staticmethod
+    def sign(x):
+        return type(x), x.dtype, x.shape
+
+    @staticmethod
+    def operand(x):
+        as_numpy(x)  # raises
 
 
 @functools.lru_cache(None)
@@ -192,6 +205,19 @@ class Torch:
         return self.torch.from_dlpack(x)
 
 
+class WrappedTorch(Torch):
+    """Tensors that stand for others, such as torch.masked's, which are refused: their
+    own memory is not what they mean. Fake ones have a type and a shape."""
+
+    def sign(self, x):
+        return (type(x), *super().sign(x))
+
+    def operand(self, x):
+        found = super().operand(x)
+        return found._replace(wrong=f"a plain tensor, found a {type(x).__name__}, which "
+                              "stands for another: pass that one")
+
+
 class Cupy:
     """Arrays of CuPy. Types that NumPy lacks are passed as their bits, and come
     back as such."""
@@ -229,7 +255,7 @@ class Cupy:
         return self.cupy.asarray(x)
 
 
-MINE, NUMPY = Mine(), Numpy()
+MINE, NUMPY, MASKED = Mine(), Numpy(), Masked()
 _OPTIONAL = {"torch": ("Tensor", Torch), "cupy": ("ndarray", Cupy)}
 
 
@@ -238,15 +264,22 @@ def _library(name):
     return _OPTIONAL[name][1](sys.modules[name])
 
 
+@functools.lru_cache(None)
+def _wrapped_torch():
+    return WrappedTorch(sys.modules["torch"])
+
+
 def find_library(kind):
     """The library of arrays of that type; None of any other object."""
     if issubclass(kind, DeviceArray):
         return MINE
     if issubclass(kind, np.ndarray):
-        return NUMPY
+        return MASKED if issubclass(kind, np.ma.MaskedArray) else NUMPY
     for base in kind.__mro__:
         root = base.__module__.partition(".")[0]
         if root in _OPTIONAL and base.__name__ == _OPTIONAL[root][0]:
+            if root == "torch" and kind.__torch_dispatch__ is not base.__torch_dispatch__:
+                return _wrapped_torch()
             return _library(root)
     return None
 
@@ -259,7 +292,7 @@ def convert(x, stream):
         return from_dlpack(x, stream)
     if hasattr(x, "__cuda_array_interface__"):
         return from_cuda_array(x, stream)
-    return np.asarray(x)
+    return as_numpy(x)
 
 
 def from_cuda_array(x, stream=None):

@@ -6,7 +6,7 @@ from typing import Optional
 
 import numpy as np
 
-from .elements import OF_DTYPE, OF_MLIR, Element
+from .elements import OF_DTYPE, OF_MLIR, Element, as_numpy
 from .errors import printable
 
 # Kernels read 16 bytes at once.
@@ -68,7 +68,7 @@ class Value:
     def number(self, given):
         """The number as an array of its dtype, without loss of range."""
         try:
-            found = np.asarray(given)
+            found = as_numpy(given)
         except Exception:
             found = np.asarray(None)
         kinds = "biu" if self.dtype.kind in "iu" else "biuf"

@@ -46,6 +46,8 @@ std::string describe(const char *what, size_t index, const plan::Value &value) {
 int64_t mx::runtime::readInteger(const std::string &dtype, const void *data) {
   switch (plan::getItemBytes(dtype)) {
   case 1:
+    if (dtype[0] == 'b')
+      return load<uint8_t>(data) != 0; // any byte but 0 is true
     return dtype[0] == 'i' ? load<int8_t>(data) : load<uint8_t>(data);
   case 2:
     return dtype[0] == 'i' ? load<int16_t>(data) : load<uint16_t>(data);

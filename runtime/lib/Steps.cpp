@@ -62,10 +62,15 @@ void Execution::store(const Parameter &parameter, uint8_t *place) const {
     int64_t bits = numbers.get(parameter.number); // little-endian
     return put(&bits, parameter.bytes);
   }
-  case Parameter::Argument:
-    return put(
-        call.arguments[parameter.index].data,
-        size_t(plan::getItemBytes(plan.arguments[parameter.index].dtype)));
+  case Parameter::Argument: {
+    const void *data = call.arguments[parameter.index].data;
+    const std::string &dtype = plan.arguments[parameter.index].dtype;
+    if (dtype[0] == 'b') {
+      uint8_t value = uint8_t(readInteger(dtype, data));
+      return put(&value, sizeof value);
+    }
+    return put(data, size_t(plan::getItemBytes(dtype)));
+  }
   case Parameter::Bytes:
     return put(parameter.data.data(), parameter.data.size());
   }

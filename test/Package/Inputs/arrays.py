@@ -57,6 +57,26 @@ for mlir, name, storage, _, _ in TYPES:
     empty = entry(x[:0])[0]
     assert empty.shape == (0, x.shape[1]) and empty.dtype == x.dtype
 
+# A mask has no counterpart: arrays with one are refused wherever arrays go in, those with
+# nothing masked too. Other subclasses of NumPy's arrays are what their memory is.
+entry = program["copy_f32"]
+plain = np.ones((2, 8), np.float32)
+entry(plain)  # prepared for the type and the shape
+for masked in (np.ma.masked_array(plain, plain > 0), np.ma.masked_array(plain)):
+    text = "expected an array without a mask, found a numpy.ma.MaskedArray: pass x.filled"
+    for call in (lambda: mx.array(masked), lambda: mx.array(plain).copy_from(masked),
+                 lambda: mx.from_dlpack(masked), lambda: mx.pack_fp4(masked)):
+        refuses(TypeError, f"^{text}", call)
+    refuses(TypeError, f"'copy_f32': argument 0 'x': {text}", lambda: entry(masked))
+    refuses(TypeError, f"'copy_f32': argument 0 'x': {text}", lambda: entry.result_shapes(masked))
+    refuses(TypeError, f"x: {text}", lambda: mx.quantize(masked))
+refuses(TypeError, text, lambda: mx.route(np.ma.masked_array([[0]]), [[1.0]], 1))
+refuses(TypeError, "expected a number", lambda: mx.compile(
+    "func.func @f(%x: f32) -> f32 { return %x : f32 }", ptxas="none")["f"](np.ma.masked))
+for kind in (np.matrix, np.memmap):
+    view = plain.view(kind)
+    assert np.array_equal(entry(view)[0], plain), kind
+
 # float4_e2m1fn of ml_dtypes has one to a byte, and is packed.
 entry = program["copy_f4E2M1FN"]
 fp4 = rng.integers(0, 16, (3, 8), dtype="u1").view(ml_dtypes.float4_e2m1fn)
