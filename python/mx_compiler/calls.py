@@ -11,6 +11,7 @@ from . import library
 from .array import DeviceArray
 from .device import HOST, device_name, device_number
 from .errors import printable
+from .interrupts import run_interruptibly
 from .libraries import MINE, NUMPY, convert, find_library
 from .library import call, fail
 from .streams import stream_handle, wait
@@ -238,6 +239,12 @@ class PreparedCall:
                 pass
         return results, self.make_workspace()
 
+    def _launch(self, given, arguments):
+        status = self.launch_function(*given)
+        if status:
+            fail(status, self.describe(arguments)
+                 if status == library.INVALID_VALUE else "")
+
     def make_results(self):
         return [np.zeros((), v.dtype) if v.is_number else make and make()
                 for v, make in zip(self.entry.results, self.makers)]
@@ -263,14 +270,14 @@ class PreparedCall:
                     if not value.is_taken:
                         frame.results[index] = (x.ctypes.data if value.is_number
                                                 else pointer(x))
-            status = self.launch_function(
-                entry.handle, frame.words_address, len(entry.arguments),
-                frame.results_address, len(results),
-                None if workspace is None else pointer(workspace),
-                self.workspace_bytes if workspace is not None else 0, handle)
-            if status:
-                fail(status, self.describe(arguments)
-                     if status == library.INVALID_VALUE else "")
+            given = (entry.handle, frame.words_address, len(entry.arguments),
+                     frame.results_address, len(results),
+                     None if workspace is None else pointer(workspace),
+                     self.workspace_bytes if workspace is not None else 0, handle)
+            if self.place == "sim":
+                run_interruptibly(self._launch, given, arguments)
+            else:
+                self._launch(given, arguments)
             for index, memory in frame.taken.items():
                 value = entry.results[index]
                 results[index] = DeviceArray.adopt(

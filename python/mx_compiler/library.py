@@ -102,6 +102,7 @@ OTHERS = {
     "mxSetErrorPolicy": (None, [c_int]),
     "mxSetWarningHandler": (None, [WARNING, c_void_p]),
     "mxProgramEntryCount": (c_int32, [c_void_p]),
+    "mxSetThreadInterrupt": (None, [POINTER(c_int32)]),
     "mxCanRunTarget": (c_int, [c_char_p]),
     "mxGetSimulatorCounters": (None, [POINTER(SimulatorCounters)]),
 }

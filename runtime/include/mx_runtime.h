@@ -41,7 +41,8 @@ typedef enum mxStatus {
   MX_ERROR_CHECK = 9,        /* the simulator found a fault in a kernel */
   MX_ERROR_DEADLOCK = 10,    /* the simulator found a deadlock */
   MX_ERROR_KERNEL = 11,      /* a kernel failed on the GPU */
-  MX_ERROR_DRIVER = 12       /* any other error of the driver */
+  MX_ERROR_DRIVER = 12,      /* any other error of the driver */
+  MX_ERROR_INTERRUPTED = 13  /* mxSetThreadInterrupt ended a launch */
 } mxStatus;
 
 /* The version and commit of the library: "0.1.0+52934cd0f1ab". */
@@ -133,6 +134,14 @@ MX_API int mxSetSimulatorOption(const char *option, const char *value);
  * valid during the call. */
 typedef void (*mxWarningHandler)(const char *text, void *data);
 MX_API void mxSetWarningHandler(mxWarningHandler handler, void *data);
+
+/* Lets another thread end the launches of this one. From now on a launch of this
+ * thread on the simulator returns MX_ERROR_INTERRUPTED soon after *flag is not 0,
+ * and a launch that begins then returns it at once. What the kernel writes is
+ * undefined afterwards; everything else can be used as before. A GPU cannot be
+ * interrupted, and ignores it. `flag` must stay valid until the next call; NULL,
+ * as at the beginning: nothing ends launches. */
+MX_API void mxSetThreadInterrupt(const int32_t *flag);
 
 /* Counters of the simulator, summed over all launches of the process. */
 typedef struct mxSimulatorCounters {

@@ -118,7 +118,7 @@ const char *mxStatusName(int status) {
       "success",     "invalid value", "no device", "out of memory",
       "bad module",  "wrong target",  "not found", "bad launch",
       "unsupported", "check failed",  "deadlock",  "kernel failed",
-      "driver error"};
+      "driver error", "interrupted"};
   if (status < 0 || size_t(status) >= sizeof(names) / sizeof(*names))
     return "unknown status";
   return names[status];

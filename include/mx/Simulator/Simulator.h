@@ -291,6 +291,9 @@ struct LaunchConfig {
   bool truncatesTensorSums = false;
   /// In warp instructions, of the whole launch.
   uint64_t maxInstructions = 10'000'000'000ull;
+  /// The launch ends soon after another thread has made this anything but 0,
+  /// incomplete and without a finding. Null: nothing interrupts it.
+  const int32_t *interrupt = nullptr;
   /// What cuFuncSetAttribute would have allowed.
   uint32_t maxDynamicSharedBytes = 232448;
   bool nonPortableCluster = true;
@@ -441,6 +444,8 @@ struct LaunchReport {
   LaunchStatus status = LaunchStatus::Clean;
   /// Every CTA ran to its end, whatever the checks found.
   bool isComplete = false;
+  /// By LaunchConfig::interrupt; the status is Failed.
+  bool isInterrupted = false;
   std::vector<Finding> findings;
   uint64_t findingsDropped = 0;
   LaunchStatistics statistics;

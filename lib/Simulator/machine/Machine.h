@@ -387,6 +387,12 @@ public:
   GlobalOrder globalOrder;
   std::shared_ptr<Recording> recording;
 
+  /// Whether the host has asked for the end of the launch.
+  bool isInterrupted() const {
+    return config.interrupt &&
+           __atomic_load_n(config.interrupt, __ATOMIC_RELAXED);
+  }
+
   /// clusterlaunchcontrol.try_cancel: takes a cluster that has not started, or
   /// says that there is none. Needs the turn.
   bool cancelCluster(Cluster &asking, uint64_t &index);

@@ -69,6 +69,7 @@ bool Machine::completeSome(Cluster &c, bool isStuck) {
                        : c.round > kRoundsOfWork ? c.round - kRoundsOfWork
                                                  : 0;
   auto completeOne = [&] {
+    c.stopped |= isInterrupted();
     return !c.stopped && c.queue.completeOne(random, c.hasTurn, lastRound);
   };
   bool any = false;
@@ -158,7 +159,7 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
           w->patience = std::max(w->patience / 4, kSlice);
       }
       completeSome(c, false);
-      if (c.stopped)
+      if (c.stopped |= isInterrupted())
         break;
     }
     bool isProgress = isBusy || c.effects != before;
@@ -342,6 +343,10 @@ void Machine::run() {
       takeStatistics(*active[k]);
       active.erase(active.begin() + k);
       progress = hasRetired = true;
+    }
+    if (isInterrupted()) {
+      report.isInterrupted = stopped = true;
+      report.status = std::min(report.status, LaunchStatus::Failed);
     }
     if (stopped)
       break;

@@ -531,6 +531,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
                      mx::sim::LaunchConfig &config, std::string &warning) {
   const mx::sim::KernelInfo &kernel = *function.kernel;
   std::lock_guard<std::mutex> lock(mutex);
+  config.interrupt = threadInterrupt();
   config.programmatic = launch.programmatic;
   config.cooperative = launch.cooperative;
   config.smCount = options.smCount;
@@ -548,6 +549,9 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
     record.emplace(memory, kernel, config);
   mx::sim::LaunchReport report =
       mx::sim::launch(*function.module->module, memory, config);
+  if (report.isInterrupted)
+    return {MX_ERROR_INTERRUPTED, "kernel '" + mx::sim::shortName(kernel.name) +
+                                      "' on the simulator: interrupted"};
   if (record)
     if (Error error = write(*record, function); error && report.clean())
       return error;

@@ -141,3 +141,9 @@ Error SimOptions::readEnvironment() {
       }
   return {};
 }
+
+static thread_local const int32_t *interruptFlag = nullptr;
+
+const int32_t *mx::runtime::threadInterrupt() { return interruptFlag; }
+
+void mxSetThreadInterrupt(const int32_t *flag) { interruptFlag = flag; }

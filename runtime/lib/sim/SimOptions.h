@@ -30,6 +30,9 @@ struct SimOptions {
   Error readEnvironment();
 };
 
+/// What mxSetThreadInterrupt set in this thread: LaunchConfig::interrupt.
+const int32_t *threadInterrupt();
+
 } // namespace mx::runtime
 
 #endif // MX_RUNTIME_SIM_OPTIONS_H
