@@ -96,6 +96,9 @@ done = check(work)
 assert done.returncode == 1 and "expected at most 1 for docs/A.md" in done.stderr, done
 git("commit", "-qam", "third")
 assert "in commit" in check(work).stderr, "a commit does not hide it"
+put("docs/A.md", "behind, long ago: one of them\n")
+check(work, "--lower")
+assert check(work).returncode == 0, "a raise that was taken back is forgotten"
 git("reset", "-q", "--hard", "HEAD~1")
 git("mv", "docs/A.md", "docs/B.md")
 done = check(work)
