@@ -71,6 +71,8 @@ def interrupted(kind, number):
     assert seconds < 20, f"expected the end within seconds, found {seconds:.1f} s"
 
 
+# Programs that a shell starts in the background ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 check()
 for _ in range(3):
     interrupted(KeyboardInterrupt, signal.SIGINT)
