@@ -6,6 +6,7 @@
 
 #include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 /// Whether the pipe has no name: it is reached through a descriptor.
@@ -14,10 +15,15 @@ static bool isUnnamedPipe(const std::string &path) {
   return statfs(path.c_str(), &system) == 0 && system.f_type == PIPEFS_MAGIC;
 }
 
+/// The device that is always empty (Linux, devices.txt: 1 char, minor 3).
+static bool isNullDevice(const struct stat &info) {
+  return S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
+}
+
 std::string mx::checkInputFile(const std::string &path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode) ||
-      (S_ISFIFO(info.st_mode) && isUnnamedPipe(path)))
+      isNullDevice(info) || (S_ISFIFO(info.st_mode) && isUnnamedPipe(path)))
     return "";
   const char *found = S_ISDIR(info.st_mode)    ? "a directory"
                       : S_ISFIFO(info.st_mode) ? "a named pipe"

@@ -56,6 +56,9 @@ os.mkdir(recorded)
 assert run(launch, env={**os.environ, "MX_SIM_RECORD": recorded}).returncode == 0
 record = os.path.join(recorded, sorted(os.listdir(recorded))[0])
 
+# A device that ends is a file without bytes.
+assert run(["mx-opt", "/dev/null"]).returncode == 0
+
 for path, kind in KINDS.items():
     says = f"{path}: expected a file, found {kind}"
     refuses(1, says, ["mx-opt", path])
