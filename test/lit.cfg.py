@@ -42,7 +42,7 @@ if ends_hanging:  # of unit tests
 
 # --- Environment -------------------------------------------------------------
 
-llvm_config.with_system_environment(["MX_ELEMENT_SECONDS", "MX_ELEMENT_SEED"])
+llvm_config.with_system_environment(["MX_ELEMENT_ROWS", "MX_ELEMENT_SECONDS", "MX_ELEMENT_SEED"])
 config.environment["PYTHONPATH"] = os.path.join(config.mx_src_root, "test/python")
 for name, value in {
     # LLVM's own libraries are not instrumented, and its global tables are

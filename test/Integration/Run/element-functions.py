@@ -10,7 +10,8 @@ of its own. As epilogue of a product on sm_100a the results are seen whole; as
 prologue of a quantizer on sm_90a, one of whose inputs is quantized already, as
 a hash of their bits that E4M3 holds. Of NaN, bits that are stored are free.
 
-MX_ELEMENT_SECONDS: how long, 45 by default; MX_ELEMENT_SEED: where to begin.
+MX_ELEMENT_SECONDS: how long, 45 by default; MX_ELEMENT_SEED: where to begin;
+MX_ELEMENT_ROWS: rows of an expression, 8 by default, of 512 in a program.
 """
 
 import os
@@ -27,7 +28,8 @@ os.makedirs(directory, exist_ok=True)
 seconds = float(os.environ.get("MX_ELEMENT_SECONDS", "45"))
 first_seed = int(os.environ.get("MX_ELEMENT_SEED", "1"))
 
-ROWS, COLUMNS, EACH = 512, 32, 8  # EACH: rows of an expression
+ROWS, COLUMNS = 512, 32
+EACH = int(os.environ.get("MX_ELEMENT_ROWS", "8"))  # rows of an expression
 COUNT = ROWS // EACH
 SCHEDULE = adapt_schedule(f"tile = [128, {COLUMNS}, 128], stages = 2, epilogue = direct")
 # What a region gets; "q" is the number that an element and its scale stand for.
