@@ -1,7 +1,8 @@
 """Kernels that round by a seed, and that find the largest magnitude, equal the
-CPU path in every bit; test/Integration/CPU compares that with numpy.
+CPU path in every bit; test/Integration/CPU compares that with numpy. For f32,
+quantize-seed-f32.test.
 
-RUN: %python %s mx-run %t sm_100a
+RUN: %python %s mx-run %t bf16,f16 sm_100a
 REQUIRES: compiler, numpy
 """
 
@@ -17,7 +18,7 @@ import mx_reference as ref
 import quantize_inputs as inputs
 from cpu_path import FLOATS
 
-mx_run, directory, *chips = sys.argv[1:]
+mx_run, directory, types, *chips = sys.argv[1:]
 os.makedirs(directory, exist_ok=True)
 COLUMNS = 160
 SEED = -0x61C8864680B583EB
@@ -57,7 +58,7 @@ def largest(x):
 
 
 rng = np.random.default_rng(3)
-for dtype in FLOATS:
+for dtype in types.split(","):
     parts = [inputs.special(dtype), inputs.ties(dtype),
              inputs.exponent_pairs(rng, dtype)]
     whole = inputs.fill(np.concatenate(parts), dtype, COLUMNS)[:200]
