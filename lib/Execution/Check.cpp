@@ -144,8 +144,6 @@ static std::string whyUnbounded(Operation *op) {
     return {};
   if (product.getResultScales())
     return "its quantized result has no bound";
-  if (product.isMasked())
-    return "rows that no group has are not known";
   if (product.getNumB() > 1)
     return "its epilogue takes several sums and has no bound";
   return {};

@@ -53,17 +53,24 @@ ElementRanges mx::getDefinedElements(Operation *op,
   const NpyArray &result = *arrays.results[0];
   int64_t count = result.data.size() / npyItemSize(result.dtype);
   Value ends = getEndsOfRows(op);
-  const NpyArray *offsets =
-      ends ? arrays.operands[llvm::find(op->getOperands(), ends).getIndex()]
-           : nullptr;
-  if (!offsets || count == 0)
+  if (!ends || count == 0)
+    return {{0, count}};
+  std::vector<int64_t> numbers;
+  DenseIntElementsAttr constant;
+  if (const NpyArray *offsets =
+          arrays.operands[llvm::find(op->getOperands(), ends).getIndex()])
+    numbers = readEnds(*offsets);
+  else if (matchPattern(ends, m_Constant(&constant)))
+    for (const APInt &number : constant.getValues<APInt>())
+      numbers.push_back(number.getSExtValue());
+  else
     return {{0, count}};
   auto product = dyn_cast<MatmulOpInterface>(op);
   bool isMasked = product && product.isMasked();
   int64_t rows = result.shape[isMasked ? 1 : 0];
   int64_t columns = result.shape.back(), begin = 0;
   ElementRanges ranges;
-  for (int64_t end : readEnds(*offsets)) {
+  for (int64_t end : numbers) {
     end = std::clamp<int64_t>(end, 0, rows);
     if (isMasked) {
       ranges.push_back({begin, begin + end * columns});

@@ -105,7 +105,9 @@ def run(chip, name, program, sizes, element, what):
         np.save(path(f"{i}.npy"), array.reshape(*dims, *array.shape[1:]))
         command.append("--arg=" + path(f"{i}.npy"))
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
+    # An epilogue of several matrices has no bound, so that there is nothing to compare.
+    # Where scales are relaid before the product, these are.
+    if done.returncode != (4 if what == "rows" else 0):
         sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     expected = a @ np.swapaxes(b, 1, 2)
     magnitude = np.abs(a) @ np.swapaxes(np.abs(b), 1, 2)
