@@ -69,10 +69,15 @@ func.func @epilogue(%a: memref<8x64xf8E4M3FN>, %sa: memref<8x2xf8E8M0FNU>,
 
 // CHECK-LABEL: func.func @grouped_rows(
 // CHECK-SAME:    %[[OFFSETS:[^:,]*]]: memref<4xi32>
-// CHECK:         exit
+// CHECK:         %[[LAST:.*]] = memref.load %[[OFFSETS]][%c3]
+// CHECK:         %[[LAST_INDEX:.*]] = arith.index_cast %[[LAST]]
+// CHECK:         %[[FITTING:.*]] = arith.minsi %[[LAST_INDEX]], %c300
+// CHECK:         %[[ALL:.*]] = arith.maxsi %[[FITTING]], %c0
 // CHECK:         scf.for %[[G:.*]] = %c0 to %c4 step %c1 iter_args(%[[BEGIN:.*]] = %c0, %{{.*}} = %c0)
 // CHECK:           %[[OFFSET:.*]] = memref.load %[[OFFSETS]][%[[G]]]
-// CHECK:           %[[END:.*]] = arith.index_castui %[[OFFSET]]
+// CHECK:           %[[INDEX:.*]] = arith.index_cast %[[OFFSET]]
+// CHECK:           %[[LEAST:.*]] = arith.minsi %[[INDEX]], %[[ALL]]
+// CHECK:           %[[END:.*]] = arith.maxsi %[[LEAST]], %[[BEGIN]]
 // CHECK:           %[[ROWS:.*]] = arith.subi %[[END]], %[[BEGIN]]
 // CHECK:           scf.for %{{.*}} = %c0 to %[[ROWS]] step %c64
 func.func @grouped_rows(%a: memref<300x64xf8E4M3FN>,

@@ -105,7 +105,8 @@ func.func @rows(%a: !wa, %as: !was, %b: !wb, %bs: !wbs, %o: memref<5xi32>, %y: m
 // CHECK:           %[[MATRIX:.*]] = arith.divui %row, %c3
 // CHECK:           %[[COUNT:.*]] = memref.load %[[COUNTS]][%[[MATRIX]]]
 // CHECK:           %[[INDEX:.*]] = arith.index_cast %[[COUNT]]
-// CHECK:           arith.minui %[[INDEX]], %c300
+// CHECK:           %[[FITTING:.*]] = arith.minsi %[[INDEX]], %c300
+// CHECK:           arith.maxsi %[[FITTING]], %c0
 !wb = memref<5x200x96xf8E4M3FN>
 !wbs = memref<5x2x1x32x4x4xf8E8M0FNU>
 !ma = memref<5x300x96xf8E4M3FN>
