@@ -78,7 +78,8 @@ static void addPackaged(std::vector<std::string> &places) {
   Dl_info self;
   if (!dladdr(reinterpret_cast<void *>(&addPackaged), &self))
     return;
-  SmallString<128> packages(self.dli_fname); // .../site-packages/mx_compiler/libmx.so
+  // .../site-packages/mx_compiler/libmx.so
+  SmallString<128> packages(self.dli_fname);
   sys::fs::make_absolute(packages);
   sys::path::remove_dots(packages, /*remove_dot_dot=*/true);
   packages = sys::path::parent_path(sys::path::parent_path(packages));

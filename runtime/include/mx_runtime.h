@@ -135,12 +135,12 @@ MX_API int mxSetSimulatorOption(const char *option, const char *value);
 typedef void (*mxWarningHandler)(const char *text, void *data);
 MX_API void mxSetWarningHandler(mxWarningHandler handler, void *data);
 
-/* Lets another thread end the launches of this one. From now on a launch of this
- * thread on the simulator returns MX_ERROR_INTERRUPTED soon after *flag is not 0,
- * and a launch that begins then returns it at once. What the kernel writes is
- * undefined afterwards; everything else can be used as before. A GPU cannot be
- * interrupted, and ignores it. `flag` must stay valid until the next call; NULL,
- * as at the beginning: nothing ends launches. */
+/* Lets another thread end the launches of this one. From now on a launch of
+ * this thread on the simulator returns MX_ERROR_INTERRUPTED soon after *flag is
+ * not 0, and a launch that begins then returns it at once. What the kernel
+ * writes is undefined afterwards; everything else can be used as before. A GPU
+ * cannot be interrupted, and ignores it. `flag` must stay valid until the next
+ * call; NULL, as at the beginning: nothing ends launches. */
 MX_API void mxSetThreadInterrupt(const int32_t *flag);
 
 /* Counters of the simulator, summed over all launches of the process. */

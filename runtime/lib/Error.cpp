@@ -115,9 +115,9 @@ bool mx::runtime::hasError() { return mxGetLastStatus() != MX_SUCCESS; }
 
 const char *mxStatusName(int status) {
   static const char *const names[] = {
-      "success",     "invalid value", "no device", "out of memory",
-      "bad module",  "wrong target",  "not found", "bad launch",
-      "unsupported", "check failed",  "deadlock",  "kernel failed",
+      "success",      "invalid value", "no device", "out of memory",
+      "bad module",   "wrong target",  "not found", "bad launch",
+      "unsupported",  "check failed",  "deadlock",  "kernel failed",
       "driver error", "interrupted"};
   if (status < 0 || size_t(status) >= sizeof(names) / sizeof(*names))
     return "unknown status";

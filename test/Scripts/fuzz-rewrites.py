@@ -28,6 +28,10 @@ assert status == 0, output
 counts = re.findall(r"(\d+) rewritten, (\d+) left", output)
 assert len(counts) == 2 and all(int(rewritten) > 15 for rewritten, _ in counts), output
 
+# A row of packed numbers of a length that is known at run time.
+status, output = fuzz(tools, "row", "--count=1", "--seed=50293", "--simulate=1")
+assert status == 0 and "1 rewritten" in output, output
+
 # Tools that do one thing wrong, and what is said of it.
 CHANGE = """
 path = sys.argv[sys.argv.index("--result") + 1]

@@ -123,6 +123,59 @@ refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of scales to be 4,
 refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of input to be a multiple of 32, found 100; the nearest "
         "are 96 and 128", x[:, :100].copy(), np.int64(128), np.int64(100), np.int64(3))
 
+# A scale for each row and block: tiles, in which the GPU reads them, do not tell how many there are.
+program("scales", """!e = tensor<?x?xf8E4M3FN>
+!s = tensor<?x?xf8E8M0FNU>
+func.func @main(%a: !e, %a_scales: !s, %b: !e, %b_scales: !s, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %y = mx.matmul ins(%a, %a_scales, %b, %b_scales : !e, !s, !e, !s) outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+""")
+
+
+def ones(*shape):
+    """Of f8E4M3FN and, as scales, of f8E8M0FNU 0.5 and 2 ** -71."""
+    return np.full(shape, 0x38, np.uint8)
+
+
+out = np.zeros((8, 64), np.float32)
+for a_scales, b_scales, says in [
+    ((5, 4), (64, 4), "dimension 0 of a_scales to be 8, found 5"),
+    ((9, 4), (64, 4), "dimension 0 of a_scales to be 8, found 9"),
+    ((8, 3), (64, 4), "dimension 1 of a_scales to be 4, found 3"),
+    ((8, 4), (63, 4), "dimension 0 of b_scales to be 64, found 63"),
+    ((8, 4), (64, 2), "dimension 1 of b_scales to be 4, found 2"),
+]:
+    refuses("scales", f"scales.mlir:4:8: expected {says}", ones(8, 128), ones(*a_scales), ones(64, 128), ones(*b_scales),
+            out)
+program("groups", """!a = tensor<?x?xbf16>
+!b = tensor<?x?x?xf8E4M3FN>
+!s = tensor<?x?x?xf8E8M0FNU>
+func.func @main(%a: !a, %b: !b, %b_scales: !s, %ends: tensor<?xi32>, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %y = mx.grouped_matmul ragged = rows ins(%a, %b, %b_scales : !a, !b, !s) offsets(%ends : tensor<?xi32>)
+      outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+""")
+ends = np.array([3, 8], np.int32)
+for b_scales, says in [
+    ((1, 64, 4), "dimension 0 of b_scales to be 2, found 1"),
+    ((2, 60, 4), "dimension 1 of b_scales to be 64, found 60"),
+    ((2, 64, 5), "dimension 2 of b_scales to be 4, found 5"),
+]:
+    refuses("groups", f"groups.mlir:5:8: expected {says}", np.zeros((8, 128), np.uint16), ones(2, 64, 128),
+            ones(*b_scales), ends, out)
+program("packed", """!a = tensor<?x?xbf16>
+!b = tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!s = tensor<?x?xf8E8M0FNU>
+func.func @main(%a: !a, %b: !b, %b_scales: !s, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %y = mx.matmul ins(%a, %b, %b_scales : !a, !b, !s) outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+""")
+refuses("packed", "packed.mlir:5:8: expected dimension 0 of b_scales to be 64, found 40", np.zeros((8, 128), np.uint16),
+        np.zeros((1, 2, 128, 16), np.uint8), ones(40, 4), out)
+
 # Slices that are not in their array, whose place an argument, a loop or data decides. Up to the end they are.
 program("rows", """func.func @main(%x: tensor<?x64xf32>, %first: index, %rows: index) -> tensor<?x64xf32> {
   %p = tensor.extract_slice %x[%first, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>

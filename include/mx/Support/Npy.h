@@ -27,8 +27,8 @@ struct NpyArray {
 /// Bytes per item of a dtype as above; 0 if it is not one of them.
 size_t npyItemSize(const std::string &dtype);
 
-/// Makes bytes of b1 0 and 1. Any byte but 0 is true: NumPy, C and PyTorch leave
-/// what they find in one.
+/// Makes bytes of b1 0 and 1. Any byte but 0 is true: NumPy, C and PyTorch
+/// leave what they find in one.
 void normalizeBools(void *bytes, size_t count);
 
 /// "2x3xf4", for messages; a 0-d array prints its dtype only.
@@ -36,7 +36,8 @@ std::string npyTypeString(const NpyArray &array);
 
 /// Reads format versions 1.0, 2.0 and 3.0. The extension types of ml_dtypes,
 /// which NumPy stores without their name (V1, V2, f1), come as the bits they
-/// are: u1 and u2. Bytes of b1 are 0 and 1 (normalizeBools). Returns an empty string, or the message.
+/// are: u1 and u2. Bytes of b1 are 0 and 1 (normalizeBools). Returns an empty
+/// string, or the message.
 std::string readNpy(const std::string &path, NpyArray &array);
 
 /// Writes beside the target and renames, so that a failure leaves what was

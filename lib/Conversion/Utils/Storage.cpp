@@ -29,7 +29,7 @@ IntegerType mx::getStorageType(Type element) {
 namespace {
 
 bool isPacked(Type type) {
-  auto memref = dyn_cast<MemRefType>(type);
+  auto memref = dyn_cast_if_present<MemRefType>(type);
   return memref && isa<Float4E2M1FNType>(memref.getElementType());
 }
 
@@ -77,6 +77,28 @@ bool takesWholeRows(memref::SubViewOp op) {
          op.getStaticSizes()[last] == columns;
 }
 
+/// The type with the rows that a reshape joins into one, or divides one into,
+/// if their length is not known and need not be even; null otherwise.
+MemRefType getCutRows(Operation *op) {
+  MemRefType rows;
+  SmallVector<ReassociationIndices> groups;
+  if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op)) {
+    rows = collapse.getSrcType();
+    groups = collapse.getReassociationIndices();
+  } else if (auto expand = dyn_cast<memref::ExpandShapeOp>(op)) {
+    rows = expand.getResultType();
+    groups = expand.getReassociationIndices();
+  }
+  if (!isPacked(rows) || groups.empty() ||
+      !rows.isDynamicDim(rows.getRank() - 1))
+    return {};
+  // One row of any length is itself.
+  bool isOneRow =
+      llvm::all_of(ArrayRef(groups.back()).drop_back(),
+                   [&](int64_t dim) { return rows.getDimSize(dim) == 1; });
+  return isOneRow ? MemRefType() : rows;
+}
+
 /// Rebuilds an operation that does not look at the elements, or at the last
 /// dimension where they are packed, on the converted types.
 struct ConvertMemRefOp final : ConversionPattern {
@@ -100,7 +122,7 @@ struct ConvertMemRefOp final : ConversionPattern {
                         : isa<memref::TransposeOp, memref::ReinterpretCastOp,
                               memref::ExtractStridedMetadataOp>(op)))
       return rewriter.notifyMatchFailure(op, "a view of packed elements");
-    if (packed && cutsRows(op))
+    if (getCutRows(op))
       return rewriter.notifyMatchFailure(op, "rows that may not fill bytes");
     SmallVector<Type> types;
     if (failed(getTypeConverter()->convertTypes(op->getResultTypes(), types)))
@@ -131,20 +153,6 @@ struct ConvertMemRefOp final : ConversionPattern {
   }
 
 private:
-  /// Whether an operation makes one row of several, or the reverse, whose
-  /// length is not known to be even.
-  static bool cutsRows(Operation *op) {
-    auto isCut = [](auto groups, MemRefType rows) {
-      return !groups.empty() && groups.back().size() != 1 &&
-             rows.isDynamicDim(rows.getRank() - 1);
-    };
-    if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op))
-      return isCut(collapse.getReassociationIndices(), collapse.getSrcType());
-    if (auto expand = dyn_cast<memref::ExpandShapeOp>(op))
-      return isCut(expand.getReassociationIndices(), expand.getResultType());
-    return false;
-  }
-
   /// The same with the sizes of `type` in the attributes. A last dimension that
   /// is not known is a row by itself, of the bytes of `source`.
   static LogicalResult expandBytes(memref::ExpandShapeOp op, Value source,
@@ -282,6 +290,13 @@ LogicalResult mx::verifyStorage(Operation *root) {
         part && isPacked(part.getType()) && !takesWholeRows(part)) {
       op->emitError() << "expected slices of whole rows of f4E2M1FN elements, "
                          "which share bytes, found one of parts of rows";
+      return WalkResult::interrupt();
+    }
+    if (MemRefType rows = getCutRows(op)) {
+      op->emitError() << "expected rows of a static even length where rows of "
+                         "f4E2M1FN elements, which share bytes, are joined or "
+                         "one is divided, found "
+                      << rows;
       return WalkResult::interrupt();
     }
     for (Type type : types)

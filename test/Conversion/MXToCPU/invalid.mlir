@@ -49,6 +49,22 @@ func.func @parts_of_rows(%q: memref<2x32xf4E2M1FN>) -> memref<2x16xf4E2M1FN, str
 
 // -----
 
+func.func @joined_rows(%q: memref<2x?xf4E2M1FN>) -> memref<?xf4E2M1FN> {
+  // expected-error @below {{expected rows of a static even length where rows of f4E2M1FN elements, which share bytes, are joined or one is divided, found 'memref<2x?xf4E2M1FN>'}}
+  %s = memref.collapse_shape %q [[0, 1]] : memref<2x?xf4E2M1FN> into memref<?xf4E2M1FN>
+  return %s : memref<?xf4E2M1FN>
+}
+
+// -----
+
+func.func @divided_row(%q: memref<?xf4E2M1FN>, %n: index) -> memref<2x?xf4E2M1FN> {
+  // expected-error @below {{expected rows of a static even length where rows of f4E2M1FN elements, which share bytes, are joined or one is divided, found 'memref<2x?xf4E2M1FN>'}}
+  %s = memref.expand_shape %q [[0, 1]] output_shape [2, %n] : memref<?xf4E2M1FN> into memref<2x?xf4E2M1FN>
+  return %s : memref<2x?xf4E2M1FN>
+}
+
+// -----
+
 func.func @arithmetic(%x: f8E4M3FN) -> f8E4M3FN {
   // expected-error @below {{expected operands and results of f16, bf16, f32, f64, integers or index in arithmetic on the CPU path, found 'f8E4M3FN'; mx.dequantize widens narrower floats}}
   %y = arith.addf %x, %x : f8E4M3FN

@@ -98,3 +98,24 @@ func.func @more_rows(%x: memref<8x?xf4E2M1FN>, %n: index) -> memref<2x4x?xf4E2M1
   %e = memref.expand_shape %x [[0, 1], [2]] output_shape [2, 4, %n] : memref<8x?xf4E2M1FN> into memref<2x4x?xf4E2M1FN>
   return %e : memref<2x4x?xf4E2M1FN>
 }
+
+// -----
+
+// One row of any length is itself.
+// CHECK-LABEL: func.func @joined_row(
+// CHECK-SAME:    %[[X:.*]]: memref<1x?xi8>)
+// CHECK:         memref.collapse_shape %[[X]] {{\[\[}}0, 1]] : memref<1x?xi8> into memref<?xi8>
+func.func @joined_row(%x: memref<1x?xf4E2M1FN>) -> memref<?xf4E2M1FN> {
+  %c = memref.collapse_shape %x [[0, 1]] : memref<1x?xf4E2M1FN> into memref<?xf4E2M1FN>
+  return %c : memref<?xf4E2M1FN>
+}
+
+// CHECK-LABEL: func.func @divided_row(
+// CHECK-SAME:    %[[X:.*]]: memref<?xi8>, %[[N:.*]]: index)
+// CHECK:         %[[MORE:.*]] = arith.addi %[[N]], %c1
+// CHECK:         %[[BYTES:.*]] = arith.divui %[[MORE]], %c2
+// CHECK:         memref.expand_shape %[[X]] {{\[\[}}0, 1]] output_shape [1, %[[BYTES]]] : memref<?xi8> into memref<1x?xi8>
+func.func @divided_row(%x: memref<?xf4E2M1FN>, %n: index) -> memref<1x?xf4E2M1FN> {
+  %e = memref.expand_shape %x [[0, 1]] output_shape [1, %n] : memref<?xf4E2M1FN> into memref<1x?xf4E2M1FN>
+  return %e : memref<1x?xf4E2M1FN>
+}

@@ -4,13 +4,17 @@
 //
 // Other compilers know scales row by row only. Where a quantizer of the same
 // function gives them to products alone, it writes them in tiles; all else is
-// brought into tiles before the product.
+// brought into tiles before the product. Tiles do not tell how many rows and
+// blocks they hold, so sizes that are known at run time are compared here.
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "llvm/ADT/Statistic.h"
 
 using namespace mlir;
@@ -74,7 +78,47 @@ static bool tileAtSource(Value scales) {
   return true;
 }
 
-static void tileScales(OpOperand &use, Value elements) {
+/// The size that a tensor is made with, which keeps its producer free of uses.
+static OpFoldResult getSize(OpBuilder &builder, Location loc, Value tensor,
+                            int64_t dim) {
+  while (auto op = tensor.getDefiningOp<DestinationStyleOpInterface>())
+    tensor = op.getTiedOpOperand(cast<OpResult>(tensor))->get();
+  if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>())
+    return empty.getMixedSizes()[dim];
+  return tensor::getMixedSize(builder, loc, tensor, dim);
+}
+
+/// Requires a scale of each row and block of `elements`, in the words of the
+/// CPU path.
+static void requireSizes(MatmulOpInterface op, Value scales, Value elements,
+                         StringRef name) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t rank = cast<ShapedType>(scales.getType()).getRank();
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    OpFoldResult found = getSize(builder, loc, scales, dim);
+    OpFoldResult expected = getSize(builder, loc, elements, dim);
+    if (dim == rank - 1) {
+      Value columns = getValueOrCreateConstantIndexOp(builder, loc, expected);
+      Value block =
+          arith::ConstantIndexOp::create(builder, loc, op.getBlockSize());
+      expected = builder.createOrFold<arith::DivUIOp>(loc, columns, block);
+    }
+    if (isEqualConstantIntOrValue(found, expected))
+      continue;
+    SmallVector<Value> values =
+        getValueOrCreateConstantIndexOp(builder, loc, {expected, found});
+    Value isEqual = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq, values[0], values[1]);
+    std::string text = ("expected dimension " + Twine(dim) + " of " + name +
+                        " to be %lld, found %lld")
+                           .str();
+    mxgpu::RequireOp::create(builder, loc, isEqual, text, values);
+  }
+}
+
+static void tileScales(MatmulOpInterface op, OpOperand &use, Value elements,
+                       StringRef name) {
   Value scales = use.get();
   auto type = dyn_cast<RankedTensorType>(scales.getType());
   int64_t rank = cast<ShapedType>(elements.getType()).getRank();
@@ -82,10 +126,11 @@ static void tileScales(OpOperand &use, Value elements) {
       getLayoutKind(type, rank) != ScaleLayoutKind::Linear)
     return;
   ++numTiled;
+  requireSizes(op, scales, elements, name);
   if (tileAtSource(scales))
     return;
-  OpBuilder builder(use.getOwner());
-  Location loc = use.getOwner()->getLoc();
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
   Value tiled = createTiled(builder, loc, scales);
   auto relayout = RelayoutOp::create(builder, loc, tiled.getType(), scales,
                                      /*offsets=*/Value(), tiled,
@@ -96,9 +141,9 @@ static void tileScales(OpOperand &use, Value elements) {
 template <typename Op>
 static void tileScalesOf(Op op) {
   if (op.getAScales() && isOfMatrices(op, op.getA()))
-    tileScales(op.getAScalesMutable()[0], op.getA());
+    tileScales(op, op.getAScalesMutable()[0], op.getA(), "a_scales");
   if (op.getBScales() && isOfMatrices(op, op.getB()))
-    tileScales(op.getBScalesMutable()[0], op.getB());
+    tileScales(op, op.getBScalesMutable()[0], op.getB(), "b_scales");
 }
 
 namespace {

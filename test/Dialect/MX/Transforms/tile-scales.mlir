@@ -6,8 +6,10 @@
 !wl = tensor<64x4xf8E8M0FNU>
 !wt = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 
-// The quantizer writes tiles, arguments are relaid.
+// The quantizer writes tiles, arguments are relaid. There is nothing to compare:
+// %n rows of elements and of scales, and sizes that the verifier sees.
 // CHECK-LABEL: func.func @both
+// CHECK-NOT:     mxgpu.require
 // CHECK:         %[[TILES:.*]] = tensor.empty(%{{.*}}) : tensor<?x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NEXT:    %[[Q:.*]]:2 = mx.quantize ins(%arg0 : tensor<?x128xbf16>) outs(%{{.*}}, %[[TILES]] :
 // CHECK:         %[[OTHER:.*]] = tensor.empty() : tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -38,9 +40,13 @@ func.func @returned(%x: tensor<?x128xbf16>, %b: !w, %bs: !wt, %n: index) -> (ten
   return %y, %q#1 : tensor<?x64xf32>, !l
 }
 
-// Scales of a batch.
+// Scales of a batch, as many as there are matrices.
 // CHECK-LABEL: func.func @dynamic_batch
 // CHECK-SAME:    (%[[A:.*]]: tensor<?x40x128xf8E4M3FN>, %[[AS:[a-z0-9]*]]:
+// CHECK-DAG:     %[[FOUND:.*]] = tensor.dim %[[AS]], %{{.*}}
+// CHECK-DAG:     %[[EXPECTED:.*]] = tensor.dim %[[A]], %{{.*}}
+// CHECK:         %[[SAME:.*]] = arith.cmpi eq, %[[EXPECTED]], %[[FOUND]]
+// CHECK-NEXT:    mxgpu.require %[[SAME]], "expected dimension 0 of a_scales to be %lld, found %lld"(%[[EXPECTED]], %[[FOUND]])
 // CHECK:         %[[TILES:.*]] = tensor.empty(%{{.*}}) : tensor<?x40x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
 // CHECK-NEXT:    %[[T:.*]] = mx.relayout ins(%[[AS]] : tensor<?x40x4xf8E8M0FNU>) outs(%[[TILES]] :
 // CHECK:         mx.matmul ins(%[[A]], %[[T]],

@@ -95,8 +95,13 @@ def MXTileScales : Pass<"mx-tile-scales"> {
     function that gives them to products alone, into a `tensor.empty`, writes
     tiles itself; before any other scales the pass inserts an `mx.relayout`.
     Scales of ragged groups stay as they are.
+
+    Tiles do not tell how many rows and blocks they hold. Sizes of the scales
+    that are known at run time are compared with those of the elements by
+    `mxgpu.require`, with the message of the CPU path.
   }];
-  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::tensor::TensorDialect", "::mx::mxgpu::MXGPUDialect"];
 }
 
 def MXMaterializeLayouts : Pass<"mx-materialize-layouts", "::mlir::ModuleOp"> {
