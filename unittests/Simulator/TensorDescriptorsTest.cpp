@@ -278,6 +278,10 @@ TEST(InstrDesc, ReportsIllegalCombinations) {
   EXPECT_TRUE(decode(fp4 | 1u << 15, MmaKind::MXF4)) << "transpose";
   EXPECT_TRUE(decode(fp4 | 1u << 12, MmaKind::MXF4)) << "bit 12";
   EXPECT_TRUE(decode(fp4, MmaKind::MXF4NVF4)) << "needs an explicit size";
+  Fault k96 = decode(fp4 | 1u << 31, MmaKind::MXF4);
+  EXPECT_EQ(k96.kind, FaultKind::Unsupported);
+  EXPECT_EQ(k96.message, "instruction descriptor: K of 96 exists on sm_103a "
+                         "only, and is not simulated");
   EXPECT_TRUE(decode(fp4 | 2u << 29, MmaKind::MXF4NVF4, 1, ScaleVec::X4));
   EXPECT_TRUE(decode(fp4 & ~(1u << 23), MmaKind::MXF4NVF4, 1, ScaleVec::X2));
   EXPECT_FALSE(decode(fp4 & ~(1u << 23), MmaKind::MXF4NVF4, 1, ScaleVec::X4));

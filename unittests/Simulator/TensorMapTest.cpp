@@ -237,7 +237,8 @@ TEST(TensorMap, ReplaceNamesWhatDoesNotFit) {
   EXPECT_NE(set("global_stride", 4, 16), "");
   EXPECT_NE(set("elemtype", 0, 16), "");
   EXPECT_EQ(set("swizzle_mode", 0, 4),
-            what + "swizzle_mode 4 (96-byte swizzle) exists on sm_103a only");
+            what + "swizzle_mode 4 (96-byte swizzle) exists on sm_103a only, "
+                   "and is not simulated");
   EXPECT_EQ(set("global_dim", 0, 0), ""); // as the hardware: 2^32
   ASSERT_EQ(set("swizzle_mode", 0, 3), "");
   ASSERT_EQ(decodeTensorMap(image, map), "");

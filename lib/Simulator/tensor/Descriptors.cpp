@@ -245,11 +245,12 @@ Fault decodeScaled(uint32_t bits, MmaKind kind, ScaleVec vec, bool isSparse,
   if (Fault fault = checkReserved(isSparse ? bits & ~3u : bits, reserved,
                                   "instruction descriptor"))
     return fault;
-  if (field(bits, 31, 1))
-    return invalid(kind == MmaKind::MXF8F6F4
-                       ? "instruction descriptor bit 31 must be 0, got 1"
-                       : "instruction descriptor: K of 96 exists on sm_103a "
-                         "only");
+  if (field(bits, 31, 1)) {
+    if (kind == MmaKind::MXF8F6F4)
+      return invalid("instruction descriptor bit 31 must be 0, got 1");
+    return {FaultKind::Unsupported, "instruction descriptor: K of 96 exists on "
+                                    "sm_103a only, and is not simulated"};
+  }
   if (kind != MmaKind::MXF8F6F4 && (desc.transposeA || desc.transposeB))
     return invalid("instruction descriptor: kind::" + std::string(name(kind)) +
                    " cannot transpose");
@@ -377,8 +378,9 @@ Fault mx::sim::decodeSmemDesc(uint64_t bits, SmemDesc &desc) {
   if (Fault fault = checkReserved(bits, reserved, "matrix descriptor"))
     return fault;
   if (field(bits, 52, 1))
-    return invalid("matrix descriptor bit 52 (absolute leading dimension "
-                   "address) exists on sm_103a only");
+    return {FaultKind::Unsupported,
+            "matrix descriptor bit 52 (absolute leading dimension address) "
+            "exists on sm_103a only, and is not simulated"};
   uint64_t layout = field(bits, 61, 3);
   if (layout == 3 || layout == 5 || layout == 7)
     return invalid("matrix descriptor: swizzle code " + str(layout) +

@@ -229,7 +229,8 @@ std::string mx::sim::replaceTensorMapField(uint8_t *image, TensorMapField field,
     return what + " ordinal must be below " + str(info.ordinals) + ", got " +
            str(ordinal);
   if (field == TensorMapField::SwizzleMode && value == 4)
-    return what + " 4 (96-byte swizzle) exists on sm_103a only";
+    return what + " 4 (96-byte swizzle) exists on sm_103a only, and is not "
+                  "simulated";
   if (value < info.first || value > info.last || value % info.multiple)
     return what + " must be " +
            (info.multiple > 1 ? "a multiple of " + str(info.multiple) + " from "
