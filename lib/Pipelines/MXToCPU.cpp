@@ -67,6 +67,7 @@ static void addUpstreamLowering(OpPassManager &pm) {
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
   pm.addPass(createMXNormalizeViews());
+  pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors());
   pm.addPass(createMXVerifyTensors());
   pm.addPass(createMXDefineArith());

@@ -66,6 +66,7 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 void mx::buildMXFusionPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
   pm.addPass(createMXNormalizeViews());
+  pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors({/*onDevice=*/true}));
   pm.addPass(createMXDefineArith());
   // Upstream decides at run time, in host memory, who owns a buffer that a call

@@ -57,16 +57,21 @@ int64_t mx::mxgpu::getLoadAlignment(MemRefType type, int64_t count) {
 
 static Value loadPresentColumns(KernelBuilder &builder, Value source,
                                 ValueRange indices, const Columns &columns,
-                                Value offset) {
+                                Value offset, Value end) {
   auto type = cast<MemRefType>(source.getType());
   auto vector = VectorType::get({columns.count}, type.getElementType());
   auto getPlace = [&](Value column) {
     SmallVector<Value> place(indices);
-    place.push_back(offset ? builder.add(column, offset) : column);
+    Value last = offset ? builder.add(column, offset) : column;
+    if (end)
+      last = arith::MaxSIOp::create(builder,
+                                    arith::MinSIOp::create(builder, last, end),
+                                    builder.index(0));
+    place.push_back(last);
     return place;
   };
   int64_t alignment = getLoadAlignment(type, columns.count);
-  if (columns.areWhole() && alignment)
+  if (columns.areWhole() && alignment && !end)
     return vector::LoadOp::create(
         builder, vector, source, getPlace(columns.first), /*nontemporal=*/false,
         llvm::MaybeAlign(alignment));
@@ -83,17 +88,17 @@ static Value loadPresentColumns(KernelBuilder &builder, Value source,
 
 Value mx::mxgpu::loadColumns(KernelBuilder &builder, Value source,
                              ValueRange indices, const Columns &columns,
-                             Value offset) {
+                             Value offset, Value end) {
   if (!columns.isPresent || indices.empty())
-    return loadPresentColumns(builder, source, indices, columns, offset);
+    return loadPresentColumns(builder, source, indices, columns, offset, end);
   auto type = VectorType::get(
       {columns.count}, cast<MemRefType>(source.getType()).getElementType());
   auto ifOp = scf::IfOp::create(builder, type, columns.isPresent,
                                 /*withElse=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
-  scf::YieldOp::create(
-      builder, loadPresentColumns(builder, source, indices, columns, offset));
+  scf::YieldOp::create(builder, loadPresentColumns(builder, source, indices,
+                                                   columns, offset, end));
   builder.setInsertionPointToStart(ifOp.elseBlock());
   scf::YieldOp::create(
       builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))

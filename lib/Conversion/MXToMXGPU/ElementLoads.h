@@ -31,9 +31,11 @@ struct Columns {
 /// `columns` plus `offset` (index; null for none). A column that does not exist
 /// gives the element of the last that does. Of a row that does not, nothing is
 /// read: the row that stands for it may be another thread's, who writes it.
+/// With `end` (index) a place before column 0 counts as 0, and one after `end`
+/// as `end`.
 mlir::Value loadColumns(KernelBuilder &builder, mlir::Value source,
                         mlir::ValueRange indices, const Columns &columns,
-                        mlir::Value offset = {});
+                        mlir::Value offset = {}, mlir::Value end = {});
 
 /// The bytes, 16 or 32, at a multiple of which every row of a matrix starts if
 /// its data do, as far as the type says; 0 if rows do not. Rows of unknown

@@ -67,6 +67,22 @@ ElementRegion::Kind ElementRegion::classify(Operation *op) {
   return Kind::Vector;
 }
 
+ElementRegion::ClampedColumn
+ElementRegion::getClampedColumn(Value value) const {
+  ClampedColumn clamped;
+  if (auto most = value.getDefiningOp<arith::MaxSIOp>();
+      most && matchPattern(most.getRhs(), m_Zero()))
+    value = most.getLhs();
+  if (auto least = value.getDefiningOp<arith::MinSIOp>();
+      least && getKind(least.getRhs()) == Kind::Scalar) {
+    clamped.end = least.getRhs();
+    value = least.getLhs();
+  }
+  if (getKind(value) == Kind::Column)
+    clamped.column = value;
+  return clamped;
+}
+
 //===----------------------------------------------------------------------===//
 // Emission
 //===----------------------------------------------------------------------===//
@@ -107,7 +123,8 @@ Value ElementRegion::areLoadsAligned(KernelBuilder &builder, int64_t count) {
   Value all;
   for (auto load : block->getOps<memref::LoadOp>()) {
     int64_t alignment = getLoadAlignment(load.getMemRefType(), count);
-    if (getKind(load.getResult()) == Kind::Scalar || !alignment)
+    if (getKind(load.getResult()) == Kind::Scalar || !alignment ||
+        getKind(load.getIndices().back()) != Kind::Column)
       continue;
     Value aligned =
         isAligned(builder, scalars.lookupOrDefault(load.getMemRef()), alignment,
@@ -135,9 +152,15 @@ Value ElementRegion::emitLoad(KernelBuilder &builder, memref::LoadOp load,
   SmallVector<Value> indices;
   for (Value index : load.getIndices().drop_back())
     indices.push_back(scalars.lookupOrDefault(index));
+  Value index = load.getIndices().back(), end;
+  if (getKind(index) != Kind::Column) {
+    ClampedColumn clamped = getClampedColumn(index);
+    index = clamped.column;
+    end = clamped.end ? scalars.lookupOrDefault(clamped.end)
+                      : builder.index(std::numeric_limits<int64_t>::max());
+  }
   return loadColumns(builder, scalars.lookupOrDefault(load.getMemRef()),
-                     indices, columns,
-                     getOffset(builder, load.getIndices().back()));
+                     indices, columns, getOffset(builder, index), end);
 }
 
 SmallVector<Value> ElementRegion::emit(KernelBuilder &builder,

@@ -67,6 +67,13 @@ private:
     auto found = kinds.find(value);
     return found == kinds.end() ? Kind::Scalar : found->second;
   }
+  /// A column that is clamped, by mx-clamp-indices for one, to places from 0 to
+  /// an end that is Scalar. No column: it is something else.
+  struct ClampedColumn {
+    mlir::Value column;
+    mlir::Value end; ///< null for none
+  };
+  ClampedColumn getClampedColumn(mlir::Value value) const;
   void classify(mlir::Block &inside);
   Kind classify(mlir::Operation *op);
   /// Whether numbers of f64 are computed for each column.

@@ -125,7 +125,8 @@ LogicalResult ElementRegion::verifyLoad(Operation *op) {
   for (auto [position, index] : llvm::enumerate(load.getIndices())) {
     bool isLast = position + 1 == load.getIndices().size();
     Kind kind = getKind(index);
-    if (kind == Kind::Vector || (kind == Kind::Column && !isLast))
+    bool isColumn = kind == Kind::Column || getClampedColumn(index).column;
+    if (isColumn ? !isLast : kind == Kind::Vector)
       return fail(op) << "indices that do not depend on the column, but for a "
                          "last one of the column plus such a number; found "
                          "another index at position "

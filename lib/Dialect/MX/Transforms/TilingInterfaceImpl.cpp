@@ -23,8 +23,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::tiling;
 
-static OpFoldResult getSize(OpBuilder &builder, Location loc, Value value,
-                            int64_t dim) {
+static OpFoldResult getDimSize(OpBuilder &builder, Location loc, Value value,
+                               int64_t dim) {
   return isa<RankedTensorType>(value.getType())
              ? tensor::getMixedSize(builder, loc, value, dim)
              : memref::getMixedSize(builder, loc, value, dim);
@@ -67,7 +67,7 @@ static void getOperandTile(OpBuilder &builder, Location loc,
   for (auto [i, dim] : llvm::enumerate(map.dims)) {
     if (dim.loop == DimMap::kWhole) {
       offsets.push_back(builder.getIndexAttr(0));
-      sizes.push_back(getSize(builder, loc, map.getValue(), i));
+      sizes.push_back(getDimSize(builder, loc, map.getValue(), i));
       continue;
     }
     offsets.push_back(
@@ -148,7 +148,7 @@ struct MXTiling final : TilingInterface::ExternalModel<MXTiling<OpTy>, OpTy> {
     for (int64_t loop = 0, e = nest.names.size(); loop < e; ++loop) {
       auto [value, dim] = findBound(nest, loop);
       domain.push_back({builder.getIndexAttr(0),
-                        getSize(builder, op->getLoc(), value, dim),
+                        getDimSize(builder, op->getLoc(), value, dim),
                         builder.getIndexAttr(1)});
     }
     return domain;

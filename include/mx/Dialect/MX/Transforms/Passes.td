@@ -364,6 +364,43 @@ def MXNormalizeViews : Pass<"mx-normalize-views"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def MXClampIndices : Pass<"mx-clamp-indices"> {
+  let summary = "Keep the reads of kernels inside of their arrays";
+  let description = [{
+    A region of `linalg`, an epilogue, a prologue, or the body of
+    `tensor.generate` or `tensor.pad` may read elements at any index
+    (`tensor.extract`, `memref.load`). It runs in a kernel, which cannot report
+    an index outside of the array. For each index that is not in the array
+    whatever the program reads:
+
+    - an index that the host knows, because it is a sum of constants, sizes,
+      arguments of the entry and at most one index of the region, is checked
+      before the launch (`cf.assert`), unless a branch or a loop of the region
+      may skip the read, or the region runs for no element;
+    - any other index is clamped to `[0, size - 1]`, as `dynamic_gather` of
+      StableHLO and `take(mode="clip")` of NumPy do:
+
+      ```mlir
+      %0 = arith.minsi %i, %last : index
+      %1 = arith.maxsi %0, %c0 : index
+      %e = tensor.extract %x[%1] : tensor<?xf32>
+      ```
+
+    A dimension without elements has no such index. The host checks that there
+    are some, as NumPy does; a read that a branch or a loop may skip gives 0.
+
+    Rows and columns of `mx` operations are left to their lowerings, which
+    compare sizes on the host. Pipelines run this pass before the paths part,
+    so that they agree about what the host knows.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def MXDescribeEntries : Pass<"mx-describe-entries", "::mlir::ModuleOp"> {
   let summary = "Record the types of arguments and results for callers";
   let description = [{

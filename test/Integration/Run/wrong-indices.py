@@ -1,0 +1,371 @@
+"""An index that a kernel computes and that is outside of the array is clamped, as by
+numpy.take(mode="clip"); one that the host knows is an error before the launch. The CPU
+path, both kinds of chips and programs that were compiled ahead of time agree, the
+simulator finds nothing, and no plan reads the device (docs/Spec.md, Indices).
+
+RUN: %python %s mx-run mx-compile mx-launch %t
+REQUIRES: compiler, numpy
+"""
+
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+from work_folder import enter, write
+
+mx_run, mx_compile, mx_launch, work = sys.argv[1:]
+enter(work)
+seed = int(os.environ.get("MX_INDICES_SEED", 1))
+random = np.random.default_rng(seed)
+failures = []
+cases = 0
+
+INTEGERS = {"i8": np.int8, "i32": np.int32, "i64": np.int64, "index": np.int64}
+
+
+def make_indices(integer, size, count):
+    """Inside, around, far outside, and where 32 bits would be inside again."""
+    limits = np.iinfo(INTEGERS[integer])
+    pool = [0, size - 1, size, size + 1, -1, -size, -size - 1, limits.min, limits.max, limits.min + 2, limits.max - 2]
+    if limits.bits == 64:
+        pool += [2**32 + 3, -(2**32) + 3, 2**31, -(2**31), 2**63 - 2**32 + 1, 2**61 + 1, 2**62]
+    pool += random.integers(-3 * size - 3, 3 * size + 3, 10).tolist()
+    return np.clip(random.choice(np.array(pool, object), count), limits.min, limits.max).astype(INTEGERS[integer])
+
+
+def cast(name, integer):
+    """An index of what a tensor holds."""
+    if integer == "index":
+        return f"%zero_{name} = arith.constant 0 : index\n    %p{name} = arith.addi %{name}, %zero_{name} : index"
+    return f"%p{name} = arith.index_cast %{name} : {integer} to index"
+
+
+def clip(index, size):
+    return np.clip(index.astype(np.int64), 0, size - 1)
+
+
+def call(command, files):
+    for file in files:
+        command = [*command, "--arg", file]
+    if os.path.exists("r.npy"):
+        os.remove("r.npy")
+    return subprocess.run([*command, "--result", "r.npy"], capture_output=True, text=True)
+
+
+def paths(text, ahead):
+    path = write("case.mlir", text)
+    found = {"cpu": [mx_run, path, "--device=cpu"]}
+    for chip in "sm_100a", "sm_90a":
+        found[chip] = [mx_run, path, "--device=sim", f"--chip={chip}"]
+    if ahead:
+        subprocess.run([mx_compile, path, "-o", "compiled", "--ptxas=none"], check=True, capture_output=True)
+        found["launch"] = [mx_launch, "compiled", "--device=sim"]
+    return found
+
+
+def lines(done):
+    """Not what the compiler remarks, which has source lines."""
+    text = [line for line in done.stderr.split("\n") if line.strip() and not line.startswith(" ")]
+    return "\n".join(line for line in text if ": remark: " not in line)
+
+
+def run(name, text, arrays, expected=None, says=None, ahead=False):
+    """Gives `expected`, or is refused and says `says`."""
+    global cases
+    files = []
+    for i, array in enumerate(arrays):
+        np.save(f"in{i}.npy", array)
+        files.append(f"in{i}.npy")
+    for device, command in paths(text, ahead).items():
+        done = call(command, files)
+        cases += 1
+        where = f"{name} on {device}"
+        if says is not None:
+            if done.returncode != 2 or says not in lines(done):
+                failures.append(f"{where}: expected status 2 and {says!r}, found {done.returncode}: {done.stderr}")
+            continue
+        if done.returncode or lines(done):
+            failures.append(f"{where}: status {done.returncode}: {done.stdout}{done.stderr}")
+        elif (found := np.load("r.npy")).tobytes() != expected.tobytes():
+            places = np.argwhere(found != expected)[:4].tolist() if found.shape == expected.shape else found.shape
+            failures.append(f"{where}: other results at {places}")
+
+
+def says(text, op, what):
+    """The message at the line of `op`."""
+    line = next(i for i, row in enumerate(text.split("\n"), 1) if op in row)
+    name = op.split("= ")[1].split(" ")[0]
+    return f"case.mlir:{line}:", f"'{name}' op expected an access inside of its array: {what}"
+
+
+def refuse(name, text, arrays, op, what, ahead=False):
+    where, message = says(text, op, what)
+    run(f"{name} (place)", text, arrays, says=where)
+    run(name, text, arrays, says=message, ahead=ahead)
+
+
+# Numbers of one tensor at places that another has.
+def gather(integer, table, places):
+    return f"""func.func @main(%x: {table}, %at: {places}) -> tensor<?xf32> {{
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %at, %c0 : {places}
+  %0 = tensor.empty(%n) : tensor<?xf32>
+  %z = tensor.cast %at : {places} to tensor<?x{integer}>
+  %y = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      ins(%z : tensor<?x{integer}>) outs(%0 : tensor<?xf32>) {{
+  ^bb0(%i: {integer}, %o: f32):
+    {cast("i", integer)}
+    %e = tensor.extract %x[%pi] : {table}
+    linalg.yield %e : f32
+  }} -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}}
+"""
+
+
+for integer in INTEGERS:
+    for size, table in (9, "tensor<9xf32>"), (1, "tensor<1xf32>"), (7, "tensor<?xf32>"), (300, "tensor<?xf32>"):
+        x, at = random.random(size, np.float32), make_indices(integer, size, 70)
+        places = f"tensor<{random.choice(['?', '70'])}x{integer}>"
+        run(f"gather of {integer} from {table}", gather(integer, table, places), [x, at], np.take(x, clip(at, size)),
+            ahead=integer == "i64")
+
+# A table without rows: an error, as in NumPy, unless nothing is read.
+text = gather("i64", "tensor<?xf32>", "tensor<?xi64>")
+refuse("nothing to read", text, [np.zeros(0, np.float32), np.zeros(3, np.int64)], "%e = tensor.extract",
+       "dimension 0 has no elements to read", ahead=True)
+run("nothing read", text, [np.zeros(0, np.float32), np.zeros(0, np.int64)], np.zeros(0, np.float32))
+
+
+# Rows and columns, of sizes known and not, and bytes, bits and halves.
+def matrix(integer, shape, element):
+    x = f"tensor<{shape}x{element}>"
+    y = f"tensor<?x?x{element}>"
+    return f"""func.func @main(%x: {x}, %rows: tensor<?x{integer}>, %columns: tensor<?x{integer}>) -> {y} {{
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %rows, %c0 : tensor<?x{integer}>
+  %n = tensor.dim %columns, %c0 : tensor<?x{integer}>
+  %0 = tensor.empty(%m, %n) : {y}
+  %y = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%rows, %columns : tensor<?x{integer}>, tensor<?x{integer}>) outs(%0 : {y}) {{
+  ^bb0(%i: {integer}, %j: {integer}, %o: {element}):
+    {cast("i", integer)}
+    {cast("j", integer)}
+    %e = tensor.extract %x[%pi, %pj] : {x}
+    linalg.yield %e : {element}
+  }} -> {y}
+  return %y : {y}
+}}
+"""
+
+
+for integer, shape, element, numbers in (("i32", "6x11", "i8", np.int8), ("i64", "?x11", "f32", np.float32),
+                                         ("index", "6x?", "i64", np.int64), ("i64", "?x?", "f16", np.float16)):
+    x = random.integers(-100, 100, (6, 11)).astype(numbers)
+    rows, columns = make_indices(integer, 6, 20), make_indices(integer, 11, 15)
+    run(f"matrix of {shape}x{element} by {integer}", matrix(integer, shape, element), [x, rows, columns],
+        x[np.ix_(clip(rows, 6), clip(columns, 11))])
+
+# In a branch, which may not be taken: zeros of a table without rows.
+lookup = """#id = affine_map<(i, j) -> (i, j)>
+func.func @main(%table: tensor<?x12xf32>, %tokens: tensor<?xi64>) -> tensor<?x12xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %tokens, %c0 : tensor<?xi64>
+  %y0 = tensor.empty(%n) : tensor<?x12xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%tokens : tensor<?xi64>) outs(%y0 : tensor<?x12xf32>) {
+  ^bb0(%token: i64, %o: f32):
+    %zero = arith.constant 0 : i64
+    %none = arith.constant 7.0 : f32
+    %j = linalg.index 1 : index
+    %hidden = arith.cmpi slt, %token, %zero : i64
+    %r = scf.if %hidden -> f32 {
+      scf.yield %none : f32
+    } else {
+      %i = arith.index_cast %token : i64 to index
+      %e = tensor.extract %table[%i, %j] : tensor<?x12xf32>
+      scf.yield %e : f32
+    }
+    linalg.yield %r : f32
+  } -> tensor<?x12xf32>
+  return %y : tensor<?x12xf32>
+}
+"""
+tokens = make_indices("i64", 5, 40)
+for rows in 5, 0:
+    table = random.random((rows, 12), np.float32)
+    read = table[clip(tokens, 5)] if rows else np.zeros((40, 12), np.float32)
+    run(f"lookup in {rows} rows", lookup, [table, tokens], np.where(tokens[:, None] < 0, np.float32(7), read), ahead=True)
+
+# Two tensors one after the other, one of them perhaps empty: what a branch guards is right as it is.
+concat = """func.func @main(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %a, %c0 : tensor<?xi32>
+  %n = tensor.dim %b, %c0 : tensor<?xi32>
+  %all = arith.addi %m, %n : index
+  %y = tensor.generate %all {
+  ^bb0(%i: index):
+    %first = arith.cmpi slt, %i, %m : index
+    %v = scf.if %first -> i32 {
+      %e = tensor.extract %a[%i] : tensor<?xi32>
+      scf.yield %e : i32
+    } else {
+      %p = arith.subi %i, %m : index
+      %e = tensor.extract %b[%p] : tensor<?xi32>
+      scf.yield %e : i32
+    }
+    tensor.yield %v : i32
+  } : tensor<?xi32>
+  return %y : tensor<?xi32>
+}
+"""
+for m, n in (5, 8), (0, 8), (5, 0), (0, 0):
+    a, b = random.integers(0, 99, m).astype(np.int32), random.integers(0, 99, n).astype(np.int32)
+    run(f"concat of {m} and {n}", concat, [a, b], np.concatenate([a, b]))
+
+# What the host knows: its numbers, alone and with the indices of loops, and sizes.
+window = """func.func @main(%x: tensor<?xf32>, %from: i64) -> tensor<5xf32> {
+  %y = tensor.generate {
+  ^bb0(%i: index):
+    %first = arith.index_cast %from : i64 to index
+    %p = arith.addi %i, %first : index
+    %e = tensor.extract %x[%p] : tensor<?xf32>
+    tensor.yield %e : f32
+  } : tensor<5xf32>
+  return %y : tensor<5xf32>
+}
+"""
+x = random.random(20, np.float32)
+for first in 0, 15:
+    run(f"window from {first}", window, [x, np.int64(first)], x[first:first + 5])
+for first in -1, 16, 2**32 + 1, 2**63 - 1, -2**63:
+    refuse(f"window from {first}", window, [x, np.int64(first)], "%e = tensor.extract", "index 0 is out-of-bounds",
+           ahead=first == 16)
+row = """func.func @main(%x: tensor<4x?xf32>, %row: index) -> tensor<?xf32> {
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : tensor<4x?xf32>
+  %0 = tensor.empty(%n) : tensor<?xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(j) -> (j)>], iterator_types = ["parallel"]} outs(%0 : tensor<?xf32>) {
+  ^bb0(%o: f32):
+    %j = linalg.index 0 : index
+    %e = tensor.extract %x[%row, %j] : tensor<4x?xf32>
+    linalg.yield %e : f32
+  } -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+"""
+x = random.random((4, 6), np.float32)
+run("row", row, [x, np.int64(3)], x[3])
+run("row of nothing", row, [x[:, :0].copy(), np.int64(4)], np.zeros(0, np.float32))
+for number in -1, 4, 2**40:
+    refuse(f"row {number}", row, [x, np.int64(number)], "%e = tensor.extract", "index 0 is out-of-bounds")
+shorter = """func.func @main(%x: tensor<?xf32>, %other: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %0 = tensor.empty(%n) : tensor<?xf32>
+  %y = linalg.map ins(%x : tensor<?xf32>) outs(%0 : tensor<?xf32>) (%a: f32, %o: f32) {
+    %i = linalg.index 0 : index
+    %e = tensor.extract %other[%i] : tensor<?xf32>
+    %d = arith.addf %a, %e : f32
+    linalg.yield %d : f32
+  }
+  return %y : tensor<?xf32>
+}
+"""
+x = random.random(9, np.float32)
+run("as long", shorter, [x, x], x + x)
+run("longer", shorter, [x[:5].copy(), x], x[:5] + x[:5])
+refuse("shorter", shorter, [x, x[:5].copy()], "%e = tensor.extract", "index 0 is out-of-bounds", ahead=True)
+
+# A number that the host could only read from the device is none that it knows.
+scalar = """func.func @main(%x: tensor<?xf32>, %numbers: tensor<3xi64>) -> tensor<5xf32> {
+  %c1 = arith.constant 1 : index
+  %from = tensor.extract %numbers[%c1] : tensor<3xi64>
+  %y = tensor.generate {
+  ^bb0(%i: index):
+    %first = arith.index_cast %from : i64 to index
+    %p = arith.addi %i, %first : index
+    %e = tensor.extract %x[%p] : tensor<?xf32>
+    tensor.yield %e : f32
+  } : tensor<5xf32>
+  return %y : tensor<5xf32>
+}
+"""
+x = random.random(20, np.float32)
+for first in -2, 3, 18, 2**32 + 1, -2**63:
+    run(f"number {first} of the device", scalar, [x, np.array([0, first, 0])], x[clip(first + np.arange(5), 20)], ahead=first == 18)
+steps = open("compiled/manifest.json").read()
+if '"read"' in steps:
+    failures.append("number of the device: expected no plan that reads it")
+
+# Products and quantizations: a row and columns that tensors name.
+product = """!a = tensor<?x64xf8E4M3FN>
+!as = tensor<?x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!b = tensor<96x64xf8E4M3FN>
+!bs = tensor<96x2xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<?x96xf32>
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %at: tensor<?xi64>, %from: tensor<?xi64>, %table: tensor<TABLExf32>) -> !y {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %a, %c0 : !a
+  %y0 = tensor.empty(%n) : !y
+  %y = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y0 : !y) -> !y epilogue {
+  ^bb0(%acc: f32, %row: index, %col: index):
+    %i = tensor.extract %at[%row] : tensor<?xi64>
+    %p = arith.index_cast %i : i64 to index
+    %j = tensor.extract %from[%row] : tensor<?xi64>
+    %first = arith.index_cast %j : i64 to index
+    %q = arith.addi %col, %first : index
+    %e = tensor.extract %table[%p, %q] : tensor<TABLExf32>
+    %s = arith.addf %acc, %e : f32
+    mx.yield %s : f32
+  }
+  return %y : !y
+}
+"""
+m, n = 150, 96
+a, b = (random.integers(-3, 4, (rows, 64)).astype(np.float32) for rows in (m, n))
+codes = [x.astype(ml_dtypes.float8_e4m3fn).view(np.uint8) for x in (a, b)]
+scales = [np.full((tiles, 1, 32, 4, 4), 127, np.uint8) for tiles in (2, 1)]
+at, begins = make_indices("i64", 13, m), make_indices("i64", 40, m)
+with np.errstate(over="ignore"):
+    columns = begins[:, None] + np.arange(n)
+for shape in "13x40", "?x?":
+    table = random.integers(-9, 9, (13, 40)).astype(np.float32)
+    run(f"epilogue with a table of {shape}", product.replace("TABLE", shape),
+        [codes[0], scales[0], codes[1], scales[1], at, begins, table],
+        a @ b.T + table[clip(at, 13)[:, None], clip(columns, 40)], ahead=True)
+refuse("epilogue without a table", product.replace("TABLE", "?x?"),
+       [codes[0], scales[0], codes[1], scales[1], at, begins, table[:, :0].copy()],
+       "%e = tensor.extract", "dimension 1 has no elements to read")
+prologue = """!x = tensor<64x?xf32>
+!e = tensor<64x?xf8E4M3FN>
+!s = tensor<64x?xf8E8M0FNU>
+func.func @main(%x: !x, %at: tensor<64xi32>, %table: tensor<?x128xf32>, %blocks: index) -> !e {
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : !x
+  %0 = tensor.empty(%n) : !e
+  %1 = tensor.empty(%blocks) : !s
+  %q:2 = mx.quantize ins(%x : !x) outs(%0, %1 : !e, !s) -> !e, !s prologue {
+  ^bb0(%a: f32, %row: index, %col: index):
+    %i = tensor.extract %at[%row] : tensor<64xi32>
+    %p = arith.index_cast %i : i32 to index
+    %e = tensor.extract %table[%p, %col] : tensor<?x128xf32>
+    %s = arith.addf %a, %e : f32
+    mx.yield %s : f32
+  }
+  return %q#0 : !e
+}
+"""
+x, table = np.zeros((64, 128), np.float32), np.where(random.random((5, 128)) < .5, 256, -128).astype(np.float32)
+table[:, ::32] = 256  # so that all scales are 1
+at = make_indices("i32", 5, 64)
+expected = table[clip(at, 5)].astype(ml_dtypes.float8_e4m3fn).view(np.uint8)
+run("prologue", prologue, [x, at, table, np.int64(4)], expected)
+
+for text in failures:
+    print(text)
+print(f"seed {seed}: {cases} runs, {len(failures)} wrong")
+sys.exit(bool(failures))
