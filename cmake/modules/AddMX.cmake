@@ -20,6 +20,9 @@ endif()
 if(MX_SANITIZE)
   add_compile_options(-fsanitize=${MX_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MX_SANITIZE})
+  # In every program.
+  add_library(mx-sanitizer-options OBJECT
+    ${CMAKE_SOURCE_DIR}/cmake/SanitizerOptions.c)
 endif()
 
 if(MX_BUILD_FUZZERS)
@@ -136,7 +139,8 @@ endfunction()
 function(mx_add_main name function)
   add_executable(${name} ${CMAKE_SOURCE_DIR}/tools/Main.c)
   target_compile_definitions(${name} PRIVATE MX_MAIN=${function})
-  target_link_libraries(${name} PRIVATE ${ARGN})
+  target_link_libraries(${name} PRIVATE ${ARGN}
+    $<TARGET_NAME_IF_EXISTS:mx-sanitizer-options>)
 endfunction()
 
 # mx_add_unittest(name SOURCES... [LINK libs...])
@@ -145,7 +149,8 @@ function(mx_add_unittest name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main
+    $<TARGET_NAME_IF_EXISTS:mx-sanitizer-options>)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unittests)
   set_property(GLOBAL APPEND PROPERTY MX_UNITTESTS ${name})

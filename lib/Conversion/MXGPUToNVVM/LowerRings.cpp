@@ -34,9 +34,9 @@ int64_t mx::mxgpu::getArrivals(RingType type, int64_t threads) {
 }
 
 void mx::mxgpu::replaceTake(Operation *take, Value stage, ValueRange buffers) {
-  SmallVector<Value> values = {stage};
-  llvm::append_range(values, buffers);
-  take->replaceAllUsesWith(values);
+  take->getResult(0).replaceAllUsesWith(stage);
+  if (!buffers.empty())
+    take->getResults().drop_front().replaceAllUsesWith(buffers);
   take->erase();
 }
 

@@ -29,7 +29,8 @@ llvm::LogicalResult lowerStages(RingOp ring, RoleOp role, bool isProducer);
 /// stages in turn.
 llvm::LogicalResult lowerStaging(RingOp ring, RoleOp role);
 
-/// Replaces the stage and the buffers that `take` gives, and erases it.
+/// Replaces the stage and the buffers that `take` gives, and erases it; no
+/// buffers where theirs have no uses any more.
 void replaceTake(mlir::Operation *take, mlir::Value stage,
                  mlir::ValueRange buffers);
 

@@ -179,7 +179,7 @@ private:
                                            /*warp=*/Value());
         use.set(here.getBuffers()[i]);
       }
-    buffers.assign(views.begin(), views.end());
+    buffers.clear();
   }
 
   void prepareToFill(Value stage) {
