@@ -1,4 +1,5 @@
-/*===- SanitizerOptions.c - Options of the address sanitizer ---------------===*\
+/*===- SanitizerOptions.c - Options of the address sanitizer
+---------------===*\
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * Of programs built with MX_SANITIZE; ASAN_OPTIONS changes them. libLLVM and

@@ -82,7 +82,8 @@ static void addPackaged(std::vector<std::string> &places) {
   SmallString<128> packages(self.dli_fname);
   sys::fs::make_absolute(packages);
   sys::path::remove_dots(packages, /*remove_dot_dot=*/true);
-  packages = sys::path::parent_path(sys::path::parent_path(packages));
+  sys::path::remove_filename(packages);
+  sys::path::remove_filename(packages);
   sys::path::append(packages, "nvidia");
   std::vector<std::string> found;
   std::error_code error;

@@ -285,7 +285,7 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
   }
   Conflict conflict;
   bool ok = global.shadow.visit(
-      address, bytes, lastRecord, touch, e,
+      address, bytes, lastRecord, id, touch, e,
       [&](const GlobalShadow::Record &r, bool wasWrite) {
         if (r.cluster == id)
           return r.epoch.agent() == e.agent() ||
@@ -327,7 +327,7 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
   };
   Conflict conflict;
   bool ok = global.shadow.visit(
-      address, 128, global.shadow.record(id, e), Touch::Read, e,
+      address, 128, global.shadow.record(id, e), id, Touch::Read, e,
       [&](const GlobalShadow::Record &r, bool) {
         return !isRace(r) &&
                stepIn(o.maps, r.cluster, r.epoch.agent()) >= r.epoch.step();

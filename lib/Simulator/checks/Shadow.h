@@ -1,8 +1,9 @@
 //===- Shadow.h - who touched which bytes last ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For every granule of memory the last write and the last reads (two in shared
-// and tensor memory: a tile is often read by two roles). This is the idea of
+// For every granule of memory the last write and the last reads of two agents:
+// a tile is often read by two roles, and whoever writes a word that others read
+// has often read it too. This is the idea of
 // FastTrack (Flanagan and Freund, PLDI 2009): comparing one step of one agent
 // with the clock of whoever comes next finds most races at the cost of one
 // comparison. What is forgotten (a third reader) can only hide a race, never
@@ -162,15 +163,17 @@ public:
   /// The number of a new record.
   uint32_t record(uint64_t cluster, Epoch epoch);
 
-  /// Visits a range; `isOrdered(record)` as above, `conflict` gets the first
-  /// clash. Thread-safe.
+  /// Visits a range for an access of an agent of `cluster`, whose record is
+  /// `number`; `isOrdered(record)` as above, `conflict` gets the first clash.
+  /// Thread-safe.
   template <class F>
-  bool visit(uint64_t address, uint64_t bytes, uint32_t number, Touch touch,
-             Epoch e, F &&isOrdered, Conflict &conflict);
+  bool visit(uint64_t address, uint64_t bytes, uint32_t number,
+             uint64_t cluster, Touch touch, Epoch e, F &&isOrdered,
+             Conflict &conflict);
 
 private:
   struct Cell {
-    uint32_t write = 0, read = 0;
+    uint32_t write = 0, read = 0, other = 0;
   };
   static constexpr uint64_t kPageBytes = 4096;
   struct Page {
@@ -204,13 +207,21 @@ private:
 
 template <class F>
 bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
-                         Touch touch, Epoch e, F &&isOrdered,
+                         uint64_t cluster, Touch touch, Epoch e, F &&isOrdered,
                          Conflict &conflict) {
   bool ok = true, isWrite = touch != Touch::Read;
   // Sub-word accesses of neighbours share a cell: only whole granules are
   // remembered, which can hide a race between bytes.
   uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
-  uint32_t lastFine = 0;
+  uint32_t lastFine = 0, lastOwn = 0;
+  auto isOwn = [&](uint32_t old) {
+    Record r;
+    bool isSame = old == lastOwn || (find(old, r) && r.cluster == cluster &&
+                                     r.epoch.agent() == e.agent());
+    if (isSame)
+      lastOwn = old;
+    return isSame;
+  };
   while (begin < end) {
     uint64_t pageNumber = begin / (kPageBytes / 4);
     uint64_t stop = std::min(end, (pageNumber + 1) * (kPageBytes / 4));
@@ -238,9 +249,12 @@ bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
         look(c.write, true);
       if (isWrite) {
         look(c.read, false);
+        look(c.other, false);
         c.write = number;
-        c.read = 0;
-      } else {
+        c.read = c.other = 0;
+      } else if (c.read != number) {
+        if (c.read && !isOwn(c.read))
+          c.other = c.read;
         c.read = number;
       }
     }

@@ -105,8 +105,9 @@ L2Promotion QuantizeTileBuilder::getL2Promotion() {
   if (op.getAxes().size() == 2)
     return L2Promotion::B64;
   int64_t columns = op.getInput().getType().getShape().back();
-  int64_t bytes = columns * types[0].getIntOrFloatBitWidth() / 8;
-  bool areAligned = !ShapedType::isDynamic(columns) && bytes % 256 == 0;
+  int64_t bits = types[0].getIntOrFloatBitWidth();
+  bool areAligned =
+      !ShapedType::isDynamic(columns) && columns * bits / 8 % 256 == 0;
   return areAligned ? L2Promotion::B256 : L2Promotion::B128;
 }
 

@@ -177,6 +177,8 @@ forEachDequantizedTile(const MatmulProblem &problem,
     for (int64_t columns : {64, 128, 256}) {
       ScheduleFields fields;
       fields.tile = {rows, columns, target::kDequantizedTileK};
+      if (checkDequantizedTile(fields))
+        continue;
       fields.registers = getDequantizedRegisters(problem, fields);
       add(fields);
     }
