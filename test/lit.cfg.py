@@ -101,7 +101,8 @@ config.substitutions += [
     ("%cmake", config.mx_cmake),
     ("%lit", config.mx_lit),
     ("%ninja", config.mx_ninja),
-    ("%cxx", config.mx_cxx_compiler),
+    # Programs that link instrumented libraries load what these need first.
+    ("%cxx", config.mx_cxx_compiler + (f" -fsanitize={config.mx_sanitize}" if config.mx_sanitize else "")),
     ("%mlir_dir", config.mlir_dir),
     ("%env_path", config.environment["PATH"]),
     # How many schedules sweep.test runs.

@@ -4,7 +4,6 @@ allowed. The functions are those of the headers: one that is added there is miss
 
 RUN: %python %s %mx_src %mx_capi %mx_libs/libmx_runtime%shlibext %t
 REQUIRES: compiler, numpy
-UNSUPPORTED: sanitizers
 """
 
 import ctypes
