@@ -58,14 +58,14 @@ for name, value in {
 
 
 
-def python_with_sanitizers(python):
+def python_with_sanitizers(python, name="python3-with-sanitizers"):
     """A program that runs `python` where it can load instrumented libraries: their run-time
     library has to be the first, and finds the functions for exceptions in libstdc++."""
     libraries = [subprocess.run([config.mx_cxx_compiler, f"-print-file-name={name}"],
                                 capture_output=True, text=True, check=True).stdout.strip()
                  for name in ("libasan.so", "libstdc++.so")]
     os.makedirs(config.test_exec_root, exist_ok=True)
-    path = os.path.join(config.test_exec_root, "python3-with-sanitizers")
+    path = os.path.join(config.test_exec_root, name)
     with open(path, "w", encoding="utf-8") as f:
         f.write(f'#!/bin/sh\nLD_PRELOAD="{" ".join(libraries)}" exec "{python}" "$@"\n')
     os.chmod(path, 0o755)
@@ -87,7 +87,11 @@ mx_suite.use(config, commands, config.mx_src_root)
 
 # --- Substitutions -----------------------------------------------------------
 
-python = python_with_sanitizers(config.mx_python) if config.mx_sanitize else config.mx_python
+python = config.mx_python
+if config.mx_sanitize:
+    python = python_with_sanitizers(python)
+    torch_python = python_with_sanitizers(torch_python, "torch-python3-with-sanitizers")
+    torchao_python = python_with_sanitizers(torchao_python, "torchao-python3-with-sanitizers")
 
 config.substitutions += [
     ("%mx_src", config.mx_src_root),
