@@ -159,7 +159,8 @@ void Machine::runCluster(Cluster &c, uint64_t quantum) {
           w->patience = std::max(w->patience / 4, kSlice);
       }
       completeSome(c, false);
-      if (c.stopped |= isInterrupted())
+      c.stopped |= isInterrupted();
+      if (c.stopped)
         break;
     }
     bool isProgress = isBusy || c.effects != before;

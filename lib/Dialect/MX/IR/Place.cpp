@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Dialect/MX/IR/Place.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
