@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FusePrologues.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 
