@@ -199,7 +199,8 @@ static void forEachNumberType(ScheduleFields fields, bool,
     return;
   fields.f16Window = true;
   fields.operandStages = 4;
-  fields.staging = 1;
+  if (fields.epilogue == Epilogue::TmaStore)
+    fields.staging = 1;
   add(fields);
 }
 
