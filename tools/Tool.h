@@ -66,20 +66,24 @@ inline bool parseOptions(int argc, char **argv, const char *overview) {
   return false;
 }
 
-/// Whether the files among the words of upstream's drivers can be read, which
-/// open them themselves; a message goes to stderr. What follows -o is written.
+/// Whether a file can be read that upstream's drivers open themselves; a
+/// message goes to stderr.
+inline bool checkInput(const std::string &path) {
+  std::string why = checkInputFile(path);
+  if (!why.empty())
+    llvm::errs() << printable(why) << '\n';
+  return why.empty();
+}
+
+/// The same of each word of a driver that parses its options itself: options
+/// that it has take no paths but -o, whose file is written.
 inline bool checkInputWords(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef word = argv[i];
     if (word == "-o" || word == "--o")
       ++i;
-    if (word.starts_with("-"))
-      continue;
-    std::string why = checkInputFile(argv[i]);
-    if (why.empty())
-      continue;
-    llvm::errs() << printable(why) << '\n';
-    return false;
+    else if (!word.starts_with("-") && !checkInput(argv[i]))
+      return false;
   }
   return true;
 }

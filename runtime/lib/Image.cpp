@@ -89,7 +89,8 @@ static T readAt(const char *data, uint64_t offset) {
 }
 
 /// Where an ELF file ends: after the last of its headers and contents. 0 where
-/// the header is not that of a 64-bit little-endian file.
+/// the header is not that of a 64-bit little-endian file, or places lie beyond
+/// any module.
 static uint64_t elfBytes(const char *data) {
   if (data[EI_CLASS] != ELFCLASS64 || data[EI_DATA] != ELFDATA2LSB)
     return 0;
@@ -97,10 +98,13 @@ static uint64_t elfBytes(const char *data) {
   if ((header.e_shnum && header.e_shentsize != sizeof(Elf64_Shdr)) ||
       (header.e_phnum && header.e_phentsize != sizeof(Elf64_Phdr)))
     return 0;
+  constexpr uint64_t kMost = uint64_t(1) << 32;
   uint64_t end = sizeof(header);
   auto cover = [&](uint64_t offset, uint64_t bytes) {
-    end = std::max(end, offset + bytes);
+    end = std::max({end, offset, bytes, offset + bytes});
   };
+  if (header.e_shoff > kMost || header.e_phoff > kMost)
+    return 0;
   if (header.e_shnum)
     cover(header.e_shoff, uint64_t(header.e_shnum) * sizeof(Elf64_Shdr));
   for (unsigned i = 0; i < header.e_shnum; ++i) {
@@ -116,7 +120,7 @@ static uint64_t elfBytes(const char *data) {
         readAt<Elf64_Phdr>(data, header.e_phoff + i * sizeof(Elf64_Phdr));
     cover(segment.p_offset, segment.p_filesz);
   }
-  return end;
+  return end <= kMost ? end : 0;
 }
 
 /// Where a fatbin ends: its header is followed by as many bytes as it says.

@@ -59,6 +59,10 @@ record = os.path.join(recorded, sorted(os.listdir(recorded))[0])
 # A device that ends is a file without bytes.
 assert run(["mx-opt", "/dev/null"]).returncode == 0
 
+# A folder that an option names is not an input.
+os.mkdir("tree")
+assert run(["mx-opt", "it.mlir", "--canonicalize", "--mlir-print-ir-after-all", "--mlir-print-ir-tree-dir", "tree"]).returncode == 0
+
 for path, kind in KINDS.items():
     says = f"{path}: expected a file, found {kind}"
     refuses(1, says, ["mx-opt", path])

@@ -41,8 +41,6 @@ static llvm::ManagedStatic<StatisticsPrinter> statisticsPrinter;
 
 extern "C" int mxOptMain(int argc, char **argv) {
   mx::initTool<mx::kExitUpstream>("mx-opt");
-  if (!mx::checkInputWords(argc, argv))
-    return mx::kExitUpstream;
   printStatistics();
   mlir::registerAllPasses();
   mx::registerAllPasses();
@@ -59,6 +57,10 @@ extern "C" int mxOptMain(int argc, char **argv) {
   llvm::EnableStatistics(/*DoPrintOnExit=*/false);
   (void)llvm::GetStatistics(); // makes LLVM's list, before the printer
   *statisticsPrinter;
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "mx optimizer driver\n", registry);
+  if (!mx::checkInput(input))
+    return mx::kExitUpstream;
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "mx optimizer driver\n", registry));
+      mlir::MlirOptMain(argc, argv, input, output, registry));
 }

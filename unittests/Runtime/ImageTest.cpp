@@ -6,6 +6,7 @@
 
 #include "../../runtime/lib/Image.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 
 using namespace mx::runtime;
@@ -43,6 +44,22 @@ TEST(Image, ReadsTheTargetBehindComments) {
   EXPECT_EQ(image.kind, Image::Ptx);
   EXPECT_EQ(image.target, "sm_100a");
   EXPECT_EQ(image.bytes.size(), sizeof(text) - 1);
+}
+
+TEST(Image, RefusesPlacesBeyondAnyModule) {
+  for (uint64_t place : {uint64_t(1) << 62, ~uint64_t(0) - 8}) {
+    std::string bytes(64, '\0');
+    bytes.replace(0, 7,
+                  "\x7f"
+                  "ELF\x02\x01\x01");
+    bytes[58] = 64; // e_shentsize
+    bytes[60] = 2;  // e_shnum
+    memcpy(&bytes[40], &place, sizeof(place));
+    Image image;
+    Error error = readImage(bytes.data(), 0, "k.cubin", image);
+    EXPECT_EQ(error.status, MX_ERROR_BAD_MODULE);
+    EXPECT_EQ(error.text, "k.cubin: expected a 64-bit little-endian ELF file");
+  }
 }
 
 TEST(Image, TellsBinariesApart) {

@@ -9,6 +9,7 @@
 
 #include "mx_runtime.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -426,6 +427,11 @@ TEST_F(SimDevice, RefusesBadModules) {
             MX_ERROR_BAD_MODULE);
   EXPECT_STREQ(mxGetLastError(),
                "k.cubin: expected a 64-bit little-endian ELF file");
+  mxClearError();
+  const char *other = ".version 8.7\n.target sm_120a\n.address_size 64\n"
+                      ".visible .entry k() { ret; }\n";
+  EXPECT_EQ(mxModuleLoad(&bad, other, 0, "k.ptx"), MX_ERROR_WRONG_TARGET);
+  EXPECT_TRUE(contains(mxGetLastError(), {"k.ptx:2:", "'sm_120a'"}));
   mxClearError();
   EXPECT_EQ(mxModuleLoad(&bad, nullptr, 0, nullptr), MX_ERROR_INVALID_VALUE);
   EXPECT_EQ(bad, nullptr);
@@ -882,6 +888,47 @@ TEST_F(SimDevice, ServesManyThreads) {
   for (std::thread &thread : threads)
     thread.join();
   EXPECT_EQ(wrong, std::vector<int>(4, 0)) << mxGetLastError();
+}
+
+TEST_F(SimDevice, InterruptsWhoWaitsForAnotherLaunch) {
+  const char *text = R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry spin() {
+  .reg .b32 %r<2>; .reg .pred %p;
+  mov.u32 %r1, 0;
+L:
+  add.u32 %r1, %r1, 1;
+  setp.ne.u32 %p, %r1, 0;
+  @%p bra L;
+  ret;
+})";
+  mxModule own = nullptr;
+  mxFunction spin = nullptr;
+  ASSERT_EQ(mxModuleLoad(&own, text, 0, "spin.ptx"), MX_SUCCESS)
+      << mxGetLastError();
+  ASSERT_EQ(mxModuleGetFunction(&spin, own, "spin"), MX_SUCCESS);
+  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  int32_t flags[2] = {0, 1};
+  std::atomic<bool> hasEnded{false};
+  int statuses[2] = {MX_SUCCESS, MX_SUCCESS};
+  std::thread first([&] {
+    mxSetThreadInterrupt(&flags[0]);
+    statuses[0] = mxLaunch(spin, &config, nullptr, 0);
+    hasEnded = true;
+  });
+  std::thread second([&] {
+    mxSetThreadInterrupt(&flags[1]);
+    statuses[1] = mxLaunch(spin, &config, nullptr, 0);
+  });
+  second.join();
+  EXPECT_EQ(statuses[1], MX_ERROR_INTERRUPTED);
+  EXPECT_FALSE(hasEnded);
+  __atomic_store_n(&flags[0], 1, __ATOMIC_RELAXED);
+  first.join();
+  EXPECT_EQ(statuses[0], MX_ERROR_INTERRUPTED);
+  mxClearError();
+  EXPECT_EQ(mxModuleUnload(own), MX_SUCCESS);
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTONVVM_DEQUANTIZEMATH_H
 #define MX_LIB_CONVERSION_MXGPUTONVVM_DEQUANTIZEMATH_H
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "mx/NVVM/NVVMBuilder.h"
 
 namespace mx::mxgpu {

@@ -87,11 +87,13 @@ void Order::report(Warp &w, const Instr *i, uint32_t lanes,
     nameOther(c);
 }
 
-/// Whether one of two accesses is strong (PTX ISA, "Strong operations") and the
-/// other weak, as it seems from the earlier one and the later instruction.
+/// Whether a thread's atomic operation races with a weak access of a thread
+/// (PTX ISA, "Strong operations"), which could be strong too.
 static bool isHalfStrong(const Conflict &c, const InstrInfo &later) {
   std::string_view opcode = later.source ? later.source->opcode : "";
-  return c.earlier.isAtomic() || opcode == "atom" || opcode == "red";
+  bool isAtomic = opcode == "atom" || opcode == "red";
+  bool isPlain = opcode == "ld" || opcode == "st";
+  return !c.earlier.isAsync() && (c.earlier.isAtomic() ? isPlain : isAtomic);
 }
 
 void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
@@ -113,8 +115,9 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
                              "before it, unless the access was its own"
                            : ": no synchronization orders the two") +
                (!isOfOthers && isHalfStrong(c, machine.program.infoOf(i))
-                    ? ", and one of them is weak: expected .relaxed on it, of "
-                      "a scope that has both"
+                    ? ", and one of them is weak: expected a barrier between "
+                      "them or, if any order is right, .relaxed on the weak "
+                      "one, of a scope that has both"
                     : ""),
            lanes, /*isWarning=*/isOfOthers);
     return;

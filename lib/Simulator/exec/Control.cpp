@@ -53,8 +53,8 @@ const Instr *mx::sim::trapThread(Warp &w, const Instr *i, uint32_t mask) {
     isMissed |= s.kind == Special::GridWorkspaceLow;
   return w.fail(i, FindingKind::Trap,
                 isMissed && !w.machine->config.cooperative
-                    ? "trap; the kernel reads %envreg2, the workspace of "
-                      "grid.sync(), which is 0: the launch is not cooperative"
+                    ? "trap; if grid.sync() executes it, expected a "
+                      "cooperative launch, found another"
                     : "trap",
                 mask);
 }

@@ -20,6 +20,7 @@
 #include "mx/Simulator/tensor/Memory.h"
 #include "mx/Simulator/tensor/TensorMemory.h"
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -383,14 +384,17 @@ public:
   uint32_t sharedBytes = 0; ///< per CTA, reserved and dynamic included
   uint32_t dynamicOffset = 0;
   bool stopped = false;
+  std::atomic<bool> wasInterrupted{false};
   std::vector<uint8_t> params;
   GlobalOrder globalOrder;
   std::shared_ptr<Recording> recording;
 
-  /// Whether the host has asked for the end of the launch.
-  bool isInterrupted() const {
-    return config.interrupt &&
-           __atomic_load_n(config.interrupt, __ATOMIC_RELAXED);
+  /// Whether the host has asked for the end of the launch. The host may take
+  /// its flag back; clusters that have stopped do not go on.
+  bool isInterrupted() {
+    if (config.interrupt && __atomic_load_n(config.interrupt, __ATOMIC_RELAXED))
+      wasInterrupted.store(true, std::memory_order_relaxed);
+    return wasInterrupted.load(std::memory_order_relaxed);
   }
 
   /// clusterlaunchcontrol.try_cancel: takes a cluster that has not started, or

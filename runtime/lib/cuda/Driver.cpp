@@ -35,6 +35,7 @@ Error Driver::error(const std::string &what, CUresult result) const {
       {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, MX_ERROR_BAD_MODULE},
       {CUDA_ERROR_NOT_FOUND, MX_ERROR_NOT_FOUND},
       {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, MX_ERROR_BAD_LAUNCH},
+      {CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, MX_ERROR_BAD_LAUNCH},
   };
   mxStatus status = MX_ERROR_DRIVER;
   for (const auto &entry : statuses)

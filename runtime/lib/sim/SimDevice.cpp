@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -117,7 +118,7 @@ public:
   Error encodeTensorMap(void *map,
                         const mx::target::TensorMapDesc &desc) override;
 
-  std::mutex mutex;
+  std::timed_mutex mutex;
   SimOptions options;
   mxSimulatorCounters counters = {};
 
@@ -132,7 +133,10 @@ private:
   Error allocShared(size_t bytes, void *&memory);
   Error notAllocated(const char *what, const void *pointer, size_t bytes);
 
-  /// Runs the kernel; `warning` is what the host is told where it succeeds.
+  /// Waits for launches of other threads, which may take long: without the lock
+  /// once `*interrupt` is not 0.
+  std::unique_lock<std::timed_mutex> lockUnless(const int32_t *interrupt);
+  /// Runs the kernel; `warning` is the text for the host where it succeeds.
   Error run(SimFunction &function, const Launch &launch,
             mx::sim::LaunchConfig &config, std::string &warning);
   Error write(const mx::sim::LaunchReport &report);
@@ -158,7 +162,7 @@ SimDevice::SimDevice() {
 }
 
 mxDeviceInfo SimDevice::info() {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   mxDeviceInfo info = {};
   strcpy(info.kind, "sim");
   strcpy(info.name, "mx simulator");
@@ -170,7 +174,7 @@ mxDeviceInfo SimDevice::info() {
 }
 
 Limits SimDevice::limits() {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   return {options.smCount, mx::sim::LaunchConfig().maxDynamicSharedBytes};
 }
 
@@ -181,7 +185,7 @@ Limits SimDevice::limits() {
 Error SimDevice::alloc(size_t bytes, bool isShared, void *&result) {
   if (isShared)
     return allocShared(bytes, result);
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   uint64_t allocated = memory.alloc(bytes);
   if (!allocated)
     return {MX_ERROR_OUT_OF_MEMORY,
@@ -205,7 +209,7 @@ Error SimDevice::allocShared(size_t bytes, void *&result) {
   if (!host)
     return {MX_ERROR_OUT_OF_MEMORY, "allocating " + std::to_string(bytes) +
                                         " bytes of shared memory failed"};
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   auto entry = shared.insert(host.get()).first;
   bool isMapped = false;
   try {
@@ -225,7 +229,7 @@ Error SimDevice::allocShared(size_t bytes, void *&result) {
 }
 
 Error SimDevice::registerHost(void *host, size_t bytes) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   if (memory.mapHost(host, bytes))
     return {};
   return {MX_ERROR_INVALID_VALUE,
@@ -235,7 +239,7 @@ Error SimDevice::registerHost(void *host, size_t bytes) {
 }
 
 Error SimDevice::unregisterHost(void *host) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   if (!shared.count(host) && memory.unmapHost(host))
     return {};
   return {MX_ERROR_INVALID_VALUE,
@@ -245,7 +249,7 @@ Error SimDevice::unregisterHost(void *host) {
 }
 
 Error SimDevice::free(void *pointer) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   if (shared.erase(pointer)) {
     memory.unmapHost(pointer);
     std::free(pointer);
@@ -279,7 +283,7 @@ Error SimDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
   if ((!toDevice && onDevice(to)) || (!fromDevice && onDevice(from)))
     return {MX_ERROR_INVALID_VALUE,
             "copy: expected host memory, found an address of the device"};
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   memory.settle();
   if (toDevice && !memory.translate(address(to), bytes))
     return notAllocated("copy", to, bytes);
@@ -300,7 +304,7 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
                       void *stream) {
   if (Error error = check(Handle::Stream, stream))
     return error;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   memory.settle();
   size_t size = 0;
   uint8_t *bytes = nullptr;
@@ -323,7 +327,7 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
 //===----------------------------------------------------------------------===//
 
 Error SimDevice::create(Handle kind, void *&handle) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   auto made = std::make_unique<char>();
   handles[made.get()] = kind;
   handle = made.release();
@@ -333,14 +337,14 @@ Error SimDevice::create(Handle kind, void *&handle) {
 Error SimDevice::destroy(Handle kind, void *handle) {
   if (Error error = check(kind, handle))
     return error;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   if (handles.erase(handle))
     delete static_cast<char *>(handle);
   return {};
 }
 
 Error SimDevice::settle(Error error) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   if (!error)
     memory.settle();
   return error;
@@ -348,7 +352,7 @@ Error SimDevice::settle(Error error) {
 
 Error SimDevice::check(Handle kind, void *handle) {
   static const char *const names[] = {"a stream", "an event"};
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   auto found = handles.find(handle);
   if (found == handles.end() ? !handle && kind == Handle::Stream
                              : found->second == kind)
@@ -381,9 +385,10 @@ Error SimDevice::load(Image &image, int, std::unique_ptr<Module> &module) {
         text += ":" + std::to_string(diagnostic.column);
       text += ": " + diagnostic.message;
     }
-    return {MX_ERROR_BAD_MODULE, text};
+    bool isOther = isTarget(image.target) && !canRun(image.target);
+    return {isOther ? MX_ERROR_WRONG_TARGET : MX_ERROR_BAD_MODULE, text};
   }
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::timed_mutex> lock(mutex);
   if (std::string text = result->module->load(memory); !text.empty())
     return {MX_ERROR_BAD_MODULE, image.name + ": " + text};
   result->ptx = std::move(image.bytes);
@@ -394,7 +399,7 @@ Error SimDevice::load(Image &image, int, std::unique_ptr<Module> &module) {
 SimModule::~SimModule() {
   if (!module)
     return;
-  std::lock_guard<std::mutex> lock(device.mutex);
+  std::lock_guard<std::timed_mutex> lock(device.mutex);
   module->unload();
   module.reset();
 }
@@ -527,11 +532,28 @@ Error SimDevice::launch(Function &base, const Launch &launch, void **parameters,
   return {};
 }
 
+static Error interrupted(const mx::sim::KernelInfo &kernel) {
+  return {MX_ERROR_INTERRUPTED, "kernel '" + mx::sim::shortName(kernel.name) +
+                                    "' on the simulator: interrupted"};
+}
+
+std::unique_lock<std::timed_mutex>
+SimDevice::lockUnless(const int32_t *interrupt) {
+  std::unique_lock<std::timed_mutex> lock(mutex, std::defer_lock);
+  constexpr std::chrono::milliseconds kPatience(10);
+  while (!(interrupt && __atomic_load_n(interrupt, __ATOMIC_RELAXED)) &&
+         !lock.try_lock_for(kPatience))
+    ;
+  return lock;
+}
+
 Error SimDevice::run(SimFunction &function, const Launch &launch,
                      mx::sim::LaunchConfig &config, std::string &warning) {
   const mx::sim::KernelInfo &kernel = *function.kernel;
-  std::lock_guard<std::mutex> lock(mutex);
   config.interrupt = threadInterrupt();
+  std::unique_lock<std::timed_mutex> lock = lockUnless(config.interrupt);
+  if (!lock)
+    return interrupted(kernel);
   config.programmatic = launch.programmatic;
   config.cooperative = launch.cooperative;
   config.smCount = options.smCount;
@@ -550,8 +572,7 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   mx::sim::LaunchReport report =
       mx::sim::launch(*function.module->module, memory, config);
   if (report.isInterrupted)
-    return {MX_ERROR_INTERRUPTED, "kernel '" + mx::sim::shortName(kernel.name) +
-                                      "' on the simulator: interrupted"};
+    return interrupted(kernel);
   if (record)
     if (Error error = write(*record, function); error && report.clean())
       return error;
@@ -617,7 +638,7 @@ Error mx::runtime::getSimDevice(Device *&device) {
   // Before anything was set through the interface, which then wins.
   static Error *error = [] {
     SimDevice &device = simulator();
-    std::lock_guard<std::mutex> lock(device.mutex);
+    std::lock_guard<std::timed_mutex> lock(device.mutex);
     return new Error(device.options.readEnvironment());
   }();
   device = &simulator();
@@ -629,11 +650,11 @@ Error mx::runtime::setSimOption(std::string_view option,
   Device *device;
   if (Error error = getSimDevice(device))
     return error;
-  std::lock_guard<std::mutex> lock(simulator().mutex);
+  std::lock_guard<std::timed_mutex> lock(simulator().mutex);
   return simulator().options.set(option, value);
 }
 
 mxSimulatorCounters mx::runtime::getSimCounters() {
-  std::lock_guard<std::mutex> lock(simulator().mutex);
+  std::lock_guard<std::timed_mutex> lock(simulator().mutex);
   return simulator().counters;
 }
