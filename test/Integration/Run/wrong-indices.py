@@ -226,6 +226,65 @@ for m, n in (5, 8), (0, 8), (5, 0), (0, 0):
     a, b = random.integers(0, 99, m).astype(np.int32), random.integers(0, 99, n).astype(np.int32)
     run(f"concat of {m} and {n}", concat, [a, b], np.concatenate([a, b]))
 
+# Divisions by 0 and shifts by the width, which docs/Spec.md defines and upstream's ranges do not.
+def computed(lines, table="tensor<7xf32>", made="%x"):
+    return f"""func.func @main(%x: tensor<7xf32>, %at: tensor<64xi64>) -> tensor<64xf32> {{
+  %0 = tensor.empty() : tensor<64xf32>
+  %y = linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}}
+      ins(%at : tensor<64xi64>) outs(%0 : tensor<64xf32>) {{
+  ^bb0(%i: i64, %o: f32):
+    %p = arith.index_cast %i : i64 to index
+    %c6 = arith.constant 6 : index
+    %c7 = arith.constant 7 : index
+{lines}
+    %e = tensor.extract {made}[%q] : {table}
+    linalg.yield %e : f32
+  }} -> tensor<64xf32>
+  return %y : tensor<64xf32>
+}}
+"""
+
+
+x, at = random.random(7, np.float32), np.arange(64, dtype=np.int64)
+low = at & 7
+with np.errstate(divide="ignore"):
+    for op, expected in (("remui", np.where(low == 0, at, at % np.maximum(low, 1))),
+                         ("remsi", np.where(low == 0, at, at % np.maximum(low, 1))),
+                         ("divui", np.where(low == 0, -1, at // np.maximum(low, 1))),
+                         ("divsi", np.where(low == 0, -1, at // np.maximum(low, 1)))):
+        text = computed(f"    %n = arith.andi %p, %c7 : index\n    %q = arith.{op} %p, %n : index")
+        run(f"{op} by 0 to 7", text, [x, at], x[clip(expected, 7)])
+text = computed("    %n = arith.andi %p, %c7 : index\n    %q = arith.shrui %c6, %p : index")
+run("shift by 0 to 63 and more", text, [x, at + 8], x[6 >> np.minimum(at + 8, 3)])
+
+# Tables that the region makes.
+text = computed("    %t = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>\n    %q = arith.subi %p, %c7 : index",
+                "tensor<4xf32>", "%t")
+run("constant of the region", text, [x, at], 1 + clip(at - 7, 4).astype(np.float32))
+text = computed("    %t = tensor.cast %x : tensor<7xf32> to tensor<?xf32>\n    %q = arith.subi %p, %c7 : index", "tensor<?xf32>",
+                "%t")
+run("cast of the region", text, [x, at], x[clip(at - 7, 7)])
+
+# Numbers that share what they are computed from, as random numbers do.
+chain = ["    %q0 = arith.addi %p, %p : index"]
+chain += [f"    %q{i + 1} = arith.addi %q{i}, %q{i} : index" for i in range(40)]
+text = computed("\n".join(chain) + "\n    %q = arith.addi %q40, %p : index")
+run("shared sums", text, [x, at - 8], x[clip((at - 8) * (2**41 + 1), 7)])
+chain = ["  %q0 = arith.addi %k, %k : index"] + [f"  %q{i + 1} = arith.addi %q{i}, %q{i} : index" for i in range(40)]
+text = ("func.func @main(%x: tensor<9xf32>, %k: index) -> tensor<4xf32> {\n" + "\n".join(chain) + """
+  %y = tensor.generate {
+  ^bb0(%i: index):
+    %p = arith.addi %i, %q40 : index
+    %e = tensor.extract %x[%p] : tensor<9xf32>
+    tensor.yield %e : f32
+  } : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+""")
+x = random.random(9, np.float32)
+run("shared sums of the host", text, [x, np.int64(0)], x[:4])
+refuse("shared sums of the host", text, [x, np.int64(1)], "%e = tensor.extract", "index 0 is out-of-bounds")
+
 # What the host knows: its numbers, alone and with the indices of loops, and sizes.
 window = """func.func @main(%x: tensor<?xf32>, %from: i64) -> tensor<5xf32> {
   %y = tensor.generate {

@@ -41,37 +41,61 @@ namespace mx {
 
 static bool isInteger(Value value) { return value.getType().isIntOrIndex(); }
 
-/// Whether only hosts call a function: its numbers do not follow from arrays.
-static bool isEntry(Operation *op) {
-  auto function = dyn_cast<FunctionOpInterface>(op);
-  return function && function.isPublic() &&
-         SymbolTable::symbolKnownUseEmpty(
-             op, SymbolTable::getNearestSymbolTable(op->getParentOp()));
-}
-
 static bool isArithmetic(Operation *op) {
   return isa<arith::ArithDialect>(op->getDialect()) && isPure(op) &&
          llvm::all_of(op->getOperands(), isInteger) &&
          llvm::all_of(op->getResults(), isInteger);
 }
 
-/// Whether the host has a number without a read of the device.
-static bool isHostNumber(Value value) {
-  if (!isInteger(value))
-    return false;
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *parent = argument.getOwner()->getParentOp();
-    if (auto loop = dyn_cast<LoopLikeOpInterface>(parent)) {
-      std::optional<SmallVector<Value>> inductions =
-          loop.getLoopInductionVars();
-      return inductions && llvm::is_contained(*inductions, value);
-    }
-    return argument.getOwner()->isEntryBlock() && isEntry(parent);
+namespace {
+/// Which numbers the host has without a read of the device. Answers are kept:
+/// numbers share what they are computed from.
+class HostNumbers {
+public:
+  bool contains(Value value) {
+    auto [place, isNew] = known.try_emplace(value, false);
+    if (!isNew)
+      return place->second;
+    bool isKnown = isInteger(value) && find(value);
+    known[value] = isKnown;
+    return isKnown;
   }
-  Operation *op = value.getDefiningOp();
-  return isa<tensor::DimOp, memref::DimOp>(op) ||
-         (isArithmetic(op) && llvm::all_of(op->getOperands(), isHostNumber));
-}
+
+private:
+  bool find(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *parent = argument.getOwner()->getParentOp();
+      if (auto loop = dyn_cast<LoopLikeOpInterface>(parent)) {
+        std::optional<SmallVector<Value>> inductions =
+            loop.getLoopInductionVars();
+        return inductions && llvm::is_contained(*inductions, value);
+      }
+      return argument.getOwner()->isEntryBlock() && isEntry(parent);
+    }
+    Operation *op = value.getDefiningOp();
+    return isa<tensor::DimOp, memref::DimOp>(op) ||
+           (isArithmetic(op) &&
+            llvm::all_of(op->getOperands(),
+                         [&](Value operand) { return contains(operand); }));
+  }
+
+  /// Whether only hosts call a function: a caller in the module may pass
+  /// numbers that follow from arrays.
+  bool isEntry(Operation *op) {
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    if (!function || !function.isPublic())
+      return false;
+    auto [place, isNew] = entries.try_emplace(op, false);
+    if (isNew)
+      place->second = SymbolTable::symbolKnownUseEmpty(
+          op, SymbolTable::getNearestSymbolTable(op->getParentOp()));
+    return place->second;
+  }
+
+  llvm::DenseMap<Value, bool> known;
+  llvm::DenseMap<Operation *, bool> entries;
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -89,26 +113,32 @@ struct Sum {
 /// An operation whose region reads elements.
 class Kernel {
 public:
-  explicit Kernel(Operation *op)
-      : op(op), block(&op->getRegion(0).front()), host(op->getLoc(), op) {
+  Kernel(Operation *op, HostNumbers &hostNumbers)
+      : op(op), block(&op->getRegion(0).front()), host(op->getLoc(), op),
+        hostNumbers(hostNumbers) {
     if (auto matmul = dyn_cast<MatmulOpInterface>(op))
       block = matmul.getEpilogueBlock();
   }
 
-  void run() {
+  LogicalResult run() {
+    hoistTables();
     SmallVector<Operation *> reads;
     op->walk([&](Operation *inner) {
       if (isa<tensor::ExtractOp, memref::LoadOp>(inner))
         reads.push_back(inner);
     });
     for (Operation *read : reads)
-      clamp(read);
+      if (failed(clamp(read)))
+        return failure();
+    return success();
   }
 
 private:
   bool isOutside(Value value) const {
     return !op->isAncestor(value.getParentRegion()->getParentOp());
   }
+
+  void hoistTables();
 
   // The loops that the region is the body of.
   std::optional<unsigned> getLoop(Value value) const;
@@ -120,15 +150,18 @@ private:
 
   // What is known of an index.
   ConstantIntRanges getRange(Value value);
-  bool isOnHost(Value value) const;
+  bool isOnHost(Value value);
+  /// Whether an index is below the size of a dynamic dimension, or its array is
+  /// empty.
+  bool isBelowSize(Value value, Value array, int64_t dim, int depth = 4);
   Value getOnHost(Value value);
   bool addTerms(Value value, Sum &sum, bool isMinus);
 
   // What is written.
-  void clamp(Operation *read);
+  LogicalResult clamp(Operation *read);
   void require(Value condition, Operation *read, const Twine &what);
   void requireSum(const Sum &sum, Operation *read, unsigned dim);
-  void readUnlessEmpty(Operation *read, Value hasElements);
+  LogicalResult readUnlessEmpty(Operation *read, Value hasElements);
   Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
     return host.createOrFold<arith::CmpIOp>(predicate, a, b);
   }
@@ -146,10 +179,30 @@ private:
   ImplicitLocOpBuilder host;
   SmallVector<Value> sizes;
   llvm::DenseMap<Value, ConstantIntRanges> ranges;
+  llvm::DenseMap<Value, bool> hostValues;
   IRMapping onHost;
+  HostNumbers &hostNumbers;
 };
 
 } // namespace
+
+/// Upstream moves constants and casts of arrays out of regions later: what
+/// reads them is to be clamped like all that reads arrays outside.
+void Kernel::hoistTables() {
+  SmallVector<Operation *> tables;
+  op->walk([&](Operation *inner) {
+    bool isTable = isa<tensor::CastOp, memref::CastOp>(inner) ||
+                   (inner->hasTrait<OpTrait::ConstantLike>() &&
+                    isa<ShapedType>(inner->getResult(0).getType()));
+    if (isTable && llvm::all_of(inner->getOperands(), [&](Value operand) {
+          return isOutside(operand) ||
+                 llvm::is_contained(tables, operand.getDefiningOp());
+        }))
+      tables.push_back(inner);
+  });
+  for (Operation *table : tables)
+    table->moveBefore(op);
+}
 
 //===----------------------------------------------------------------------===//
 // Loops
@@ -205,7 +258,7 @@ int64_t Kernel::getStaticSize(unsigned loop) {
 }
 
 bool Kernel::isChecked(unsigned loop, Value array, int64_t dim) {
-  // Of rows and columns of mx operations, lowerings see to it.
+  // Lowerings check rows and columns of mx operations.
   if (isa<MXDialect>(op->getDialect()))
     return true;
   return ValueBoundsConstraintSet::compare(
@@ -215,6 +268,21 @@ bool Kernel::isChecked(unsigned loop, Value array, int64_t dim) {
 //===----------------------------------------------------------------------===//
 // Indices
 //===----------------------------------------------------------------------===//
+
+/// Whether what upstream infers of a result holds here too: it takes a division
+/// by 0, and shifts by the width or more, for undefined (docs/Spec.md).
+static bool isInferred(Operation *op, ArrayRef<ConstantIntRanges> operands) {
+  if (isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op))
+    return !operands[1].umin().isZero();
+  // The least number divided by -1 has a result, too.
+  if (isa<arith::DivSIOp, arith::RemSIOp, arith::CeilDivSIOp,
+          arith::FloorDivSIOp>(op))
+    return operands[1].smin().isStrictlyPositive() ||
+           operands[1].smax().slt(-1);
+  if (isa<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(op))
+    return operands[1].umax().ult(operands[1].umax().getBitWidth());
+  return isa<arith::ArithDialect>(op->getDialect());
+}
 
 /// What the numbers of the program say, whatever it reads.
 ConstantIntRanges Kernel::getRange(Value value) {
@@ -253,28 +321,51 @@ ConstantIntRanges Kernel::getRange(Value value) {
     SmallVector<ConstantIntRanges> operands;
     for (Value operand : definition->getOperands())
       operands.push_back(getRange(operand));
-    infer.inferResultRanges(operands,
-                            [&](Value result, const ConstantIntRanges &found) {
-                              if (result == value)
-                                range = found;
-                            });
+    if (isInferred(definition, operands))
+      infer.inferResultRanges(
+          operands, [&](Value result, const ConstantIntRanges &found) {
+            if (result == value)
+              range = found;
+          });
   }
   ranges.try_emplace(value, range);
   return range;
 }
 
-bool Kernel::isOnHost(Value value) const {
+bool Kernel::isOnHost(Value value) {
   if (isOutside(value))
-    return isHostNumber(value);
+    return hostNumbers.contains(value);
   Operation *definition = value.getDefiningOp();
   if (!definition)
     return false;
   if (isa<tensor::DimOp, memref::DimOp>(definition))
     return isOutside(definition->getOperand(0)) &&
            isOnHost(definition->getOperand(1));
-  return isArithmetic(definition) &&
-         llvm::all_of(definition->getOperands(),
-                      [&](Value operand) { return isOnHost(operand); });
+  if (auto found = hostValues.find(value); found != hostValues.end())
+    return found->second;
+  bool isKnown = isArithmetic(definition) &&
+                 llvm::all_of(definition->getOperands(),
+                              [&](Value operand) { return isOnHost(operand); });
+  hostValues.try_emplace(value, isKnown);
+  return isKnown;
+}
+
+bool Kernel::isBelowSize(Value value, Value array, int64_t dim, int depth) {
+  if (ValueBoundsConstraintSet::compare(value, ValueBoundsConstraintSet::LT,
+                                        {array, dim}))
+    return true;
+  Operation *definition = value.getDefiningOp();
+  auto isBelow = [&](Value operand) {
+    return depth > 0 && isBelowSize(operand, array, dim, depth - 1);
+  };
+  if (isa_and_present<arith::MinSIOp>(definition))
+    return llvm::any_of(definition->getOperands(), isBelow);
+  // 0 is, unless the array is empty.
+  if (isa_and_present<arith::MaxSIOp>(definition))
+    return llvm::all_of(definition->getOperands(), [&](Value operand) {
+      return matchPattern(operand, m_Zero()) || isBelow(operand);
+    });
+  return false;
 }
 
 Value Kernel::getOnHost(Value value) {
@@ -291,6 +382,10 @@ Value Kernel::getOnHost(Value value) {
 }
 
 bool Kernel::addTerms(Value value, Sum &sum, bool isMinus) {
+  // More are clamped: an index of a program has a few.
+  constexpr size_t kMostTerms = 8;
+  if (sum.plus.size() + sum.minus.size() == kMostTerms)
+    return false;
   if (std::optional<unsigned> loop = getLoop(value)) {
     if (isMinus || sum.loop)
       return false;
@@ -354,10 +449,17 @@ void Kernel::requireSum(const Sum &sum, Operation *read, unsigned dim) {
 }
 
 /// A read that a branch may skip: of an array without elements it gives 0.
-void Kernel::readUnlessEmpty(Operation *read, Value hasElements) {
+LogicalResult Kernel::readUnlessEmpty(Operation *read, Value hasElements) {
   ImplicitLocOpBuilder builder(read->getLoc(), read);
   Type type = read->getResult(0).getType();
-  Value none = arith::ConstantOp::create(builder, builder.getZeroAttr(type));
+  TypedAttr zero = builder.getZeroAttr(type);
+  if (!zero)
+    return read->emitError()
+           << "expected an array of a static size, or of integers or floats, "
+              "where a branch or loop reads it by a number of the device, "
+              "found elements of "
+           << type;
+  Value none = arith::ConstantOp::create(builder, zero);
   auto branch = scf::IfOp::create(builder, type, hasElements,
                                   /*withElseRegion=*/true);
   read->replaceAllUsesWith(branch);
@@ -366,13 +468,15 @@ void Kernel::readUnlessEmpty(Operation *read, Value hasElements) {
   scf::YieldOp::create(builder, read->getResults());
   builder.setInsertionPointToEnd(branch.elseBlock());
   scf::YieldOp::create(builder, none);
+  return success();
 }
 
-void Kernel::clamp(Operation *read) {
+LogicalResult Kernel::clamp(Operation *read) {
   Value array = read->getOperand(0);
   auto type = cast<ShapedType>(array.getType());
+  // Kernels read no array that is made in their region; the CPU path checks it.
   if (!isOutside(array))
-    return; // no lowering reads it: tensors are not made in regions
+    return success();
   bool isReached = read->getBlock() == block && !isa<tensor::PadOp>(op);
   ImplicitLocOpBuilder here(read->getLoc(), read);
   Value hasElements;
@@ -403,7 +507,7 @@ void Kernel::clamp(Operation *read) {
                         : exists;
     }
     Value clamped = found;
-    if (!isBelow) {
+    if (!isBelow && !(isDynamic && isBelowSize(found, array, dim))) {
       last = isDynamic
                  ? host.createOrFold<arith::SubIOp>(count, index(1))
                  : arith::ConstantIndexOp::create(here, size - 1).getResult();
@@ -414,8 +518,7 @@ void Kernel::clamp(Operation *read) {
                                        arith::ConstantIndexOp::create(here, 0));
     operand.set(clamped);
   }
-  if (hasElements)
-    readUnlessEmpty(read, hasElements);
+  return hasElements ? readUnlessEmpty(read, hasElements) : success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -439,8 +542,10 @@ struct ClampIndices final : mx::impl::MXClampIndicesBase<ClampIndices> {
         kernels.push_back(inner);
       return WalkResult::skip();
     });
+    HostNumbers hostNumbers;
     for (Operation *kernel : kernels)
-      Kernel(kernel).run();
+      if (failed(Kernel(kernel, hostNumbers).run()))
+        return signalPassFailure();
   }
 };
 } // namespace

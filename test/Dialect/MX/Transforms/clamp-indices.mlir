@@ -252,3 +252,49 @@ func.func @epilogue(%a: !a, %as: !as, %b: !b, %bs: !bs, %rows: tensor<?xi32>, %t
   }
   return %y : !y
 }
+
+// -----
+
+// What the program clamps by the size is not clamped twice; that the table has
+// elements is still asked.
+// CHECK-LABEL: func.func @clamped(
+// CHECK:         cf.assert %{{.*}}, "'tensor.extract' op expected an access inside of its array: dimension 0 has no elements to read"
+// CHECK:         linalg.generic
+// CHECK-COUNT-1: arith.minsi
+// CHECK-NOT:     arith.minsi
+// CHECK:         tensor.extract
+func.func @clamped(%x: tensor<?xf32>, %at: tensor<5xindex>) -> tensor<5xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %last = arith.subi %n, %c1 : index
+  %0 = tensor.empty() : tensor<5xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%at : tensor<5xindex>) outs(%0 : tensor<5xf32>) {
+  ^bb0(%i: index, %o: f32):
+    %low = arith.minsi %i, %last : index
+    %p = arith.maxsi %low, %c0 : index
+    %e = tensor.extract %x[%p] : tensor<?xf32>
+    linalg.yield %e : f32
+  } -> tensor<5xf32>
+  return %y : tensor<5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @table(
+// CHECK:         %[[T:.*]] = arith.constant dense<{{.*}}> : tensor<2xf32>
+// CHECK:         tensor.generate
+// CHECK:           arith.minsi
+// CHECK:           arith.maxsi
+// CHECK:           tensor.extract %[[T]]
+func.func @table(%at: tensor<5xindex>) -> tensor<5xf32> {
+  %y = tensor.generate {
+  ^bb0(%i: index):
+    %p = tensor.extract %at[%i] : tensor<5xindex>
+    %t = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %e = tensor.extract %t[%p] : tensor<2xf32>
+    tensor.yield %e : f32
+  } : tensor<5xf32>
+  return %y : tensor<5xf32>
+}
