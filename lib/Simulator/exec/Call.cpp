@@ -31,6 +31,15 @@ const Instr *overflow(Warp &w, const Instr *i, unsigned lane) {
                 1u << lane);
 }
 
+/// A register has been copied to local memory or from there.
+void followRegister(Warp &w, Slot slot, unsigned lane, uint64_t offset,
+                    uint32_t bytes, bool toLocal) {
+  if (toLocal)
+    w.undefined.storeLocal(w, slot, lane, offset, bytes);
+  else
+    w.undefined.loadLocal(w, slot, lane, offset, bytes);
+}
+
 /// Copies a list of arguments or results between frames and their places. A
 /// place is a register, or the address in parameter space of a variable.
 bool transfer(Warp &w, const Slot *list, unsigned lane, uint32_t frame,
@@ -39,15 +48,23 @@ bool transfer(Warp &w, const Slot *list, unsigned lane, uint32_t frame,
     uint32_t bytes = list[2];
     uint8_t *inFrame = localAt(w, lane, uint64_t(frame) + list[1], bytes);
     uint8_t *other;
+    uint64_t offset = uint64_t(frame) + list[1], at = 0;
     if (list[0]) {
-      uint64_t address = w.at<uint64_t>(list[3])[lane];
-      other = localAt(w, lane, address - kLocalParams, bytes);
+      at = w.at<uint64_t>(list[3])[lane] - kLocalParams;
+      other = localAt(w, lane, at, bytes);
     } else {
       other = w.at<uint8_t>(list[3]) + uint64_t(lane) * bytes;
     }
     if (!inFrame || !other)
       return false;
     std::memcpy(toFrame ? inFrame : other, toFrame ? other : inFrame, bytes);
+    if (__builtin_expect(!w.pendingCount, 1))
+      continue;
+    if (list[0])
+      w.undefined.copyLocal(w, lane, toFrame ? at : offset,
+                            toFrame ? offset : at, bytes);
+    else
+      followRegister(w, list[3], lane, offset, bytes, toFrame);
   }
   return true;
 }
@@ -97,6 +114,8 @@ static const Instr *moveFrame(Warp &w, const Instr *i, uint32_t mask,
       next = overflow(w, i, lane);
     else
       std::memcpy(isLoad ? reg : memory, isLoad ? memory : reg, i->aux);
+    if (__builtin_expect(w.pendingCount, 0) && memory)
+      followRegister(w, i->a, lane, at, i->aux, !isLoad);
   });
   return next;
 }
@@ -205,6 +224,9 @@ static void moveRegisters(Warp &w, const Instr *i, unsigned lane,
     }
     uint8_t *reg = w.at<uint8_t>(list[0]) + uint64_t(lane) * bytes;
     std::memcpy(isSave ? memory : reg, isSave ? reg : memory, bytes);
+    if (__builtin_expect(w.pendingCount, 0))
+      followRegister(w, list[0], lane,
+                     uint64_t(memory - localAt(w, lane, 0, 0)), bytes, isSave);
     memory += bytes;
   }
 }
@@ -262,6 +284,8 @@ const Instr *mx::sim::copyRegister(Warp &w, const Instr *i, uint32_t mask) {
   forLanes(mask, [&](unsigned lane) {
     std::memcpy(d + lane * Bytes, a + lane * Bytes, Bytes);
   });
+  if (__builtin_expect(w.pendingCount, 0))
+    w.undefined.carry(w, i->a, i->d, w.undefined.lanes(i->a), mask);
   return i + 1;
 }
 template const Instr *mx::sim::copyRegister<4>(Warp &, const Instr *, uint32_t);

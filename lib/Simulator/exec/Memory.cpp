@@ -143,34 +143,63 @@ void noteAccess(Warp &w, const Instr *i, const Access &access, uint64_t bytes,
                 touch, access.strength);
 }
 
-void markUndefined(Warp &w, const Instr *i, const Access &access,
-                   const Slot *slots, unsigned bytes, uint32_t lanes) {
-  uint64_t address =
-      laneAddress(w, i->a, access.is64, i->imm, firstLane(lanes));
-  if (access.space == Space::Generic)
-    address -= kSharedWindow;
-  for (unsigned k = 0; k < access.count; ++k)
-    w.undefined.mark(w, slots[k], lanes, {i, address, bytes});
+/// Which of the bytes of shared memory have been written; null when that is not
+/// followed.
+uint8_t *writtenAt(Warp &w, uint64_t address) {
+  SharedTracker *tracker =
+      w.cta->cluster->ctas[address >> kRankShift]->tracker.get();
+  return !tracker || tracker->written.empty()
+             ? nullptr
+             : tracker->written.data() + (address & kOffsetMask);
 }
 
-/// The bytes of undefined registers stay unwritten in shared memory. Elsewhere
-/// they would be a result.
+/// An element is undefined in the lanes of which it has an unwritten byte.
+void markUnwritten(Warp &w, const Instr *i, const Access &access,
+                   const Slot *slots, unsigned size, uint32_t among) {
+  for (unsigned k = 0; k < access.count; ++k) {
+    uint32_t lanes = 0;
+    uint64_t first = 0;
+    forLanes(among, [&](unsigned lane) {
+      uint64_t address = laneAddress(w, i->a, access.is64, i->imm, lane);
+      findSpace(access.space, address);
+      address += k * size;
+      if (!std::memchr(writtenAt(w, address), 0, size))
+        return;
+      first = lanes ? first : address;
+      lanes |= 1u << lane;
+    });
+    if (lanes)
+      w.undefined.mark(w, slots[k], lanes, {i, first, size});
+  }
+}
+
+/// Undefined values that local memory holds.
+void loadUndefined(Warp &w, const Instr *i, const Access &access,
+                   const Slot *slots, unsigned size, uint32_t mask) {
+  forLanes(mask, [&](unsigned lane) {
+    uint64_t address = laneAddress(w, i->a, access.is64, i->imm, lane);
+    if (findSpace(access.space, address) == Space::Local)
+      for (unsigned k = 0; k < access.count; ++k)
+        w.undefined.loadLocal(w, slots[k], lane, address + k * size, size);
+  });
+}
+
+/// The bytes of undefined registers stay unwritten in shared memory and are
+/// undefined in local memory. Elsewhere they would be a result.
 void storeUndefined(Warp &w, const Instr *i, const Access &access,
                     const Slot *slots, unsigned size, uint32_t mask) {
   for (unsigned k = 0; k < access.count; ++k)
     for (uint32_t m = w.undefined.lanes(slots[k]) & mask; m; m &= m - 1) {
-      uint64_t address =
-          laneAddress(w, i->a, access.is64, i->imm, __builtin_ctz(m));
-      if (access.space == Space::Generic &&
-          address - kSharedWindow < kWindowBytes)
-        address -= kSharedWindow;
-      else if (access.space != Space::Shared)
+      unsigned lane = firstLane(m);
+      uint64_t address = laneAddress(w, i->a, access.is64, i->imm, lane);
+      Space where = findSpace(access.space, address);
+      address += k * size;
+      if (where == Space::Local)
+        w.undefined.storeLocal(w, slots[k], lane, address, size);
+      else if (where != Space::Shared)
         return w.undefined.report(w, i, slots[k], mask);
-      Cta &owner = *w.cta->cluster->ctas[address >> kRankShift];
-      if (owner.tracker && !owner.tracker->written.empty())
-        std::memset(owner.tracker->written.data() + (address & kOffsetMask) +
-                        k * size,
-                    0, size);
+      else if (uint8_t *written = writtenAt(w, address))
+        std::memset(written, 0, size);
     }
 }
 
@@ -194,8 +223,10 @@ const Instr *load(Warp &w, const Instr *i, uint32_t mask) {
   if (!resolveLanes(w, i, access, access.count * sizeof(T), mask, false, at,
                     unwritten))
     return nullptr;
+  if (__builtin_expect(w.pendingCount, 0))
+    loadUndefined(w, i, access, slots, sizeof(T), mask);
   if (unwritten)
-    markUndefined(w, i, access, slots, access.count * sizeof(T), unwritten);
+    markUnwritten(w, i, access, slots, sizeof(T), unwritten);
   noteAccess(w, i, access, access.count * sizeof(T), mask, Touch::Read);
   for (unsigned k = 0; k < access.count; ++k) {
     auto one = [&](unsigned lane) {

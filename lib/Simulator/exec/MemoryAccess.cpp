@@ -42,30 +42,34 @@ std::string mx::sim::describeAddress(Warp &w, Space space, uint64_t address,
   return w.machine->memory.describe(address, bytes);
 }
 
+Space mx::sim::findSpace(Space space, uint64_t &address) {
+  if (space == Space::Generic) {
+    space = Space::Global;
+    if (address - kSharedWindow < kWindowBytes) {
+      space = Space::Shared;
+      address -= kSharedWindow;
+    } else if (address - kLocalWindow < kWindowBytes) {
+      space = Space::Local;
+      address -= kLocalWindow;
+    } else if (address - kParamWindow < kWindowBytes) {
+      space = Space::Param;
+      address -= kParamWindow;
+    }
+  }
+  if (space == Space::Param && address >= kLocalParams) {
+    space = Space::Local;
+    address -= kLocalParams;
+  }
+  return space;
+}
+
 uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
                                  uint64_t address, uint64_t bytes,
                                  unsigned lane, bool isWrite,
                                  uint32_t *unwritten) {
   uint8_t *p = nullptr;
   uint64_t original = address;
-  Space where = space;
-  if (where == Space::Generic) {
-    where = Space::Global;
-    if (address - kSharedWindow < kWindowBytes) {
-      where = Space::Shared;
-      address -= kSharedWindow;
-    } else if (address - kLocalWindow < kWindowBytes) {
-      where = Space::Local;
-      address -= kLocalWindow;
-    } else if (address - kParamWindow < kWindowBytes) {
-      where = Space::Param;
-      address -= kParamWindow;
-    }
-  }
-  if (where == Space::Param && address >= kLocalParams) {
-    where = Space::Local;
-    address -= kLocalParams;
-  }
+  Space where = findSpace(space, address);
   if (address & (bytes - 1)) {
     w.fail(i, FindingKind::Misaligned,
            std::string(isWrite ? "store" : "load") + " of " +
@@ -99,6 +103,12 @@ uint8_t *mx::sim::resolveAddress(Warp &w, const Instr *i, Space space,
     uint32_t frame = w.machine->program.localBytes;
     if (address <= frame && bytes <= frame - address)
       p = w.local + uint64_t(lane) * frame + address;
+    if (__builtin_expect(w.pendingCount, 0) && p) {
+      if (isWrite)
+        w.undefined.defineLocal(w, lane, address, bytes);
+      else if (!unwritten)
+        w.undefined.useLocal(w, i, lane, address, bytes);
+    }
     break;
   }
   case Space::Param:

@@ -11,6 +11,10 @@
 
 namespace mx::sim {
 
+/// The state space that `address` of `space` lies in. The address becomes the
+/// one in that space; parameters of functions are in local memory.
+ptx::Space findSpace(ptx::Space space, uint64_t &address);
+
 /// Host pointer to `bytes` (a power of two, the alignment too) at `address` of
 /// `space`. Null after a finding that ends the launch. A read of shared memory
 /// that has not been written is reported, or adds the lane to `unwritten`.

@@ -109,6 +109,21 @@ Handler moveOf(unsigned laneBytes) {
                           : move<Wide128>;
 }
 
+/// aux: sources, then results in extra; aux2: number.
+template <class L>
+const Instr *moveElements(Warp &w, const Instr *i, uint32_t mask) {
+  const Slot *sources = &w.machine->program.extra[i->aux];
+  const Slot *results = sources + i->aux2;
+  forLanes(mask, [&](unsigned lane) {
+    L values[kMaxVector];
+    for (unsigned k = 0; k < i->aux2; ++k)
+      values[k] = w.at<L>(sources[k])[lane];
+    for (unsigned k = 0; k < i->aux2; ++k)
+      w.at<L>(results[k])[lane] = values[k];
+  });
+  return i + 1;
+}
+
 /// mov.v2, mov.v4: element by element, as if at once.
 void decodeVectorMov(Decoder &d, unsigned count, Type t) {
   if (d.elements(d.operand(0)).size() != count ||
@@ -117,20 +132,19 @@ void decodeVectorMov(Decoder &d, unsigned count, Type t) {
                          " elements");
   d.markMove();
   unsigned lane = t.bits <= 32 ? 4 : t.bits / 8;
-  std::vector<Slot> values;
-  for (const Operand &part : d.operand(1).parts) {
-    Slot value = d.use(part, lane, t);
-    values.push_back(d.temporary(lane));
-    Instr &i = d.emit(moveOf(lane));
-    i.d = values.back();
-    i.a = value;
-  }
-  for (unsigned k = 0; k < count; ++k) {
-    Slot out = d.def(d.operand(0).parts[k], lane);
-    Instr &i = d.emit(moveOf(lane));
-    i.d = out;
-    i.a = values[k];
-  }
+  std::vector<Slot> slots;
+  for (const Operand &part : d.operand(1).parts)
+    slots.push_back(d.use(part, lane, t));
+  for (const Operand &part : d.operand(0).parts)
+    slots.push_back(d.def(part, lane));
+  uint32_t first = d.program.extra.size();
+  for (Slot s : slots)
+    d.addExtra(s);
+  Instr &i = d.emit(lane == 4   ? moveElements<uint32_t>
+                    : lane == 8 ? moveElements<uint64_t>
+                                : moveElements<Wide128>);
+  i.aux = first;
+  i.aux2 = count;
 }
 
 void decodeMov(Decoder &d) {

@@ -8,6 +8,7 @@
 #include "../machine/Machine.h"
 
 #include <algorithm>
+#include <array>
 
 using namespace mx::sim;
 
@@ -53,6 +54,9 @@ DataFlow mx::sim::dataFlowOf(const ptx::Instruction &i) {
   for (std::string_view m : {"cc", "async", "bulk"})
     if (hasModifier(i, m))
       return DataFlow::Decides;
+  for (std::string_view m : {"v2", "v4", "v8"})
+    if (i.opcode == "mov" && hasModifier(i, m))
+      return DataFlow::Moves;
   if (i.opcode == "setp" && (hasModifier(i, "and") || hasModifier(i, "or")))
     return DataFlow::Masks;
   return it->second;
@@ -67,16 +71,20 @@ void UndefinedRegisters::set(Warp &w, Slot slot, uint32_t lanes, uint32_t mask,
   auto it = entries.find(slot);
   uint32_t old = it == entries.end() ? 0 : it->second.lanes;
   uint32_t now = (old & ~mask) | (lanes & mask);
-  if (now == old)
-    return;
   if (!now) {
-    entries.erase(it);
-    --w.pendingCount;
+    if (old) {
+      entries.erase(it);
+      --w.pendingCount;
+    }
     return;
   }
   if (!old)
     ++w.pendingCount;
-  entries[slot] = {now, load};
+  Entry &entry = entries[slot];
+  entry.lanes = now;
+  // Lanes that stay undefined keep the load that made them so.
+  if (lanes & mask)
+    entry.load = load;
 }
 
 void UndefinedRegisters::mark(Warp &w, Slot slot, uint32_t lanes,
@@ -93,7 +101,7 @@ uint32_t UndefinedRegisters::lanes(Slot slot) const {
 
 void UndefinedRegisters::carry(Warp &w, Slot from, Slot to, uint32_t lanes,
                                uint32_t mask) {
-  auto it = entries.find(from);
+  auto it = entries.find(from & ~kSlotNegated);
   set(w, to, lanes, mask, it == entries.end() ? Load() : it->second.load);
 }
 
@@ -112,9 +120,69 @@ void UndefinedRegisters::reportLoad(Warp &w, const Instr *i, const Load &load,
              std::to_string(w.machine->program.infoOf(i).line) + " uses it",
          lanes);
   // Once is enough: all that came of it counts as defined.
-  w.pendingCount -= uint32_t(entries.size());
+  w.pendingCount -= uint32_t(entries.size() + local.size());
   entries.clear();
+  local.clear();
 }
+
+//===----------------------------------------------------------------------===//
+// Local memory
+//===----------------------------------------------------------------------===//
+
+static uint64_t localByte(unsigned lane, uint64_t offset) {
+  return uint64_t(lane) << 32 | offset;
+}
+
+void UndefinedRegisters::storeLocal(Warp &w, Slot slot, unsigned lane,
+                                    uint64_t offset, uint64_t bytes) {
+  defineLocal(w, lane, offset, bytes);
+  if (!(lanes(slot) >> lane & 1))
+    return;
+  const Load &load = entries.at(slot).load;
+  for (uint64_t k = 0; k < bytes; ++k)
+    w.pendingCount += local.emplace(localByte(lane, offset + k), load).second;
+}
+
+void UndefinedRegisters::loadLocal(Warp &w, Slot slot, unsigned lane,
+                                   uint64_t offset, uint64_t bytes) {
+  const Load *load = findLocal(lane, offset, bytes);
+  set(w, slot, load ? 1u << lane : 0, 1u << lane, load ? *load : Load());
+}
+
+void UndefinedRegisters::copyLocal(Warp &w, unsigned lane, uint64_t from,
+                                   uint64_t to, uint64_t bytes) {
+  defineLocal(w, lane, to, bytes);
+  for (uint64_t k = 0; k < bytes; ++k)
+    if (const Load *load = findLocal(lane, from + k, 1)) {
+      Load copy = *load;
+      w.pendingCount += local.emplace(localByte(lane, to + k), copy).second;
+    }
+}
+
+void UndefinedRegisters::defineLocal(Warp &w, unsigned lane, uint64_t offset,
+                                     uint64_t bytes) {
+  for (uint64_t k = 0; k < bytes && !local.empty(); ++k)
+    w.pendingCount -= uint32_t(local.erase(localByte(lane, offset + k)));
+}
+
+void UndefinedRegisters::useLocal(Warp &w, const Instr *i, unsigned lane,
+                                  uint64_t offset, uint64_t bytes) {
+  if (const Load *load = findLocal(lane, offset, bytes))
+    reportLoad(w, i, Load(*load), 1u << lane);
+}
+
+const UndefinedRegisters::Load *
+UndefinedRegisters::findLocal(unsigned lane, uint64_t offset,
+                              uint64_t bytes) const {
+  for (uint64_t k = 0; k < bytes && !local.empty(); ++k)
+    if (auto it = local.find(localByte(lane, offset + k)); it != local.end())
+      return &it->second;
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Before an instruction
+//===----------------------------------------------------------------------===//
 
 /// Lanes in which one defined operand settles the result of `and` or `or`,
 /// whatever the other one is.
@@ -140,16 +208,12 @@ uint32_t UndefinedRegisters::settled(Warp &w, const Instr *i,
       uint64_t ones = is64                         ? ~0ull
                       : hasModifier(source, "b16") ? 0xffffull
                                                    : 0xffffffffull;
-      found |= uint32_t(value == (isAnd ? 0 : ones)) << lane;
+      found |= uint32_t((value & ones) == (isAnd ? 0 : ones)) << lane;
     }
     return found;
   };
   return (settles(i->a) & ~lanes(i->a)) | (settles(i->b) & ~lanes(i->b));
 }
-
-//===----------------------------------------------------------------------===//
-// Before an instruction
-//===----------------------------------------------------------------------===//
 
 void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
                                uint32_t executing) {
@@ -174,6 +238,11 @@ void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
     used = look(i->b, executing) | look(i->c, executing) |
            look(p.extra[i->aux >> 2], executing);
     break;
+  case DataFlow::Gathers:
+    used = look(i->b, executing);
+    break;
+  case DataFlow::Moves:
+    return checkElements(w, i, guarded, executing, load);
   case DataFlow::Selects: {
     uint32_t chosen = w.predicate(i->c);
     used = look(i->c, executing) | look(i->a, executing & chosen) |
@@ -188,18 +257,30 @@ void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
       used |= look(i->a, executing);
   }
   bool carries = info.flow == DataFlow::Computes ||
-                 info.flow == DataFlow::Selects ||
-                 info.flow == DataFlow::Masks ||
-                 (info.flow == DataFlow::Gathers && !guarded);
+                 info.flow == DataFlow::Selects || info.flow == DataFlow::Masks;
   if (!carries && used | guarded)
     return reportLoad(w, i, load, used | guarded);
-  if (info.flow == DataFlow::Stores || info.flow == DataFlow::Shuffles)
+  if (info.flow == DataFlow::Stores || info.flow == DataFlow::Shuffles ||
+      info.flow == DataFlow::Gathers)
     return;
   if (info.flow == DataFlow::Masks && used)
     used &= ~settled(w, i, info);
   uint32_t mask = executing | guarded;
-  if (info.flow == DataFlow::Gathers && used)
-    used = mask = w.live;
   for (uint32_t k = 0; k < info.numDefs; ++k)
     set(w, p.defs[info.firstDef + k], used | guarded, mask, load);
+}
+
+void UndefinedRegisters::checkElements(Warp &w, const Instr *i,
+                                       uint32_t guarded, uint32_t executing,
+                                       const Load &guard) {
+  const Slot *sources = &w.machine->program.extra[i->aux];
+  const Slot *results = sources + i->aux2;
+  // Before any result is set: it may be the source of another element.
+  std::array<Entry, kMaxVector> found;
+  for (uint32_t k = 0; k < i->aux2; ++k) {
+    uint32_t used = lanes(sources[k]) & executing;
+    found[k] = {used | guarded, used ? entries.at(sources[k]).load : guard};
+  }
+  for (uint32_t k = 0; k < i->aux2; ++k)
+    set(w, results[k], found[k].lanes, executing | guarded, found[k].load);
 }

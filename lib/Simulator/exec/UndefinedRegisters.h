@@ -6,8 +6,9 @@
 // stored. So a load of shared memory that has not been written is no finding
 // yet. As valgrind's memcheck does, the simulator follows the value: registers
 // and predicates carry the lanes in which they are undefined, instructions pass
-// that on to their results, and a store to shared memory leaves its bytes
-// unwritten. What a value decides is reported, at the load: an address, a
+// that on to their results, a store to shared memory leaves its bytes
+// unwritten, and bytes of local memory, which hold arguments too, carry it as
+// registers do. What a value decides is reported, at the load: an address, a
 // branch, an operand of a barrier, an atomic operation, a copy or an MMA, and a
 // store to other memory.
 //
@@ -44,9 +45,23 @@ public:
   /// Reports that `i` uses the value of `slot`.
   void report(Warp &w, const Instr *i, Slot slot, uint32_t mask);
   /// Before an instruction of the lanes `group`, of which the guard leaves
-  /// `executing`: carries undefined values on, or reports. Stored and shuffled
-  /// values are left to the handler.
+  /// `executing`: carries undefined values on, or reports. Values that go to
+  /// memory or to other lanes are left to the handler.
   void check(Warp &w, const Instr *i, uint32_t group, uint32_t executing);
+
+  /// Local memory of a lane: `slot` has been stored or loaded, bytes have been
+  /// copied.
+  void storeLocal(Warp &w, Slot slot, unsigned lane, uint64_t offset,
+                  uint64_t bytes);
+  void loadLocal(Warp &w, Slot slot, unsigned lane, uint64_t offset,
+                 uint64_t bytes);
+  void copyLocal(Warp &w, unsigned lane, uint64_t from, uint64_t to,
+                 uint64_t bytes);
+  /// Bytes that now have a value.
+  void defineLocal(Warp &w, unsigned lane, uint64_t offset, uint64_t bytes);
+  /// Reports that `i` uses bytes, where one is undefined.
+  void useLocal(Warp &w, const Instr *i, unsigned lane, uint64_t offset,
+                uint64_t bytes);
 
 private:
   struct Entry {
@@ -54,9 +69,15 @@ private:
     Load load;
   };
   std::unordered_map<Slot, Entry> entries;
+  /// Undefined bytes of local memory, by lane << 32 | offset.
+  std::unordered_map<uint64_t, Load> local;
 
+  const Load *findLocal(unsigned lane, uint64_t offset, uint64_t bytes) const;
   void set(Warp &w, Slot slot, uint32_t lanes, uint32_t mask, const Load &load);
   void reportLoad(Warp &w, const Instr *i, const Load &load, uint32_t lanes);
+  /// DataFlow::Moves; `guard` is the load of the guard.
+  void checkElements(Warp &w, const Instr *i, uint32_t guarded,
+                     uint32_t executing, const Load &guard);
   uint32_t settled(Warp &w, const Instr *i, const InstrInfo &info) const;
 };
 

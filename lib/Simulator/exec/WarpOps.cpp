@@ -21,6 +21,7 @@ namespace {
 template <class F>
 const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
   const uint32_t *members = w.at<uint32_t>(s);
+  uint32_t guardedOff = w.mask & ~mask;
   auto sameAs = [&](unsigned lane, uint32_t among) {
     uint32_t same = 0;
     forLanes(among, [&](unsigned other) {
@@ -53,7 +54,7 @@ const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
     // A lane is missing: each mask waits for its own.
     Group &g = w.group();
     if (!left) {
-      g.mask = w.mask = same;
+      g.mask = w.mask = same | guardedOff;
       return i;
     }
     Group other = w.fork();
@@ -63,6 +64,16 @@ const Instr *forMembers(Warp &w, const Instr *i, Slot s, uint32_t mask, F &&f) {
     w.groups.push_back(other);
   }
   return i + 1;
+}
+
+/// The results of `members` depend on `i->a` of all of them.
+void carryToAll(Warp &w, const Instr *i, Slot second, uint32_t members) {
+  if (__builtin_expect(!w.pendingCount, 1))
+    return;
+  uint32_t undefined = w.undefined.lanes(i->a) & members ? members : 0;
+  if (second != kNoSlot)
+    w.undefined.carry(w, i->a, second, undefined, members);
+  w.undefined.carry(w, i->a, i->d, undefined, members);
 }
 
 /// a: value, b: lane or delta, c: clamp and segment; aux: mode | slot of the
@@ -110,8 +121,11 @@ const Instr *shuffle(Warp &w, const Instr *i, uint32_t mask) {
         forLanes(mask, [&](unsigned lane) { d[lane] = result[lane]; });
         if (i->aux2 != kNoSlot)
           setPredicate(w, i->aux2, valid, mask);
-        if (w.pendingCount)
+        if (w.pendingCount) {
           w.undefined.carry(w, i->a, i->d, undefined, mask);
+          if (i->aux2 != kNoSlot)
+            w.undefined.carry(w, i->a, i->aux2, 0, mask);
+        }
       });
 }
 
@@ -153,6 +167,7 @@ const Instr *vote(Warp &w, const Instr *i, uint32_t mask) {
     else
       forLanes(mask,
                [&](unsigned lane) { w.at<uint32_t>(i->d)[lane] = ballot; });
+    carryToAll(w, i, kNoSlot, mask);
   });
 }
 void decodeVote(Decoder &d) {
@@ -189,6 +204,7 @@ const Instr *match(Warp &w, const Instr *i, uint32_t mask) {
     } else {
       forLanes(mask, [&](unsigned lane) { d[lane] = same[lane]; });
     }
+    carryToAll(w, i, i->aux2, mask);
   });
 }
 void decodeMatch(Decoder &d) {
@@ -272,6 +288,7 @@ const Instr *redux(Warp &w, const Instr *i, uint32_t mask) {
       });
     }
     forLanes(mask, [&](unsigned lane) { w.at<uint32_t>(i->d)[lane] = r; });
+    carryToAll(w, i, kNoSlot, mask);
   });
 }
 void decodeRedux(Decoder &d) {

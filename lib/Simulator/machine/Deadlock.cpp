@@ -97,9 +97,9 @@ std::string Machine::waitText(Warp &w, Group &g) {
   case Wait::Collective: {
     char text[128];
     std::snprintf(text, sizeof text,
-                  "wait for lanes 0x%08x of the warp to execute the same "
+                  "waits for lanes 0x%08x of the warp to execute the same "
                   "instruction",
-                  g.needed & w.live & ~g.mask);
+                  g.needed & w.live & ~g.ticket);
     return text;
   }
   case Wait::Poll:
@@ -160,7 +160,7 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
           f.hasCta = true;
           f.cta = cta->id;
           f.warp = w.index;
-          f.lanes = g.mask;
+          f.lanes = g.wait == Wait::Collective ? g.ticket : g.mask;
           if (w.trace)
             w.trace->finding(f, g.step);
         }

@@ -282,8 +282,9 @@ bool Machine::ready(Warp &w, Group &g) {
   case Wait::Collective: {
     uint32_t here = 0, needed = g.needed & w.live;
     for (const Group &o : w.groups)
-      if (o.wait == Wait::Collective && o.pc == g.pc)
-        here |= o.mask;
+      if (o.wait == Wait::Collective && o.pc == g.pc &&
+          (o.needed & w.live) == needed)
+        here |= o.ticket;
     return (here & needed) == needed;
   }
   }

@@ -56,7 +56,7 @@ struct Group {
   int32_t conv = -1; ///< innermost convergence point, index in Warp::convs
   Wait wait = Wait::None;
   uint32_t index = 0;   ///< barrier number, or columns
-  uint32_t ticket = 0;  ///< generation or parity
+  uint32_t ticket = 0;  ///< generation or parity; of a Collective, its lanes
   uint32_t address = 0; ///< of the mbarrier: offset in `cta`
   uint32_t needed = 0;  ///< lanes, for Collective
   /// The phase that it waits for has completed: the wait succeeds, even when

@@ -31,6 +31,8 @@ using Handler = const Instr *(*)(Warp & w, const Instr *i, uint32_t mask);
 using Slot = uint32_t;
 constexpr Slot kSlotConstant = 1, kSlotNegated = 2;
 constexpr Slot kNoSlot = ~0u;
+/// Elements of a vector operand.
+constexpr unsigned kMaxVector = 8;
 
 struct Instr {
   Handler fn = nullptr;
@@ -51,7 +53,8 @@ enum class DataFlow : uint8_t {
   Loads,    ///< results are what memory holds, the operands are addresses
   Stores,   ///< operands but for the address are stored
   Shuffles, ///< a lane's result is the first operand of another lane
-  Gathers,  ///< all lanes' results depend on the operands of all lanes
+  Gathers,  ///< members' results depend on the first operands of all members
+  Moves,    ///< each element of the result is the one of the operand
 };
 
 /// What reports and checks need to know about an instruction.

@@ -294,9 +294,10 @@ bool Warp::collect(const Instr *i, uint32_t &lanes, uint32_t members) {
   };
   for (size_t k = 0; k < groups.size(); ++k)
     if (isPartner(k))
-      here |= groups[k].mask;
+      here |= groups[k].ticket;
   if ((here & needed) != needed) {
     group().needed = needed;
+    group().ticket = lanes;
     block(i, Wait::Collective);
     return false;
   }

@@ -25,6 +25,7 @@ def run(variant, seed):
     path = where / kernel.name
     path.write_text(text.replace(f"//{variant.upper()} ", ""))
     report = where / (kernel.stem + ".json")
+    report.unlink(missing_ok=True)
     launch_path = where / (kernel.stem + ".launch.json")
     launch_path.write_text(json.dumps(launch))
     command = [sim, str(path), str(launch_path), f"--seed={seed}", f"--report={report}"]
