@@ -181,6 +181,28 @@ program("rows", """func.func @main(%x: tensor<?x64xf32>, %first: index, %rows: i
   %p = tensor.extract_slice %x[%first, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
   %0 = tensor.empty(%rows) : tensor<?x64xf32>
   %y = linalg.negf ins(%p : tensor<?x64xf32>) outs(%0 : tensor<?x64xf32>) -> tensor<?x64xf32>
+# Of rows and weights without groups there is no last offset.
+NO_GROUPS = np.zeros(0, np.int32)
+refuses("groups", "groups.mlir:5:8: expected at least 1 group, found 0", np.zeros((8, 128), np.uint16),
+        np.zeros((0, 64, 128), np.uint8), np.zeros((0, 64, 4), np.uint8), NO_GROUPS, out)
+program("combine", """!x = tensor<?x64xf32>
+func.func @main(%x: !x, %rows: tensor<?xi32>, %ends: tensor<?xi32>, %out: !x) -> !x {
+  %y = mx.combine ins(%x : !x) rows(%rows : tensor<?xi32>) offsets(%ends : tensor<?xi32>) outs(%out : !x) -> !x
+  return %y : !x
+}
+""")
+refuses("combine", "combine.mlir:3:8: expected at least 1 group, found 0", np.zeros((6, 64), np.float32),
+        np.zeros(6, np.int32), NO_GROUPS, np.zeros((3, 64), np.float32))
+program("ragged", """!x = tensor<?x64xbf16>
+!e = tensor<?x64xf8E4M3FN>
+!s = tensor<?x?x32x4x4xf8E8M0FNU>
+func.func @main(%x: !x, %ends: tensor<?xi32>, %e: !e, %s: !s) -> (!e, !s) {
+  %q:2 = mx.quantize ragged = rows ins(%x : !x) offsets(%ends : tensor<?xi32>) outs(%e, %s : !e, !s) -> !e, !s
+  return %q#0, %q#1 : !e, !s
+}
+""")
+refuses("ragged", "ragged.mlir:5:10: expected at least 1 group, found 0", np.zeros((8, 64), np.uint16), NO_GROUPS,
+        np.zeros((8, 64), np.uint8), np.zeros((0, 1, 32, 4, 4), np.uint8))
   return %y : tensor<?x64xf32>
 }
 """)

@@ -36,6 +36,13 @@ void Emitter::checkDim(StringRef name, const Elements &array, int64_t dimension,
         {expected, found});
 }
 
+void Emitter::checkGroups(Value offsets) {
+  if (!offsets || !cast<MemRefType>(offsets.getType()).isDynamicDim(0))
+    return;
+  Int groups = dim(offsets, 0);
+  check(groups > 0, "at least 1 group, found %ld", {groups});
+}
+
 void Emitter::checkPacked(StringRef name, const Elements &weights, Int rows,
                           Int columns) {
   int64_t batch = weights.getLogicalRank() - 2;

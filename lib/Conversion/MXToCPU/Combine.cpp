@@ -49,6 +49,7 @@ struct CombineOpLowering final : OpConversionPattern<CombineOp> {
     if (failed(expectBufferized(op, rewriter)))
       return failure();
     Emitter emitter(rewriter, op);
+    emitter.checkGroups(adaptor.getOffsets());
     Value input = adaptor.getInput(), rows = adaptor.getRows();
     Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
     Int count = emitter.dim(input, 0), columns = emitter.dim(input, 1);

@@ -65,6 +65,7 @@ struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
     if (failed(expectBufferized(op, rewriter)))
       return failure();
     Emitter emitter(rewriter, op);
+    emitter.checkGroups(adaptor.getOffsets());
     int64_t blockSize = op.getBlockSize();
     int64_t rank = op.getInput().getType().getRank();
     Elements elements = getElements(op.getInput(), adaptor.getInput());
@@ -141,6 +142,7 @@ struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
     if (failed(expectBufferized(op, rewriter)))
       return failure();
     Emitter emitter(rewriter, op);
+    emitter.checkGroups(adaptor.getOffsets());
     Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
     Value offsets = adaptor.getOffsets();
     auto inputType = cast<MemRefType>(input.getType());

@@ -114,6 +114,8 @@ public:
   /// Checks that a dimension of `name` has a size.
   void checkDim(llvm::StringRef name, const Elements &array, int64_t dimension,
                 Int expected);
+  /// Checks that `offsets`, if there are some, have a group.
+  void checkGroups(mlir::Value offsets);
   /// Checks the tiles of packed weights of `rows` x `columns`.
   void checkPacked(llvm::StringRef name, const Elements &weights, Int rows,
                    Int columns);

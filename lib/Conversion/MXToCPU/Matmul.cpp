@@ -195,6 +195,7 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
     if (failed(expectBufferized(op, rewriter)))
       return failure();
     Emitter emitter(rewriter, op);
+    emitter.checkGroups(adaptor.getOffsets());
     Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
     Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
     if (op.getMasked())

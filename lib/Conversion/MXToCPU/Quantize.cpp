@@ -235,6 +235,7 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
     if (failed(expectBufferized(op, rewriter)))
       return failure();
     Emitter emitter(rewriter, op);
+    emitter.checkGroups(adaptor.getOffsets());
     int64_t rank = op.getInput().getType().getRank();
     bool nvfp4 =
         isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getScales(0).getType()));

@@ -97,6 +97,16 @@ void KernelBuilder::requireMultiple(Value found, int64_t factor,
                     ValueRange{found, below, add(below, factor)});
 }
 
+void KernelBuilder::requireGroups(Value offsets) {
+  if (!offsets || !cast<MemRefType>(offsets.getType()).isDynamicDim(0))
+    return;
+  Value groups = dim(offsets, 0);
+  Value isAny =
+      arith::CmpIOp::create(*this, arith::CmpIPredicate::ult, index(0), groups);
+  RequireOp::create(*this, isAny, "expected at least 1 group, found %lld",
+                    ValueRange(groups));
+}
+
 void mx::mxgpu::requireScaleSizes(KernelBuilder &host, Value scales, Value rows,
                                   Value columns, int64_t block, Value rowTiles,
                                   StringRef name, int64_t batch) {

@@ -58,6 +58,9 @@ public:
   /// Requires at run time that there are not more of `what` than `limit`.
   void requireAtMost(mlir::Value found, int64_t limit, const llvm::Twine &what);
 
+  /// Requires at run time that `offsets`, if there are some, have a group.
+  void requireGroups(mlir::Value offsets);
+
   /// A kernel with an empty body and `arguments`, in the module's gpu.module;
   /// the builder's insertion point does not move. Its name begins with that of
   /// the function around it and `what` it does.

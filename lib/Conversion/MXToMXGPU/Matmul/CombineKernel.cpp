@@ -29,6 +29,7 @@ public:
       : op(op), module(module), host(op.getLoc(), op), body(op.getLoc(), op) {}
 
   void build() {
+    host.requireGroups(op.getOffsets());
     Value count = host.dim(op.getInput(), 0);
     Value columns = host.dim(op.getInput(), 1);
     host.requireSize(host.dim(op.getRows(), 0), count, "dimension 0 of rows");

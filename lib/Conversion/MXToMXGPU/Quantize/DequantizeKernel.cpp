@@ -85,6 +85,7 @@ private:
 } // namespace
 
 void DequantizedTensor::checkSizes() {
+  host.requireGroups(op.getOffsets());
   Value input = op.getInput(), scales = op.getScales(), out = op.getOuts()[0];
   for (int64_t dim = 0; dim < batch + 2; ++dim)
     host.requireSize(host.dim(input, dim), host.dim(out, dim),

@@ -192,6 +192,7 @@ LogicalResult mx::mxgpu::verifyQuantizeSchedule(QuantizeOp op,
 
 void mx::mxgpu::checkQuantizeSizes(KernelBuilder &host, QuantizeOp op,
                                    QuantizeScheduleAttr schedule) {
+  host.requireGroups(op.getOffsets());
   checkInputs(host, op, schedule);
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
     checkSizes(host, op, i);
