@@ -104,6 +104,22 @@ refuses("read", "read.mlir:5:8: expected dimension 0 of an array to be at least 
 refuses("read", "read.mlir:2:11: 'memref.load' op expected an access inside of its array: out-of-bounds access",
         np.array([4, -1], np.int32), np.int64(2))
 
+program("reshape", """func.func @main(%x: tensor<?xf32>, %rows: index, %columns: index) -> tensor<f32> {
+  %y = tensor.expand_shape %x [[0, 1]] output_shape [%rows, %columns] : tensor<?xf32> into tensor<?x?xf32>
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<f32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<f32>) -> tensor<f32>
+  %sum = linalg.reduce { arith.addf } ins(%y : tensor<?x?xf32>) outs(%1 : tensor<f32>) dimensions = [0, 1]
+  return %sum : tensor<f32>
+}
+""")
+for rows, columns, says in [
+    (-3, -4, "0 of an array to be at least 0, found -3"),
+    (3, -4, "1 of an array to be at least 0, found -4"),
+    (3, 5, "0 of what is reshaped to be 15, found 12"),
+]:
+    refuses("reshape", f"reshape.mlir:2:8: expected dimension {says}", np.zeros(12, np.float32), np.int64(rows), np.int64(columns))
+
 # Shapes that do not fit together, which no type says.
 program("quantize", """!x = tensor<?x?xbf16>
 !e = tensor<?x?xf8E4M3FN>
@@ -165,22 +181,6 @@ for b_scales, says in [
 ]:
     refuses("groups", f"groups.mlir:5:8: expected {says}", np.zeros((8, 128), np.uint16), ones(2, 64, 128),
             ones(*b_scales), ends, out)
-program("packed", """!a = tensor<?x?xbf16>
-!b = tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
-!s = tensor<?x?xf8E8M0FNU>
-func.func @main(%a: !a, %b: !b, %b_scales: !s, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {
-  %y = mx.matmul ins(%a, %b, %b_scales : !a, !b, !s) outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>
-  return %y : tensor<?x?xf32>
-}
-""")
-refuses("packed", "packed.mlir:5:8: expected dimension 0 of b_scales to be 64, found 40", np.zeros((8, 128), np.uint16),
-        np.zeros((1, 2, 128, 16), np.uint8), ones(40, 4), out)
-
-# Slices that are not in their array, whose place an argument, a loop or data decides. Up to the end they are.
-program("rows", """func.func @main(%x: tensor<?x64xf32>, %first: index, %rows: index) -> tensor<?x64xf32> {
-  %p = tensor.extract_slice %x[%first, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
-  %0 = tensor.empty(%rows) : tensor<?x64xf32>
-  %y = linalg.negf ins(%p : tensor<?x64xf32>) outs(%0 : tensor<?x64xf32>) -> tensor<?x64xf32>
 # Of rows and weights without groups there is no last offset.
 NO_GROUPS = np.zeros(0, np.int32)
 refuses("groups", "groups.mlir:5:8: expected at least 1 group, found 0", np.zeros((8, 128), np.uint16),
@@ -203,6 +203,22 @@ func.func @main(%x: !x, %ends: tensor<?xi32>, %e: !e, %s: !s) -> (!e, !s) {
 """)
 refuses("ragged", "ragged.mlir:5:10: expected at least 1 group, found 0", np.zeros((8, 64), np.uint16), NO_GROUPS,
         np.zeros((8, 64), np.uint8), np.zeros((0, 1, 32, 4, 4), np.uint8))
+program("packed", """!a = tensor<?x?xbf16>
+!b = tensor<?x?xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!s = tensor<?x?xf8E8M0FNU>
+func.func @main(%a: !a, %b: !b, %b_scales: !s, %out: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %y = mx.matmul ins(%a, %b, %b_scales : !a, !b, !s) outs(%out : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %y : tensor<?x?xf32>
+}
+""")
+refuses("packed", "packed.mlir:5:8: expected dimension 0 of b_scales to be 64, found 40", np.zeros((8, 128), np.uint16),
+        np.zeros((1, 2, 128, 16), np.uint8), ones(40, 4), out)
+
+# Slices that are not in their array, whose place an argument, a loop or data decides. Up to the end they are.
+program("rows", """func.func @main(%x: tensor<?x64xf32>, %first: index, %rows: index) -> tensor<?x64xf32> {
+  %p = tensor.extract_slice %x[%first, 0] [%rows, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+  %0 = tensor.empty(%rows) : tensor<?x64xf32>
+  %y = linalg.negf ins(%p : tensor<?x64xf32>) outs(%0 : tensor<?x64xf32>) -> tensor<?x64xf32>
   return %y : tensor<?x64xf32>
 }
 """)

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/ByteCounts.h"
 #include "../Utils/HostMessages.h"
 #include "Views.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -195,6 +196,11 @@ struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
   void rewrite(memref::ExpandShapeOp op, View &view,
                ArrayRef<ValueRange> operands, IndexBuilder &builder,
                ConversionPatternRewriter &rewriter) const override {
+    forEachDoubtfulExtent(
+        rewriter, op.getLoc(), op.getResultType(), op.getOutputShape(),
+        [&](Value size, Value isValid, const std::string &format) {
+          RequireOp::create(rewriter, op.getLoc(), isValid, format, size);
+        });
     SmallVector<Value> sizes =
         builder.getValues(op.getStaticOutputShape(), getSingles(operands));
     SmallVector<Value> strides(sizes.size(), builder.constant(1));

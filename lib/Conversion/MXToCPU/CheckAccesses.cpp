@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/ByteCounts.h"
 #include "../Utils/HostMessages.h"
 #include "EndProgram.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -60,6 +61,12 @@ struct CheckAccessesPass final
   /// The sizes that a dimension becomes are given beside it.
   void checkSizes(memref::ExpandShapeOp op) {
     ImplicitLocOpBuilder builder(op.getLoc(), op);
+    forEachDoubtfulExtent(
+        builder, op.getLoc(), op.getResultType(), op.getOutputShape(),
+        [&](Value size, Value isValid, const std::string &format) {
+          createEndProgramUnless(builder, op.getLoc(), getOperation(), isValid,
+                                 "error: " + format + "\n", size);
+        });
     SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
     for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
       bool isOpen = llvm::any_of(group, [&](int64_t part) {
