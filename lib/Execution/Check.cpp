@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Execution/Check.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -166,11 +165,7 @@ static const char *whyInexact(Operation *op) {
   if (isa<linalg::SoftmaxOp>(op))
     return "it depends on a sum of rows, whose order a device chooses";
   auto structured = dyn_cast<linalg::LinalgOp>(op);
-  if (structured && structured.getNumParallelLoops() == 1 &&
-      structured.getNumReductionLoops() == 1 && structured.getNumLoops() == 2 &&
-      op->getNumResults() == 1 &&
-      getElementTypeOrSelf(op->getResult(0)).isF32() &&
-      !structured.getBlock()->getOps<arith::AddFOp>().empty())
+  if (structured && mxgpu::isRowSum(structured))
     return "it depends on a sum of rows, whose order a device chooses";
   return nullptr;
 }
@@ -387,13 +382,18 @@ bool CheckReport::passed() const {
   });
 }
 
+/// "1 element", "2 elements".
+static std::string countElements(int64_t number) {
+  return std::to_string(number) + (number == 1 ? " element" : " elements");
+}
+
 std::string CheckReport::text() const {
   std::string text;
   llvm::raw_string_ostream out(text);
   for (const OpComparison &stage : stages)
     for (const ResultComparison &result : stage.results) {
       out << "check: " << stage.stage << ", result " << result.result << ": "
-          << result.elements << " elements, ";
+          << countElements(result.elements) << ", ";
       if (result.isExact)
         out << result.unequalBytes << " bytes unequal";
       else
@@ -405,12 +405,12 @@ std::string CheckReport::text() const {
       if (!result.passed()) {
         out << ", FAILED at element " << result.worst;
         if (!result.isExact)
-          out << " (" << result.violations << " elements)";
+          out << " (" << countElements(result.violations) << ")";
       }
       out << '\n';
     }
   for (const auto &[value, found] : values) {
-    out << "check: " << value << ": " << found.elements << " elements, "
+    out << "check: " << value << ": " << countElements(found.elements) << ", "
         << found.violations << " unequal";
     if (!found.passed())
       out << ", FAILED at element " << found.worst;

@@ -12,6 +12,10 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/Pass.h"
 
+namespace mlir::linalg {
+class LinalgOp;
+} // namespace mlir::linalg
+
 namespace mx::mxgpu {
 
 #define GEN_PASS_DECL
@@ -23,6 +27,10 @@ namespace mx::mxgpu {
 /// Makes `--mx-explain` an option of the tool: it has every run of
 /// mx-select-schedule print its choices to stderr.
 void registerExplainOption();
+
+/// Whether an operation adds up rows as the kernel of reductions does, in an
+/// order of its own.
+bool isRowSum(mlir::linalg::LinalgOp op);
 
 } // namespace mx::mxgpu
 

@@ -10,6 +10,7 @@
 #include "../ElementRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -18,18 +19,25 @@ using namespace mx::mxgpu;
 
 /// The operation that adds an element to the accumulator, if the body ends in
 /// one of the kinds that there are.
-static Operation *findCombiner(linalg::GenericOp op) {
+static Operation *findCombiner(linalg::LinalgOp op) {
   BlockArgument accumulator = op.getRegionOutputArgs()[0];
   Operation *combiner =
-      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+      op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
   bool isKnown =
       isa_and_present<arith::AddFOp, arith::MaximumFOp, arith::MinimumFOp>(
           combiner);
-  if (!isKnown || combiner->getBlock() != op.getBody() ||
+  if (!isKnown || combiner->getBlock() != op.getBlock() ||
       !combiner->hasOneUse() || !accumulator.hasOneUse() ||
       *accumulator.getUsers().begin() != combiner)
     return nullptr;
   return combiner;
+}
+
+/// Whether it goes along rows, one after another, and gives one result.
+static bool isAlongRows(linalg::LinalgOp op) {
+  SmallVector<utils::IteratorType> expected = {utils::IteratorType::parallel,
+                                               utils::IteratorType::reduction};
+  return op.getIteratorTypesArray() == expected && op.getNumDpsInits() == 1;
 }
 
 /// What it combines by.
@@ -67,9 +75,7 @@ static LogicalResult verifyInput(linalg::GenericOp op, OpOperand &operand) {
 }
 
 LogicalResult mx::mxgpu::verifyRowReduction(linalg::GenericOp op) {
-  SmallVector<utils::IteratorType> expected = {utils::IteratorType::parallel,
-                                               utils::IteratorType::reduction};
-  if (op.getIteratorTypesArray() != expected || op.getNumDpsInits() != 1)
+  if (!isAlongRows(op))
     return op.emitOpError(
                "expected iterator types parallel, reduction and one "
                "result on the GPU, where linalg operations other than fills "
@@ -103,6 +109,12 @@ LogicalResult mx::mxgpu::verifyRowReduction(linalg::GenericOp op) {
     return op.emitOpError("expected a matrix as input of a reduction on the "
                           "GPU, found none");
   return success();
+}
+
+bool mx::mxgpu::isRowSum(linalg::LinalgOp op) {
+  return isAlongRows(op) &&
+         getElementTypeOrSelf(op.getDpsInits()[0].getType()).isF32() &&
+         isa_and_present<arith::AddFOp>(findCombiner(op));
 }
 
 RowReduction mx::mxgpu::makeRowReduction(linalg::GenericOp op) {
