@@ -38,7 +38,7 @@ int reportNull(const char *argument,
 /// Whether an error waits to be cleared.
 bool hasError();
 
-/// Tells the host what is no error: its handler, or else standard error.
+/// Tells the host a warning: its handler, or else standard error.
 /// Nothing may be locked.
 void warn(const std::string &text);
 

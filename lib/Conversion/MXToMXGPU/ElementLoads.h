@@ -30,9 +30,9 @@ struct Columns {
 /// Reads the elements of `source` in a row, given by its leading `indices`, at
 /// `columns` plus `offset` (index; null for none). A column that does not exist
 /// gives the element of the last that does. Of a row that does not, nothing is
-/// read: the row that stands for it may be another thread's, who writes it.
-/// With `end` (index) a place before column 0 counts as 0, and one after `end`
-/// as `end`.
+/// read: the row that stands for it may belong to another thread, which writes
+/// it. With `end` (index) a place before column 0 counts as 0, and one after
+/// `end` as `end`.
 mlir::Value loadColumns(KernelBuilder &builder, mlir::Value source,
                         mlir::ValueRange indices, const Columns &columns,
                         mlir::Value offset = {}, mlir::Value end = {});

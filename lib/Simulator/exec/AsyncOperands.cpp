@@ -53,8 +53,7 @@ std::shared_ptr<const Knowledge> mx::sim::knowledgeAtIssue(Warp &w,
     return known;
   }
   const Knowledge &known = order->of(w).known;
-  if (w.isEager() &&
-      !isDeferred) // used at once: no copy, and nobody to free it
+  if (w.isEager() && !isDeferred) // used at once: no copy, and nothing to free
     return {std::shared_ptr<const Knowledge>(), &known};
   auto copy = std::make_shared<const Knowledge>(known);
   // What the issuer does from now on does not come before the operation.

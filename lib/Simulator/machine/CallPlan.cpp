@@ -93,7 +93,7 @@ void Decoder::planCalls(const Function &kernel) {
     if (!g)
       continue;
     ++sites[g];
-    // Who is open calls itself; and nobody nests so deeply by hand.
+    // A routine that is open calls itself; and no program nests so deeply.
     if (state[g] == Open || stack.size() > kMostNested)
       routineOf[g];
     else if (!routineOf.count(g))

@@ -107,7 +107,7 @@ func.func @groups(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 
 // -----
 
-// With swap_ab those who multiply read packed weights as wgmma takes them: two
+// With swap_ab the MMA warpgroups read packed weights as wgmma takes them: two
 // tiles of one row here, 16 bytes of each.
 
 // CHECK-DAG: !mxgpu.tensor_map<1x16x256xi8>

@@ -78,7 +78,7 @@ func.func @bulk(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @operands(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected no operand_stages with swap_ab, where B is dequantized by those who multiply, found 3}}
+  // expected-error @below {{expected no operand_stages with swap_ab, where B is dequantized by the MMA warpgroups, found 3}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, operand_stages = 3, swap_ab>}
   return
 }

@@ -72,8 +72,8 @@ struct SelectSchedulePass final
       signalPassFailure();
   }
 
-  /// Leaves an operation that no kernel can do to the message of those who
-  /// build kernels.
+  /// Leaves an operation that no kernel can do to the message of the pass that
+  /// builds kernels.
   LogicalResult select(MatmulOpInterface op, const target::TargetInfo &target) {
     auto given = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
     Workspace workspace = given ? given.getWorkspace() : Workspace::None;

@@ -136,7 +136,7 @@ checkSwappedSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
   if (fields.operandStages != ScheduleFields().operandStages)
     return ScheduleError{
         llvm::formatv("expected no operand_stages with swap_ab, where B is "
-                      "dequantized by those who multiply, found {0}",
+                      "dequantized by the MMA warpgroups, found {0}",
                       fields.operandStages),
         {}};
   if (fields.ctasPerSm > 1)

@@ -66,8 +66,8 @@ Operation *MXGPUDialect::materializeConstant(OpBuilder &builder,
 }
 
 namespace {
-/// An attribute that operations of another dialect carry to those who build
-/// kernels of them. This dialect knows them by name only.
+/// An attribute that operations of another dialect carry to the pass that
+/// builds kernels of them. This dialect knows them by name only.
 struct CarriedAttribute {
   StringRef name, type;
   StringRef carriers[2]; // or one
