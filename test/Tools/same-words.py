@@ -139,6 +139,30 @@ refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of scales to be 4,
 refuses("quantize", "quantize.mlir:7:10: expected dimension 1 of input to be a multiple of 32, found 100; the nearest "
         "are 96 and 128", x[:, :100].copy(), np.int64(128), np.int64(100), np.int64(3))
 
+# Batches that mx-quantize-matmuls puts together: 2 x 3 matrices are as many as 3 x 2.
+write("batches.mlir", """!x = tensor<?x?x8x64xf32>
+!w = tensor<?x?x16x64xf32>
+!y = tensor<?x?x8x16xf32>
+#x = affine_map<(i, j, m, n, k) -> (i, j, m, k)>
+#w = affine_map<(i, j, m, n, k) -> (i, j, n, k)>
+#y = affine_map<(i, j, m, n, k) -> (i, j, m, n)>
+func.func @main(%x: !x, %w: !w, %y0: !y) -> !y {
+  %y = linalg.contract indexing_maps = [#x, #w, #y] ins(%x, %w : !x, !w) outs(%y0 : !y) -> !y
+  return %y : !y
+}
+""")
+status, text = call("mx-opt", "batches.mlir", "--mx-quantize-matmuls", "--mlir-print-debuginfo", "-o", "quantized.mlir")
+assert status == 0, text
+with open("quantized.mlir") as f:
+    program("quantized", f.read())
+for w, y, says in [
+    ((3, 2), (2, 3), "0 of the right operand to be 2, found 3"),
+    ((2, 3), (3, 2), "0 of the result to be 2, found 3"),
+    ((2, 3), (1, 6), "0 of the result to be 2, found 1"),
+]:
+    refuses("quantized", f"batches.mlir:8:8: expected dimension {says}", np.zeros((2, 3, 8, 64), np.float32),
+            np.zeros((*w, 16, 64), np.float32), np.zeros((*y, 8, 16), np.float32))
+
 # A scale for each row and block: tiles, in which the GPU reads them, do not tell how many there are.
 program("scales", """!e = tensor<?x?xf8E4M3FN>
 !s = tensor<?x?xf8E8M0FNU>

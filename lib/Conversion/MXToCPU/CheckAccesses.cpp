@@ -22,6 +22,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mx {
@@ -55,6 +56,11 @@ struct CheckAccessesPass final
     SmallVector<cf::AssertOp> asserts;
     getOperation().walk([&](cf::AssertOp op) { asserts.push_back(op); });
     for (cf::AssertOp op : asserts)
+      end(op);
+    SmallVector<mxgpu::RequireOp> requirements;
+    getOperation().walk(
+        [&](mxgpu::RequireOp op) { requirements.push_back(op); });
+    for (mxgpu::RequireOp op : requirements)
       end(op);
   }
 
@@ -98,6 +104,14 @@ struct CheckAccessesPass final
       text.insert(at, "%"); // printf's
     createEndProgramUnless(builder, op.getLoc(), getOperation(), op.getArg(),
                            "error: " + text + "\n", {});
+    op.erase();
+  }
+
+  void end(mxgpu::RequireOp op) {
+    OpBuilder builder(op);
+    createEndProgramUnless(builder, op.getLoc(), getOperation(),
+                           op.getCondition(),
+                           "error: " + op.getMessage() + "\n", op.getValues());
     op.erase();
   }
 };

@@ -41,7 +41,7 @@ def MXCheckAccesses : Pass<"mx-check-accesses", "::mlir::ModuleOp"> {
     arrays, that the accesses are in bounds (MLIR's
     RuntimeVerifiableOpInterface), and that dimensions that are reshaped have as
     many elements as the sizes that they become. If that is not so, or if a
-    `cf.assert` does not hold, the program prints one line with the location to the standard error
+    `cf.assert` or an `mxgpu.require` does not hold, the program prints one line with the location to the standard error
     stream and calls `exit(2)`. It runs before operations become loops, whose
     indices need no checks.
   }];

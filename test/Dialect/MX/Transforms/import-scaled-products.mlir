@@ -138,6 +138,35 @@ func.func @four_operands(%a: tensor<?x8x?x32xf4E2M1FN>, %b: tensor<16x?x32xf4E2M
 
 // -----
 
+// Two dynamic dimensions become rows: their sizes are compared with those of the
+// scales and of the result.
+#a = affine_map<(b, m, n, o, i) -> (b, m, o, i)>
+#b = affine_map<(b, m, n, o, i) -> (n, o, i)>
+#sa = affine_map<(b, m, n, o, i) -> (b, m, o)>
+#sb = affine_map<(b, m, n, o, i) -> (n, o)>
+#c = affine_map<(b, m, n, o, i) -> (b, m, n)>
+// CHECK-LABEL: func.func @rows_of_two(
+// CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 0 of the scales of the left operand to be %lld, found %lld"
+// CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 1 of the scales of the left operand to be %lld, found %lld"
+// CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 0 of the result to be %lld, found %lld"
+// CHECK-DAG:     mxgpu.require %{{.*}}, "expected dimension 1 of the result to be %lld, found %lld"
+// CHECK-NOT:     mxgpu.require
+// CHECK:         mx.matmul
+func.func @rows_of_two(%a: tensor<?x?x?x32xf4E2M1FN>, %b: tensor<16x?x32xf4E2M1FN>, %sa: tensor<?x?x?xf8E8M0FNU>, %sb: tensor<16x?xf8E8M0FNU>, %c: tensor<?x?x16xf32>) -> tensor<?x?x16xf32> {
+  %r = linalg.generic {indexing_maps = [#a, #b, #sa, #sb, #c], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%a, %b, %sa, %sb : tensor<?x?x?x32xf4E2M1FN>, tensor<16x?x32xf4E2M1FN>, tensor<?x?x?xf8E8M0FNU>, tensor<16x?xf8E8M0FNU>) outs(%c : tensor<?x?x16xf32>) {
+  ^bb0(%p: f4E2M1FN, %q: f4E2M1FN, %sp: f8E8M0FNU, %sq: f8E8M0FNU, %o: f32):
+    %x = arith.scaling_extf %p, %sp : f4E2M1FN, f8E8M0FNU to f32
+    %y = arith.scaling_extf %q, %sq : f4E2M1FN, f8E8M0FNU to f32
+    %m = arith.mulf %x, %y : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?x16xf32>
+  return %r : tensor<?x?x16xf32>
+}
+
+// -----
+
 // Two loops over blocks, and scales of 64 elements, which are repeated.
 #a = affine_map<(m, n, o, h, i) -> (m, o, h, i)>
 #b = affine_map<(m, n, o, h, i) -> (n, o, h, i)>

@@ -226,3 +226,53 @@ func.func @nvfp4_has_its_own_rounding(%x: tensor<8x64xbf16>, %w: tensor<8x64xbf1
       ins(%x, %w : tensor<8x64xbf16>, tensor<8x64xbf16>) outs(%init : tensor<8x8xf32>) -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
 }
+
+// -----
+
+// Two batches become one: the number of its matrices would not tell 2 x 3 from
+// 3 x 2. What the result is made with needs no comparison, and one dimension
+// alone is compared by the product.
+// CHECK-LABEL: func.func @two_batches(
+// CHECK-SAME:    %[[X:.*]]: tensor<?x?x8x64xf32>, %[[W:.*]]: tensor<?x?x16x64xf32>)
+// CHECK-DAG:     %[[X0:.*]] = tensor.dim %[[X]], %c0
+// CHECK-DAG:     %[[X1:.*]] = tensor.dim %[[X]], %c1
+// CHECK-DAG:     %[[W0:.*]] = tensor.dim %[[W]], %c0
+// CHECK-DAG:     %[[W1:.*]] = tensor.dim %[[W]], %c1
+// CHECK-DAG:     %[[SAME0:.*]] = arith.cmpi eq, %[[X0]], %[[W0]]
+// CHECK-DAG:     %[[SAME1:.*]] = arith.cmpi eq, %[[X1]], %[[W1]]
+// CHECK-DAG:     mxgpu.require %[[SAME0]], "expected dimension 0 of the right operand to be %lld, found %lld"(%[[X0]], %[[W0]])
+// CHECK-DAG:     mxgpu.require %[[SAME1]], "expected dimension 1 of the right operand to be %lld, found %lld"(%[[X1]], %[[W1]])
+// CHECK-NOT:     mxgpu.require
+// CHECK:         mx.matmul
+func.func @two_batches(%x: tensor<?x?x8x64xf32>, %w: tensor<?x?x16x64xf32>) -> tensor<?x?x8x16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %i = tensor.dim %x, %c0 : tensor<?x?x8x64xf32>
+  %j = tensor.dim %x, %c1 : tensor<?x?x8x64xf32>
+  %e = tensor.empty(%i, %j) : tensor<?x?x8x16xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<?x?x8x16xf32>) -> tensor<?x?x8x16xf32>
+  %r = linalg.contract indexing_maps = [affine_map<(i, j, m, n, k) -> (i, j, m, k)>, affine_map<(i, j, m, n, k) -> (i, j, n, k)>, affine_map<(i, j, m, n, k) -> (i, j, m, n)>]
+      ins(%x, %w : tensor<?x?x8x64xf32>, tensor<?x?x16x64xf32>) outs(%init : tensor<?x?x8x16xf32>) -> tensor<?x?x8x16xf32>
+  return %r : tensor<?x?x8x16xf32>
+}
+
+// One of them is known: the product of the other tells.
+// CHECK-LABEL: func.func @known_batch(
+// CHECK-NOT:     mxgpu.require
+// CHECK:         mx.matmul
+func.func @known_batch(%x: tensor<?x4x8x64xf32>, %w: tensor<?x4x16x64xf32>, %y: tensor<?x4x8x16xf32>) -> tensor<?x4x8x16xf32> {
+  %r = linalg.contract indexing_maps = [affine_map<(i, j, m, n, k) -> (i, j, m, k)>, affine_map<(i, j, m, n, k) -> (i, j, n, k)>, affine_map<(i, j, m, n, k) -> (i, j, m, n)>]
+      ins(%x, %w : tensor<?x4x8x64xf32>, tensor<?x4x16x64xf32>) outs(%y : tensor<?x4x8x16xf32>) -> tensor<?x4x8x16xf32>
+  return %r : tensor<?x4x8x16xf32>
+}
+
+// A product that stays as it is compares its own sizes.
+// CHECK-LABEL: func.func @not_quantized(
+// CHECK-NOT:     mxgpu.require
+// CHECK:         linalg.contract
+func.func @not_quantized(%x: tensor<?x?x8x48xf32>, %w: tensor<?x?x16x48xf32>, %y: tensor<?x?x8x16xf32>) -> tensor<?x?x8x16xf32> {
+  %r = linalg.contract indexing_maps = [affine_map<(i, j, m, n, k) -> (i, j, m, k)>, affine_map<(i, j, m, n, k) -> (i, j, n, k)>, affine_map<(i, j, m, n, k) -> (i, j, m, n)>]
+      ins(%x, %w : tensor<?x?x8x48xf32>, tensor<?x?x16x48xf32>) outs(%y : tensor<?x?x8x16xf32>) -> tensor<?x?x8x16xf32>
+  return %r : tensor<?x?x8x16xf32>
+}

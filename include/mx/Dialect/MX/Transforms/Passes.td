@@ -247,7 +247,8 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
     writes it transposed. An operand that an operation gathers from the rows of
     a matrix, by a list of indices, becomes a `gather`. One that `mx.dequantize`
     makes of a format below, with `f8E8M0FNU` scales along the reduction, is read
-    as it is stored, in that format. The contents of `outs`
+    as it is stored, in that format. Where two or more dynamic dimensions become
+    one, their sizes are compared at run time. The contents of `outs`
     are added unless they are zeros; if an f32 result is only rounded to bf16 or
     f16, the matmul returns that type.
 
@@ -290,7 +291,8 @@ def MXQuantizeMatmuls : Pass<"mx-quantize-matmuls"> {
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect",
-                           "::mx::MXDialect"];
+                           "::mx::MXDialect",
+                           "::mx::mxgpu::MXGPUDialect"];
 }
 
 def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
@@ -329,7 +331,8 @@ def MXImportScaled : Pass<"mx-import-scaled", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
-                           "::mx::MXDialect"];
+                           "::mx::MXDialect",
+                           "::mx::mxgpu::MXGPUDialect"];
 }
 
 def MXVerifyDims : Pass<"mx-verify-dims"> {

@@ -128,18 +128,26 @@ mx::import::flattenContraction(linalg::LinalgOp op) {
     return std::nullopt;
   OpBuilder builder(op);
   Location loc = op.getLoc();
+  FlatContraction contraction;
+  Type element = getElementTypeOrSelf(init);
+  Leaf written{init, dims[2], element};
+  requireSameSizes(builder, loc, b->leaf, "the right operand", a->leaf,
+                   b->groups, &contraction.requirements);
+  requireSameSizes(builder, loc, written, "the result", a->leaf, out,
+                   &contraction.requirements);
+  requireSameSizes(builder, loc, written, "the result", b->leaf, plan.right,
+                   &contraction.requirements);
   MLIRContext *context = builder.getContext();
   AffineMap outMap = plan.isLeftFirst ? flat.getMap(context, 0, 1)
                                       : flat.getMap(context, 1, 0);
   Value inputs[] = {arrangeTensor(builder, loc, a->leaf, a->groups),
                     arrangeTensor(builder, loc, b->leaf, b->groups)};
-  Type element = getElementTypeOrSelf(init);
   Value flatInit =
       mx::isZeros(init)
           ? makeZeros(builder, loc,
                       getSizesFrom(builder, loc, {*a, *b}, inputs, outMap),
                       element)
-          : arrangeTensor(builder, loc, {init, dims[2], element}, out);
+          : arrangeTensor(builder, loc, written, out);
   auto contract = linalg::ContractOp::create(
       builder, loc, TypeRange{flatInit.getType()}, ValueRange(inputs),
       ValueRange{flatInit},
@@ -147,11 +155,18 @@ mx::import::flattenContraction(linalg::LinalgOp op) {
   contract->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   Value result = expandTensor(builder, loc, contract->getResult(0), dims[2],
                               tensor::getMixedSizes(builder, loc, init), out);
-  result = castTensor(builder, loc, result, op->getResult(0).getType());
-  return FlatContraction{cast<linalg::LinalgOp>(contract.getOperation()),
-                         result};
+  contraction.op = cast<linalg::LinalgOp>(contract.getOperation());
+  contraction.result =
+      castTensor(builder, loc, result, op->getResult(0).getType());
+  return contraction;
 }
 
 void mx::import::eraseContraction(const FlatContraction &flat) {
-  eraseDead({flat.result.getDefiningOp(), flat.op});
+  SmallVector<Operation *> unused;
+  for (mxgpu::RequireOp requirement : flat.requirements) {
+    unused.push_back(requirement.getCondition().getDefiningOp());
+    requirement->erase();
+  }
+  llvm::append_values(unused, flat.result.getDefiningOp(), flat.op);
+  eraseDead(unused);
 }

@@ -6,6 +6,7 @@
 #define MX_LIB_DIALECT_MX_TRANSFORMS_IMPORT_FLATTENCONTRACTION_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 namespace mx::import {
 
@@ -14,6 +15,8 @@ namespace mx::import {
 struct FlatContraction {
   mlir::linalg::LinalgOp op;
   mlir::Value result;
+  /// That sizes of dimensions that were put together are the same.
+  llvm::SmallVector<mxgpu::RequireOp, 0> requirements;
 };
 
 /// The same product with one dimension each for a batch, rows, columns and the

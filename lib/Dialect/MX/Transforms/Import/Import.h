@@ -11,6 +11,7 @@
 
 #include "Trace.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 namespace mx::import {
 
@@ -86,6 +87,18 @@ std::string printType(mlir::Type type);
 
 /// How many elements share a scale of `type`.
 int64_t getBlockOf(mlir::Type scaleType);
+
+//===----------------------------------------------------------------------===//
+// Sizes of dimensions that are put together (SameSizes.cpp)
+//===----------------------------------------------------------------------===//
+
+/// Requires at run time that `leaf`, called `name`, has the sizes that `other`
+/// has along the same loops, where two or more that may differ are part of one
+/// of `groups`. Adds what it makes to `requirements`.
+void requireSameSizes(
+    mlir::OpBuilder &builder, mlir::Location loc, const Leaf &leaf,
+    const llvm::Twine &name, const Leaf &other, llvm::ArrayRef<Index> groups,
+    llvm::SmallVectorImpl<mxgpu::RequireOp> *requirements = nullptr);
 
 //===----------------------------------------------------------------------===//
 // Tensors of another shape (Shapes.cpp)

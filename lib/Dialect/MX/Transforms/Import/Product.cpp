@@ -148,6 +148,30 @@ static OperandValues buildOperand(OpBuilder &builder, Location loc,
   return values;
 }
 
+/// Dimensions that are put together have the same sizes in all that the product
+/// reads and writes.
+static void requireSizes(OpBuilder &builder, Location loc,
+                         const Product &product, const Plan &plan) {
+  Indices groups = plan.getGroups(plan.a.rows, plan.b.rows);
+  groups.push_back(plan.reduction);
+  const Leaf &left = product.left.elements, &right = product.right.elements;
+  requireSameSizes(builder, loc, right, "the right operand", left, groups);
+  if (product.left.scales)
+    requireSameSizes(builder, loc, *product.left.scales,
+                     "the scales of the left operand", left, groups);
+  if (product.right.scales)
+    requireSameSizes(builder, loc, *product.right.scales,
+                     "the scales of the right operand", right, groups);
+  auto root = dyn_cast<DestinationStyleOpInterface>(product.root);
+  if (!root)
+    return;
+  Value out = root.getDpsInits()[0];
+  Leaf written{out, product.out, getElementTypeOrSelf(out)};
+  requireSameSizes(builder, loc, written, "the result", left, groups);
+  const Side2D &side = plan.a.factor == &product.right ? plan.a : plan.b;
+  requireSameSizes(builder, loc, written, "the result", right, side.rows);
+}
+
 /// What the product writes to: what is added to, or a new tensor.
 static Value buildOut(OpBuilder &builder, Location loc, const Product &product,
                       const Plan &plan, const OperandValues &a,
@@ -178,6 +202,7 @@ LogicalResult mx::import::rewriteProduct(const Product &product,
   // One rounding, of the f32 sum, as the types say.
   Operation *rounding = product.init ? nullptr : getRounding(product.result);
   Value replaced = rounding ? rounding->getResult(0) : product.result;
+  requireSizes(builder, loc, product, plan);
   OperandValues a = buildOperand(builder, loc, plan.a, plan, options);
   OperandValues b = buildOperand(builder, loc, plan.b, plan, options);
   Value out = buildOut(builder, loc, product, plan, a, b,
