@@ -286,8 +286,7 @@ run("shared sums of the host", text, [x, np.int64(0)], x[:4])
 refuse("shared sums of the host", text, [x, np.int64(1)], "%e = tensor.extract", "index 0 is out-of-bounds")
 
 # What the host knows: its numbers, alone and with the indices of loops, and sizes.
-window = """func.func @main(%x: tensor<?xf32>, %from: i64) -> tensor<5xf32> {
-  %y = tensor.generate {
+five_from = """  %y = tensor.generate {
   ^bb0(%i: index):
     %first = arith.index_cast %from : i64 to index
     %p = arith.addi %i, %first : index
@@ -297,6 +296,7 @@ window = """func.func @main(%x: tensor<?xf32>, %from: i64) -> tensor<5xf32> {
   return %y : tensor<5xf32>
 }
 """
+window = "func.func @main(%x: tensor<?xf32>, %from: i64) -> tensor<5xf32> {\n" + five_from
 x = random.random(20, np.float32)
 for first in 0, 15:
     run(f"window from {first}", window, [x, np.int64(first)], x[first:first + 5])
@@ -343,16 +343,7 @@ refuse("shorter", shorter, [x, x[:5].copy()], "%e = tensor.extract", "index 0 is
 scalar = """func.func @main(%x: tensor<?xf32>, %numbers: tensor<3xi64>) -> tensor<5xf32> {
   %c1 = arith.constant 1 : index
   %from = tensor.extract %numbers[%c1] : tensor<3xi64>
-  %y = tensor.generate {
-  ^bb0(%i: index):
-    %first = arith.index_cast %from : i64 to index
-    %p = arith.addi %i, %first : index
-    %e = tensor.extract %x[%p] : tensor<?xf32>
-    tensor.yield %e : f32
-  } : tensor<5xf32>
-  return %y : tensor<5xf32>
-}
-"""
+""" + five_from
 x = random.random(20, np.float32)
 for first in -2, 3, 18, 2**32 + 1, -2**63:
     run(f"number {first} of the device", scalar, [x, np.array([0, first, 0])], x[clip(first + np.arange(5), 20)], ahead=first == 18)
