@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeMath.h"
+#include "Lowering.h"
 #include "NarrowRounding.h"
 #include "StochasticRounding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -15,6 +15,7 @@
 #include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
+using namespace mx;
 using namespace mx::mxgpu;
 
 void mx::mxgpu::clearMemory(KernelBuilder &host, Value memref) {
