@@ -118,7 +118,11 @@ public:
   Error encodeTensorMap(void *map,
                         const mx::target::TensorMapDesc &desc) override;
 
+  /// Of the memory: a launch holds it while its kernel runs.
   std::timed_mutex mutex;
+  /// Of options, counters and handles: never held for long, locked after
+  /// `mutex`.
+  std::mutex stateMutex;
   SimOptions options;
   mxSimulatorCounters counters = {};
 
@@ -139,8 +143,11 @@ private:
   /// Runs the kernel; `warning` is the text for the host where it succeeds.
   Error run(SimFunction &function, const Launch &launch,
             mx::sim::LaunchConfig &config, std::string &warning);
-  Error write(const mx::sim::LaunchReport &report);
-  Error write(const mx::sim::LaunchRecord &record, const SimFunction &function);
+  /// Adds a report to those of `file`.
+  Error write(const mx::sim::LaunchReport &report, const std::string &file);
+  /// Writes a record into `directory`.
+  Error write(const mx::sim::LaunchRecord &record, const SimFunction &function,
+              const std::string &directory);
 
   DeviceMemory memory;
   std::map<void *, Handle> handles;
@@ -162,7 +169,7 @@ SimDevice::SimDevice() {
 }
 
 mxDeviceInfo SimDevice::info() {
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(stateMutex);
   mxDeviceInfo info = {};
   strcpy(info.kind, "sim");
   strcpy(info.name, "mx simulator");
@@ -174,7 +181,7 @@ mxDeviceInfo SimDevice::info() {
 }
 
 Limits SimDevice::limits() {
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(stateMutex);
   return {options.smCount, mx::sim::LaunchConfig().maxDynamicSharedBytes};
 }
 
@@ -327,7 +334,7 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
 //===----------------------------------------------------------------------===//
 
 Error SimDevice::create(Handle kind, void *&handle) {
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(stateMutex);
   auto made = std::make_unique<char>();
   handles[made.get()] = kind;
   handle = made.release();
@@ -337,7 +344,7 @@ Error SimDevice::create(Handle kind, void *&handle) {
 Error SimDevice::destroy(Handle kind, void *handle) {
   if (Error error = check(kind, handle))
     return error;
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(stateMutex);
   if (handles.erase(handle))
     delete static_cast<char *>(handle);
   return {};
@@ -352,7 +359,7 @@ Error SimDevice::settle(Error error) {
 
 Error SimDevice::check(Handle kind, void *handle) {
   static const char *const names[] = {"a stream", "an event"};
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(stateMutex);
   auto found = handles.find(handle);
   if (found == handles.end() ? !handle && kind == Handle::Stream
                              : found->second == kind)
@@ -469,11 +476,12 @@ static std::string newFindings(SimModule &module,
 }
 
 /// Reports are kept whole, so that the file is one whenever the host ends.
-Error SimDevice::write(const mx::sim::LaunchReport &report) {
+Error SimDevice::write(const mx::sim::LaunchReport &report,
+                       const std::string &path) {
   reports.push_back(report);
   std::string text = mx::sim::reportAsJson(reports);
   errno = 0;
-  FILE *file = fopen(options.report.c_str(), "w");
+  FILE *file = fopen(path.c_str(), "w");
   bool isWritten =
       file && fwrite(text.data(), 1, text.size(), file) == text.size();
   if (file && fclose(file))
@@ -481,15 +489,16 @@ Error SimDevice::write(const mx::sim::LaunchReport &report) {
   if (isWritten)
     return {};
   return {MX_ERROR_INVALID_VALUE,
-          "simulator option report: '" + options.report +
+          "simulator option report: '" + path +
               "' cannot be written: " + strerror(errno)};
 }
 
 /// DIRECTORY/NUMBER-KERNEL, with no more of the name than file systems take.
 Error SimDevice::write(const mx::sim::LaunchRecord &record,
-                       const SimFunction &function) {
-  std::string path = options.record + "/" + std::to_string(counters.launches) +
-                     "-" + function.name.substr(0, 100);
+                       const SimFunction &function,
+                       const std::string &directory) {
+  std::string path = directory + "/" + std::to_string(counters.launches) + "-" +
+                     function.name.substr(0, 100);
   std::string why = record.write(path, function.module->ptx);
   if (why.empty())
     return {};
@@ -554,6 +563,10 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   std::unique_lock<std::timed_mutex> lock = lockUnless(config.interrupt);
   if (!lock)
     return interrupted(kernel);
+  const SimOptions options = [&] {
+    std::lock_guard<std::mutex> lock(stateMutex);
+    return this->options;
+  }();
   config.programmatic = launch.programmatic;
   config.cooperative = launch.cooperative;
   config.smCount = options.smCount;
@@ -574,14 +587,18 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
   if (report.isInterrupted)
     return interrupted(kernel);
   if (record)
-    if (Error error = write(*record, function); error && report.clean())
+    if (Error error = write(*record, function, options.record);
+        error && report.clean())
       return error;
-  ++counters.launches;
-  counters.warpInstructions += report.statistics.warpInstructions;
-  counters.mmas += report.statistics.mmas;
-  counters.tmaBytes += report.statistics.tmaBytes;
+  {
+    std::lock_guard<std::mutex> lock(stateMutex);
+    ++counters.launches;
+    counters.warpInstructions += report.statistics.warpInstructions;
+    counters.mmas += report.statistics.mmas;
+    counters.tmaBytes += report.statistics.tmaBytes;
+  }
   if (!options.report.empty())
-    if (Error error = write(report); error && report.clean())
+    if (Error error = write(report, options.report); error && report.clean())
       return error;
   bool succeeds = report.clean() || (isLenient && report.isComplete);
   if (!succeeds)
@@ -638,7 +655,7 @@ Error mx::runtime::getSimDevice(Device *&device) {
   // Before anything was set through the interface, which then wins.
   static Error *error = [] {
     SimDevice &device = simulator();
-    std::lock_guard<std::timed_mutex> lock(device.mutex);
+    std::lock_guard<std::mutex> lock(device.stateMutex);
     return new Error(device.options.readEnvironment());
   }();
   device = &simulator();
@@ -650,11 +667,11 @@ Error mx::runtime::setSimOption(std::string_view option,
   Device *device;
   if (Error error = getSimDevice(device))
     return error;
-  std::lock_guard<std::timed_mutex> lock(simulator().mutex);
+  std::lock_guard<std::mutex> lock(simulator().stateMutex);
   return simulator().options.set(option, value);
 }
 
 mxSimulatorCounters mx::runtime::getSimCounters() {
-  std::lock_guard<std::timed_mutex> lock(simulator().mutex);
+  std::lock_guard<std::mutex> lock(simulator().stateMutex);
   return simulator().counters;
 }
