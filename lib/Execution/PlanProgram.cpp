@@ -10,6 +10,7 @@
 #include "Programs.h"
 #include "SaveTemps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "mx/Plan/Plan.h"
