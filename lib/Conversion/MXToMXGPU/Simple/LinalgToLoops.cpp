@@ -60,8 +60,8 @@ static LogicalResult convertCopy(memref::CopyOp op) {
   Value from = toBytes(host, op.getSource()),
         to = toBytes(host, op.getTarget());
   scf::ParallelOp loop = createSimpleLoop(host, sizes, "copy");
-  ValueRange indices = loop.getInductionVars();
-  indices = indices.take_front(sizes.size());
+  SmallVector<Value> indices(loop.getInductionVars());
+  indices.truncate(sizes.size());
   Value element = memref::LoadOp::create(host, from, indices);
   memref::StoreOp::create(host, element, to, indices);
   op.erase();

@@ -67,11 +67,11 @@ private:
 
 void LoopEmitter::findThreads() {
   for (auto [dim, iterator] : llvm::enumerate(op.getIteratorTypesArray())) {
+    AffineExpr expr = getAffineDimExpr(dim, op.getContext());
     bool isEverywhere =
         llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
           AffineMap map = op.getMatchingIndexingMap(&init);
-          return llvm::is_contained(map.getResults(),
-                                    getAffineDimExpr(dim, op.getContext()));
+          return llvm::is_contained(map.getResults(), expr);
         });
     if (iterator == utils::IteratorType::parallel && isEverywhere)
       isThread.set(dim);
