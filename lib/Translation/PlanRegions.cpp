@@ -149,9 +149,8 @@ LogicalResult PlanBuilder::translateFor(scf::ForOp op) {
   Type type = op.getInductionVar().getType();
   bool isWidened =
       op.getUnsignedCmp() && type.isInteger() && !type.isInteger(64);
-  for (auto [bound, value] : llvm::zip_equal(
-           step.range,
-           ValueRange{op.getLowerBound(), op.getUpperBound(), op.getStep()})) {
+  const Value values[] = {op.getLowerBound(), op.getUpperBound(), op.getStep()};
+  for (auto [bound, value] : llvm::zip_equal(step.range, values)) {
     bound = isWidened ? numbers.widen(op, value) : numbers.get(value);
     if (op.getUnsignedCmp())
       numbers.requireNonNegative(op, bound);
