@@ -122,10 +122,11 @@ Value FragmentProducts::mask(Value word, uint32_t bits) {
 }
 
 Value FragmentProducts::multiply(Value a, Value b) {
+  // One after the other: in C++ arguments have no order.
   Type type = VectorType::get({2}, builder.getBF16Type());
-  Value product = LLVM::FMulOp::create(
-      builder, LLVM::BitcastOp::create(builder, type, a).getResult(),
-      LLVM::BitcastOp::create(builder, type, b).getResult());
+  Value right = LLVM::BitcastOp::create(builder, type, b);
+  Value left = LLVM::BitcastOp::create(builder, type, a);
+  Value product = LLVM::FMulOp::create(builder, left, right);
   return LLVM::BitcastOp::create(builder, builder.getI32Type(), product);
 }
 

@@ -185,8 +185,8 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, Unit unit,
   if (!seed)
     return Value();
   row = getLine(body.add(body.add(getInputRow(tile), unit.first), row), rows);
-  return body.add(body.mul(row, getAllColumns()),
-                  body.add(getColumn(dest), column));
+  Value inRow = body.add(getColumn(dest), column);
+  return body.add(body.mul(row, getAllColumns()), inRow);
 }
 
 /// A block of a row, or a row of a square whose other rows the lanes beside it
