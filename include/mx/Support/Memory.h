@@ -17,7 +17,8 @@ template <class T>
   if (count > items.max_size())
     return false;
   if (count > items.capacity()) {
-    void *probe = std::malloc(count * sizeof(T));
+    // Volatile, as a compiler may leave out memory that nothing reads.
+    void *volatile probe = std::malloc(count * sizeof(T));
     if (!probe)
       return false;
     std::free(probe);
