@@ -132,11 +132,13 @@ struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
       return arith::CmpIOp::create(builder.builder, builder.loc, predicate, a,
                                    b);
     };
+    // One after the other: in C++ arguments have no order.
     auto isWithin = [&](Value position, Value end) -> Value {
-      return arith::AndIOp::create(
-          builder.builder, builder.loc,
-          compare(CmpIPredicate::sle, builder.constant(0), position),
-          compare(CmpIPredicate::slt, position, end));
+      Value isBeforeEnd = compare(CmpIPredicate::slt, position, end);
+      Value isNonNegative =
+          compare(CmpIPredicate::sle, builder.constant(0), position);
+      return arith::AndIOp::create(builder.builder, builder.loc, isNonNegative,
+                                   isBeforeEnd);
     };
     Value one = builder.constant(1);
     Value hasElements = compare(CmpIPredicate::slt, builder.constant(0), size);
@@ -146,10 +148,11 @@ struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
     Value steps =
         arith::SubIOp::create(builder.builder, builder.loc, size, one);
     Value last = builder.add(offset, builder.mul(steps, step));
-    Value endsWithin = arith::SelectOp::create(
-        builder.builder, builder.loc, hasElements, isWithin(last, extent),
-        arith::ConstantIntOp::create(builder.builder, builder.loc, /*value=*/1,
-                                     /*width=*/1));
+    Value yes = arith::ConstantIntOp::create(builder.builder, builder.loc,
+                                             /*value=*/1, /*width=*/1);
+    Value endsWithin =
+        arith::SelectOp::create(builder.builder, builder.loc, hasElements,
+                                isWithin(last, extent), yes);
     RequireOp::create(builder.builder, builder.loc, isWithin(offset, end),
                       describeAccess(op, "offset " + std::to_string(dim) +
                                              " is out-of-bounds"),
