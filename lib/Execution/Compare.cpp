@@ -766,7 +766,7 @@ llvm::Expected<OpComparison> compareMatmul(OpT matmul, const ComparedOp &stage,
   bound.alpha = findAlpha(matmul, arrays);
   bound.elements = getDefinedElements(stage.op, arrays);
   if (options.device != DeviceKind::CPU && product &&
-      !product->getWay().takesScales)
+      !product->instruction->takesScales)
     if (llvm::Error error = addOperandRounding(
             stage, arrays, variant, bound.steps * bound.factor, isTruncated,
             reference->magnitudes))

@@ -47,19 +47,6 @@ constexpr OperandForm kDequantizedForms[] = {
     {MmaKind::F16, MmaType::BF16, TensorMapType::BF16, false, false, 8, 16},
 };
 
-// In the order of the enumeration.
-constexpr ProductWayInfo kWays[] = {
-    // way, family, instruction, takes scales, k, whole k, rows
-    {ProductWay::BlockScaled, MmaFamily::Tcgen05, nullptr, true, 0, 0,
-     kTmemLanes},
-    {ProductWay::Dequantized, MmaFamily::Wgmma, "wgmma.mma_async", false, 16,
-     kDequantizedTileK, kWgmmaM},
-    {ProductWay::Converted, MmaFamily::Tcgen05, "kind::f16", false, 16,
-     kDequantizedTileK, kTmemLanes},
-    {ProductWay::Numbers, MmaFamily::Wgmma, "wgmma.mma_async", false, 16,
-     kDequantizedTileK, kWgmmaM},
-};
-
 /// The row of `type` among those that `isOf` takes.
 template <typename Pick>
 const OperandForm &findForm(Table<OperandForm> forms, MmaType type, Pick isOf) {
@@ -73,21 +60,27 @@ const OperandForm &findForm(Table<OperandForm> forms, MmaType type, Pick isOf) {
 
 } // namespace
 
-const ProductWayInfo &mx::target::getInfo(ProductWay way) {
-  return kWays[unsigned(way)];
-}
+// All block-scaled kinds of tcgen05.mma, by the name of the kind.
+const ProductInstruction mx::target::kTcgen05BlockScaled = {
+    nullptr, /*takesScales=*/true, /*k=*/0, /*wholeK=*/0, kTmemLanes};
+const ProductInstruction mx::target::kTcgen05F16 = {
+    "kind::f16", /*takesScales=*/false, /*k=*/16, kDequantizedTileK,
+    kTmemLanes};
+const ProductInstruction mx::target::kWgmmaBF16 = {
+    "wgmma.mma_async", /*takesScales=*/false, /*k=*/16, kDequantizedTileK,
+    kWgmmaM};
 
 const char *ProductForm::getInstruction() const {
-  return getWay().instruction ? getWay().instruction : getInfo(kind).name;
+  return instruction->name ? instruction->name : getInfo(kind).name;
 }
 
 std::string ProductForm::describeInstruction() const {
-  return getWay().instruction ? getWay().instruction
-                              : "kind::" + std::string(getInfo(kind).name);
+  return instruction->name ? instruction->name
+                           : "kind::" + std::string(getInfo(kind).name);
 }
 
 unsigned ProductForm::getK() const {
-  return getWay().k ? getWay().k : getInfo(kind).k;
+  return instruction->k ? instruction->k : getInfo(kind).k;
 }
 
 Table<OperandForm> mx::target::getOperandForms() { return kForms; }
@@ -102,19 +95,6 @@ const OperandForm &mx::target::getDequantizedForm(MmaType type) {
                   [](const OperandForm &) { return true; });
 }
 
-/// The way of chips with `family`, if there is one.
-static std::optional<ProductWay> selectWay(MmaFamily family, MmaType a) {
-  switch (family) {
-  case MmaFamily::Tcgen05:
-    return a == MmaType::BF16 ? ProductWay::Converted : ProductWay::BlockScaled;
-  case MmaFamily::Wgmma:
-    return ProductWay::Dequantized;
-  case MmaFamily::MmaSync:
-    break;
-  }
-  return std::nullopt;
-}
-
 /// The kind that names the formats. What threads dequantize is bf16, and so may
 /// be multiplied by bf16, too.
 static std::optional<MmaKind>
@@ -123,20 +103,18 @@ selectKind(MmaType a, MmaType b, unsigned blockSize, ScaleFormat format) {
                                format);
 }
 
-std::optional<ProductForm> mx::target::lookupProduct(MmaFamily family,
-                                                     MmaType a, MmaType b,
-                                                     unsigned blockSize,
-                                                     ScaleFormat format) {
+std::optional<ProductForm>
+mx::target::lookupProduct(const ProductInstruction &instruction, MmaType a,
+                          MmaType b, unsigned blockSize, ScaleFormat format) {
   std::optional<MmaKind> kind = selectKind(a, b, blockSize, format);
-  std::optional<ProductWay> way = selectWay(family, a);
-  if (!kind || !way)
+  if (!kind)
     return std::nullopt;
-  bool isDirect = getInfo(*way).takesScales;
+  bool isDirect = instruction.takesScales;
   auto getForm = [&](MmaType type) {
     return isDirect ? &getOperandForm(*kind, type) : &getDequantizedForm(type);
   };
-  ProductForm product{*way,      *kind,  getForm(a), getForm(b),
-                      blockSize, format, 0};
+  ProductForm product{&instruction, *kind,  getForm(a), getForm(b),
+                      blockSize,    format, 0};
   // What is dequantized needs no more than whole blocks. All are powers of two.
   product.reductionMultiple =
       std::max({isDirect ? product.getK() : blockSize, product.a->rowMultiple,
@@ -144,12 +122,8 @@ std::optional<ProductForm> mx::target::lookupProduct(MmaFamily family,
   return product;
 }
 
-std::optional<ProductForm> mx::target::lookupNumbers(MmaFamily family,
-                                                     MmaType a, MmaType b) {
-  if (family != MmaFamily::Wgmma || a != MmaType::BF16 || b != MmaType::BF16)
-    return std::nullopt;
+ProductForm mx::target::getBF16Product(const ProductInstruction &instruction) {
   const OperandForm &form = getDequantizedForm(MmaType::BF16);
-  return ProductForm{
-      ProductWay::Numbers, MmaKind::F16,       &form,           &form,
-      /*blockSize=*/32,    ScaleFormat::UE8M0, form.rowMultiple};
+  return {&instruction,     MmaKind::F16,       &form,           &form,
+          /*blockSize=*/32, ScaleFormat::UE8M0, form.rowMultiple};
 }

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/TargetInfo.h"
+#include "mx/Target/Rates.h"
 #include <algorithm>
 
 using namespace mx::target;
@@ -36,8 +37,9 @@ constexpr TargetInfo common(const char *chip, const char *products,
 /// Data-centre parts of compute capability 9.0 to 10.3.
 constexpr TargetInfo dataCenter(const char *chip, const char *products,
                                 unsigned capability, MmaFamily family,
-                                unsigned smCount) {
+                                unsigned smCount, const Rates &rates) {
   TargetInfo target = common(chip, products, capability, family, smCount);
+  target.rates = &rates;
   target.smemPerCta = 227 * KiB;
   target.tmemColumns = target.hasTcgen05() ? 512 : 0;
   target.threadsPerSm = 2048;
@@ -48,8 +50,8 @@ constexpr TargetInfo dataCenter(const char *chip, const char *products,
 /// The first of the 10.x family has kind::i8, which is not in the family's PTX
 /// (PTX ISA, tcgen05.mma, target ISA notes).
 constexpr TargetInfo b200() {
-  TargetInfo target =
-      dataCenter("sm_100a", "B200, GB200", 100, MmaFamily::Tcgen05, 148);
+  TargetInfo target = dataCenter("sm_100a", "B200, GB200", 100,
+                                 MmaFamily::Tcgen05, 148, kB200Rates);
   target.hasI8Mma = true;
   return target;
 }
@@ -69,9 +71,11 @@ constexpr TargetInfo kTargets[] = {
     b200(),
     // One PTX for the whole family: B200 and B300.
     dataCenter("sm_100f", "B200, GB200, B300, GB300", 100, MmaFamily::Tcgen05,
-               148),
-    dataCenter("sm_103a", "B300, GB300", 103, MmaFamily::Tcgen05, 148),
-    dataCenter("sm_90a", "H100, H200", 90, MmaFamily::Wgmma, 132),
+               148, kB200Rates),
+    // As if it were a B200: no rates of its own are published.
+    dataCenter("sm_103a", "B300, GB300", 103, MmaFamily::Tcgen05, 148,
+               kB200Rates),
+    dataCenter("sm_90a", "H100, H200", 90, MmaFamily::Wgmma, 132, kH200Rates),
     rtx50(),
 };
 

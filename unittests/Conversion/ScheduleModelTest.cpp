@@ -77,9 +77,9 @@ MatmulProblem getProblem(const Format &format, int64_t m, int64_t n,
   problem.scales = format.scales == target::ScaleFormat::UE8M0
                        ? Type(Float8E8M0FNUType::get(context))
                        : Type(Float8E4M3FNType::get(context));
-  problem.product =
-      *target::lookupProduct(target::MmaFamily::Tcgen05, format.a, format.b,
-                             format.blockSize, format.scales);
+  EXPECT_TRUE(matchStrategies(
+      problem, {format.a, format.b, unsigned(format.blockSize), format.scales},
+      getTarget()));
   problem.out = format.outBits == 32 ? Type(Float32Type::get(context))
                                      : Type(BFloat16Type::get(context));
   problem.accumulate = format.accumulate;
@@ -103,11 +103,11 @@ constexpr int64_t kReductions[] = {32, 128, 1024, 2880, 16384};
 
 /// Terms that a better schedule has less of.
 constexpr int64_t ModelledCost::*kTerms[] = {
-    &ModelledCost::mma,     &ModelledCost::port,  &ModelledCost::fill,
-    &ModelledCost::ring,    &ModelledCost::steps, &ModelledCost::epilogue,
-    &ModelledCost::exposed, &ModelledCost::units, &ModelledCost::waves,
-    &ModelledCost::period,  &ModelledCost::l2,    &ModelledCost::hbm,
-    &ModelledCost::ends,    &ModelledCost::sum,   &ModelledCost::total};
+    &ModelledCost::mma,     &ModelledCost::port,      &ModelledCost::fill,
+    &ModelledCost::ring,    &ModelledCost::steps,     &ModelledCost::epilogue,
+    &ModelledCost::exposed, &ModelledCost::workTiles, &ModelledCost::waves,
+    &ModelledCost::period,  &ModelledCost::l2,        &ModelledCost::hbm,
+    &ModelledCost::ends,    &ModelledCost::sum,       &ModelledCost::total};
 
 bool isDominated(const ModelledCost &cost, const ModelledCost &by) {
   bool isLess = false;
@@ -123,7 +123,7 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
   const target::TargetInfo &target = getTarget();
   std::vector<Candidate> candidates = rankSchedules(problem, target);
   ASSERT_FALSE(candidates.empty());
-  const auto &[fields, cost] = candidates.front();
+  const auto &[strategy, fields, cost] = candidates.front();
   // It verifies, as an attribute and for the problem.
   auto emitError = [&] {
     ADD_FAILURE() << "the schedule does not verify";
@@ -151,7 +151,7 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
   int64_t steps = ceilDiv(problem.k, fields.tile[2]);
   EXPECT_LE(fields.splitK, steps);
   EXPECT_TRUE(fields.splitK == 1 ||
-              cost.units / fields.splitK < target.smCount);
+              cost.workTiles / fields.splitK < target.smCount);
   EXPECT_TRUE(fields.epilogue == Epilogue::Direct || canStoreByTma(problem));
   EXPECT_GE(cost.total, getIdealCycles(problem, target));
   for (const Candidate &other : candidates)
@@ -188,11 +188,11 @@ TEST(ScheduleModel, Formats) {
 
 TEST(ScheduleModel, TinyTakesOneSmallTile) {
   for (const Format &format : kFormats) {
-    auto [fields, cost] = choose(getProblem(format, 1, 1, 32));
+    auto [strategy, fields, cost] = choose(getProblem(format, 1, 1, 32));
     EXPECT_EQ(fields.tile, (std::array<int64_t, 3>{128, 16, 128}));
     EXPECT_FALSE(fields.ctaPair);
     EXPECT_EQ(fields.splitK, 1);
-    EXPECT_EQ(cost.units, 1);
+    EXPECT_EQ(cost.workTiles, 1);
     EXPECT_EQ(fields.tileLoop, TileLoop::Static);
     EXPECT_EQ(fields.rasterOrder, RasterOrder::Linear);
   }
@@ -200,7 +200,8 @@ TEST(ScheduleModel, TinyTakesOneSmallTile) {
 
 TEST(ScheduleModel, LargeSquareTakesPairsThatOverlap) {
   for (int64_t size : {8192, 16384}) {
-    auto [fields, cost] = choose(getProblem(kFormats[0], size, size, size));
+    auto [strategy, fields, cost] =
+        choose(getProblem(kFormats[0], size, size, size));
     EXPECT_TRUE(fields.ctaPair);
     EXPECT_EQ(fields.tile[1], 256);
     EXPECT_EQ(fields.accumulators, 2);
@@ -243,7 +244,8 @@ TEST(ScheduleModel, FewTilesOfALongReductionAreSplit) {
 TEST(ScheduleModel, UnknownSizesGetWhatIsRightForAll) {
   for (const Format &format : kFormats) {
     constexpr int64_t dynamic = ShapedType::kDynamic;
-    auto [fields, cost] = choose(getProblem(format, dynamic, dynamic, dynamic));
+    auto [strategy, fields, cost] =
+        choose(getProblem(format, dynamic, dynamic, dynamic));
     EXPECT_EQ(fields.tile[1] % 64, 0);
     EXPECT_EQ(fields.splitK, 1);
     EXPECT_EQ(fields.epilogue, Epilogue::Direct);
@@ -329,7 +331,7 @@ double getSimulatedLoads(target::TileGrid grid, RasterOrder order,
 
 TEST(ScheduleModel, LoadsFollowTheRaster) {
   const target::TargetInfo &target = getTarget();
-  const target::Rates &rates = *target::lookupRates(target);
+  const target::Rates &rates = *target.rates;
   for (auto [m, n, k] :
        {std::tuple(8192, 8192, 8192), std::tuple(16384, 16384, 16384),
         std::tuple(131072, 4096, 7168), std::tuple(4096, 131072, 7168)}) {
@@ -361,7 +363,7 @@ TEST(ScheduleModel, LoadsFollowTheRaster) {
 }
 
 TEST(ScheduleModel, CyclesOfInstructionsAreThePublished) {
-  const target::Rates &rates = *target::lookupRates(getTarget());
+  const target::Rates &rates = *getTarget().rates;
   auto cycles = [&](unsigned ctaGroup, unsigned n) {
     return std::max(target::mmaCycles(rates, n),
                     target::mmaPortCycles(rates, ctaGroup, n));

@@ -65,7 +65,7 @@ TEST(OperandForms, ProductsTakeTheFastestKind) {
   for (MmaType a : kNarrow)
     for (MmaType b : kNarrow) {
       auto product =
-          lookupProduct(MmaFamily::Tcgen05, a, b, 32, ScaleFormat::UE8M0);
+          lookupProduct(kTcgen05BlockScaled, a, b, 32, ScaleFormat::UE8M0);
       ASSERT_TRUE(product);
       bool isFour = a == MmaType::E2M1 && b == MmaType::E2M1;
       EXPECT_EQ(product->kind, isFour ? MmaKind::MXF4 : MmaKind::MXF8F6F4);
@@ -73,36 +73,30 @@ TEST(OperandForms, ProductsTakeTheFastestKind) {
       EXPECT_EQ(product->reductionMultiple, isFour    ? 64u
                                             : hasFour ? 128u
                                                       : 32u);
-      EXPECT_EQ(lookupProduct(MmaFamily::Tcgen05, a, b, 16, ScaleFormat::UE4M3)
+      EXPECT_EQ(lookupProduct(kTcgen05BlockScaled, a, b, 16, ScaleFormat::UE4M3)
                     .has_value(),
                 isFour);
     }
 }
 
-TEST(OperandForms, NumbersAreMultipliedByConvertedOperands) {
-  for (MmaType b : kNarrow) {
-    for (auto [family, way, instruction] :
-         {std::tuple(MmaFamily::Tcgen05, ProductWay::Converted, "kind::f16"),
-          std::tuple(MmaFamily::Wgmma, ProductWay::Dequantized,
-                     "wgmma.mma_async")}) {
+TEST(OperandForms, BF16IsMultipliedByConvertedOperands) {
+  for (MmaType b : kNarrow)
+    for (auto [instruction, name] :
+         {std::pair(&kTcgen05F16, "kind::f16"),
+          std::pair(&kWgmmaBF16, "wgmma.mma_async")}) {
       auto product =
-          lookupProduct(family, MmaType::BF16, b, 32, ScaleFormat::UE8M0);
+          lookupProduct(*instruction, MmaType::BF16, b, 32, ScaleFormat::UE8M0);
       ASSERT_TRUE(product);
-      EXPECT_EQ(product->way, way);
-      EXPECT_EQ(product->describeInstruction(), instruction);
+      EXPECT_EQ(product->describeInstruction(), name);
       EXPECT_EQ(product->getK(), 16u);
       EXPECT_EQ(product->a->type, MmaType::BF16);
       EXPECT_FALSE(product->b->padded || product->b->repacked);
       EXPECT_EQ(product->reductionMultiple, 32u);
-      EXPECT_EQ(lookupProduct(family, MmaType::BF16, b, 16, ScaleFormat::UE4M3)
-                    .has_value(),
-                b == MmaType::E2M1);
+      EXPECT_EQ(
+          lookupProduct(*instruction, MmaType::BF16, b, 16, ScaleFormat::UE4M3)
+              .has_value(),
+          b == MmaType::E2M1);
     }
-    EXPECT_FALSE(lookupProduct(MmaFamily::MmaSync, MmaType::BF16, b, 32,
-                               ScaleFormat::UE8M0));
-    EXPECT_FALSE(lookupProduct(MmaFamily::Tcgen05, MmaType::F16, b, 32,
-                               ScaleFormat::UE8M0));
-  }
 }
 
 TEST(OperandForms, ThePageShowsTheTable) {
@@ -127,7 +121,7 @@ TEST(OperandForms, ThePageShowsTheTable) {
     for (MmaType b : kNarrow)
       for (auto [block, format] : {std::pair(32u, ScaleFormat::UE8M0),
                                    std::pair(16u, ScaleFormat::UE4M3)}) {
-        auto product = lookupProduct(MmaFamily::Tcgen05, a, b, block, format);
+        auto product = lookupProduct(kTcgen05BlockScaled, a, b, block, format);
         if (!product)
           continue;
         std::stringstream row;

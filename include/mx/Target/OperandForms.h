@@ -49,25 +49,16 @@ const OperandForm &getOperandForm(MmaKind kind, MmaType type);
 /// loaded as bytes of two.
 const OperandForm &getDequantizedForm(MmaType type);
 
-/// The ways to multiply operands, with scales or as they are.
-enum class ProductWay : uint8_t {
-  BlockScaled, ///< the instruction takes elements and scales as they are
-  Dequantized, ///< threads make bf16 of them for wgmma
-  Converted,   ///< threads make bf16 of B for tcgen05.mma, A is bf16
-  Numbers,     ///< both are bf16, and wgmma takes them as they are
-};
-
 /// Elements of the reduction that a tile has where operands are dequantized: a
 /// row of them as bf16 is as long as the widest swizzle.
 inline constexpr unsigned kDequantizedTileK = 64;
 
-struct ProductWayInfo {
-  ProductWay way;
-  MmaFamily family;
-  /// What the PTX ISA calls the instruction; null for the kind of the product,
-  /// which elsewhere only names the formats.
-  const char *instruction;
-  /// Whether the instruction multiplies by scales.
+/// An instruction that multiplies two tiles, and what it takes.
+struct ProductInstruction {
+  /// What the PTX ISA calls it; null for the kind of the product, which
+  /// elsewhere only names the formats.
+  const char *name;
+  /// Whether it takes elements and their scales as they are. Others take bf16.
   bool takesScales;
   /// Elements of the reduction that one instruction multiplies (0: as many as
   /// its kind says), and of which all or none are multiplied.
@@ -76,12 +67,13 @@ struct ProductWayInfo {
   unsigned rows;
 };
 
-const ProductWayInfo &getInfo(ProductWay way);
+/// tcgen05.mma with block scales, and of bf16; wgmma of bf16.
+extern const ProductInstruction kTcgen05BlockScaled, kTcgen05F16, kWgmmaBF16;
 
 /// A product of two operand types with scales. Where operands are dequantized,
 /// `a` may be bf16 without; where both are, blocks and scales say nothing.
 struct ProductForm {
-  ProductWay way;
+  const ProductInstruction *instruction = &kTcgen05BlockScaled;
   MmaKind kind;
   const OperandForm *a, *b;
   unsigned blockSize;
@@ -90,7 +82,6 @@ struct ProductForm {
   /// and of the rows of both operands.
   unsigned reductionMultiple;
 
-  const ProductWayInfo &getWay() const { return getInfo(way); }
   /// What multiplies, as the PTX ISA calls it: a kind or an instruction.
   const char *getInstruction() const;
   /// The same in messages, where a kind is called so.
@@ -99,14 +90,15 @@ struct ProductForm {
   unsigned getK() const;
 };
 
-/// The product with the highest rate on chips with `family`, or none.
-std::optional<ProductForm> lookupProduct(MmaFamily family, MmaType a, MmaType b,
+/// The product of such operands, of the kind with the highest rate, by an
+/// instruction; none where no kind has such blocks and scales.
+std::optional<ProductForm> lookupProduct(const ProductInstruction &instruction,
+                                         MmaType a, MmaType b,
                                          unsigned blockSize,
                                          ScaleFormat format);
 
-/// The product of two operands of bf16 without scales, or none.
-std::optional<ProductForm> lookupNumbers(MmaFamily family, MmaType a,
-                                         MmaType b);
+/// The product of two operands of bf16 without scales.
+ProductForm getBF16Product(const ProductInstruction &instruction);
 
 } // namespace mx::target
 

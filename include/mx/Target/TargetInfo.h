@@ -29,6 +29,8 @@ enum class MmaFamily : uint8_t {
   MmaSync  ///< sm_120 family: mma.sync with block scales
 };
 
+struct Rates;
+
 struct TargetInfo {
   const char *chip = "";     ///< as given to the tools and to ptxas: "sm_100a"
   const char *features = ""; ///< LLVM's feature string
@@ -45,12 +47,15 @@ struct TargetInfo {
   unsigned ctasPerSm = 0;
   /// Typical number of SMs, for schedules made without a device at hand.
   unsigned smCount = 0;
+  /// How fast its parts are (mx/Target/Rates.h); null where mx makes no
+  /// kernels.
+  const Rates *rates = nullptr;
 
   constexpr bool hasTcgen05() const { return mmaFamily == MmaFamily::Tcgen05; }
   /// What mx makes for the chip: kernels of all operations but products, and
   /// those of products.
-  bool hasQuantizers() const { return mmaFamily != MmaFamily::MmaSync; }
-  bool hasProducts() const { return mmaFamily != MmaFamily::MmaSync; }
+  bool hasQuantizers() const { return rates != nullptr; }
+  bool hasProducts() const { return rates != nullptr; }
   /// What a thread loads from or stores to global memory at a time (PTX ISA, ld
   /// and st, .v8 and .v4 of 64 bits).
   unsigned getVectorBytes() const { return computeCapability >= 100 ? 32 : 16; }

@@ -150,9 +150,8 @@ struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
     Value last = builder.add(offset, builder.mul(steps, step));
     Value yes = arith::ConstantIntOp::create(builder.builder, builder.loc,
                                              /*value=*/1, /*width=*/1);
-    Value endsWithin =
-        arith::SelectOp::create(builder.builder, builder.loc, hasElements,
-                                isWithin(last, extent), yes);
+    Value endsWithin = arith::SelectOp::create(
+        builder.builder, builder.loc, hasElements, isWithin(last, extent), yes);
     RequireOp::create(builder.builder, builder.loc, isWithin(offset, end),
                       describeAccess(op, "offset " + std::to_string(dim) +
                                              " is out-of-bounds"),

@@ -139,7 +139,7 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
 // CHECK:         "expected the address of b to be a multiple of 16, found %lld; the nearest are %lld and %lld"
 // CHECK:         %[[UNITS:.*]] = arith.muli
 // CHECK:         %[[FEW:.*]] = arith.cmpi ule, %[[UNITS]], %[[MOST:.*]] : index
-// CHECK:         mxgpu.require %[[FEW]], "expected at most %lld units of work, found %lld"(%[[MOST]], %[[UNITS]])
+// CHECK:         mxgpu.require %[[FEW]], "expected at most %lld work tiles, found %lld"(%[[MOST]], %[[UNITS]])
 // CHECK-NOT:     mxgpu.require
 // CHECK:         mxgpu.launch @kernels::@dynamic_matmul grid(%{{.*}}) args({{.*}}, %[[Y]], %[[K]] : {{.*}}, memref<?x?xbf16>, index)
 

@@ -51,7 +51,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected no cta_pair on sm_90a, whose sums are in registers: leave it out}}
+  // expected-error @below {{expected no cta_pair on sm_90a, whose accumulators are in registers: leave it out}}
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], cta_pair, stages = 4>}
   return
 }

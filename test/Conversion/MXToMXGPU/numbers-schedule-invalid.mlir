@@ -75,7 +75,7 @@ func.func @main(%x: !x, %y: !y) {
 !x = memref<512x512xbf16>
 !y = memref<512x512xbf16>
 func.func @main(%x: !x, %y: !y) {
-  // expected-error @below {{expected no tile_loop = clc on sm_90a, whose sums are in registers: leave it out}}
+  // expected-error @below {{expected no tile_loop = clc on sm_90a, whose accumulators are in registers: leave it out}}
   mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, tile_loop = clc>}
   return
 }

@@ -20,8 +20,26 @@
 
 namespace mx::mxgpu {
 
+/// What the tensor core is to multiply. Blocks and scales say nothing where
+/// both types are bf16.
+struct OperandTypes {
+  target::MmaType a, b;
+  unsigned blockSize;
+  target::ScaleFormat scaleFormat;
+
+  bool hasScalesOfA() const { return a != target::MmaType::BF16; }
+  bool hasScalesOfB() const { return b != target::MmaType::BF16; }
+};
+
+/// How an instruction computes products
+/// (lib/Conversion/MXToMXGPU/Matmul/Kernel/Strategy.h).
+class Strategy;
+
 /// The properties of a matmul that a schedule depends on.
 struct MatmulProblem {
+  /// The strategies that compute it. Schedules that name none take the first,
+  /// whose instruction `product` is of.
+  llvm::SmallVector<const Strategy *, 2> strategies;
   target::ProductForm product{};
   /// Elements of the operands, of their scales (null without) and of the
   /// result.
@@ -62,6 +80,11 @@ std::optional<MatmulProblem>
 getMatmulProblem(MatmulOpInterface op, const target::TargetInfo &target,
                  Workspace workspace = Workspace::None);
 
+/// Sets the strategies of `problem` that multiply such operands on a chip;
+/// false if there are none.
+bool matchStrategies(MatmulProblem &problem, const OperandTypes &types,
+                     const target::TargetInfo &target);
+
 /// Whether a workspace holds an operand.
 inline bool holdsA(Workspace workspace) {
   return workspace == Workspace::A || workspace == Workspace::AB;
@@ -89,16 +112,16 @@ struct MatmulBuffers {
   RingType accumulators;
   /// Rows on their way to bulk stores, field "c", and work tiles that a warp
   /// tells the others of, field "unit".
-  RingType staging, units;
+  RingType staging, workTiles;
   /// Scales in tensor memory.
   ScalesType aScales, bScales;
   /// What multiplies the inputs of a stage.
   MmaAttrInterface mma;
-  /// How the threads that store the result hold the sums of a tile.
-  FragmentLayoutAttr sums;
-  /// Bytes of a part of them that goes to another CTA of a cluster, or 0.
+  /// How the threads that store the result hold the accumulator of a tile.
+  FragmentLayoutAttr accumulatorLayout;
+  /// Bytes of a part of it that goes to another CTA of a cluster, or 0.
   int64_t partBytes = 0;
-  /// Their warps, and those of all other roles but the one for `units`.
+  /// Their warps, and those of all other roles but the one for `workTiles`.
   int64_t epilogueWarps = 0, otherWarps = 0;
 };
 

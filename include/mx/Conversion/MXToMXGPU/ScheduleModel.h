@@ -17,6 +17,44 @@
 
 namespace mx::mxgpu {
 
+/// The shape that stands for sizes that are not known: large, so that a kernel
+/// for any shape is one for large ones.
+inline constexpr int64_t kAssumedSize = 8192;
+
+/// A problem whose sizes are known or assumed, in tiles of a schedule.
+struct Grid {
+  /// Of a product, or of one of several: groups of a reduction have a segment
+  /// of it each, of `k` elements, and a result.
+  int64_t m, n, k, products;
+  /// Rows of tiles of all products.
+  int64_t rowTiles, columnTiles;
+  /// CTAs, or pairs of them, that work at a time.
+  int64_t workers;
+  /// Bytes of all of A, and of the B of one product, with their scales, as they
+  /// lie in memory.
+  int64_t aBytes, bBytes;
+};
+
+/// A size, or the one that stands for those that are not known.
+int64_t orAssumed(int64_t size);
+
+Grid getGrid(const MatmulProblem &problem, const ScheduleFields &fields,
+             const target::TargetInfo &target);
+
+/// Bytes of A and B that come from HBM, by the part of them that L2 still
+/// holds when they are needed again.
+int64_t getLoadTraffic(const Grid &grid, const ScheduleFields &fields,
+                       int64_t cache);
+
+/// Cycles of a step in which products read operands in shared memory, where
+/// nothing else does.
+int64_t getProductPortCycles(const ScheduleFields &fields,
+                             const MatmulBuffers &buffers,
+                             const target::Rates &rates);
+
+/// Who asks has seen that the chip has products, and so rates.
+const target::Rates &getRates(const target::TargetInfo &target);
+
 /// The modelled cost of a schedule, in cycles of the SM clock.
 struct ModelledCost {
   // One work tile in one CTA (or pair): each pipe as if it were alone.
@@ -26,11 +64,11 @@ struct ModelledCost {
   int64_t ring = 0;     ///< latency of loads, with the stages there are
   int64_t steps = 0;    ///< waits and scale copies between products
   int64_t epilogue = 0; ///< what keeps the epilogue busy
-  int64_t exposed = 0;  ///< of it, what the next unit waits for
+  int64_t exposed = 0;  ///< the part of it that the next tile waits for
   // The whole problem.
-  int64_t units = 0, waves = 0;
-  int64_t kSteps = 0; ///< stages filled, in all units together
-  int64_t period = 0; ///< from one unit to the next
+  int64_t workTiles = 0, waves = 0;
+  int64_t kSteps = 0; ///< stages filled, in all work tiles together
+  int64_t period = 0; ///< from one work tile to the next
   int64_t l2 = 0, hbm = 0;
   int64_t ends = 0;       ///< set-up, first load and last epilogue
   int64_t sum = 0;        ///< the second kernel of a split reduction
@@ -48,10 +86,6 @@ struct ModelledCost {
   }
 };
 
-/// The shape that stands for sizes that are not known: large, so that a kernel
-/// for any shape is one for large ones.
-inline constexpr int64_t kAssumedSize = 8192;
-
 ModelledCost getModelledCost(const MatmulProblem &problem,
                              const ScheduleFields &fields,
                              const target::TargetInfo &target);
@@ -61,6 +95,7 @@ int64_t getIdealCycles(const MatmulProblem &problem,
                        const target::TargetInfo &target);
 
 struct Candidate {
+  const Strategy *strategy = nullptr;
   ScheduleFields fields;
   ModelledCost cost;
 };

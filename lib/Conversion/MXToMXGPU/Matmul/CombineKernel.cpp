@@ -41,7 +41,7 @@ public:
       arguments.push_back(op.getOffsets());
     Value units =
         host.mul(host.ceilDiv(count, kRows), host.ceilDiv(columns, kColumns));
-    host.requireAtMost(units, kMaxUnits, "units of work");
+    host.requireAtMost(units, kMaxUnits, "work tiles");
     KernelOp kernel =
         host.kernel(module, "combine", ValueRange(arguments).getTypes());
     buildKernel(kernel);
@@ -58,9 +58,9 @@ private:
         /*reduction=*/body.index(0), ArrayRef<int64_t>{kRows, kColumns},
         RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
     body.role("combine", kRows, /*elected=*/false);
-    ForEachWorkTileOp unit = body.forEachWorkTile(work);
+    ForEachWorkTileOp workTile = body.forEachWorkTile(work);
     Value thread = ThreadIdOp::create(body);
-    Value row = body.add(unit.getRow(), body.div(thread, 32));
+    Value row = body.add(workTile.getRow(), body.div(thread, 32));
     Value end = getEnd(entry);
     auto isBelow = [&](Value a, Value b) -> Value {
       return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, a, b);
@@ -76,7 +76,7 @@ private:
     body.setInsertionPointToStart(isNamed.thenBlock());
     Value lane = arith::RemUIOp::create(body, thread, body.index(32));
     Value first =
-        body.add(unit.getColumn(), body.mul(lane, body.index(kVector)));
+        body.add(workTile.getColumn(), body.mul(lane, body.index(kVector)));
     addRow(input, row, out, to, first);
   }
 

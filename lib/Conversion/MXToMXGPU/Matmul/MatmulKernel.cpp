@@ -7,10 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MatmulKernel.h"
-#include "HostChecks.h"
-#include "Signatures.h"
 #include "SplitReduction.h"
-#include "WindowedProduct.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -24,63 +21,64 @@ static void enterKernel(ProductKernel &kernel, KernelOp kernelOp) {
     kernel.rank = CtaRankOp::create(kernel.body);
 }
 
-static void createScheduler(const Policies &policies, Value units) {
+static void createScheduler(const Policies &policies, Value workTiles) {
   Value rows = policies.epilogue->getRows();
   Value columns = policies.epilogue->getColumns();
-  policies.work->createScheduler(rows, columns, units);
+  policies.work->createScheduler(rows, columns, workTiles);
 }
 
 /// Makes the rings and the tile scheduler; gives the ring by which they come,
 /// or null where they are static.
 static Value createFrame(ProductKernel &kernel, const Policies &policies) {
   KernelBuilder &body = kernel.body;
-  RingType byRing = kernel.product.buffers.units;
+  RingType byRing = kernel.product.buffers.workTiles;
   if (!byRing)
     createScheduler(policies, Value());
   policies.mainLoop->createRings();
   policies.epilogue->begin();
   // The last in memory, because the others are aligned more.
-  Value units = byRing ? body.ring(byRing, "units") : Value();
+  Value workTiles = byRing ? body.ring(byRing, "units") : Value();
   // Kernels before this one may write what is read from here on: the ends of
-  // groups by which the first unit is found, too.
+  // groups by which the first work tile is found, too.
   if (kernel.product.schedule.getPdl())
     WaitDependenciesOp::create(body);
   if (byRing)
-    createScheduler(policies, units);
-  return units;
+    createScheduler(policies, workTiles);
+  return workTiles;
 }
 
-/// One thread asks the hardware for the unit that comes after each, or a warp
-/// finds it among the groups.
+/// One thread asks the hardware for the work tile that comes after each, or a
+/// warp finds it among the groups.
 static void buildScheduleRole(ProductKernel &kernel, const Policies &policies,
-                              Value units) {
-  if (!units)
+                              Value workTiles) {
+  if (!workTiles)
     return;
   KernelBuilder &body = kernel.body;
   OpBuilder::InsertionGuard guard(body);
-  bool isAsked = kernel.product.buffers.units.getProducer() == AsyncKind::Clc;
+  bool isAsked =
+      kernel.product.buffers.workTiles.getProducer() == AsyncKind::Clc;
   RoleOp role = body.role("schedule", 1, /*elected=*/isAsked);
   // It is in the warpgroup of the loads.
   ArrayRef<int64_t> registers = kernel.product.schedule.getRegisters();
   if (!registers.empty())
     role.setRegisters(registers.back());
   body.forEachWorkTile(policies.work->getScheduler());
-  Value stage = ProducerAcquireOp::create(body, units).getStage();
+  Value stage = ProducerAcquireOp::create(body, workTiles).getStage();
   ProducerCommitOp::create(body, stage, Value());
 }
 
 static void launch(ProductKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   KernelBuilder &host = kernel.host;
   ScheduleAttr schedule = kernel.product.schedule;
-  Value units = work.getUnits();
-  host.requireAtMost(units, kMaxUnits, "units of work");
-  Value clusters = units;
+  Value workTiles = work.getUnits();
+  host.requireAtMost(workTiles, kMaxUnits, "work tiles");
+  Value clusters = workTiles;
   int64_t ctas = schedule.getCtas() * schedule.getParts();
   if (schedule.getTileLoop() == TileLoop::Static) { // as many as run at once
     Value running = SmCountOp::create(host);
     if (int64_t ctas = schedule.getCtasPerSm(); ctas > 1)
       running = host.mul(running, host.index(ctas));
-    clusters = arith::MinUIOp::create(host, units, host.div(running, ctas));
+    clusters = arith::MinUIOp::create(host, workTiles, host.div(running, ctas));
   }
   Value grid = host.mul(clusters, host.index(ctas));
   host.launch(kernelOp, grid, kernel.arguments.getHostValues());
@@ -97,14 +95,14 @@ void mx::mxgpu::buildProduct(ProductKernel &kernel, const Policies &policies) {
   if (int64_t ctas = schedule.getCtasPerSm(); ctas > 1)
     kernelOp.setMinCtas(ctas);
   enterKernel(kernel, kernelOp);
-  Value units = createFrame(kernel, policies);
+  Value workTiles = createFrame(kernel, policies);
   policies.mainLoop->buildRoles(*policies.epilogue);
-  buildScheduleRole(kernel, policies, units);
+  buildScheduleRole(kernel, policies, workTiles);
   launch(kernel, *policies.work, kernelOp);
   policies.mainLoop->freeTemporaries();
 }
 
-static void buildWhole(const Product &product, gpu::GPUModuleOp module) {
+void Strategy::build(const Product &product, gpu::GPUModuleOp module) const {
   ProductKernel kernel(product, module);
   Policies policies(kernel);
   policies.work->viewMatrices();
@@ -137,10 +135,8 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
   Product product(op, schedule, target);
   if (schedule.getSplitK() > schedule.getParts())
     buildSplit(product, module);
-  else if (schedule.getF16Window())
-    buildWindowed(product, module);
   else
-    buildWhole(product, module);
+    product.strategy.build(product, module);
   op->erase();
   return success();
 }

@@ -2,17 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Puts the parts together: ProductKernel.h says what they share, Policies.h
-// which they are.
+// Puts the components together: work tiles, the loads of B, the main loop of a
+// strategy and an epilogue. ProductKernel.h has what they share.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MATMULKERNEL_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MATMULKERNEL_H
 
-#include "Policies.h"
+#include "Epilogue/EpiloguePolicy.h"
+#include "Kernel/Strategy.h"
+#include "MainLoop/MainLoop.h"
 
 namespace mx::mxgpu {
+
+struct Policies {
+  /// Those of the kernel's product.
+  explicit Policies(ProductKernel &kernel);
+
+  std::unique_ptr<WorkPolicy> work;
+  std::unique_ptr<OperandB> b;
+  std::unique_ptr<MainLoop> mainLoop;
+  std::unique_ptr<EpiloguePolicy> epilogue;
+};
+
+/// Of the kernel of a product.
+KernelArguments getProductArguments(ProductKernel &kernel,
+                                    const Policies &policies);
+
+/// Of the kernel that adds the `parts` of a split reduction.
+KernelArguments getSumArguments(ProductKernel &kernel, mlir::Value parts,
+                                ElementRegion &region);
 
 /// Says at `op` what kernels support where it asks for more.
 llvm::LogicalResult verifyMatmulSupport(MatmulOpInterface op,
@@ -21,6 +41,9 @@ llvm::LogicalResult verifyMatmulSupport(MatmulOpInterface op,
 llvm::LogicalResult verifyScheduleSupport(MatmulOpInterface op,
                                           ScheduleAttr schedule,
                                           const target::TargetInfo &target);
+
+/// Compares, before a product is launched, the sizes that types do not tell.
+void checkSizes(ProductKernel &kernel, const Policies &policies);
 
 /// Builds and launches a product whose sizes are checked.
 void buildProduct(ProductKernel &kernel, const Policies &policies);

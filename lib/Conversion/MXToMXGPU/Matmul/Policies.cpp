@@ -6,19 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Policies.h"
+#include "Epilogue/FragmentEpilogue.h"
 #include "Epilogue/QuantizedEpilogue.h"
-#include "Epilogue/ScatteredEpilogue.h"
-#include "Epilogue/StagedEpilogue.h"
-#include "MainLoop/BlockScaledMainLoop.h"
-#include "MainLoop/ConvertedMainLoop.h"
-#include "MainLoop/DequantizedMainLoop.h"
-#include "MainLoop/NumbersMainLoop.h"
-#include "MainLoop/SwappedMainLoop.h"
-#include "Work/ClusterWork.h"
-#include "Work/MaskedWork.h"
-#include "Work/ReductionWork.h"
-#include "Work/SplitWork.h"
+#include "MatmulKernel.h"
+#include "Work/GroupedWork.h"
 
 using namespace mlir;
 using namespace mx;
@@ -50,23 +41,6 @@ static std::unique_ptr<OperandB> createB(ProductKernel &kernel,
   return std::make_unique<WholeB>(kernel, work);
 }
 
-static std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
-                                                WorkPolicy &work, OperandB &b) {
-  switch (kernel.product.problem.product.way) {
-  case target::ProductWay::BlockScaled:
-    return std::make_unique<BlockScaledMainLoop>(kernel, work, b);
-  case target::ProductWay::Dequantized:
-    if (kernel.product.schedule.getSwapAb())
-      return std::make_unique<SwappedMainLoop>(kernel, work, b);
-    return std::make_unique<DequantizedMainLoop>(kernel, work, b);
-  case target::ProductWay::Converted:
-    return std::make_unique<ConvertedMainLoop>(kernel, work, b);
-  case target::ProductWay::Numbers:
-    return std::make_unique<NumbersMainLoop>(kernel, work, b);
-  }
-  llvm_unreachable("a way without a main loop");
-}
-
 static std::unique_ptr<EpiloguePolicy> createEpilogue(ProductKernel &kernel,
                                                       WorkPolicy &work) {
   const Product &product = kernel.product;
@@ -81,5 +55,41 @@ static std::unique_ptr<EpiloguePolicy> createEpilogue(ProductKernel &kernel,
 
 Policies::Policies(ProductKernel &kernel)
     : work(createWork(kernel)), b(createB(kernel, *work)),
-      mainLoop(createMainLoop(kernel, *work, *b)),
+      mainLoop(kernel.product.strategy.createMainLoop(kernel, *work, *b)),
       epilogue(createEpilogue(kernel, *work)) {}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+KernelArguments mx::mxgpu::getProductArguments(ProductKernel &kernel,
+                                               const Policies &policies) {
+  MatmulOpInterface op = kernel.product.op;
+  const Matrices &matrices = kernel.matrices;
+  KernelArguments arguments;
+  policies.mainLoop->addOperands(arguments);
+  arguments.add(Arg::Result, matrices.out);
+  arguments.add(Arg::Offsets, op.getGroupOffsets());
+  arguments.add(Arg::K, getSize(kernel.host, matrices.a, 1));
+  arguments.add(Arg::Alpha, op.getAlpha());
+  arguments.addAll(Arg::Captures, policies.epilogue->getCaptures());
+  arguments.add(Arg::ResultMap, policies.epilogue->encodeResult());
+  arguments.add(Arg::MatrixRows, policies.work->getMatrixRows());
+  arguments.add(Arg::ScatterRows, op.getScatterRows());
+  arguments.add(Arg::AWindow, kernel.aWindow);
+  arguments.add(Arg::BWindow, kernel.bWindow);
+  arguments.add(Arg::ResultScales, matrices.outScales);
+  return arguments;
+}
+
+KernelArguments mx::mxgpu::getSumArguments(ProductKernel &kernel, Value parts,
+                                           ElementRegion &region) {
+  MatmulOpInterface op = kernel.product.op;
+  KernelArguments arguments;
+  arguments.add(Arg::Parts, parts);
+  arguments.add(Arg::Result, kernel.matrices.out);
+  arguments.add(Arg::K, getSize(kernel.host, kernel.matrices.a, 1));
+  arguments.add(Arg::Alpha, op.getAlpha());
+  arguments.addAll(Arg::Captures, region.getCaptures());
+  return arguments;
+}

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExplainSchedule.h"
+#include "../Matmul/Kernel/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/MmaFamilies.h"
 #include "llvm/Support/Format.h"
@@ -24,7 +25,8 @@ static std::string getSize(int64_t size) {
 }
 
 /// What distinguishes a schedule from the others in the table, in few columns.
-static std::string getShortForm(const ScheduleFields &fields) {
+static std::string getShortForm(const Candidate &candidate) {
+  const ScheduleFields &fields = candidate.fields;
   std::string text = llvm::formatv("{0}x{1}x{2}", fields.tile[0],
                                    fields.tile[1], fields.tile[2]);
   text += llvm::formatv(" s{0} a{1}", fields.stages, fields.accumulators);
@@ -33,10 +35,7 @@ static std::string getShortForm(const ScheduleFields &fields) {
   text += llvm::formatv(" f{0}", fields.scaleStages);
   if (fields.workspace != Workspace::None)
     text += (" w-" + stringifyWorkspace(fields.workspace)).str();
-  if (fields.swapAb)
-    text += " swap";
-  if (fields.f16Window)
-    text += " f16";
+  text += candidate.strategy->describe(fields);
   if (fields.splitK > 1)
     text += llvm::formatv(" k/{0}{1}", fields.splitK,
                           fields.clusterSplit ? "c" : "");
@@ -94,7 +93,7 @@ static void printTable(raw_ostream &os, ArrayRef<Candidate> candidates) {
   constexpr size_t kTermWidth = 9;
   size_t formWidth = 34;
   for (const Candidate &candidate : candidates.take_front(kShown))
-    formWidth = std::max(formWidth, getShortForm(candidate.fields).size());
+    formWidth = std::max(formWidth, getShortForm(candidate).size());
   // Few problems have a choice whether to dequantize before.
   bool hasBefore = llvm::any_of(
       candidates, [](const Candidate &it) { return it.cost.dequantize != 0; });
@@ -108,7 +107,7 @@ static void printTable(raw_ostream &os, ArrayRef<Candidate> candidates) {
   for (auto [index, candidate] :
        llvm::enumerate(candidates.take_front(kShown))) {
     os << index + 1 << "  "
-       << llvm::left_justify(getShortForm(candidate.fields), formWidth);
+       << llvm::left_justify(getShortForm(candidate), formWidth);
     for (const Term &term : terms)
       os << llvm::right_justify(std::to_string(candidate.cost.*term.value),
                                 kTermWidth);
@@ -290,7 +289,9 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
     os << "  this schedule is refused: " << error->message << '\n';
     return;
   }
-  Candidate chosen = {fields, getModelledCost(problem, fields, target)};
+  const Strategy &strategy = getStrategy(problem, fields);
+  Candidate chosen = {&strategy, fields,
+                      getModelledCost(problem, fields, target)};
   if (fields.workspace != Workspace::None) {
     chosen.cost.dequantize = getWorkspaceCycles(
         op, *getMatmulProblem(op, target), fields.workspace, target);
@@ -303,7 +304,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
                      std::max<int64_t>(chosen.cost.total, 1);
   os << "  modelled: " << chosen.cost.total << " cycles, "
      << llvm::formatv("{0}.{1}", permille / 10, permille % 10)
-     << " % of the tensor cores' rate; " << chosen.cost.units
+     << " % of the tensor cores' rate; " << chosen.cost.workTiles
      << " work tiles in " << chosen.cost.waves
      << (chosen.cost.waves == 1 ? " wave" : " waves") << ", limited by "
      << chosen.cost.getLimit() << "\n\n";
@@ -328,17 +329,21 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   }
   os << "\nthreads of a CTA: " << budget.threads;
   ArrayRef<int64_t> registers = schedule.getRegisters();
-  if (registers.size() == 2)
-    os << ", with " << registers[0] << " registers "
-       << (target.tmemColumns ? "in the epilogue" : "where they multiply")
-       << " and " << registers[1] << " elsewhere\n\n";
-  else if (registers.size() == 3)
-    os << ", with " << registers[0] << " registers where they multiply, "
-       << registers[1] << " where they dequantize, and " << registers[2]
-       << " elsewhere\n\n";
-  else
+  if (registers.empty()) {
     os << ", of up to "
        << std::min<int64_t>(target.registersPerThread,
                             target.registersPerSm / budget.threads / 8 * 8)
        << " registers\n\n";
+    return;
+  }
+  os << ", with ";
+  for (auto [i, count, role] :
+       llvm::enumerate(registers, strategy.getRoles())) {
+    if (i)
+      os << (i + 1 < registers.size() ? ", "
+             : registers.size() > 2   ? ", and "
+                                      : " and ");
+    os << count << (i ? " " : " registers ") << role;
+  }
+  os << "\n\n";
 }

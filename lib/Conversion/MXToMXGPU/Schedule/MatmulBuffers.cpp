@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the rings of all ways add up to.
+// What the rings of all strategies add up to.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleRules.h"
+#include "../Matmul/Kernel/Strategy.h"
 #include "mx/Target/TargetInfo.h"
 #include <numeric>
 
@@ -24,9 +24,10 @@ int64_t mx::mxgpu::getStagedColumns(int64_t tileN, int64_t bits) {
 
 MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields) {
-  MatmulBuffers buffers = getRules(problem, fields).getBuffers(problem, fields);
+  MatmulBuffers buffers =
+      getStrategy(problem, fields).getBuffers(problem, fields);
   if (fields.clusterSplit)
-    buffers.partBytes = getPartBytesOf(buffers.sums);
+    buffers.partBytes = getPartBytesOf(buffers.accumulatorLayout);
   return buffers;
 }
 
@@ -41,8 +42,8 @@ static SmallVector<RingRequest, 4> getRequests(const MatmulBuffers &buffers) {
     requests.push_back({"acc", buffers.accumulators});
   if (buffers.staging)
     requests.push_back({"staging", buffers.staging, buffers.epilogueWarps});
-  if (buffers.units)
-    requests.push_back({"units", buffers.units});
+  if (buffers.workTiles)
+    requests.push_back({"units", buffers.workTiles});
   return requests;
 }
 
@@ -63,7 +64,7 @@ ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers,
       target, static_cast<unsigned>(tmem.getUsed()));
   // One more role requests work tiles.
   int64_t warps =
-      buffers.epilogueWarps + buffers.otherWarps + (buffers.units ? 1 : 0);
+      buffers.epilogueWarps + buffers.otherWarps + (buffers.workTiles ? 1 : 0);
   threads = warps * target::kWarpSize;
 }
 

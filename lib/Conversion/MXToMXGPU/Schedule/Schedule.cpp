@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleRules.h"
+#include "../Matmul/Kernel/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -20,17 +20,21 @@ using namespace mx::mxgpu;
 // Problem
 //===----------------------------------------------------------------------===//
 
-/// How `target` multiplies operands of such types, or none.
-static std::optional<target::ProductForm>
-getProductForm(MatmulOpInterface op, target::MmaType a, target::MmaType b,
-               const target::TargetInfo &target) {
-  if (b == target::MmaType::BF16)
-    return target::lookupNumbers(target.mmaFamily, a, b);
+/// The types of the operands where they are `a` and `b`, or none.
+static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
+                                                   Type b) {
+  auto aType = getMmaType(a), bType = getMmaType(b);
+  if (!aType || !bType)
+    return std::nullopt;
+  OperandTypes types{*aType, *bType, static_cast<unsigned>(op.getBlockSize()),
+                     target::ScaleFormat::UE8M0};
+  if (!types.hasScalesOfB())
+    return types;
   auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
   if (!scales)
     return std::nullopt;
-  return target::lookupProduct(target.mmaFamily, a, b, op.getBlockSize(),
-                               *scales);
+  types.scaleFormat = *scales;
+  return types;
 }
 
 std::optional<MatmulProblem>
@@ -48,19 +52,14 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
       holdsB(workspace) ? Type(bf16) : getElementTypeOrSelf(op.getB());
   SmallVector<int64_t> bShape = getLogicalShapeOfB(op);
   auto outType = cast<ShapedType>(op.getResultTensor().getType());
-  auto a = getMmaType(aElement);
-  auto b = getMmaType(bElement);
-  if (!a || !b)
-    return std::nullopt;
-  auto product = getProductForm(op, *a, *b, target);
-  if (!product)
-    return std::nullopt;
+  auto types = getOperandTypes(op, aElement, bElement);
   MatmulProblem problem;
-  problem.product = *product;
+  if (!types || !matchStrategies(problem, *types, target))
+    return std::nullopt;
   problem.a = aElement;
   problem.b = bElement;
   problem.isPackedB = hasPackedB(op);
-  if (*b != target::MmaType::BF16)
+  if (types->hasScalesOfB())
     problem.scales = getElementTypeOrSelf(op.getBScales().getType());
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
@@ -95,7 +94,7 @@ ReductionSteps::ReductionSteps(const target::ProductForm &product,
                                int64_t extent) {
   products = product.getK();
   // All instructions of a tile share its elements, however few.
-  int64_t shared = std::max<int64_t>(products, product.getWay().wholeK);
+  int64_t shared = std::max<int64_t>(products, product.instruction->wholeK);
   count = ceilDiv(extent, shared) * (shared / products);
 }
 
@@ -167,9 +166,9 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
 void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
                                  ScheduleFields &fields,
                                  const target::TargetInfo &target) {
-  const ProductRules &rules = getRules(problem, fields);
-  if (fields.registers.empty() && rules.getRegisters)
-    fields.registers = rules.getRegisters(problem, fields);
+  if (fields.registers.empty())
+    fields.registers =
+        getStrategy(problem, fields).getRegisters(problem, fields);
   if (fields.stages)
     return;
   // What breaks a rule may have no rings: the verifier says why.
@@ -260,7 +259,7 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
 static std::optional<ScheduleError>
 checkClusters(const MatmulProblem &problem, const ScheduleFields &fields,
               const target::TargetInfo &target) {
-  if (fields.clusterSplit && !getRules(problem).swapped)
+  if (fields.clusterSplit && !getStrategy(problem, fields).hasClusterSplit())
     return ScheduleError{
         llvm::formatv("expected no cluster_split on {0}, whose sums are in "
                       "tensor memory: leave it out",
@@ -279,54 +278,39 @@ checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                const target::TargetInfo &target) {
   if (fields.registers.empty())
     return std::nullopt;
-  return getRules(problem, fields).checkRegisters(problem, fields, target);
+  return getStrategy(problem, fields).checkRegisters(problem, fields, target);
 }
 
-/// What a window of scales needs: exact conversions to f16, a reference for
-/// each tile of scales, and rows that are those of the scales.
-static std::optional<ScheduleError>
-checkWindow(const MatmulProblem &problem, const ScheduleFields &fields,
-            const target::TargetInfo &target) {
-  if (!fields.f16Window)
+/// Strategies that dequantize to f16 have rules of their own for it.
+static std::optional<ScheduleError> checkWindow(const Strategy &strategy,
+                                                const ScheduleFields &fields) {
+  if (!fields.f16Window || strategy.hasF16Window())
     return std::nullopt;
-  auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
-  const std::pair<bool, const char *> needs[] = {
-      {problem.product.way == target::ProductWay::Dequantized,
-       "a chip whose operands are dequantized, sm_90a"},
-      {isE4M3(problem.a) && isE4M3(problem.b) &&
-           isa<Float8E8M0FNUType>(problem.scales),
-       "operands of f8E4M3FN scaled by f8E8M0FNU"},
-      {fields.tile[0] >= kScaleTileRows && fields.tile[1] <= kScaleTileRows,
-       "a tile of 128 or 256 rows and 64 or 128 columns"},
-      {problem.numB == 1, "one part of B"},
-      {fields.splitK == 1, "a reduction that is not split"},
-      {!fields.swapAb, "no swap_ab"},
-  };
-  for (auto [isMet, what] : needs)
-    if (!isMet)
-      return ScheduleError{
-          llvm::formatv("expected {0} with f16_window, found another: leave "
-                        "f16_window out",
-                        what),
-          {}};
-  return std::nullopt;
+  const char *what = fields.swapAb
+                         ? "no swap_ab"
+                         : "a chip whose operands are dequantized, sm_90a";
+  return ScheduleError{
+      llvm::formatv("expected {0} with f16_window, found another: leave "
+                    "f16_window out",
+                    what),
+      {}};
 }
 
 std::optional<ScheduleError>
 mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target) {
-  const ProductRules &rules = getRules(problem, fields);
-  if (fields.swapAb && problem.hasScales() && !getRules(problem).swapped)
+  const Strategy &strategy = getStrategy(problem, fields);
+  if (fields.swapAb && problem.hasScales() && !strategy.swapsAB())
     return ScheduleError{llvm::formatv("expected no swap_ab on {0}, which "
                                        "has no wgmma: leave it out",
                                        target.chip),
                          {}};
-  if (auto error = checkWindow(problem, fields, target))
+  if (auto error = checkWindow(strategy, fields))
     return error;
   if (auto error = checkClusters(problem, fields, target))
     return error;
-  if (auto error = rules.checkSchedule(problem, fields, target))
+  if (auto error = strategy.checkSchedule(problem, fields, target))
     return error;
   if (auto error = checkGroups(problem, fields))
     return error;

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleGrid.h"
-#include "ScheduleRules.h"
+#include "../Matmul/Kernel/Strategy.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include <tuple>
 
@@ -22,7 +21,7 @@ static auto getRank(const Candidate &candidate) {
   const ScheduleFields &fields = candidate.fields;
   const ModelledCost &cost = candidate.cost;
   int64_t terms = cost.mma + cost.port + cost.fill + cost.ring + cost.steps +
-                  cost.epilogue + cost.exposed + cost.units + cost.waves +
+                  cost.epilogue + cost.exposed + cost.workTiles + cost.waves +
                   cost.period + cost.ends + cost.sum;
   return std::make_tuple(
       cost.total, cost.hbm, cost.l2, terms, fields.splitK, fields.clusterSplit,
@@ -82,9 +81,8 @@ getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
     }
   if (best > 1)
     choices.push_back({RasterOrder::GroupM, best});
-  // On an H200 bands are 2 to 3 % faster than the curve.
-  bool isWgmma = target.mmaFamily == target::MmaFamily::Wgmma;
-  if (!isWgmma && getTraffic(RasterOrder::Hilbert, 1) < linear)
+  if (getRates(target).hasFastCurve &&
+      getTraffic(RasterOrder::Hilbert, 1) < linear)
     choices.push_back({RasterOrder::Hilbert, 1});
   return choices;
 }
@@ -104,20 +102,10 @@ getSplitChoices(const MatmulProblem &problem, const ScheduleFields &fields,
   for (int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32})
     if (parts <= steps && tiles * parts <= 2 * grid.workers)
       choices.push_back({parts, false});
-  if (getRules(problem).swapped && steps >= 2 && tiles * 2 <= grid.workers)
+  if (getStrategy(problem, fields).hasClusterSplit() && steps >= 2 &&
+      tiles * 2 <= grid.workers)
     choices.push_back({2, true});
   return choices;
-}
-
-/// Whether a group's rows are those of one tile, on average, so that weights
-/// are read by one CTA, and what all CTAs read are rows of A: 1 to 3 % of the
-/// time of 1024 rows in 32 groups on an H200, if the L2 knows.
-static bool readsBOnce(const MatmulProblem &problem,
-                       const ScheduleFields &fields) {
-  if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.groups))
-    return false;
-  return ceilDiv(problem.m, std::max<int64_t>(problem.groups, 1)) <=
-         fields.tile[0];
 }
 
 namespace {
@@ -131,14 +119,19 @@ public:
       epilogues.push_back(Epilogue::TmaStore);
   }
 
-  /// All legal schedules with a tile.
-  void addTile(ScheduleFields fields);
+  /// All legal schedules of a strategy.
+  void addTiles(const Strategy &strategy) {
+    strategy.forEachTile(problem, [&](ScheduleFields fields) {
+      addTile(strategy, std::move(fields));
+    });
+  }
 
   bool isEmpty() const { return candidates.empty(); }
   std::vector<Candidate> take() { return std::move(candidates); }
 
 private:
-  void addRasters(ScheduleFields fields);
+  void addTile(const Strategy &strategy, ScheduleFields fields);
+  void addRasters(const Strategy &strategy, ScheduleFields fields);
 
   const MatmulProblem &problem;
   const target::TargetInfo &target;
@@ -149,35 +142,31 @@ private:
 
 } // namespace
 
-void Candidates::addRasters(ScheduleFields fields) {
+void Candidates::addRasters(const Strategy &strategy, ScheduleFields fields) {
   fields.stages = getMaxStages(problem, fields, target);
   if (!fields.stages || checkSchedule(problem, fields, target))
     return;
   for (auto [order, group] : rasters) {
     fields.rasterOrder = order;
     fields.rasterGroup = group;
-    candidates.push_back({fields, getModelledCost(problem, fields, target)});
+    candidates.push_back(
+        {&strategy, fields, getModelledCost(problem, fields, target)});
   }
 }
 
-void Candidates::addTile(ScheduleFields fields) {
+void Candidates::addTile(const Strategy &strategy, ScheduleFields fields) {
   for (auto [split, inCluster] : getSplitChoices(problem, fields, target)) {
     fields.splitK = split;
     fields.clusterSplit = inCluster;
-    // On an H200 3 % of the time of few rows, but with a kernel that adds
-    // splits 4 % more.
-    fields.pdl = fields.swapAb && (split == 1 || inCluster);
-    bool readsOnce = fields.pdl && readsBOnce(problem, fields);
-    fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;
-    fields.l2B = readsOnce ? CacheHint::EvictFirst : CacheHint::None;
+    strategy.refineSplit(problem, fields);
     rasters = getRasterChoices(problem, fields, target);
     Grid grid = getGrid(problem, fields, target);
     bool isPersistent = grid.rowTiles * grid.columnTiles * split > grid.workers;
     for (Epilogue epilogue : epilogues) {
       fields.epilogue = epilogue;
-      getRules(problem, fields)
-          .forEachLoop(fields, isPersistent,
-                       [&](ScheduleFields fields) { addRasters(fields); });
+      strategy.forEachLoop(fields, isPersistent, [&](ScheduleFields fields) {
+        addRasters(strategy, std::move(fields));
+      });
     }
   }
 }
@@ -186,12 +175,13 @@ std::vector<Candidate>
 mx::mxgpu::rankSchedules(const MatmulProblem &problem,
                          const target::TargetInfo &target) {
   Candidates all(problem, target);
-  auto add = [&](ScheduleFields fields) { all.addTile(fields); };
-  if (const ProductRules *swapped = getRules(problem).swapped)
-    swapped->forEachTile(problem, add);
-  // For few rows others lose on an H200, by more than the model says.
-  if (all.isEmpty())
-    getRules(problem).forEachTile(problem, add);
+  for (bool excludesOthers : {true, false}) {
+    for (const Strategy *strategy : problem.strategies)
+      if (strategy->excludesOthers() == excludesOthers)
+        all.addTiles(*strategy);
+    if (!all.isEmpty())
+      break;
+  }
   std::vector<Candidate> candidates = all.take();
   sortCandidates(candidates);
   return candidates;

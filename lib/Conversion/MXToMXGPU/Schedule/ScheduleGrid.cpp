@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleGrid.h"
+#include "../Matmul/Kernel/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -43,7 +43,7 @@ static int64_t getRowTiles(const MatmulProblem &problem,
                            const ScheduleFields &fields, int64_t m) {
   int64_t groups = getGroups(problem, RaggedKind::Rows);
   int64_t rows = ceilDiv(m, groups);
-  if (!fields.swapAb || groups == 1)
+  if (groups == 1 || !getStrategy(problem, fields).hasLowTiles())
     return groups * ceilDiv(rows, fields.tile[0]);
   int64_t few = ceilDiv(ceilDiv(rows, 2), fields.tile[0]);
   int64_t many = ceilDiv(ceilDiv(rows * 3, 2), fields.tile[0]);
@@ -118,7 +118,6 @@ int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
 }
 
 const target::Rates &mx::mxgpu::getRates(const target::TargetInfo &target) {
-  const target::Rates *rates = target::lookupRates(target);
-  assert(rates && "schedules are chosen for chips with rates only");
-  return *rates;
+  assert(target.rates && "schedules are chosen for chips with rates only");
+  return *target.rates;
 }

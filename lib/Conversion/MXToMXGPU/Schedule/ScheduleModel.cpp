@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
-#include "ScheduleGrid.h"
+#include "../Matmul/Kernel/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
-#include "mx/Target/Wgmma.h"
 
 using namespace mlir;
 using namespace mx;
@@ -27,144 +26,38 @@ StringRef ModelledCost::getPipe() const {
   return slowest == port ? "shared memory" : slowest == fill ? "fill" : "ring";
 }
 
-/// Bytes of shared memory that a step writes and reads where operands are
-/// dequantized: A once each, B twice, as it is and dequantized, and the latter
-/// again by the instructions of all rows. With swap_ab B stays in registers,
-/// and the instructions of each 64 columns read A.
-static int64_t getDequantizedBytes(const MatmulProblem &problem,
-                                   const ScheduleFields &fields,
-                                   const MatmulBuffers &buffers) {
-  int64_t a = buffers.inputs.getStageBytes();
-  int64_t b = buffers.bInputs.getStageBytes();
-  if (fields.swapAb)
-    return (1 + fields.tile[1] / target::kWgmmaM) * a + 2 * b;
-  int64_t rows = fields.tile[0] / (fields.ctaPair ? 2 : 1);
-  int64_t reads = rows / problem.product.getWay().rows;
-  return 2 * a + 2 * b + (1 + reads) * buffers.operands.getStageBytes();
-}
-
-/// Cycles in which a thread dequantizes an element of B, with its part of the
-/// waits of a step: 13 to 17 were measured on an H200. And one of A, while
-/// nothing is multiplied: 11 to 14.
-static constexpr int64_t kDequantizeCycles = 14, kDequantizeCyclesOfA = 11;
-/// The same in f16: 5.7 of A were measured, of B no more than 14.
-static constexpr int64_t kF16Cycles = 8, kF16CyclesOfA = 6;
-
-/// Instructions with swap_ab, counted in machine code of ptxas 13.0 for MXFP4:
-/// for two elements, single bytes' loads among them, and for a step besides.
-static constexpr int64_t kInstructionsOfPair = 7, kInstructionsOfStep = 55;
-
 /// Of a cluster, on an H200: until it has met, and bytes a cycle of what one
 /// CTA reads in the shared memory of another.
 static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24;
 
-/// Cycles of a thread that dequantizes B and multiplies, for an element and for
-/// a step: measured on an H200.
-static constexpr int64_t kSwappedCycles = 12, kSwappedStep = 120;
-
-/// Cycles of the warpgroups that dequantize B in a step.
-static int64_t getDequantizeCycles(const ScheduleFields &fields,
-                                   const MatmulBuffers &buffers,
-                                   const target::Rates &rates) {
-  int64_t threads = buffers.bInputs.getConsumerThreads();
-  int64_t columns = fields.tile[1] / (fields.ctaPair ? 2 : 1);
-  int64_t elements = ceilDiv(columns * fields.tile[2], threads);
-  int64_t cycles =
-      elements * (fields.f16Window ? kF16Cycles : kDequantizeCycles);
-  if (!fields.swapAb)
-    return cycles;
-  // They multiply then. While some wait, each scheduler issues an instruction
-  // of one of its others, of which each warpgroup has a warp.
-  int64_t groups = threads / target::kWarpGroupSize;
-  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k) *
-                     buffers.mma.getCycles(rates);
-  int64_t issued =
-      (elements / 2 * kInstructionsOfPair + kInstructionsOfStep) * groups;
-  // Of both together they do three tenths at the same time.
-  return std::max({elements * kSwappedCycles + kSwappedStep + products / groups,
-                   issued, (issued + products) * 7 / 10});
-}
-
-/// Cycles of shared memory in a step, or of threads between two parts of it.
-static int64_t getPortCycles(const MatmulProblem &problem,
-                             const ScheduleFields &fields,
-                             const MatmulBuffers &buffers,
-                             const target::Rates &rates) {
-  if (buffers.bInputs)
-    return std::max(ceilDiv(getDequantizedBytes(problem, fields, buffers),
-                            rates.smemReadBytesPerClk),
-                    getDequantizeCycles(fields, buffers, rates));
+int64_t mx::mxgpu::getProductPortCycles(const ScheduleFields &fields,
+                                        const MatmulBuffers &buffers,
+                                        const target::Rates &rates) {
   int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
   return products *
          target::mmaPortCycles(rates, fields.ctaPair ? 2 : 1, fields.tile[1]);
-}
-
-/// Waits, scale copies that are not hidden, and what the MMA warpgroups
-/// dequantize of A before.
-static int64_t getStepCycles(const MatmulProblem &problem,
-                             const ScheduleFields &fields,
-                             const MatmulBuffers &buffers,
-                             const target::Rates &rates) {
-  int64_t cycles = rates.stepCycles;
-  if (buffers.bInputs && problem.hasScalesOfA())
-    cycles += (fields.f16Window ? kF16CyclesOfA : kDequantizeCyclesOfA) *
-              ceilDiv(fields.tile[0] * fields.tile[2],
-                      buffers.inputs.getConsumerThreads());
-  if (!buffers.aScales || fields.scaleStages > 1)
-    return cycles;
-  cycles += rates.copyLatency;
-  for (ScalesType scales : {buffers.aScales, buffers.bScales})
-    cycles += scales.getColumns() / target::kScaleColumnsPerGroup *
-              rates.scaleTileCycles;
-  return cycles;
-}
-
-/// Of the kernels that look at scales, of the one that would look for NaN,
-/// which groups do not have, and of the products whose units are all computed:
-/// those of other scales, which look at one unit after the other.
-static int64_t getWindowCycles(const Grid &grid, const MatmulProblem &problem,
-                               int64_t waves, const target::Rates &rates) {
-  bool isGrouped = problem.ragged != RaggedKind::None;
-  int64_t launches = isGrouped ? 3 : 5, others = isGrouped ? 1 : 2;
-  int64_t matrices =
-      problem.ragged == RaggedKind::Rows ? orAssumed(problem.groups) : 1;
-  int64_t scales =
-      ceilDiv((grid.m + grid.n * matrices) * grid.k * grid.products,
-              problem.product.blockSize);
-  return launches * rates.nextKernel + ceilDiv(scales, rates.hbmBytesPerClk) +
-         others * waves * rates.loadLatency;
-}
-
-/// Loops in which wgmma reads A where it was loaded take longer than each of
-/// their parts: on an H200 by 17 to 27 % in eight products of 4096 x 4096 x
-/// 4096 to 131072 x 2048 x 7168, of numbers and of weights.
-static int64_t getLoopCycles(const MatmulProblem &problem,
-                             const ScheduleFields &fields, int64_t longest) {
-  bool isWgmma = problem.product.way == target::ProductWay::Numbers ||
-                 problem.product.way == target::ProductWay::Dequantized;
-  bool readsA = isWgmma && !problem.hasScalesOfA() && !fields.swapAb;
-  return readsA ? longest * 7 / 6 : longest;
 }
 
 ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
                                         const ScheduleFields &fields,
                                         const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
+  const Strategy &strategy = getStrategy(problem, fields);
   Grid grid = getGrid(problem, fields, target);
   ModelledCost cost;
   int64_t tileN = fields.tile[1];
   int64_t tiles = grid.rowTiles * grid.columnTiles;
-  cost.units = tiles * fields.splitK;
-  cost.waves = ceilDiv(cost.units, grid.workers);
+  cost.workTiles = tiles * fields.splitK;
+  cost.waves = ceilDiv(cost.workTiles, grid.workers);
 
   // The main loop.
   int64_t steps = ceilDiv(ceilDiv(grid.k, fields.tile[2]), fields.splitK);
-  cost.kSteps = steps * cost.units;
+  cost.kSteps = steps * cost.workTiles;
   int64_t elements = std::min(grid.k, steps * fields.tile[2]);
   MatmulBuffers buffers = getBuffers(problem, fields);
   int64_t products = ceilDiv(elements, buffers.mma.getMmaShape().k);
   cost.mma = products * buffers.mma.getCycles(rates);
-  cost.port = steps * getPortCycles(problem, fields, buffers, rates);
+  cost.port = steps * strategy.getPortCycles(problem, fields, buffers, rates);
   int64_t stageBytes = buffers.inputs.getStageBytes();
   if (buffers.bInputs)
     stageBytes += buffers.bInputs.getStageBytes();
@@ -172,9 +65,9 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.fill = steps * stageFill;
   cost.ring = ceilDiv(steps * (rates.loadLatency + stageFill) + cost.mma,
                       fields.stages);
-  cost.steps = steps * getStepCycles(problem, fields, buffers, rates);
-  int64_t loop = getLoopCycles(
-      problem, fields,
+  cost.steps = steps * strategy.getStepCycles(problem, fields, buffers, rates);
+  int64_t loop = strategy.getLoopCycles(
+      problem,
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring}));
 
   // The epilogue of one CTA.
@@ -242,8 +135,8 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.total =
       std::max({(cost.waves - 1) * cost.period + loop, cost.l2, cost.hbm}) +
       cost.ends + cost.sum;
-  if (fields.f16Window)
-    cost.dequantize = getWindowCycles(grid, problem, cost.waves, rates);
+  cost.dequantize =
+      strategy.getOtherKernels(problem, fields, grid, cost.waves, rates);
   cost.total += cost.dequantize;
   return cost;
 }
@@ -252,7 +145,7 @@ int64_t mx::mxgpu::getIdealCycles(const MatmulProblem &problem,
                                   const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
   // A column of the rows of one instruction is half a cycle.
-  int64_t rows = problem.product.getWay().rows;
+  int64_t rows = problem.product.instruction->rows;
   int64_t steps = ReductionSteps(problem.product, orAssumed(problem.k)).count;
   int64_t columns = ceilDiv(orAssumed(problem.m) * orAssumed(problem.n), rows);
   return ceilDiv(steps * columns, rates.mmaColumnsPerClk * target.smCount);

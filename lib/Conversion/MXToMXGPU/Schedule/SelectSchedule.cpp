@@ -63,7 +63,7 @@ struct SelectSchedulePass final
     });
     WalkResult result =
         getOperation().walk([&](MatmulOpInterface op) -> WalkResult {
-          if (!target::lookupRates(*target))
+          if (!target->rates)
             return op->emitOpError("no rates of chip '")
                    << target->chip << "' are known to choose a schedule by";
           return select(op, *target);

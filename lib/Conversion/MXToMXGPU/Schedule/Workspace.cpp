@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleGrid.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "mx/Target/MmaFamilies.h"
 #include "mx/Target/TargetInfo.h"
@@ -23,7 +22,7 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
     return {};
   std::string name = "workspace = " + stringifyWorkspace(workspace).str();
   std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
-  if (whole && whole->product.getWay().takesScales)
+  if (whole && whole->product.instruction->takesScales)
     return llvm::formatv("expected no {0} on {1}, whose tensor core multiplies "
                          "by the scales: leave it out",
                          name, target.chip);

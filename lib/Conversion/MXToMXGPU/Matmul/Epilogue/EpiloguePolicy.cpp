@@ -1,17 +1,132 @@
-//===- EpiloguePolicy.cpp - From sums to the result -----------------------===//
+//===- EpiloguePolicy.cpp - How accumulators become a result --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What all epilogues have in common. See the header.
+// See the header.
 //
 //===----------------------------------------------------------------------===//
 
 #include "EpiloguePolicy.h"
-#include "ThreadRows.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Elements of the result
+//===----------------------------------------------------------------------===//
+
+void ResultElements::enter(const KernelArguments &arguments, Type type) {
+  stored = type;
+  alpha = arguments.get(Arg::Alpha);
+  for (auto [value, inKernel] :
+       llvm::zip_equal(region.getCaptures(), arguments.getAll(Arg::Captures)))
+    region.capture(value, inKernel);
+}
+
+Value ResultElements::getFactor(Type vector) {
+  return alpha ? vector::BroadcastOp::create(body, vector, alpha) : Value();
+}
+
+Value ResultElements::makeElements(ValueRange accumulators,
+                                   const Columns &columns) {
+  if (region)
+    return region.emit(body, accumulators, columns).front();
+  if (stored.isF32())
+    return accumulators.front();
+  auto type = cast<VectorType>(accumulators.front().getType());
+  return arith::TruncFOp::create(body, VectorType::get(type.getShape(), stored),
+                                 accumulators.front());
+}
+
+Value ResultElements::finish(ValueRange accumulators, const Columns &columns) {
+  SmallVector<Value> scaled(accumulators);
+  if (Value factor = getFactor(accumulators.front().getType()))
+    for (Value &part : scaled)
+      part = arith::MulFOp::create(body, part, factor);
+  return makeElements(scaled, columns);
+}
+
+Value ResultElements::finishOnto(ValueRange accumulators, Value result,
+                                 Value row, const Columns &columns,
+                                 Value empty) {
+  if (!op.getAccumulate())
+    return finish(accumulators, columns);
+  Value sum = accumulators.front(), factor = getFactor(sum.getType());
+  Value old = loadColumns(body, result, row, columns);
+  if (old.getType() != sum.getType())
+    old = arith::ExtFOp::create(body, sum.getType(), old);
+  Value total = factor ? math::FmaOp::create(body, sum, factor, old).getResult()
+                       : arith::AddFOp::create(body, sum, old).getResult();
+  // Nothing added leaves the value as it is, the sign of zero too.
+  Value kept = arith::SelectOp::create(body, empty, old, total);
+  return makeElements(kept, columns);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows and columns of a thread
+//===----------------------------------------------------------------------===//
+
+Value mx::mxgpu::getRowOfThread(KernelBuilder &body, FragmentType type,
+                                int64_t number) {
+  return FragmentRowOp::create(body, body.getIndexType(), number, type);
+}
+
+Value mx::mxgpu::getFirstRowOfWarp(KernelBuilder &body, FragmentType type) {
+  Value warp = body.div(ThreadIdOp::create(body), target::kWarpSize);
+  return body.mul(warp, body.index(type.getLayout().getWarpRows()));
+}
+
+Value mx::mxgpu::getColumnOfRun(KernelBuilder &body, FragmentType type,
+                                int64_t number, Value first) {
+  Value column =
+      body.createOrFold<FragmentColumnOp>(body.getIndexType(), number, type);
+  return matchPattern(column, m_Zero()) ? first : body.add(first, column);
+}
+
+static int64_t getCount(Value vector) {
+  return cast<VectorType>(vector.getType()).getNumElements();
+}
+
+Value mx::mxgpu::takeElements(KernelBuilder &body, Value vector, int64_t first,
+                              int64_t count) {
+  if (count == getCount(vector))
+    return vector;
+  return vector::ExtractStridedSliceOp::create(
+      body, vector, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{count},
+      ArrayRef<int64_t>{1});
+}
+
+Value mx::mxgpu::joinElements(KernelBuilder &body, ValueRange vectors) {
+  if (vectors.size() == 1)
+    return vectors.front();
+  int64_t count = 0;
+  for (Value vector : vectors)
+    count += getCount(vector);
+  auto type = VectorType::get(
+      {count}, cast<VectorType>(vectors.front().getType()).getElementType());
+  Value joined = arith::ConstantOp::create(body, body.getZeroAttr(type));
+  int64_t first = 0;
+  for (Value vector : vectors) {
+    joined = vector::InsertStridedSliceOp::create(
+        body, vector, joined, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{1});
+    first += getCount(vector);
+  }
+  return joined;
+}
+
+ScaleWordPlace mx::mxgpu::getScaleWord(KernelBuilder &body, Value row) {
+  Value inQuarter = arith::RemUIOp::create(body, row, body.index(32));
+  return {inQuarter, body.div(row, 32)};
+}
+
+//===----------------------------------------------------------------------===//
+// All epilogues
+//===----------------------------------------------------------------------===//
 
 /// Requires that the dimension of the result which is the `fromLast`-th from
 /// its last has a size.
@@ -38,24 +153,25 @@ void EpiloguePolicy::begin() {
   elements.enter(arguments, getResultType().getElementType());
 }
 
-std::vector<ThreadRow> EpiloguePolicy::getRows(ForEachWorkTileOp unit,
-                                               FragmentType sums) {
+std::vector<ThreadRow> EpiloguePolicy::getRows(ForEachWorkTileOp workTile,
+                                               FragmentType accumulator) {
   std::vector<ThreadRow> rows;
-  int64_t count = sums.getLayout().getRowOffsets().size();
+  int64_t count = accumulator.getLayout().getRowOffsets().size();
   for (int64_t number = 0; number < count; ++number) {
-    Value inTile = getRowOfThread(body, sums, number);
+    Value inTile = getRowOfThread(body, accumulator, number);
     ThreadRow &row =
-        rows.emplace_back(ThreadRow{work.getRow(unit, inTile), elements});
+        rows.emplace_back(ThreadRow{work.getRow(workTile, inTile), elements});
     row.elements.region.emitScalars(body, row.place.inMatrix);
   }
   return rows;
 }
 
 void EpiloguePolicy::drain(
-    Sums &sums, llvm::function_ref<void(int64_t begin, int64_t end)> store) {
-  int64_t first = sums.getColumnsToRelease();
+    Accumulator &accumulator,
+    llvm::function_ref<void(int64_t begin, int64_t end)> store) {
+  int64_t first = accumulator.getColumnsToRelease();
   store(0, first);
-  sums.release();
+  accumulator.release();
   if (first < product.getTileColumns())
     store(first, product.getTileColumns());
 }

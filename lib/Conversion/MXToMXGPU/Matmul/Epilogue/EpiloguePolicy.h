@@ -1,13 +1,13 @@
-//===- EpiloguePolicy.h - From sums to the result ---------------*- C++ -*-===//
+//===- EpiloguePolicy.h - How accumulators become a result ---- -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the threads that read the sums do with them. Each way is a file:
+// What the threads that read accumulators do with them. Each way is a file:
 //
-//   DirectEpilogue     threads store elements themselves
-//   StagedEpilogue     through shared memory, by bulk stores
-//   ScatteredEpilogue  adds each row to one that a list names
-//   QuantizedEpilogue  stores elements of blocks and their scales
+// DirectEpilogue     threads store elements themselves
+// StagedEpilogue     through shared memory, by bulk stores
+// ScatteredEpilogue  adds each row to one that a list names
+// QuantizedEpilogue  stores elements of blocks and their scales
 //
 // ResultElements.h says what the elements are, ThreadRows.h whose rows are
 // whose.
@@ -17,15 +17,73 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_EPILOGUEPOLICY_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_EPILOGUE_EPILOGUEPOLICY_H
 
+#include "../../ElementRegion.h"
 #include "../Work/WorkPolicy.h"
-#include "ResultElements.h"
-#include "Sums.h"
+#include "Accumulators.h"
 #include <vector>
 
 namespace mx::mxgpu {
 
+/// What an operation asks for after the accumulator: the factor alpha, what the
+/// result holds, the epilogue region, and one rounding.
+class ResultElements {
+public:
+  ResultElements(KernelBuilder &body, MatmulOpInterface op)
+      : region(op.getEpilogueBlock()), body(body), op(op) {}
+
+  /// From now on in a kernel. Without a region, accumulators become elements of
+  /// type `stored`.
+  void enter(const KernelArguments &arguments, mlir::Type stored);
+
+  /// Elements of `columns` for the accumulator of each part of B.
+  mlir::Value finish(mlir::ValueRange accumulators, const Columns &columns);
+  /// The same, of accumulators that are added to what `result` holds in `row`
+  /// where the operation accumulates, unless they are `empty`.
+  mlir::Value finishOnto(mlir::ValueRange accumulators, mlir::Value result,
+                         mlir::Value row, const Columns &columns,
+                         mlir::Value empty);
+
+  ElementRegion region;
+
+private:
+  mlir::Value getFactor(mlir::Type vector);
+  mlir::Value makeElements(mlir::ValueRange accumulators,
+                           const Columns &columns);
+
+  KernelBuilder &body;
+  MatmulOpInterface op;
+  mlir::Type stored;
+  /// The factor of the accumulator, or null.
+  mlir::Value alpha;
+};
+
+/// The row of the tile that is number `number` of this thread's.
+mlir::Value getRowOfThread(KernelBuilder &body, FragmentType type,
+                           int64_t number);
+
+/// The first of the consecutive rows that this thread's warp has.
+mlir::Value getFirstRowOfWarp(KernelBuilder &body, FragmentType type);
+
+/// The column where a run of the thread's begins, which is `first` where the
+/// columns of the fragment do.
+mlir::Value getColumnOfRun(KernelBuilder &body, FragmentType type,
+                           int64_t number, mlir::Value first);
+
+/// Elements `first` to `first + count` of a vector; all of them are the vector.
+mlir::Value takeElements(KernelBuilder &body, mlir::Value vector, int64_t first,
+                         int64_t count);
+/// Vectors one after the other.
+mlir::Value joinElements(KernelBuilder &body, mlir::ValueRange vectors);
+
+/// Where the scales of row `row` lie in a tile of scales: [r % 32, r / 32]
+/// (docs/Spec.md).
+struct ScaleWordPlace {
+  mlir::Value inQuarter, quarter;
+};
+ScaleWordPlace getScaleWord(KernelBuilder &body, mlir::Value row);
+
 /// One of the rows that a thread has: its place in the result, and what makes
-/// elements of its sums.
+/// elements of its accumulator.
 struct ThreadRow {
   ResultRow place;
   ResultElements elements;
@@ -55,8 +113,8 @@ public:
   /// Rows that the product has, and columns.
   virtual mlir::Value getRows() { return body.dim(getResult(), 0); }
   virtual mlir::Value getColumns() { return body.dim(getResult(), 1); }
-  /// Stores what this thread has of the sums of a unit.
-  virtual void store(ForEachWorkTileOp unit, Sums &sums) = 0;
+  /// Stores what this thread has of the accumulator of a work tile.
+  virtual void store(ForEachWorkTileOp workTile, Accumulator &accumulator) = 0;
 
 protected:
   EpiloguePolicy(ProductKernel &kernel, WorkPolicy &work)
@@ -69,12 +127,14 @@ protected:
   mlir::MemRefType getResultType() const {
     return llvm::cast<mlir::MemRefType>(getResult().getType());
   }
-  /// The rows of the result that this thread has of a unit, where it holds
-  /// sums of type `sums`. What depends on the row alone is computed here.
-  std::vector<ThreadRow> getRows(ForEachWorkTileOp unit, FragmentType sums);
+  /// The rows of the result that this thread has of a work tile, where it holds
+  /// an accumulator of type `accumulator`. What depends on the row alone is
+  /// computed here.
+  std::vector<ThreadRow> getRows(ForEachWorkTileOp workTile,
+                                 FragmentType accumulator);
   /// Calls `store` with the places from `begin` to `end` of all columns, and
-  /// releases the sums when they may be overwritten.
-  void drain(Sums &sums,
+  /// releases the accumulator when it may be overwritten.
+  void drain(Accumulator &accumulator,
              llvm::function_ref<void(int64_t begin, int64_t end)> store);
 
   WorkPolicy &work;

@@ -1,4 +1,4 @@
-//===- FragmentEpilogue.cpp - Results that are stored as they are ---------===//
+//===- FragmentEpilogue.cpp - Epilogues by runs of columns ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -7,29 +7,35 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentEpilogue.h"
-#include "ThreadRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+//===----------------------------------------------------------------------===//
+// Runs of columns
+//===----------------------------------------------------------------------===//
+
 /// The length of the shortest of the thread's runs.
-static int64_t getRunSize(FragmentType sums) {
-  int64_t size = sums.getColumns();
-  for (const FragmentRun &run : sums.getLayout().getRuns())
+static int64_t getRunSize(FragmentType accumulator) {
+  int64_t size = accumulator.getColumns();
+  for (const FragmentRun &run : accumulator.getLayout().getRuns())
     size = std::min(size, run.size);
   return size;
 }
 
-/// Whether all columns of the unit exist and are written and read in aligned
-/// vectors, and there is something to write; null if never.
-Value FragmentEpilogue::isWhole(ForEachWorkTileOp unit, Sums &sums,
+/// Whether all columns of the work tile exist and are written and read in
+/// aligned vectors, and there is something to write; null if never.
+Value FragmentEpilogue::isWhole(ForEachWorkTileOp workTile,
+                                Accumulator &accumulator,
                                 MutableArrayRef<ThreadRow> rows) {
   MemRefType type = getResultType();
   int64_t tileN = product.getTileColumns();
-  int64_t run = getRunSize(sums.getType(getFragmentColumns()));
+  int64_t run = getRunSize(accumulator.getType(getFragmentColumns()));
   if (!getResultAlignment(type, run) ||
       (!type.isDynamicDim(1) && type.getDimSize(1) < tileN))
     return {};
@@ -41,13 +47,13 @@ Value FragmentEpilogue::isWhole(ForEachWorkTileOp unit, Sums &sums,
     require(aligned);
   if (type.isDynamicDim(1) || type.getDimSize(1) % tileN)
     require(arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
-                                  body.add(unit.getColumn(), tileN),
+                                  body.add(workTile.getColumn(), tileN),
                                   body.dim(getResult(), 1)));
   for (ThreadRow &row : rows)
     if (Value aligned = row.elements.region.areLoadsAligned(body, run))
       require(aligned);
   Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
-  require(arith::XOrIOp::create(body, sums.isEmpty(), yes));
+  require(arith::XOrIOp::create(body, accumulator.isEmpty(), yes));
   return whole;
 }
 
@@ -72,7 +78,8 @@ static constexpr size_t kRowsAtOnce = 4;
 
 /// Stores columns `begin` to `end` of the tile, in the order in which they are
 /// read.
-void FragmentEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
+void FragmentEpilogue::storeColumns(ForEachWorkTileOp workTile,
+                                    Accumulator &accumulator,
                                     MutableArrayRef<ThreadRow> rows, bool whole,
                                     int64_t begin, int64_t end) {
   OpBuilder::InsertionGuard guard(body);
@@ -83,14 +90,15 @@ void FragmentEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
                                  body.index(count));
   body.setInsertionPointToStart(loop.getBody());
-  Value place = loop.getInductionVar(), empty = sums.isEmpty();
-  Value first = body.add(unit.getColumn(), sums.getColumn(place));
-  FragmentType type = sums.getType(count);
+  Value place = loop.getInductionVar(), empty = accumulator.isEmpty();
+  Value first = body.add(workTile.getColumn(), accumulator.getColumn(place));
+  FragmentType type = accumulator.getType(count);
   SmallVector<SmallVector<Value>> parts;
-  for (Value fragment : sums.load(place, count))
+  for (Value fragment : accumulator.load(place, count))
     parts.push_back(llvm::to_vector(
         ValueRange(ToRowsOp::create(body, fragment).getRows())));
-  // Columns of run `i`, and what makes elements of its sums in row `number`.
+  // Columns of run `i`, and what makes elements of its accumulator in row
+  // `number`.
   auto finishRun = [&](size_t number, size_t i, const FragmentRun &run,
                        int64_t taken) -> Run {
     ThreadRow &row = rows[number];
@@ -113,28 +121,188 @@ void FragmentEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
         taken += run.size;
       }
     }
-    storeRuns(unit, finished, type, first, empty);
+    storeRuns(workTile, finished, type, first, empty);
   }
 }
 
-void FragmentEpilogue::store(ForEachWorkTileOp unit, Sums &sums) {
+void FragmentEpilogue::store(ForEachWorkTileOp workTile,
+                             Accumulator &accumulator) {
   std::vector<ThreadRow> rows =
-      getRows(unit, sums.getType(getFragmentColumns()));
+      getRows(workTile, accumulator.getType(getFragmentColumns()));
   bool asks = asksForColumns();
-  Value whole = asks ? isWhole(unit, sums, rows) : Value();
+  Value whole = asks ? isWhole(workTile, accumulator, rows) : Value();
   for (ThreadRow &row : rows)
     redirectRow(row.place);
-  sums.wait();
-  drain(sums, [&](int64_t begin, int64_t end) {
+  accumulator.wait();
+  drain(accumulator, [&](int64_t begin, int64_t end) {
     if (!asks)
-      return storeColumns(unit, sums, rows, true, begin, end);
+      return storeColumns(workTile, accumulator, rows, true, begin, end);
     if (!whole)
-      return storeColumns(unit, sums, rows, false, begin, end);
+      return storeColumns(workTile, accumulator, rows, false, begin, end);
     auto ifOp = scf::IfOp::create(body, whole, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(ifOp.thenBlock());
-    storeColumns(unit, sums, rows, true, begin, end);
+    storeColumns(workTile, accumulator, rows, true, begin, end);
     body.setInsertionPointToStart(ifOp.elseBlock());
-    storeColumns(unit, sums, rows, false, begin, end);
+    storeColumns(workTile, accumulator, rows, false, begin, end);
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Stores by threads
+//===----------------------------------------------------------------------===//
+
+/// Columns that are stored at a time, where threads do not share more.
+static constexpr int64_t kColumnsAtOnce = 32;
+
+int64_t DirectEpilogue::getFragmentColumns() {
+  return std::max(std::gcd(product.getTileColumns(), kColumnsAtOnce),
+                  product.buffers.accumulatorLayout.getSharedColumns());
+}
+
+Value DirectEpilogue::isResultAligned(int64_t run) {
+  return isAligned(body, getResult(), getResultAlignment(getResultType(), run));
+}
+
+/// A row that does not exist is not read: what is read has the address of what
+/// is written.
+Value DirectEpilogue::finish(ValueRange parts, ThreadRow &row,
+                             const Columns &columns, Value empty) {
+  return row.elements.finishOnto(parts, getResult(), row.place.own, columns,
+                                 empty);
+}
+
+void DirectEpilogue::storeRuns(ForEachWorkTileOp, ArrayRef<Run> runs,
+                               FragmentType, Value, Value) {
+  for (const Run &run : runs) {
+    IntegerAttr alignment;
+    if (run.columns.areWhole())
+      alignment = body.getI64IntegerAttr(
+          getResultAlignment(getResultType(), run.columns.count));
+    StoreFragmentOp::create(body, run.elements, getResult(), run.row->own,
+                            run.columns.first, run.row->isPresent, alignment,
+                            addsElements());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rows that a list names
+//===----------------------------------------------------------------------===//
+
+void ScatteredEpilogue::checkRows(Value rows) {
+  host.requireSize(host.dim(op.getScatterRows(), 0), rows,
+                   "dimension 0 of scatter");
+}
+
+/// The list has an entry for each.
+Value ScatteredEpilogue::getRows() {
+  return body.dim(arguments.get(Arg::ScatterRows), 0);
+}
+
+void ScatteredEpilogue::redirectRow(ResultRow &row) {
+  Value listed = memref::LoadOp::create(body, arguments.get(Arg::ScatterRows),
+                                        row.clamped);
+  row.own = arith::IndexCastOp::create(body, body.getIndexType(), listed);
+  // As unsigned numbers, negative ones are beyond any row.
+  Value exists = arith::CmpIOp::create(body, arith::CmpIPredicate::ult, row.own,
+                                       body.dim(getResult(), 0));
+  row.isPresent = arith::AndIOp::create(body, row.isPresent, exists);
+}
+
+//===----------------------------------------------------------------------===//
+// Bulk stores
+//===----------------------------------------------------------------------===//
+
+void StagedEpilogue::requireNoRest(Value rest, StringRef what) {
+  Value isZero = arith::CmpIOp::create(host, arith::CmpIPredicate::eq, rest,
+                                       host.index(0));
+  RequireOp::create(
+      host, isZero,
+      ("expected " + what +
+       " at multiples of 16 bytes for epilogue = tma_store, found %lld; pad "
+       "the result or take epilogue = direct")
+          .str(),
+      ValueRange{rest});
+}
+
+/// The copy engine needs rows and data at multiples of 16 bytes (CUDA Driver
+/// API, cuTensorMapEncodeTiled).
+Value StagedEpilogue::encodeResult() {
+  Value out = matrices.out;
+  auto type = cast<MemRefType>(out.getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  Value low = arith::RemUIOp::create(
+      host, host.mul(host.dim(out, 1), host.index(bytes)), host.index(16));
+  if (type.isDynamicDim(1))
+    requireNoRest(low, "rows of outs");
+  Value data = getAddress(host, out);
+  Value rest = arith::RemUIOp::create(host, data, host.index(16));
+  requireNoRest(rest, "the result's data");
+  // Of a batch of matrices, a box has rows of one.
+  Value stored = work.getStoredTensor();
+  BufferType rows = getStaged();
+  SmallVector<int64_t> box(rows.getShape());
+  box.insert(box.begin(), cast<MemRefType>(stored.getType()).getRank() - 2, 1);
+  auto map = TensorMapType::get(op->getContext(), box, rows.getElementType(),
+                                rows.getSwizzle());
+  return EncodeTensorMapOp::create(host, map, stored);
+}
+
+void StagedEpilogue::begin() {
+  EpiloguePolicy::begin();
+  staging = body.ring(product.buffers.staging, "staging");
+}
+
+Value StagedEpilogue::finish(ValueRange parts, ThreadRow &row,
+                             const Columns &columns, Value empty) {
+  Value finished = row.elements.finish(parts, columns);
+  if (!op.getAccumulate())
+    return finished;
+  // Nothing added leaves the value as it is: x + -0 = x for all x.
+  auto type = cast<VectorType>(finished.getType());
+  Value nothing = arith::ConstantOp::create(
+      body, DenseElementsAttr::get(
+                type, body.getFloatAttr(type.getElementType(), -0.0)));
+  return arith::SelectOp::create(body, empty, nothing, finished);
+}
+
+/// The fragment that the thread's runs make up.
+Value StagedEpilogue::joinRuns(ArrayRef<Run> runs, FragmentType accumulator) {
+  SmallVector<Value> rows;
+  for (size_t inRow = accumulator.getLayout().getRuns().size(); !runs.empty();
+       runs = runs.drop_front(inRow)) {
+    SmallVector<Value> pieces;
+    for (const Run &run : runs.take_front(inRow))
+      pieces.push_back(run.elements);
+    rows.push_back(joinElements(body, pieces));
+  }
+  auto type =
+      FragmentType::get(getStaged().getElementType(), accumulator.getLayout());
+  return FromRowsOp::create(body, type, rows);
+}
+
+void StagedEpilogue::storeRuns(ForEachWorkTileOp workTile, ArrayRef<Run> runs,
+                               FragmentType accumulator, Value first, Value) {
+  StoreOrigin origin = work.getStoreOrigin(
+      workTile, getFirstRowOfWarp(body, accumulator), first);
+  auto stage = ProducerAcquireOp::create(body, staging);
+  StoreSharedOp::create(body, joinRuns(runs, accumulator), stage.getBuffer("c"),
+                        ValueRange());
+  TmaStoreOp::create(body, stage.getBuffer("c"), arguments.get(Arg::ResultMap),
+                     origin.coordinates, origin.hasAllRows, op.getAccumulate(),
+                     /*part=*/IntegerAttr());
+  ProducerCommitOp::create(body, stage.getStage(), Value());
+  if (!origin.hasAllRows)
+    return;
+  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
+  auto ifOp = scf::IfOp::create(
+      body, arith::XOrIOp::create(body, origin.hasAllRows, yes),
+      /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  for (const Run &run : runs)
+    StoreFragmentOp::create(body, run.elements, getResult(), run.row->own,
+                            run.columns.first, run.row->isPresent,
+                            /*alignment=*/IntegerAttr(),
+                            /*add=*/op.getAccumulate());
 }

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "QuantizedEpilogue.h"
-#include "ThreadRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -49,25 +48,26 @@ static int64_t getLanes(FragmentType block) {
 }
 
 QuantizedEpilogue::PackedRegs
-QuantizedEpilogue::storeColumns(ForEachWorkTileOp unit, Sums &sums,
+QuantizedEpilogue::storeColumns(ForEachWorkTileOp workTile,
+                                Accumulator &accumulator,
                                 MutableArrayRef<ThreadRow> rows, int64_t begin,
                                 int64_t end, const PackedRegs &words) {
   OpBuilder::InsertionGuard guard(body);
   auto loop = scf::ForOp::create(body, body.index(begin), body.index(end),
                                  body.index(kQuantizedBlock), words);
   body.setInsertionPointToStart(loop.getBody());
-  Value place = loop.getInductionVar(), inTile = sums.getColumn(place);
+  Value place = loop.getInductionVar(), inTile = accumulator.getColumn(place);
   // What a region reads of columns need not be aligned, nor exist.
   Value last;
   if (elements.region.usesColumns())
     last = arith::SubIOp::create(body, getColumns(), body.index(1));
   SmallVector<SmallVector<Value>> parts;
-  for (Value fragment : sums.load(place, kQuantizedBlock))
+  for (Value fragment : accumulator.load(place, kQuantizedBlock))
     parts.push_back(llvm::to_vector(
         ValueRange(ToRowsOp::create(body, fragment).getRows())));
-  FragmentType type = sums.getType(kQuantizedBlock);
+  FragmentType type = accumulator.getType(kQuantizedBlock);
   Value first =
-      getColumnOfRun(body, type, 0, body.add(unit.getColumn(), inTile));
+      getColumnOfRun(body, type, 0, body.add(workTile.getColumn(), inTile));
   PackedRegs next, taken(loop.getRegionIterArgs());
   for (auto [number, row] : llvm::enumerate(rows)) {
     Columns columns = {first, type.getRowType().getNumElements(), last,
@@ -144,12 +144,12 @@ Value QuantizedEpilogue::writesScales(FragmentType block) {
 }
 
 /// A tile of scales is the group's if its first row is.
-void QuantizedEpilogue::storeScales(ForEachWorkTileOp unit,
+void QuantizedEpilogue::storeScales(ForEachWorkTileOp workTile,
                                     const ResultRow &row, Value inTile,
                                     ValueRange words, Value isWriter) {
   OpBuilder::InsertionGuard guard(body);
-  Value tile = work.getRowTile(unit), first = work.getFirstRow(unit);
-  // A unit may have several tiles of scales.
+  Value tile = work.getRowTile(workTile), first = work.getFirstRow(workTile);
+  // A work tile may have several tiles of scales.
   if (product.getARows() > kScaleTileRows) {
     Value number = body.div(inTile, kScaleTileRows);
     tile = body.add(tile, number);
@@ -157,14 +157,14 @@ void QuantizedEpilogue::storeScales(ForEachWorkTileOp unit,
     inTile = arith::RemUIOp::create(body, inTile, body.index(kScaleTileRows));
   }
   Value condition = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
-                                          first, work.getRowEnd(unit));
+                                          first, work.getRowEnd(workTile));
   if (isWriter)
     condition = arith::AndIOp::create(body, condition, isWriter);
   ScaleWordPlace place = getScaleWord(body, inTile);
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
   auto ifOp = scf::IfOp::create(body, condition, /*withElse=*/false);
   body.setInsertionPointToStart(ifOp.thenBlock());
-  Value blockTile = body.div(unit.getColumn(), kQuantizedColumns);
+  Value blockTile = body.div(workTile.getColumn(), kQuantizedColumns);
   for (auto [i, word] : llvm::enumerate(words)) {
     Value present = arith::SelectOp::create(body, row.isPresent, word, zero);
     Value scales = unpackScales(body, present, getScaleType());
@@ -184,19 +184,20 @@ void QuantizedEpilogue::storeScales(ForEachWorkTileOp unit,
   }
 }
 
-void QuantizedEpilogue::store(ForEachWorkTileOp unit, Sums &sums) {
-  FragmentType type = sums.getType(kQuantizedBlock);
-  std::vector<ThreadRow> rows = getRows(unit, type);
-  sums.wait();
+void QuantizedEpilogue::store(ForEachWorkTileOp workTile,
+                              Accumulator &accumulator) {
+  FragmentType type = accumulator.getType(kQuantizedBlock);
+  std::vector<ThreadRow> rows = getRows(workTile, type);
+  accumulator.wait();
   Value zero = arith::ConstantOp::create(body, body.getI32IntegerAttr(0));
   PackedRegs words(rows.size() * getWordsOfRow(), zero);
-  drain(sums, [&](int64_t begin, int64_t end) {
-    words = storeColumns(unit, sums, rows, begin, end, words);
+  drain(accumulator, [&](int64_t begin, int64_t end) {
+    words = storeColumns(workTile, accumulator, rows, begin, end, words);
   });
   Value isWriter = writesScales(type);
   for (auto [number, row] : llvm::enumerate(rows))
     storeScales(
-        unit, row.place, getRowOfThread(body, type, number),
+        workTile, row.place, getRowOfThread(body, type, number),
         ValueRange(words).slice(number * getWordsOfRow(), getWordsOfRow()),
         isWriter);
 }

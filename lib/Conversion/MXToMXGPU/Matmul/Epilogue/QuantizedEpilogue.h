@@ -25,7 +25,7 @@ public:
   void checkColumns(mlir::Value columns) override;
   void begin() override;
   mlir::Value getColumns() override;
-  void store(ForEachWorkTileOp unit, Sums &sums) override;
+  void store(ForEachWorkTileOp workTile, Accumulator &accumulator) override;
 
 private:
   /// Scales of the thread's rows, of each a word for each 128 columns.
@@ -48,7 +48,7 @@ private:
 
   /// Quantizes and stores columns `begin` to `end`, and adds their scales to
   /// the words of the rows.
-  PackedRegs storeColumns(ForEachWorkTileOp unit, Sums &sums,
+  PackedRegs storeColumns(ForEachWorkTileOp workTile, Accumulator &accumulator,
                           llvm::MutableArrayRef<ThreadRow> rows, int64_t begin,
                           int64_t end, const PackedRegs &words);
   /// Quantizes what this thread has of a block that so many lanes share, stores
@@ -60,7 +60,7 @@ private:
                       mlir::Value inTile);
   /// Whether this thread writes the scales of its rows; null if all do.
   mlir::Value writesScales(FragmentType block);
-  void storeScales(ForEachWorkTileOp unit, const ResultRow &row,
+  void storeScales(ForEachWorkTileOp workTile, const ResultRow &row,
                    mlir::Value inTile, mlir::ValueRange words,
                    mlir::Value isWriter);
 };

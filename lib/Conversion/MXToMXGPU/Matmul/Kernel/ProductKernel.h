@@ -1,4 +1,4 @@
-//===- ProductKernel.h - The kernel of a product, being built ---*- C++ -*-===//
+//===- ProductKernel.h - The kernel of a product, being built - -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -12,9 +12,61 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_PRODUCTKERNEL_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_PRODUCTKERNEL_H
 
-#include "KernelArguments.h"
+#include "../../KernelBuilder.h"
+#include "Strategy.h"
 
 namespace mx::mxgpu {
+
+/// What kernels of products take. `getProductArguments` and the kernel that
+/// adds the parts of a split reduction say which of them a kernel has.
+enum class Arg {
+  AMap,        ///< Tensor maps of the operands and of their scales.
+  BMap,        //
+  AScalesMap,  //
+  BScalesMap,  //
+  Parts,       ///< Accumulators of the parts of a split reduction, to be added.
+  Result,      ///< What is written.
+  Offsets,     ///< Of groups: their ends.
+  K,           ///< Elements of the reduction.
+  Alpha,       ///< The factor of the accumulator.
+  Captures,    ///< What the epilogue region reads from outside.
+  ResultMap,   ///< The result's tensor map, for bulk stores.
+  MatrixRows,  ///< Of masked groups: rows of each matrix.
+  ScatterRows, ///< The row of the result that each row is added to.
+  AWindow,     ///< Tables of the scales of A's tiles, and of B's.
+  BWindow,     //
+  ResultScales, ///< Scales of a quantized result.
+};
+
+class KernelArguments {
+public:
+  /// The next argument, if there is one: nothing is added for null. A size that
+  /// is an attribute is a constant in the kernel, and no argument.
+  void add(Arg name, mlir::OpFoldResult value);
+  /// Several under one name.
+  void addAll(Arg name, mlir::ValueRange values);
+
+  /// What the host passes to the launch.
+  llvm::SmallVector<mlir::Value> getHostValues() const;
+
+  /// From now on names stand for values in `kernel`; `body` writes constants.
+  void enter(KernelOp kernel, KernelBuilder &body);
+  /// The value in the kernel, or null if it has none.
+  mlir::Value get(Arg name) const;
+  llvm::ArrayRef<mlir::Value> getAll(Arg name) const;
+
+private:
+  struct Entry {
+    Arg name;
+    llvm::SmallVector<mlir::OpFoldResult> onHost;
+    llvm::SmallVector<mlir::Value> inKernel;
+  };
+  llvm::SmallVector<Entry> entries;
+};
+
+/// The size of a dimension: an attribute where the type knows it.
+mlir::OpFoldResult getSize(KernelBuilder &host, mlir::Value memref,
+                           int64_t dim);
 
 /// A product and how it is to be computed.
 struct Product {
@@ -22,6 +74,7 @@ struct Product {
           const target::TargetInfo &target)
       : op(op), schedule(schedule), target(target),
         problem(*getMatmulProblem(op, target)),
+        strategy(getStrategy(problem, schedule.getFields())),
         buffers(getBuffers(problem, schedule.getFields())) {}
 
   /// Columns of the result that a tile has: those of each part of B.
@@ -34,6 +87,7 @@ struct Product {
   ScheduleAttr schedule;
   const target::TargetInfo &target;
   MatmulProblem problem;
+  const Strategy &strategy;
   MatmulBuffers buffers;
 };
 
@@ -55,7 +109,7 @@ struct Matrices {
 /// exponents where the scales fit that and no element is NaN; else bf16. Groups
 /// are not searched for NaN, so in their products bf16 takes all that does not
 /// fit f16 (NotF16).
-enum class UnitClass { F16, RelativeBF16, BF16, NotF16 };
+enum class WorkTileClass { F16, RelativeBF16, BF16, NotF16 };
 
 struct ProductKernel {
   ProductKernel(const Product &product, mlir::gpu::GPUModuleOp module)
@@ -73,8 +127,8 @@ struct ProductKernel {
   /// Tables of where the scales of A and B lie (mxgpu.load_window), on the
   /// host; null for a kernel that computes all tiles, whatever their scales.
   mlir::Value aWindow, bWindow;
-  /// The units that it computes if it has these.
-  UnitClass units = UnitClass::BF16;
+  /// The work tiles that it computes if it has these.
+  WorkTileClass workTiles = WorkTileClass::BF16;
 };
 
 /// A part of the builder. It has short names for what is read most.

@@ -1,15 +1,16 @@
-//===- MainLoop.cpp - From operands to sums -------------------------------===//
+//===- MainLoop.cpp - From operands to an accumulator ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What all families have in common. See the header.
+// See the header.
 //
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"
-#include "TmemSums.h"
+#include "../Epilogue/Accumulators.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mx;
@@ -60,9 +61,94 @@ RoleOp MainLoop::createRole(StringRef name, int64_t warps, bool elected,
 void MainLoop::buildEpilogue(EpiloguePolicy &epilogue, Value accumulators) {
   OpBuilder::InsertionGuard guard(body);
   createRole("epilogue", kEpilogueWarps, /*elected=*/false, /*kind=*/0);
-  ForEachWorkTileOp unit = body.forEachWorkTile(work.getScheduler());
-  TmemSums sums(body, product, accumulators, work.isEmpty(unit));
-  epilogue.store(unit, sums);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  TmemAccumulator accumulator(body, product, accumulators,
+                              work.isEmpty(workTile));
+  epilogue.store(workTile, accumulator);
+}
+
+/// The sum of the parts of a cluster. What follows is for the CTA that has it,
+/// and the others wait for it.
+Value MainLoop::addPartsOfCluster(Value accumulator) {
+  accumulator = AddPartsOp::create(body, accumulator, ThreadIdOp::create(body),
+                                   IntegerAttr());
+  Value isFirst = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                                        CtaRankOp::create(body), body.index(0));
+  auto ifOp = scf::IfOp::create(body, isFirst, /*withElse=*/false);
+  EndPartsOp::create(body);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  return accumulator;
+}
+
+void MainLoop::buildMultiply(
+    EpiloguePolicy &epilogue,
+    llvm::function_ref<Value(ForEachWorkTileOp workTile)> multiply) {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("multiply", product.buffers.epilogueWarps, /*elected=*/false,
+             /*kind=*/0);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  Value empty = work.isEmpty(workTile);
+  enterWorkTile(workTile, /*multiplies=*/true);
+  Value multiplied = multiply(workTile);
+  if (schedule.getParts() > 1)
+    multiplied = addPartsOfCluster(multiplied);
+  multiplied = relabel(multiplied, product.buffers.accumulatorLayout);
+  RegisterAccumulator accumulator(body, product, finishAccumulator(multiplied),
+                                  empty);
+  epilogue.store(workTile, accumulator);
+}
+
+ForEachKOp MainLoop::forEachTile(ForEachWorkTileOp workTile,
+                                 ValueRange initial) {
+  auto [start, end] = getReduction(workTile);
+  return body.forEachK(start, end, schedule.getTileK(), initial);
+}
+
+Value MainLoop::start(MmaAttrInterface mma, Value a, Value b, Value accumulator,
+                      IntegerAttr column) {
+  return MmaOp::create(body, accumulator.getType(), mma, a, b,
+                       /*a_scales=*/Value(), /*b_scales=*/Value(), accumulator,
+                       /*a_row=*/Value(), /*b_offset=*/Value(),
+                       /*accumulate=*/Value(), /*extent=*/Value(),
+                       /*first_warp=*/IntegerAttr(), column)
+      .getSums();
+}
+
+Value MainLoop::finish(Value accumulator, ArrayRef<Value> rings) {
+  Value finished = MmaWaitOp::create(body, accumulator, /*pending=*/0);
+  for (Value ring : rings)
+    ConsumerTailOp::create(body, ring);
+  return finished;
+}
+
+Value MainLoop::relabel(Value fragment, FragmentLayoutAttr layout) {
+  Type element = cast<FragmentType>(fragment.getType()).getElementType();
+  return RelabelFragmentOp::create(body, FragmentType::get(element, layout),
+                                   fragment);
+}
+
+Value MainLoop::encodeElements(Value operand, RingType ring, StringRef field,
+                               int64_t rows) {
+  BufferType buffer = getInput(ring, field);
+  auto type =
+      TensorMapType::get(op->getContext(), {rows, buffer.getShape().back()},
+                         buffer.getElementType(), buffer.getSwizzle());
+  return EncodeTensorMapOp::create(host, type, toBytes(host, operand));
+}
+
+void MainLoop::loadBoxesOfA(ProducerAcquireOp stage, Value row, Value k,
+                            ArrayRef<int64_t> firstRows) {
+  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+                     schedule.getTileK());
+  for (auto [number, first] : llvm::enumerate(firstRows))
+    TmaLoadOp::create(body, boxes.map,
+                      ValueRange{first ? body.add(row, first) : row,
+                                 boxes.getColumn(body, k, 0)},
+                      stage.getBuffer("a"), stage.getStage(),
+                      firstRows.size() > 1
+                          ? body.index(static_cast<int64_t>(number))
+                          : Value(),
+                      /*multicast=*/false, schedule.getL2A());
 }
 
 Value MainLoop::isAdded(ForEachKOp step) {
@@ -70,10 +156,10 @@ Value MainLoop::isAdded(ForEachKOp step) {
   return arith::XOrIOp::create(body, step.getFirst(), yes);
 }
 
-void MainLoop::launchDependents(ForEachWorkTileOp unit) {
+void MainLoop::launchDependents(ForEachWorkTileOp workTile) {
   if (!schedule.getPdl())
     return;
-  body.setInsertionPointAfter(unit);
+  body.setInsertionPointAfter(workTile);
   LaunchDependentsOp::create(body);
 }
 

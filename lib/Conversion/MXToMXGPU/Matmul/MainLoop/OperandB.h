@@ -32,7 +32,8 @@ public:
   // In the kernel.
 
   /// Before the loop over the reduction.
-  virtual void begin(ForEachWorkTileOp unit, const OperandOrigin &origin) = 0;
+  virtual void begin(ForEachWorkTileOp workTile,
+                     const OperandOrigin &origin) = 0;
   /// Loads the elements of a stage, from `k` on.
   virtual void loadElements(ProducerAcquireOp stage, mlir::Value k) = 0;
   /// And its scales.
@@ -46,7 +47,7 @@ protected:
   /// each loads half; else each has those of its own rows, if there are pairs.
   bool sharesScales() const {
     return schedule.getCtaPair() &&
-           product.problem.product.getWay().takesScales;
+           product.problem.product.instruction->takesScales;
   }
   /// Whether each CTA of a pair multiplies by all rows of a tile, of which each
   /// loads half for both.
@@ -71,7 +72,7 @@ public:
 
   mlir::Value getResultColumns(mlir::Value rows) override { return rows; }
   llvm::SmallVector<int64_t> getScaleBox() override;
-  void begin(ForEachWorkTileOp unit, const OperandOrigin &origin) override;
+  void begin(ForEachWorkTileOp workTile, const OperandOrigin &origin) override;
   void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
   void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
 
@@ -87,7 +88,7 @@ public:
   int64_t getBoxRows() override;
   llvm::SmallVector<int64_t> getScaleBox() override;
   void begin(ForEachWorkTileOp begun, const OperandOrigin &) override {
-    unit = begun;
+    workTile = begun;
   }
   void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
   void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
@@ -98,7 +99,7 @@ private:
   void
   forEachPart(llvm::function_ref<void(mlir::Value part, int64_t place)> load);
 
-  ForEachWorkTileOp unit;
+  ForEachWorkTileOp workTile;
 };
 
 /// The boxes of an operand's tensor map that make up the field of a stage.
@@ -117,7 +118,7 @@ struct OperandBoxes {
   int64_t panels;
 
 private:
-  int64_t columns, unit;
+  int64_t columns, workTile;
 };
 
 /// Loads the panels of an operand into the field of a stage, a box each. Of

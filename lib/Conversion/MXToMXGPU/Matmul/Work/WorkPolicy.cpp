@@ -29,28 +29,28 @@ Value WorkPolicy::getUnits() {
   return host.mul(rowTiles, host.ceilDiv(columns, product.getTileColumns()));
 }
 
-Value WorkPolicy::getFirstRow(ForEachWorkTileOp unit) {
+Value WorkPolicy::getFirstRow(ForEachWorkTileOp workTile) {
   if (!kernel.rank)
-    return unit.getRow();
-  return body.add(unit.getRow(),
+    return workTile.getRow();
+  return body.add(workTile.getRow(),
                   body.mul(kernel.rank, body.index(product.getARows())));
 }
 
-Value WorkPolicy::getRowTile(ForEachWorkTileOp unit) {
-  return body.div(getFirstRow(unit), kScaleTileRows);
+Value WorkPolicy::getRowTile(ForEachWorkTileOp workTile) {
+  return body.div(getFirstRow(workTile), kScaleTileRows);
 }
 
 /// The table ends with the last tile.
-Value WorkPolicy::getWindowOfA(ForEachWorkTileOp unit, Value number) {
-  return body.add(getOperands(unit).rowTile, number);
+Value WorkPolicy::getWindowOfA(ForEachWorkTileOp workTile, Value number) {
+  return body.add(getOperands(workTile).rowTile, number);
 }
 
-Value WorkPolicy::getWindowOfB(ForEachWorkTileOp unit) {
-  return getOperands(unit).columnTile;
+Value WorkPolicy::getWindowOfB(ForEachWorkTileOp workTile) {
+  return getOperands(workTile).columnTile;
 }
 
-Value WorkPolicy::isEmpty(ForEachWorkTileOp unit) {
-  auto [start, end] = getReduction(unit);
+Value WorkPolicy::isEmpty(ForEachWorkTileOp workTile) {
+  auto [start, end] = getReduction(workTile);
   return arith::CmpIOp::create(body, arith::CmpIPredicate::eq, start, end);
 }
 

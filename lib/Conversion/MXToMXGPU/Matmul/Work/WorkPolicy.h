@@ -1,13 +1,15 @@
-//===- WorkPolicy.h - How a product is divided into units -------*- C++ -*-===//
+//===- WorkPolicy.h - How a product is divided into tiles ----- -*- C++ -*-===//
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A unit of work is a tile of a result with a part of the reduction. What kinds
-// of work differ in is where the operands, the scales and the result of a unit
-// begin, and which rows of it exist. Each kind is a file:
+// A work tile of work is a tile of a result with a part of the reduction. What
+// kinds of work differ in is where the operands, the scales and the result of a
+// work tile begin, and which rows of it exist. Each kind is a file:
 //
 //   DenseWork      one matrix
-//   SplitWork      one matrix; several units share a tile, each has a part of
+//   SplitWork      one matrix; several work tiles share a tile, each has a part
+//   of
 //                  the reduction
 //   ClusterWork    one matrix; so do the CTAs of a cluster, which add up what
 //                  they have
@@ -33,17 +35,17 @@ struct ResultRow {
   mlir::Value isPresent;
 };
 
-/// Where what this CTA loads of a unit begins: rows of A and of B, and the
+/// Where what this CTA loads of a work tile begins: rows of A and of B, and the
 /// tiles of their scales.
 struct OperandOrigin {
   mlir::Value row, rowTile, column, columnTile;
 };
 
-/// Where rows of a unit begin in the result's tensor map.
+/// Where rows of a work tile begin in the result's tensor map.
 struct StoreOrigin {
   llvm::SmallVector<mlir::Value> coordinates;
-  /// Whether all rows of a staged tile are the unit's; null if what is beyond
-  /// them lies outside the map.
+  /// Whether all rows of a staged tile are the work tile's; null if what is
+  /// beyond them lies outside the map.
   mlir::Value hasAllRows;
 };
 
@@ -64,53 +66,57 @@ public:
   virtual mlir::OpFoldResult getMatrixRows() { return {}; }
   /// The result as bulk stores see it.
   virtual mlir::Value getStoredTensor() { return matrices.out; }
-  /// As many units as there are, or may be.
+  /// As many work tiles as there are, or may be.
   mlir::Value getUnits();
 
   // In the kernel.
 
   /// Makes the work scheduler. The result has so many rows and columns before
-  /// rows are scattered; `units` is the ring by which units come, or null.
+  /// rows are scattered; `workTiles` is the ring by which work tiles come, or
+  /// null.
   virtual void createScheduler(mlir::Value rows, mlir::Value columns,
-                               mlir::Value units) = 0;
+                               mlir::Value workTiles) = 0;
   TileSchedulerOp getScheduler() const { return scheduler; }
 
-  /// The first row of a unit, and of A, that this CTA computes.
-  mlir::Value getFirstRow(ForEachWorkTileOp unit);
-  virtual OperandOrigin getOperands(ForEachWorkTileOp unit) = 0;
+  /// The first row of a work tile, and of A, that this CTA computes.
+  mlir::Value getFirstRow(ForEachWorkTileOp workTile);
+  virtual OperandOrigin getOperands(ForEachWorkTileOp workTile) = 0;
   /// The tile of scales where those rows begin.
-  virtual mlir::Value getRowTile(ForEachWorkTileOp unit);
+  virtual mlir::Value getRowTile(ForEachWorkTileOp workTile);
   /// The rows of the tables of windows (mxgpu.load_window) that tell of tile
-  /// `number` of 128 rows of A that a unit has, or of its last one if it has no
-  /// more, and of its rows of B.
-  virtual mlir::Value getWindowOfA(ForEachWorkTileOp unit, mlir::Value number);
-  virtual mlir::Value getWindowOfB(ForEachWorkTileOp unit);
-  /// The part of the reduction that a unit has.
+  /// `number` of 128 rows of A that a work tile has, or of its last one if it
+  /// has no more, and of its rows of B.
+  virtual mlir::Value getWindowOfA(ForEachWorkTileOp workTile,
+                                   mlir::Value number);
+  virtual mlir::Value getWindowOfB(ForEachWorkTileOp workTile);
+  /// The part of the reduction that a work tile has.
   virtual std::pair<mlir::Value, mlir::Value>
-  getReduction(ForEachWorkTileOp unit) {
-    return {unit.getStart(), unit.getEnd()};
+  getReduction(ForEachWorkTileOp workTile) {
+    return {workTile.getStart(), workTile.getEnd()};
   }
   /// Whether it has nothing to multiply.
-  virtual mlir::Value isEmpty(ForEachWorkTileOp unit);
+  virtual mlir::Value isEmpty(ForEachWorkTileOp workTile);
   /// What all parts of the reduction are a multiple of, or kDynamic.
   virtual int64_t getReductionMultiple() {
     return llvm::cast<mlir::MemRefType>(matrices.a.getType()).getDimSize(1);
   }
 
-  /// The row of the result that is row `inTile` of what this CTA has of a unit.
-  /// A row that does not exist counts as the last one, so that whatever is read
-  /// exists.
-  virtual ResultRow getRow(ForEachWorkTileOp unit, mlir::Value inTile) = 0;
-  /// The end of the rows that a unit may write, as its first row is counted.
-  virtual mlir::Value getRowEnd(ForEachWorkTileOp unit) = 0;
+  /// The row of the result that is row `inTile` of what this CTA has of a work
+  /// tile. A row that does not exist counts as the last one, so that whatever
+  /// is read exists.
+  virtual ResultRow getRow(ForEachWorkTileOp workTile, mlir::Value inTile) = 0;
+  /// The end of the rows that a work tile may write, as its first row is
+  /// counted.
+  virtual mlir::Value getRowEnd(ForEachWorkTileOp workTile) = 0;
   /// For rows from `inTile` on.
-  virtual StoreOrigin getStoreOrigin(ForEachWorkTileOp unit, mlir::Value inTile,
+  virtual StoreOrigin getStoreOrigin(ForEachWorkTileOp workTile,
+                                     mlir::Value inTile,
                                      mlir::Value column) = 0;
 
 protected:
   using KernelPart::KernelPart;
 
-  /// Tiles of rows that units have, or may have.
+  /// Tiles of rows that work tiles have, or may have.
   virtual mlir::Value getUnitRowTiles() = 0;
   mlir::Value isBelow(mlir::Value row, mlir::Value end);
   /// `row`, or the last one before `end`.

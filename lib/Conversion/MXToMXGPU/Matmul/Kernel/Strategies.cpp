@@ -1,0 +1,45 @@
+//===- Strategies.cpp - All strategies ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The list, and which of it multiplies a problem.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Strategy.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+ArrayRef<const Strategy *> mx::mxgpu::getStrategies() {
+  static const Strategy *const strategies[] = {
+#define MX_STRATEGY(name) &get##name(),
+#include "Strategies.def"
+#undef MX_STRATEGY
+  };
+  return strategies;
+}
+
+bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
+                                const OperandTypes &types,
+                                const target::TargetInfo &target) {
+  problem.strategies.clear();
+  for (const Strategy *strategy : getStrategies()) {
+    auto product = strategy->match(types, target);
+    if (!product)
+      continue;
+    if (problem.strategies.empty())
+      problem.product = *product;
+    problem.strategies.push_back(strategy);
+  }
+  return !problem.strategies.empty();
+}
+
+const Strategy &mx::mxgpu::getStrategy(const MatmulProblem &problem,
+                                       const ScheduleFields &fields) {
+  for (const Strategy *strategy : problem.strategies)
+    if (strategy->swapsAB() == fields.swapAb)
+      return *strategy;
+  return *problem.strategies.front();
+}

@@ -1,0 +1,155 @@
+//===- Strategy.h - How an instruction computes products
+//-------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A strategy is how a matrix instruction computes a product: which operands it
+// takes, the tiles, rings and roles of its kernel, which schedules are legal,
+// which are worth considering, and what they cost. Each has a folder in
+// ../Strategies, and a line in Strategies.def. The choice of
+// schedules,
+// --mx-explain, the builder of kernels and the epilogues ask this interface and
+// know no strategy.
+//
+// Sizes are elements, costs whole cycles of the SM clock.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_STRATEGY_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_STRATEGY_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
+#include "mx/Target/TargetInfo.h"
+#include <memory>
+
+namespace mx::mxgpu {
+
+class MainLoop;
+class OperandB;
+class WorkPolicy;
+struct Product;
+struct ProductKernel;
+
+using AddCandidate = llvm::function_ref<void(ScheduleFields)>;
+
+class Strategy {
+public:
+  virtual ~Strategy() = default;
+
+  /// How it multiplies operands of such types on a chip, or none: not at all.
+  virtual std::optional<target::ProductForm>
+  match(const OperandTypes &types, const target::TargetInfo &target) const = 0;
+  /// Whether its tiles have rows of B where others have rows of A.
+  virtual bool swapsAB() const { return false; }
+
+  // Schedules.
+
+  /// The rings of a schedule whose stages are chosen.
+  virtual MatmulBuffers getBuffers(const MatmulProblem &problem,
+                                   const ScheduleFields &fields) const = 0;
+  /// The first rule that a schedule breaks. Registers have a check of their
+  /// own.
+  virtual std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const = 0;
+  /// The same of registers that are given.
+  virtual std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const = 0;
+  /// Registers of a thread of each kind that suit a tile; none where ptxas
+  /// chooses them.
+  virtual llvm::SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const {
+    return {};
+  }
+  /// Whether it can dequantize to f16, relative to the scales of a tile.
+  virtual bool hasF16Window() const { return false; }
+  /// Whether the CTAs of a cluster can have a part of the reduction each.
+  virtual bool hasClusterSplit() const { return false; }
+
+  // Candidates.
+
+  /// Whether it wins, wherever it has candidates, over the other strategies of
+  /// a problem, by more than the model sees.
+  virtual bool excludesOthers() const { return false; }
+  /// Calls `add` with each tile worth considering, and what depends on it.
+  virtual void forEachTile(const MatmulProblem &problem,
+                           AddCandidate add) const = 0;
+  /// Adds to `fields` what depends on the split of the reduction.
+  virtual void refineSplit(const MatmulProblem &problem,
+                           ScheduleFields &fields) const {}
+  /// Calls `add` with each order in which a worker may go through the work
+  /// tiles of `fields` that is worth considering; `isPersistent` says that it
+  /// has several.
+  virtual void forEachLoop(ScheduleFields fields, bool isPersistent,
+                           AddCandidate add) const {
+    add(fields);
+  }
+
+  // Costs (docs/ScheduleModel.md).
+
+  /// Whether tiles may have as few rows as a group of rows.
+  virtual bool hasLowTiles() const { return false; }
+  /// Of shared memory in a step, or of threads between two parts of it.
+  virtual int64_t getPortCycles(const MatmulProblem &problem,
+                                const ScheduleFields &fields,
+                                const MatmulBuffers &buffers,
+                                const target::Rates &rates) const = 0;
+  /// Between the products of two steps.
+  virtual int64_t getStepCycles(const MatmulProblem &problem,
+                                const ScheduleFields &fields,
+                                const MatmulBuffers &buffers,
+                                const target::Rates &rates) const {
+    return rates.stepCycles;
+  }
+  /// Of the loop over the reduction, whose longest part takes `longest`.
+  virtual int64_t getLoopCycles(const MatmulProblem &problem,
+                                int64_t longest) const {
+    return longest;
+  }
+  /// Of kernels other than the product's.
+  virtual int64_t getOtherKernels(const MatmulProblem &problem,
+                                  const ScheduleFields &fields,
+                                  const Grid &grid, int64_t waves,
+                                  const target::Rates &rates) const {
+    return 0;
+  }
+
+  // --mx-explain.
+
+  /// What distinguishes its schedules beyond the fields that all have, each
+  /// with a space before it.
+  virtual std::string describe(const ScheduleFields &fields) const {
+    return {};
+  }
+  /// Where threads have the registers of a schedule, in its order.
+  virtual llvm::ArrayRef<llvm::StringLiteral> getRoles() const = 0;
+
+  // Kernels.
+
+  virtual std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+                                                   WorkPolicy &work,
+                                                   OperandB &b) const = 0;
+  /// Builds all kernels of a product whose reduction no second kernel adds up,
+  /// and their launches.
+  virtual void build(const Product &product,
+                     mlir::gpu::GPUModuleOp module) const;
+};
+
+#define MX_STRATEGY(name) const Strategy &get##name();
+#include "Strategies.def"
+#undef MX_STRATEGY
+
+/// All, in the order in which they are asked.
+llvm::ArrayRef<const Strategy *> getStrategies();
+
+/// What computes `problem` with such a schedule: a problem that none multiplies
+/// does not exist.
+const Strategy &getStrategy(const MatmulProblem &problem,
+                            const ScheduleFields &fields);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_KERNEL_STRATEGY_H

@@ -1,0 +1,268 @@
+//===- MatmulChecks.cpp - What kernels of products cannot do --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Types are checked before a kernel is built; sizes that they do not tell,
+// before it is launched.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MatmulKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Support/WeightLayout.h"
+#include "mx/Target/MmaFamilies.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static InFlightDiagnostic emitLayoutError(MatmulOpInterface op, MemRefType type,
+                                          StringRef name) {
+  return op->emitOpError("expected ")
+         << name << " to be a matrix with identity layout on the GPU, found "
+         << type;
+}
+
+/// What a static reduction must be, and the nearest that it can.
+static LogicalResult verifyReduction(MatmulOpInterface op,
+                                     const target::ProductForm &product) {
+  int64_t k = cast<MemRefType>(op.getA().getType()).getShape().back();
+  int64_t multiple = product.reductionMultiple;
+  if (ShapedType::isDynamic(k) || k % multiple == 0)
+    return success();
+  InFlightDiagnostic diag =
+      op->emitOpError("expected a reduction of a multiple of ")
+      << multiple << " elements for " << product.describeInstruction() << " of "
+      << target::getName(product.a->type) << " and "
+      << target::getName(product.b->type) << " on the GPU, found " << k;
+  diag.attachNote() << "the nearest are " << k / multiple * multiple << " and "
+                    << (k / multiple + 1) * multiple;
+  for (const target::OperandForm *form : {product.a, product.b})
+    if (k % form->rowMultiple) {
+      diag.attachNote() << "the copy engine takes rows of "
+                        << target::getName(form->type) << " in multiples of "
+                        << form->rowMultiple << " elements";
+      break;
+    }
+  return diag;
+}
+
+/// Rows may lie apart, but not where a kernel packs them.
+static LogicalResult verifyRows(MatmulOpInterface op, MemRefType type,
+                                const target::OperandForm &form,
+                                StringRef name) {
+  if (isContiguous(type))
+    return success();
+  if (!mayHaveStride(type))
+    return emitLayoutError(op, type, name);
+  return verifyRowStride(op, type, form.rowMultiple, name);
+}
+
+/// A quantized result, rows that are scattered, and columns of parts.
+static LogicalResult verifyResultForm(MatmulOpInterface op) {
+  if (Value rows = op.getScatterRows())
+    if (auto type = cast<MemRefType>(rows.getType()); !isContiguous(type))
+      return op->emitOpError("expected scatter with identity layout on the "
+                             "GPU, found ")
+             << type;
+  if (Value scales = op.getResultScales())
+    if (auto type = cast<MemRefType>(scales.getType());
+        type.getRank() != 5 + op.isMasked() || !isContiguous(type))
+      return op->emitOpError("expected scales of the result in layout sf_128x4 "
+                             "on the GPU, found ")
+             << type;
+  if (op.getNumB() == 1 && !op.getResultScales())
+    return success();
+  int64_t columns =
+      cast<MemRefType>(op.getResultTensor().getType()).getShape().back();
+  int64_t workTile = op.getResultScales() ? kQuantizedColumns : kScaleTileRows;
+  if (ShapedType::isDynamic(columns) || columns % workTile == 0)
+    return success();
+  return op->emitOpError("expected a result of parts, or quantized, to have a "
+                         "multiple of ")
+         << workTile << " columns on the GPU, found " << columns;
+}
+
+/// An A without scales is multiplied by weights that threads convert to bf16.
+static LogicalResult verifyNumbers(MatmulOpInterface op) {
+  if (op.getAScales())
+    return success();
+  Type a = getElementTypeOrSelf(op.getA().getType());
+  if (a.isBF16())
+    return success();
+  return op->emitOpError("expected a of bf16 on the GPU, found ")
+         << a
+         << ": the tensor core multiplies f16 by f16 only, and b is "
+            "dequantized "
+            "to bf16; convert a to bf16, which rounds it, or to elements by "
+            "mx.quantize";
+}
+
+LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
+                                             const target::TargetInfo &target) {
+  if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
+    return failure();
+  bool isGrouped = op.getRaggedOrNone() != RaggedKind::None;
+  for (auto [operand, scales, name] :
+       {std::tuple(op.getA(), op.getAScales(), "a"),
+        std::tuple(op.getB(), op.getBScales(), "b")}) {
+    auto type = cast<MemRefType>(operand.getType());
+    // Each group of rows has a matrix b of its own.
+    int64_t batch = op.getRaggedOrNone() == RaggedKind::Rows &&
+                    (name[0] == 'b' || op.isMasked());
+    bool isPacked = name[0] == 'b' && hasPackedB(op);
+    if (type.getRank() != 2 + batch + (isPacked ? kWeightTileRank : 0))
+      return emitLayoutError(op, type, name)
+             << ": multiply one matrix at a time, or by mx.grouped_matmul "
+                "where "
+                "rows belong to groups";
+    if ((isGrouped || isPacked) && !isContiguous(type))
+      return emitLayoutError(op, type, name);
+    if (!scales)
+      continue;
+    auto scaleType = cast<MemRefType>(scales.getType());
+    if (scaleType.getRank() != 5 + batch)
+      return op->emitOpError("expected scales of ")
+             << name << " in layout sf_128x4 on the GPU, found " << scaleType
+             << ": quantize to #mx.scale_layout<sf_128x4>, or use mx.relayout";
+    if (!isContiguous(scaleType))
+      return op->emitOpError("expected scales of ")
+             << name << " that are a tensor of their own on the GPU, found a "
+             << "slice of others, " << scaleType
+             << ": make them an argument of their own";
+  }
+  if (failed(verifyNumbers(op)))
+    return failure();
+  std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
+  if (!problem)
+    return op->emitOpError("expected operands that the tensor core multiplies, "
+                           "found ")
+           << op.getA().getType() << " and " << op.getB().getType();
+  const target::ProductForm &product = problem->product;
+  if (failed(verifyReduction(op, product)) ||
+      failed(verifyRows(op, cast<MemRefType>(op.getA().getType()), *product.a,
+                        "a")) ||
+      failed(verifyRows(op, cast<MemRefType>(op.getB().getType()), *product.b,
+                        "b")))
+    return failure();
+  auto out = cast<MemRefType>(op.getResultTensor().getType());
+  if (!isContiguous(out))
+    return op->emitOpError("expected a result with identity layout on the GPU, "
+                           "found ")
+           << out;
+  if (failed(verifyResultForm(op)))
+    return failure();
+  if (!isGrouped)
+    return success();
+  auto offsets = cast<MemRefType>(op.getGroupOffsets().getType());
+  if (!isContiguous(offsets))
+    return op->emitOpError("expected offsets with identity layout on the GPU, "
+                           "found ")
+           << offsets;
+  return success();
+}
+
+LogicalResult
+mx::mxgpu::verifyScheduleSupport(MatmulOpInterface op, ScheduleAttr schedule,
+                                 const target::TargetInfo &target) {
+  if (!schedule.getStages())
+    return op->emitOpError("expected a schedule with a number of stages (run "
+                           "mx-select-schedule first) on the GPU, found ")
+           << schedule;
+  auto error = checkSchedule(*getMatmulProblem(op, target),
+                             schedule.getFields(), target);
+  if (!error)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError(error->message);
+  for (const std::string &row : error->table)
+    diag.attachNote() << row;
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+/// The size of a matrix's, or of a batch of matrices', dimension from the last.
+static Value getSizeFromLast(KernelBuilder &host, Value memref,
+                             int64_t fromLast) {
+  int64_t rank = cast<MemRefType>(memref.getType()).getRank();
+  return host.dim(memref, rank - fromLast);
+}
+
+/// Operands and their scales are `m` x `k` and `n` x `k`.
+static void checkOperands(ProductKernel &kernel, WorkPolicy &work, Value m,
+                          Value n, Value k) {
+  KernelBuilder &host = kernel.host;
+  const Matrices &matrices = kernel.matrices;
+  const target::ProductForm &form = kernel.product.problem.product;
+  MatmulOpInterface op = kernel.product.op;
+  Value aTiles = work.getRowTiles(m), bTiles = work.getColumnTiles(n);
+  if (matrices.aScales)
+    requireScaleSizes(host, matrices.aScales, m, k, form.blockSize, aTiles,
+                      "a_scales");
+  if (matrices.bScales)
+    requireScaleSizes(host, matrices.bScales, n, k, form.blockSize, bTiles,
+                      "b_scales");
+  requireRows(host, matrices.a, form.a->rowMultiple, form.a->alignment, "a");
+  requireRows(host, op.getB(), form.b->rowMultiple, form.b->alignment, "b");
+}
+
+/// The rows of a matrix of B. Packed weights do not tell: they have the columns
+/// of the result.
+static Value getRowsOfB(ProductKernel &kernel) {
+  MatmulOpInterface op = kernel.product.op;
+  KernelBuilder &host = kernel.host;
+  if (!kernel.product.problem.isPackedB)
+    return getSizeFromLast(host, op.getB(), 2);
+  return host.mul(getSizeFromLast(host, op.getResultTensor(), 1),
+                  host.index(kernel.product.problem.numB));
+}
+
+/// B has rows of `k` elements, or tiles of such.
+static void checkRowsOfB(ProductKernel &kernel, Value n, Value k) {
+  KernelBuilder &host = kernel.host;
+  MatmulOpInterface op = kernel.product.op;
+  Value b = op.getB();
+  int64_t last = cast<MemRefType>(b.getType()).getRank() - 1;
+  if (!kernel.product.problem.isPackedB) {
+    host.requireSize(host.dim(b, last), k,
+                     "dimension " + Twine(last) + " of b");
+    return;
+  }
+  last -= kWeightTileRank;
+  Value rowTiles = host.ceilDiv(n, kWeightTileRows);
+  Value columnTiles = host.ceilDiv(k, kWeightTileColumns);
+  host.requireSize(host.dim(b, last - 1), rowTiles,
+                   "dimension " + Twine(last - 1) + " of b");
+  host.requireSize(host.dim(b, last), columnTiles,
+                   "dimension " + Twine(last) + " of b");
+}
+
+void mx::mxgpu::checkSizes(ProductKernel &kernel, const Policies &policies) {
+  KernelBuilder &host = kernel.host;
+  const Matrices &matrices = kernel.matrices;
+  MatmulOpInterface op = kernel.product.op;
+  host.requireGroups(op.getGroupOffsets());
+  // Of groups that have matrices, sizes of one.
+  Value m = getSizeFromLast(host, op.getA(), 2);
+  Value n = getRowsOfB(kernel);
+  Value k = host.dim(matrices.a, 1);
+  host.requireAtMost(host.dim(matrices.a, 0), kMaxExtent, "rows of a");
+  host.requireAtMost(host.dim(matrices.b, 0), kMaxExtent, "rows of b");
+  host.requireAtMost(k, kMaxExtent, "columns of a");
+  int64_t lastOfA = cast<MemRefType>(op.getA().getType()).getRank() - 1;
+  host.requireMultiple(k, kernel.product.problem.product.reductionMultiple,
+                       "dimension " + Twine(lastOfA) + " of a");
+  Value columns = policies.b->getResultColumns(n);
+  policies.epilogue->checkColumns(columns);
+  checkRowsOfB(kernel, n, k);
+  policies.epilogue->checkSizes(m, columns);
+  policies.work->checkGroups();
+  checkOperands(kernel, *policies.work, m, n, k);
+  policies.mainLoop->checkSizes();
+}

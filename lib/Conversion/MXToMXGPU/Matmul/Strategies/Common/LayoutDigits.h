@@ -1,0 +1,51 @@
+//===- LayoutDigits.h - Writing down layouts of fragments -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A layout is a list of digits of threads, and one of values
+// (#mxgpu.fragment_layout).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_LAYOUTDIGITS_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_LAYOUTDIGITS_H
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mx::mxgpu {
+
+/// A digit that counts rows, or columns, in steps.
+inline FragmentDigit rows(int64_t size, int64_t step) {
+  return {size, step, 0};
+}
+inline FragmentDigit columns(int64_t size, int64_t step) {
+  return {size, 0, step};
+}
+
+/// Digits of one value count nothing.
+inline FragmentLayoutAttr makeLayout(mlir::MLIRContext *context,
+                                     llvm::ArrayRef<FragmentDigit> threads,
+                                     llvm::ArrayRef<FragmentDigit> values) {
+  auto isMore = [](const FragmentDigit &digit) { return digit.size > 1; };
+  return FragmentLayoutAttr::get(context,
+                                 llvm::filter_to_vector(threads, isMore),
+                                 llvm::filter_to_vector(values, isMore));
+}
+
+/// A tile as `threads` threads read it: a row each, or several, or part of one
+/// where there are fewer rows.
+inline FragmentLayoutAttr getRowsOfThreads(mlir::MLIRContext *context,
+                                           int64_t threads, int64_t tileRows,
+                                           int64_t tileColumns) {
+  int64_t shared = std::max<int64_t>(threads / tileRows, 1),
+          perThread = threads / shared;
+  return makeLayout(context,
+                    {rows(perThread, 1), columns(shared, tileColumns / shared)},
+                    {columns(tileColumns / shared, 1),
+                     rows(tileRows / perThread, perThread)});
+}
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_LAYOUTDIGITS_H

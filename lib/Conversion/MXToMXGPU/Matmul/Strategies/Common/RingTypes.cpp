@@ -1,0 +1,127 @@
+//===- RingTypes.cpp - Types of a product's rings -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RingTypes.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+RingType RingTypes::getRing(int64_t stages, ArrayRef<StringRef> names,
+                            ArrayRef<BufferType> buffers, Side producer,
+                            Side consumer, Scope scope, int64_t overlap) const {
+  SmallVector<StringAttr> attrs;
+  for (StringRef name : names)
+    attrs.push_back(StringAttr::get(context, name));
+  return RingType::get(context, stages, attrs, buffers, producer.kind,
+                       producer.threads, consumer.kind, consumer.threads, scope,
+                       overlap);
+}
+
+BufferType RingTypes::getBytes(int64_t rows, Type type, bool isSwizzled) const {
+  int64_t bits = getStoredBits(type), bytes = tileK * bits / 8;
+  if (type.getIntOrFloatBitWidth() < 8)
+    type = IntegerType::get(context, 8);
+  return BufferType::get(context, Space::Smem, {rows, bytes}, type,
+                         isSwizzled ? getSwizzle(bytes) : mxgpu::Swizzle::None);
+}
+
+BufferType RingTypes::getDense(int64_t rows) const {
+  Type type = fields.f16Window ? Type(Float16Type::get(context))
+                               : Type(BFloat16Type::get(context));
+  int64_t elements = std::min<int64_t>(tileK, target::kDequantizedTileK);
+  SmallVector<int64_t> shape = {rows, elements};
+  if (tileK > elements)
+    shape.insert(shape.begin(), tileK / elements);
+  return BufferType::get(
+      context, Space::Smem, shape, type,
+      getSwizzle(elements * type.getIntOrFloatBitWidth() / 8));
+}
+
+RingType RingTypes::getDenseInputs(int64_t threads) const {
+  return getRing(fields.stages, {"a"}, {getDense(tileM)}, {AsyncKind::Tma},
+                 {AsyncKind::Wgmma, threads}, Scope::Cta);
+}
+
+RingType RingTypes::getBInputs(int64_t threads) const {
+  int64_t rows = tileN / ctas;
+  BufferType elements = problem.isPackedB
+                            ? getPackedBuffer(problem.b, rows, tileK)
+                            : getBytes(rows, problem.b, /*isSwizzled=*/true);
+  return getRing(fields.stages, {"b", "sfb"}, {elements, getScales(rows)},
+                 {AsyncKind::Tma}, {AsyncKind::Threads, threads}, Scope::Cta);
+}
+
+RingType RingTypes::getOperands(int64_t threads, Side consumer) const {
+  return getRing(fields.operandStages, {"b"}, {getDense(tileN / ctas)},
+                 {AsyncKind::Threads, threads}, consumer, scope);
+}
+
+RingType RingTypes::getAccumulators() const {
+  auto accumulator = BufferType::get(
+      context, Space::Tmem,
+      {tileM / ctas, target::accumulatorColumns(static_cast<unsigned>(ctas),
+                                                static_cast<unsigned>(tileM),
+                                                static_cast<unsigned>(tileN))},
+      Float32Type::get(context), mxgpu::Swizzle::None);
+  return getRing(fields.accumulators, {"d"}, {accumulator}, {AsyncKind::Mma},
+                 {AsyncKind::Threads, kEpilogueWarps * target::kWarpSize},
+                 scope, fields.overlap);
+}
+
+FragmentLayoutAttr RingTypes::getTmemAccumulator(MmaAttrInterface mma) const {
+  FragmentDigits digits = mma.getSumDigits(tileN);
+  return FragmentLayoutAttr::get(context, digits.threads, digits.values);
+}
+
+BufferType RingTypes::getScales(int64_t rows) const {
+  return BufferType::get(
+      context, Space::Smem,
+      {ceilDiv(rows, kScaleTileRows), getScaleTiles(), 2, kScaleTileBytes / 2},
+      problem.scales, Swizzle::None);
+}
+
+int64_t RingTypes::getScaleTiles() const {
+  return ceilDiv(tileK, problem.getScaleTileK());
+}
+
+RingType RingTypes::getStaging(FragmentLayoutAttr accumulator) const {
+  Type out = fields.splitK > 1 ? Float32Type::get(context) : problem.out;
+  int64_t bits = out.getIntOrFloatBitWidth();
+  int64_t columns = getStagedColumns(tileN / problem.numB, bits);
+  auto rows = BufferType::get(context, Space::Smem,
+                              {accumulator.getWarpRows(), columns}, out,
+                              getSwizzle(columns * bits / 8));
+  return getRing(fields.staging, {"c"}, {rows},
+                 {AsyncKind::Threads, target::kWarpSize}, {AsyncKind::TmaStore},
+                 Scope::Warp);
+}
+
+RingType RingTypes::getWorkTiles() const {
+  bool isGrouped = problem.ragged != RaggedKind::None;
+  if (!isGrouped && fields.tileLoop != TileLoop::Clc)
+    return {};
+  auto workTile = BufferType::get(
+      context, Space::Smem, {isGrouped ? kGroupWorkTileBytes : kUnitBytes},
+      IntegerType::get(context, 8), Swizzle::None);
+  return getRing(kUnitSlots, {"unit"}, {workTile},
+                 {isGrouped ? AsyncKind::Groups : AsyncKind::Clc},
+                 {AsyncKind::Roles}, isGrouped ? Scope::Cta : scope);
+}
+
+void RingTypes::addEpilogue(MatmulBuffers &buffers,
+                            FragmentLayoutAttr accumulator,
+                            int64_t warps) const {
+  buffers.accumulatorLayout = accumulator;
+  buffers.epilogueWarps = warps;
+  if (fields.epilogue == Epilogue::TmaStore &&
+      explainDirectStores(problem).empty())
+    buffers.staging = getStaging(accumulator);
+  buffers.workTiles = getWorkTiles();
+}

@@ -1,0 +1,160 @@
+//===- UpcastMainLoop.cpp - Threads dequantize B --------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "UpcastMainLoop.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+void UpcastMainLoop::addOperands(KernelArguments &signature) {
+  signature.add(Arg::AMap, encodeElements(matrices.a, product.buffers.inputs,
+                                          "a", getRowsOfBox()));
+  signature.add(Arg::BMap,
+                product.problem.isPackedB
+                    ? b.encodePacked()
+                    : encodeElements(matrices.b, product.buffers.bInputs, "b",
+                                     b.getBoxRows()));
+  addScales(signature);
+}
+
+void UpcastMainLoop::createRings() {
+  inputs = body.ring(product.buffers.inputs, "in");
+  bInputs = body.ring(product.buffers.bInputs, "in_b");
+  operands = body.ring(product.buffers.operands, "operands");
+}
+
+/// Reads a tile of `element` from a buffer of a stage: rows and columns as
+/// `layout` says. A buffer of packed weights gives those of `getPackedWeights`
+/// (PackedWeights.h), which `layout` then is; nothing but the loads is an
+/// instruction. `thread` may be null, as in mxgpu.load_fragment.
+static Value loadWeights(KernelBuilder &body, Value buffer, Type element,
+                         FragmentLayoutAttr layout, Value thread,
+                         bool isPacked) {
+  auto [rows, columns] = layout.getShape();
+  FragmentLayoutAttr places =
+      isPacked ? getPackedPlaces(body.getContext(), layout.getNumThreads(),
+                                 rows, columns)
+               : layout;
+  assert((!isPacked || isOfPackedWeights(layout)) &&
+         "packed weights have a layout of their own");
+  Value zero = body.index(0);
+  Value loaded = LoadFragmentOp::create(
+      body, FragmentType::get(element, places), buffer, zero, zero, thread);
+  return body.createOrFold<RelabelFragmentOp>(
+      FragmentType::get(element, layout), loaded);
+}
+LoadedTile UpcastMainLoop::loadTile(ConsumerWaitOp stage, StringRef elements,
+                                    StringRef scales, Type element,
+                                    FragmentLayoutAttr layout, Value row,
+                                    ForEachKOp step, Value thread,
+                                    bool isPacked) {
+  int64_t blockSize = product.problem.product.blockSize;
+  auto type = FragmentType::get(element, layout);
+  Value loaded = loadWeights(body, stage.getBuffer(elements), element, layout,
+                             thread, isPacked);
+  // The first block of this step in its tile of scales, and how many exist.
+  Value inTile = arith::RemUIOp::create(
+      body, step.getK(), body.index(product.problem.getScaleTileK()));
+  Value extent;
+  if (!areTilesWhole())
+    extent = body.div(step.getExtent(), blockSize);
+  auto ofRows = VectorType::get(
+      {static_cast<int64_t>(layout.getRowOffsets().size()),
+       static_cast<int64_t>(layout.getBlocks(blockSize).size())},
+      product.problem.scales);
+  Value factors = LoadFragmentScalesOp::create(
+      body, ofRows, stage.getBuffer(scales), row, body.div(inTile, blockSize),
+      extent, thread, blockSize, type);
+  return {loaded, factors, stage.getStage()};
+}
+
+Value UpcastMainLoop::dequantize(LoadedTile tile, FragmentLayoutAttr layout,
+                                 Value reference) {
+  if (!layout)
+    layout = cast<FragmentType>(tile.elements.getType()).getLayout();
+  Type type = reference ? getUpcastType() : Type(body.getBF16Type());
+  return DequantizeFragmentOp::create(
+      body, FragmentType::get(type, layout), tile.elements, tile.scales,
+      reference, reference && isFinite(), product.problem.product.blockSize);
+}
+
+/// The part of a tile of B that this thread has, if it writes other rows than
+/// it reads. Lanes that access shared memory together then have different rows
+/// of 8, where tiles are read and where they are written, so that the swizzles
+/// give them different banks: 8 of 8 lanes, or 4 of the 8 that have rows of
+/// packed weights, half of which the next warp has instead.
+static Value getPartOfMovedB(KernelBuilder &body, bool isPacked) {
+  Value thread = ThreadIdOp::create(body);
+  Value pair =
+      arith::AndIOp::create(body, thread, body.index(isPacked ? 4 : 6));
+  Value moved = body.mul(pair, body.index(isPacked ? 8 : 4));
+  return arith::XOrIOp::create(body, thread, moved);
+}
+
+/// Narrow tiles begin within a tile of scales.
+Value UpcastMainLoop::getFirstRowOfScales(ForEachWorkTileOp workTile) {
+  if (product.getBRows() % kScaleTileRows == 0)
+    return body.index(0);
+  Value first = workTile.getColumn();
+  if (kernel.rank)
+    first =
+        body.add(first, body.mul(kernel.rank, body.index(product.getBRows())));
+  return arith::RemUIOp::create(body, first, body.index(kScaleTileRows));
+}
+
+/// Warpgroups dequantize tiles of B for the MMA warpgroups.
+void UpcastMainLoop::buildDequantize(int64_t warps, FragmentLayoutAttr read,
+                                     FragmentLayoutAttr written) {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("dequantize", warps, /*elected=*/false, /*kind=*/1);
+  bool isMoved = read != written;
+  bool isPacked = product.problem.isPackedB;
+  Value thread = isMoved ? getPartOfMovedB(body, isPacked) : Value();
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  enterWorkTile(workTile, /*multiplies=*/false);
+  Value row = getFirstRowOfScales(workTile);
+  ForEachKOp step = forEachTile(workTile);
+  auto stage = ConsumerWaitOp::create(body, bInputs);
+  LoadedTile tile = loadTile(stage, "b", "sfb", product.problem.b, read, row,
+                             step, thread, isPacked);
+  Value operand = dequantize(tile, /*layout=*/{}, getReferenceOfB());
+  if (isMoved)
+    operand = relabel(operand, written);
+  auto filled = ProducerAcquireOp::create(body, operands);
+  StoreSharedOp::create(body, operand, filled.getBuffer("b"), ValueRange(),
+                        thread);
+  ProducerCommitOp::create(body, filled.getStage(), Value());
+  // By now they have used what they read.
+  ConsumerReleaseOp::create(body, tile.stage);
+}
+
+void UpcastMainLoop::buildLoad(int64_t kind) {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("load", 1, /*elected=*/true, kind);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  enterWorkTile(workTile, /*multiplies=*/false);
+  OperandOrigin origin = work.getOperands(workTile);
+  b.begin(workTile, origin);
+  ForEachKOp step = forEachTile(workTile);
+  Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
+  auto stage = ProducerAcquireOp::create(body, inputs);
+  loadA(stage, origin.row, k);
+  if (product.problem.hasScalesOfA())
+    TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
+                      ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
+                      stage.getStage());
+  ProducerCommitOp::create(body, stage.getStage(), Value());
+  auto bStage = ProducerAcquireOp::create(body, bInputs);
+  b.loadElements(bStage, k);
+  b.loadScales(bStage, kTile);
+  ProducerCommitOp::create(body, bStage.getStage(), Value());
+  launchDependents(workTile);
+}

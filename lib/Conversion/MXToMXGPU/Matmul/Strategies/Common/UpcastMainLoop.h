@@ -1,0 +1,73 @@
+//===- UpcastMainLoop.h - Threads dequantize B ---------------- -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The common part of main loops whose threads convert tiles of B to bf16,
+// exactly. One thread loads tiles of A into a ring, and tiles and scales of B
+// into another. Warpgroups dequantize tiles of B from there to a third ring,
+// from which the tensor core reads; or the MMA warpgroups do, into their
+// registers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_UPCASTMAINLOOP_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_UPCASTMAINLOOP_H
+
+#include "../../MainLoop/MainLoop.h"
+
+namespace mx::mxgpu {
+
+/// A tile as it lies in memory, the scales of its rows and blocks, and the
+/// stage that they were read from, which is released after their last use.
+struct LoadedTile {
+  mlir::Value elements, scales, stage;
+};
+
+class UpcastMainLoop : public MainLoop {
+public:
+  void addOperands(KernelArguments &signature) override;
+  void createRings() override;
+
+protected:
+  using MainLoop::MainLoop;
+
+  /// Rows of A that a box of its tensor map has.
+  virtual int64_t getRowsOfBox() const = 0;
+  /// Loads a tile of A, whose first row is `row`, from element `k` on.
+  virtual void loadA(ProducerAcquireOp stage, mlir::Value row,
+                     mlir::Value k) = 0;
+  /// The type that the elements of a kernel become.
+  virtual mlir::Type getUpcastType() { return body.getBF16Type(); }
+  /// The exponent that elements of B are relative to, or null, and whether no
+  /// element is NaN.
+  virtual mlir::Value getReferenceOfB() { return {}; }
+  virtual bool isFinite() const { return false; }
+
+  /// The role that dequantizes tiles of B, which its threads read by one layout
+  /// and write by another.
+  void buildDequantize(int64_t warps, FragmentLayoutAttr read,
+                       FragmentLayoutAttr written);
+  /// The thread that fills both rings of inputs, of the roles' kind `kind`.
+  void buildLoad(int64_t kind);
+  /// Where rows of a work tile's tile of B begin among those of its tiles of
+  /// scales.
+  mlir::Value getFirstRowOfScales(ForEachWorkTileOp workTile);
+  /// Reads a tile of an operand of `element`. `row` is where its rows begin
+  /// among those of its tiles of scales.
+  LoadedTile loadTile(ConsumerWaitOp stage, llvm::StringRef elements,
+                      llvm::StringRef scales, mlir::Type element,
+                      FragmentLayoutAttr layout, mlir::Value row,
+                      ForEachKOp step, mlir::Value thread = {},
+                      bool isPacked = false);
+  /// The tile as bf16, or as the type that elements of this kernel have
+  /// relative to `reference`, with registers in the order of `layout` if there
+  /// is one.
+  mlir::Value dequantize(LoadedTile tile, FragmentLayoutAttr layout = {},
+                         mlir::Value reference = {});
+
+  mlir::Value inputs, bInputs, operands;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_UPCASTMAINLOOP_H

@@ -1,0 +1,43 @@
+//===- Warpgroups.h - How many warpgroups have which role -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Warps of the roles that dequantize or multiply, and rules of the registers
+// that all warpgroups of a CTA divide.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WARPGROUPS_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WARPGROUPS_H
+
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
+#include "mx/Target/TargetInfo.h"
+
+namespace mx::mxgpu {
+
+/// Warpgroups that multiply tiles of `rows` rows by wgmma: two as soon as each
+/// has a block of 64.
+int64_t getWgmmaWarpgroups(int64_t rows);
+
+/// Cycles of a loop in which wgmma reads A where it was loaded: longer than
+/// each of its parts, on an H200 by 17 to 27 % in eight products of 4096 x 4096
+/// x 4096 to 131072 x 2048 x 7168, of bf16 and of weights.
+inline int64_t getWgmmaLoopCycles(int64_t longest) { return longest * 7 / 6; }
+
+/// What belongs to tensor memory, CTA pairs or cluster launch control.
+std::optional<ScheduleError>
+checkRegisterAccumulators(const ScheduleFields &fields,
+                          const target::TargetInfo &target);
+
+/// Registers of a thread of each of `groups` warpgroups together.
+int64_t getRegistersOfGroups(int64_t groups, const target::TargetInfo &target);
+/// Checks the registers of a kernel where `groups` warpgroups multiply and one
+/// loads, both with at least `least`.
+std::optional<ScheduleError> checkTwoRoles(const ScheduleFields &fields,
+                                           int64_t groups,
+                                           llvm::ArrayRef<int64_t> least,
+                                           const target::TargetInfo &target);
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_COMMON_WARPGROUPS_H

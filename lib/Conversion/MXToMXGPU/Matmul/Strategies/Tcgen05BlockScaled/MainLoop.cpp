@@ -1,0 +1,140 @@
+//===- MainLoop.cpp - Products by tcgen05.mma with block scales -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Operands as the copy engine reads them, and the roles. See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MainLoop.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// On the host
+//===----------------------------------------------------------------------===//
+
+/// Scales of B come in tiles of 128 rows, of which the tensor core can begin at
+/// half. Narrower tiles of B do not all begin there, so that one must cover the
+/// matrix.
+void BlockScaledMainLoop::checkSizes() {
+  if (schedule.getTileN() >= kScaleTileRows / 2)
+    return;
+  Value n = host.dim(matrices.out, 1);
+  Value columns = host.index(schedule.getTileN());
+  Value fits =
+      arith::CmpIOp::create(host, arith::CmpIPredicate::ule, n, columns);
+  RequireOp::create(host, fits,
+                    "expected at most %lld columns with a tile of as "
+                    "many, found %lld",
+                    ValueRange{columns, n});
+}
+
+void BlockScaledMainLoop::addOperands(KernelArguments &signature) {
+  const target::ProductForm &form = product.problem.product;
+  signature.add(Arg::AMap,
+                encodeElements(matrices.a, *form.a, "a", product.getARows()));
+  signature.add(Arg::BMap,
+                encodeElements(matrices.b, *form.b, "b", b.getBoxRows()));
+  addScales(signature);
+}
+
+void BlockScaledMainLoop::freeTemporaries() {
+  for (Value temporary : temporaries)
+    memref::DeallocOp::create(host, temporary);
+}
+
+/// Boxes fill the field of a stage, panel by panel.
+Value BlockScaledMainLoop::encodeElements(Value operand,
+                                          const target::OperandForm &form,
+                                          StringRef field, int64_t rows) {
+  BufferType buffer = getInput(product.buffers.inputs, field);
+  auto type = TensorMapType::get(
+      op->getContext(), {rows, buffer.getShape().back()},
+      buffer.getElementType(), buffer.getSwizzle(), buffer.getPadded());
+  if (form.repacked)
+    operand =
+        temporaries.emplace_back(packSixBits(host, operand, kernel.module));
+  return EncodeTensorMapOp::create(host, type, operand);
+}
+
+//===----------------------------------------------------------------------===//
+// In the kernel
+//===----------------------------------------------------------------------===//
+
+void BlockScaledMainLoop::createRings() {
+  inputs = body.ring(product.buffers.inputs, "in");
+  accumulators = body.ring(product.buffers.accumulators, "acc");
+}
+
+void BlockScaledMainLoop::buildRoles(EpiloguePolicy &epilogue) {
+  buildEpilogue(epilogue, accumulators);
+  buildLoad();
+  buildMma();
+}
+
+/// One thread fills the stages of the input ring.
+void BlockScaledMainLoop::buildLoad() {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("load", 1, /*elected=*/true, /*kind=*/1);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  OperandOrigin origin = work.getOperands(workTile);
+  b.begin(workTile, origin);
+  auto [start, end] = work.getReduction(workTile);
+  ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
+  Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
+  auto stage = ProducerAcquireOp::create(body, inputs);
+  OperandBoxes a(arguments.get(Arg::AMap), *product.problem.product.a,
+                 schedule.getTileK());
+  loadPanels(body, a, origin.row, k, stage, "a", schedule.getL2A());
+  b.loadElements(stage, k);
+  TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
+                    ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
+                    stage.getStage());
+  b.loadScales(stage, kTile);
+  ProducerCommitOp::create(body, stage.getStage(), Value());
+  launchDependents(workTile);
+}
+
+/// Whether tiles of B can begin in the middle of a scale tile. Tiles of fewer
+/// columns than half a scale tile have no second one.
+static bool startsWithinScaleTile(ScheduleAttr schedule) {
+  return schedule.getTileN() % kScaleTileRows == kScaleTileRows / 2;
+}
+
+/// One thread issues scale copies and MMAs, stage by stage.
+void BlockScaledMainLoop::buildMma() {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("mma", 1, /*elected=*/true, /*kind=*/1,
+             /*onLeader=*/schedule.getCtaPair());
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  Value empty = work.isEmpty(workTile);
+  Value bOffset;
+  if (startsWithinScaleTile(schedule))
+    bOffset = arith::RemUIOp::create(body, workTile.getColumn(),
+                                     body.index(kScaleTileRows));
+  auto accumulator = ProducerAcquireOp::create(body, accumulators);
+  auto [start, end] = work.getReduction(workTile);
+  ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
+  Value accumulate = isAdded(step);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  auto copyScales = [&](StringRef field, ScalesType type) -> Value {
+    return CopyScalesOp::create(body, type, stage.getBuffer(field),
+                                /*tensor_memory=*/Value(), /*place=*/Value(),
+                                schedule.getScaleStages(), IntegerAttr());
+  };
+  Value aScales = copyScales("sfa", product.buffers.aScales);
+  Value bScales = copyScales("sfb", product.buffers.bScales);
+  MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
+                stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
+                accumulator.getBuffer("d"), /*a_row=*/Value(), bOffset,
+                accumulate, areTilesWhole() ? Value() : Value(step.getExtent()),
+                /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr());
+  ConsumerReleaseOp::create(body, stage.getStage());
+  body.setInsertionPointAfter(step);
+  ProducerCommitOp::create(body, accumulator.getStage(), empty);
+}

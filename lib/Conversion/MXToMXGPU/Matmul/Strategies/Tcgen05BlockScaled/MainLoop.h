@@ -1,0 +1,46 @@
+//===- MainLoop.h - Products by tcgen05.mma, block scales --------*- C++
+//-*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// One thread loads tiles and scales by bulk tensor copies, one issues scale
+// copies and MMAs, four warps read finished sums from tensor memory. Two rings
+// join them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_TCGEN05BLOCKSCALED_MAINLOOP_H
+#define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_TCGEN05BLOCKSCALED_MAINLOOP_H
+
+#include "../../MainLoop/MainLoop.h"
+
+namespace mx::mxgpu {
+
+class BlockScaledMainLoop final : public MainLoop {
+public:
+  BlockScaledMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : MainLoop(kernel, work, b) {}
+
+  void checkSizes() override;
+  void addOperands(KernelArguments &signature) override;
+  void freeTemporaries() override;
+
+  void createRings() override;
+  void buildRoles(EpiloguePolicy &epilogue) override;
+
+private:
+  mlir::Value encodeElements(mlir::Value operand,
+                             const target::OperandForm &form,
+                             llvm::StringRef field, int64_t rows);
+
+  void buildLoad();
+  void buildMma();
+
+  /// Device memory that only this product needs.
+  llvm::SmallVector<mlir::Value> temporaries;
+  mlir::Value inputs, accumulators;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_STRATEGIES_TCGEN05BLOCKSCALED_MAINLOOP_H

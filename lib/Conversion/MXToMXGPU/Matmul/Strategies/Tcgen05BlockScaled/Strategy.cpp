@@ -1,0 +1,325 @@
+//===- Strategy.cpp - Products by tcgen05.mma with block scales -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Operands and their scales go to the tensor core as they are; accumulators
+// come back in tensor memory. Each CTA of a pair holds its half of the rows of
+// A and of B, the scales of its rows of A and those of all columns.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Kernel/Strategy.h"
+#include "../Common/RingTypes.h"
+#include "MainLoop.h"
+#include "mx/Support/ScaleLayout.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+class Tcgen05BlockScaled final : public Strategy {
+public:
+  std::optional<target::ProductForm>
+  match(const OperandTypes &types,
+        const target::TargetInfo &target) const override {
+    if (!target.hasTcgen05() || !types.hasScalesOfA() || !types.hasScalesOfB())
+      return std::nullopt;
+    return target::lookupProduct(target::kTcgen05BlockScaled, types.a, types.b,
+                                 types.blockSize, types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override;
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override;
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override;
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override;
+  void forEachLoop(ScheduleFields fields, bool isPersistent,
+                   AddCandidate add) const override;
+
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override;
+  int64_t getStepCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override;
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"in the epilogue", "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<BlockScaledMainLoop>(kernel, work, b);
+  }
+};
+
+/// Types of tensor cores that take operands and scales as they are.
+struct BlockScaledTypes : RingTypes {
+  using RingTypes::RingTypes;
+
+  /// Rows as long as the swizzle's span, at most 128 bytes; several panels if
+  /// the reduction is longer.
+  BufferType getOperand(int64_t rows, Type type,
+                        const target::OperandForm &form) const {
+    int64_t bits = target::getInfo(form.mapType).smemBits;
+    int64_t elements =
+        std::min(tileK, static_cast<int64_t>(mxgpu::Swizzle::Sw128) * 8 / bits);
+    SmallVector<int64_t> shape = {rows, elements};
+    if (tileK > elements)
+      shape.insert(shape.begin(), tileK / elements);
+    return BufferType::get(context, Space::Smem, shape, type,
+                           getSwizzle(elements * bits / 8), form.padded);
+  }
+
+  ScalesType getTmemScales(int64_t rows) const {
+    return ScalesType::get(context, roundUp(rows, kScaleTileRows),
+                           getScaleTiles(), problem.scales);
+  }
+
+  RingType getInputs() const {
+    return getRing(fields.stages, {"a", "b", "sfa", "sfb"},
+                   {getOperand(tileM / ctas, problem.a, *problem.product.a),
+                    getOperand(tileN / ctas, problem.b, *problem.product.b),
+                    getScales(tileM / ctas), getScales(tileN)},
+                   {AsyncKind::Tma}, {AsyncKind::Mma}, scope);
+  }
+
+  MmaAttrInterface getMma() const {
+    auto kind = static_cast<mxgpu::MmaKind>(problem.product.kind);
+    return Tcgen05MmaAttr::get(context, kind, tileM, tileN, ctas,
+                               problem.product.blockSize);
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getTcgen05BlockScaled() {
+  static const Tcgen05BlockScaled strategy;
+  return strategy;
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+MatmulBuffers
+Tcgen05BlockScaled::getBuffers(const MatmulProblem &problem,
+                               const ScheduleFields &fields) const {
+  BlockScaledTypes types(problem, fields);
+  MatmulBuffers buffers;
+  buffers.mma = types.getMma();
+  buffers.inputs = types.getInputs();
+  buffers.accumulators = types.getAccumulators();
+  buffers.aScales = types.getTmemScales(fields.tile[0] / types.ctas);
+  buffers.bScales = types.getTmemScales(fields.tile[1]);
+  buffers.otherWarps = 2; // loads, and the tensor core
+  types.addEpilogue(buffers, types.getTmemAccumulator(buffers.mma),
+                    kEpilogueWarps);
+  return buffers;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// Rows, columns and reduction elements of a tile.
+static std::optional<ScheduleError>
+checkBlockScaledTile(const ScheduleFields &fields) {
+  int64_t rows = target::kTmemLanes * (fields.ctaPair ? 2 : 1);
+  if (fields.tile[0] != rows)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} rows {1}, found {2}", rows,
+                      fields.ctaPair ? "of a CTA pair" : "without a CTA pair",
+                      fields.tile[0]),
+        {}};
+  // Scales come in tiles of 128 rows, of which the tensor core can begin at
+  // half (PTX ISA, scale factor layouts). All block-scaled kinds have the same
+  // N.
+  constexpr int64_t kHalfTile = kScaleTileRows / 2;
+  const target::MmaShapeRule &rule = *target::lookupShape(
+      target::MmaKind::MXF8F6F4, fields.ctaPair ? 2 : 1, rows);
+  int64_t step = rule.nStepPreferred, columns = fields.tile[1];
+  bool isWhole = columns % kHalfTile == 0;
+  bool isSmall = columns % step == 0 && columns < kHalfTile;
+  if (!isWhole && !isSmall)
+    return ScheduleError{
+        llvm::formatv("expected a tile of 64, 128, 192 or 256 columns, or "
+                      "fewer in multiples of {0}, found {1}",
+                      step, columns),
+        {}};
+  // The scales of 4 blocks of 32 are one column of tensor memory.
+  constexpr int64_t kScaledElements = kScaleTileBlocks * 32;
+  if (fields.tile[2] != kScaledElements &&
+      fields.tile[2] != 2 * kScaledElements)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} or {1} reduction elements, "
+                      "found {2}",
+                      kScaledElements, 2 * kScaledElements, fields.tile[2]),
+        {}};
+  return std::nullopt;
+}
+
+/// Scales of B come in tiles of 128 columns, and a tile may begin in the middle
+/// of one. Tiles narrower than 64 columns therefore only work if there is a
+/// single one. Dynamic sizes are checked at the launch.
+static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
+                                                 int64_t tileN) {
+  if (tileN % 64 == 0 || ShapedType::isDynamic(problem.n) || problem.n <= tileN)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected a tile of 64, 128, 192 or 256 columns, or one "
+                    "that covers the {0} of the matrix, found {1}",
+                    problem.n, tileN),
+      {}};
+}
+
+std::optional<ScheduleError>
+Tcgen05BlockScaled::checkRegisters(const MatmulProblem &,
+                                   const ScheduleFields &fields,
+                                   const target::TargetInfo &) const {
+  constexpr int64_t kEpilogue = target::kEpilogueRegisters;
+  constexpr int64_t kOther = target::kIssueRegisters;
+  ArrayRef<int64_t> registers = fields.registers;
+  // Threads are launched with the mean of both, which must be below 256.
+  constexpr int64_t kSum =
+      2 * (target::kSetMaxNRegMax - target::kSetMaxNRegStep);
+  if (registers.size() == 2 && registers[0] >= kEpilogue &&
+      registers[1] >= kOther && registers[0] + registers[1] <= kSum)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected at least {0} registers for the epilogue and {1} "
+                    "for the other roles, at most {2} together, found "
+                    "registers = [{3:$[, ]}]",
+                    kEpilogue, kOther, kSum,
+                    llvm::make_range(registers.begin(), registers.end())),
+      {}};
+}
+
+std::optional<ScheduleError>
+Tcgen05BlockScaled::checkSchedule(const MatmulProblem &problem,
+                                  const ScheduleFields &fields,
+                                  const target::TargetInfo &target) const {
+  if (std::string error = target::checkMmaKind(target, problem.product.kind);
+      !error.empty())
+    return ScheduleError{error, {}};
+  if (auto error = checkBlockScaledTile(fields))
+    return error;
+  if (std::string error =
+          target::checkMmaShape(problem.product.kind, fields.ctaPair ? 2 : 1,
+                                fields.tile[0], fields.tile[1]);
+      !error.empty())
+    return ScheduleError{error, {}};
+  if (fields.operandStages != ScheduleFields().operandStages)
+    return ScheduleError{
+        llvm::formatv("expected no operand_stages on {0}, which takes operands "
+                      "as they are, found {1}",
+                      target.chip, fields.operandStages),
+        {}};
+  // The copies of a step are done when its stage is released.
+  if (fields.stages && fields.scaleStages > fields.stages)
+    return ScheduleError{
+        llvm::formatv("expected at most as many scale stages as stages ({0}), "
+                      "found {1}",
+                      fields.stages, fields.scaleStages),
+        {}};
+  return checkColumns(problem, fields.tile[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// Columns of a tile: those that suit any matrix, and one tile that just covers
+/// a narrow one.
+static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
+                                             bool ctaPair) {
+  SmallVector<int64_t> choices = {64, 128, 192, 256};
+  if (ShapedType::isDynamic(problem.n))
+    return choices;
+  int64_t covering =
+      roundUp(std::max<int64_t>(problem.n, 1), ctaPair ? 32 : 16);
+  if (covering < choices.front())
+    choices.insert(choices.begin(), covering);
+  return choices;
+}
+
+void Tcgen05BlockScaled::forEachTile(const MatmulProblem &problem,
+                                     AddCandidate add) const {
+  // The second CTA of a pair would multiply nothing.
+  bool hasPairs = ShapedType::isDynamic(problem.m) || problem.m > 128;
+  for (bool ctaPair : {false, true}) {
+    if (ctaPair && !hasPairs)
+      continue;
+    for (int64_t columns : getColumnChoices(problem, ctaPair))
+      for (int64_t depth : {128, 256}) {
+        ScheduleFields fields;
+        fields.ctaPair = ctaPair;
+        fields.tile = {ctaPair ? 256 : 128, columns, depth};
+        add(fields);
+      }
+  }
+}
+
+void Tcgen05BlockScaled::forEachLoop(ScheduleFields fields, bool isPersistent,
+                                     AddCandidate add) const {
+  struct Slots {
+    int64_t accumulators, overlap;
+  };
+  constexpr Slots kSlots[] = {{1, 0}, {2, 0}, {2, 64}, {2, 128}};
+  for (Slots slots : kSlots) {
+    if (slots.overlap && fields.tile[1] != 256)
+      continue;
+    // One work tile a worker has no next accumulator.
+    if (slots.accumulators > 1 && !isPersistent)
+      continue;
+    fields.accumulators = slots.accumulators;
+    fields.overlap = slots.overlap;
+    for (int64_t scaleStages : {1, 2}) {
+      fields.scaleStages = scaleStages;
+      fields.tileLoop = TileLoop::Static;
+      add(fields);
+      if (!isPersistent)
+        continue;
+      fields.tileLoop = TileLoop::Clc;
+      add(fields);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+int64_t Tcgen05BlockScaled::getPortCycles(const MatmulProblem &,
+                                          const ScheduleFields &fields,
+                                          const MatmulBuffers &buffers,
+                                          const target::Rates &rates) const {
+  return getProductPortCycles(fields, buffers, rates);
+}
+
+/// Waits, and scale copies that are not hidden.
+int64_t Tcgen05BlockScaled::getStepCycles(const MatmulProblem &,
+                                          const ScheduleFields &fields,
+                                          const MatmulBuffers &buffers,
+                                          const target::Rates &rates) const {
+  int64_t cycles = rates.stepCycles;
+  if (fields.scaleStages > 1)
+    return cycles;
+  cycles += rates.copyLatency;
+  for (ScalesType scales : {buffers.aScales, buffers.bScales})
+    cycles += scales.getColumns() / target::kScaleColumnsPerGroup *
+              rates.scaleTileCycles;
+  return cycles;
+}

@@ -1,0 +1,355 @@
+//===- Strategy.cpp - bf16 by weights, by tcgen05.mma ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A is bf16 and goes to the tensor core as it is; threads dequantize B to a
+// ring from which the tensor core reads (UpcastMainLoop.h). One thread issues
+// MMAs of kind f16, four warps read finished accumulators from tensor memory,
+// where nothing else lies. Each CTA of a pair holds half of the rows of A and
+// of B.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Kernel/Strategy.h"
+#include "../Common/LayoutDigits.h"
+#include "../Common/RingTypes.h"
+#include "../Common/UpcastCosts.h"
+#include "../Common/UpcastMainLoop.h"
+#include "../Common/Warpgroups.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Warps that dequantize tiles of B of `rows` rows: the epilogue leaves
+/// registers for as many.
+static int64_t getConvertingWarps(int64_t rows) {
+  bool isHigh = rows >= static_cast<int64_t>(target::kWarpGroupSize);
+  return (isHigh ? 2 : 1) * target::kWarpGroupWarps;
+}
+
+namespace {
+
+class Tcgen05UpcastMainLoop final : public UpcastMainLoop {
+public:
+  Tcgen05UpcastMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : UpcastMainLoop(kernel, work, b) {}
+
+  void createRings() override;
+  void buildRoles(EpiloguePolicy &epilogue) override;
+
+private:
+  int64_t getRowsOfBox() const override { return product.getARows(); }
+  void loadA(ProducerAcquireOp stage, Value row, Value k) override;
+
+  void buildMma();
+
+  Value accumulators;
+};
+
+class Tcgen05UpcastB final : public Strategy {
+public:
+  std::optional<target::ProductForm>
+  match(const OperandTypes &types,
+        const target::TargetInfo &target) const override {
+    if (!target.hasTcgen05() || types.hasScalesOfA() || !types.hasScalesOfB())
+      return std::nullopt;
+    return target::lookupProduct(target::kTcgen05F16, types.a, types.b,
+                                 types.blockSize, types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override;
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override;
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override;
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override;
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override;
+  void forEachLoop(ScheduleFields fields, bool isPersistent,
+                   AddCandidate add) const override;
+
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override;
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {
+        "in the epilogue", "where they dequantize", "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<Tcgen05UpcastMainLoop>(kernel, work, b);
+  }
+};
+
+struct Tcgen05UpcastTypes : RingTypes {
+  using RingTypes::RingTypes;
+
+  MmaAttrInterface getMma() const {
+    return Tcgen05MmaAttr::get(context, MmaKind::F16, tileM, tileN, ctas,
+                               /*block=*/0);
+  }
+
+  RingType getAInputs() const {
+    return getRing(fields.stages, {"a"}, {getDense(tileM / ctas)},
+                   {AsyncKind::Tma}, {AsyncKind::Mma}, scope);
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getTcgen05UpcastB() {
+  static const Tcgen05UpcastB strategy;
+  return strategy;
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+MatmulBuffers Tcgen05UpcastB::getBuffers(const MatmulProblem &problem,
+                                         const ScheduleFields &fields) const {
+  Tcgen05UpcastTypes types(problem, fields);
+  int64_t warps = getConvertingWarps(types.tileN / types.ctas);
+  MatmulBuffers buffers;
+  buffers.mma = types.getMma();
+  buffers.inputs = types.getAInputs();
+  buffers.bInputs = types.getBInputs(warps * target::kWarpSize);
+  buffers.operands =
+      types.getOperands(warps * target::kWarpSize, {AsyncKind::Mma});
+  buffers.accumulators = types.getAccumulators();
+  buffers.otherWarps = warps + 2; // loads, and the tensor core
+  types.addEpilogue(buffers, types.getTmemAccumulator(buffers.mma),
+                    kEpilogueWarps);
+  return buffers;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// Rows that one CTA converts are 64 at least, whole blocks of a thread.
+static ArrayRef<int64_t> getUpcastColumns(bool ctaPair) {
+  static constexpr int64_t kColumns[] = {64, 128, 256};
+  return ArrayRef(kColumns).drop_front(ctaPair ? 1 : 0);
+}
+
+static int64_t getUpcastCtas(const ScheduleFields &fields) {
+  return fields.ctaPair ? 2 : 1;
+}
+
+static std::optional<ScheduleError>
+checkUpcastTile(const ScheduleFields &fields) {
+  int64_t rows = target::kTmemLanes * getUpcastCtas(fields);
+  const char *of = fields.ctaPair ? " of a CTA pair" : "";
+  constexpr int64_t kDepth = target::kDequantizedTileK;
+  if (fields.tile[0] != rows)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} rows{1} where a is bf16, found "
+                      "{2}",
+                      rows, of, fields.tile[0]),
+        {}};
+  if (!llvm::is_contained(getUpcastColumns(fields.ctaPair), fields.tile[1]))
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0}128 or 256 columns{1} where a is "
+                      "bf16, found {2}",
+                      fields.ctaPair ? "" : "64, ", of, fields.tile[1]),
+        {}};
+  if (fields.tile[2] != kDepth)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} reduction elements where a is "
+                      "bf16, found {1}",
+                      kDepth, fields.tile[2]),
+        {}};
+  return std::nullopt;
+}
+
+/// Fields that it has no use for, and why.
+static std::optional<ScheduleError>
+checkUpcastFields(const ScheduleFields &fields) {
+  const ScheduleFields defaults;
+  struct Absent {
+    bool isGiven;
+    const char *name, *why;
+  };
+  const Absent absent[] = {
+      {fields.overlap != defaults.overlap, "overlap",
+       "tensor memory has no scales, and two accumulators fit"},
+      {fields.scaleStages != defaults.scaleStages, "scale_stages",
+       "the scales of b are multiplied by threads"},
+  };
+  for (const Absent &field : absent)
+    if (field.isGiven)
+      return ScheduleError{
+          llvm::formatv("expected no {0} where a is bf16: {1}; leave it out",
+                        field.name, field.why),
+          {}};
+  return std::nullopt;
+}
+
+/// Of the epilogue, of the warps that convert B, and of those that load,
+/// multiply and, with groups, look for work tiles: with fewer than 80 of the
+/// latter ptxas 13.0 spills, although it uses fewer.
+constexpr int64_t kConverterRegisters = 128, kOtherRegisters = 80;
+
+SmallVector<int64_t>
+Tcgen05UpcastB::getRegisters(const MatmulProblem &,
+                             const ScheduleFields &) const {
+  return {168, kConverterRegisters, 88};
+}
+
+/// A warpgroup for the epilogue, those that convert, and one for the others.
+std::optional<ScheduleError>
+Tcgen05UpcastB::checkRegisters(const MatmulProblem &,
+                               const ScheduleFields &fields,
+                               const target::TargetInfo &target) const {
+  constexpr int64_t kLeast[] = {target::kEpilogueRegisters, kConverterRegisters,
+                                kOtherRegisters};
+  ArrayRef<int64_t> found = fields.registers;
+  int64_t converters =
+      getConvertingWarps(fields.tile[1] / getUpcastCtas(fields)) /
+      target::kWarpGroupWarps;
+  int64_t groups = converters + 2;
+  int64_t all = getRegistersOfGroups(groups, target);
+  if (found.size() == std::size(kLeast)) {
+    auto isEnough = [](auto pair) {
+      return std::get<0>(pair) >= std::get<1>(pair);
+    };
+    int64_t sum = found[0] + converters * found[1] + found[2];
+    if (llvm::all_of(llvm::zip(found, kLeast), isEnough) && sum <= all)
+      return std::nullopt;
+  }
+  return ScheduleError{
+      llvm::formatv("expected at least {0} registers for the epilogue, {1} "
+                    "where b is converted and {2} for the other roles, in 1, "
+                    "{3} and 1 warpgroups that have at most {4} together, "
+                    "found registers = [{5:$[, ]}]",
+                    kLeast[0], kLeast[1], kLeast[2], converters, all,
+                    llvm::make_range(found.begin(), found.end())),
+      {}};
+}
+
+std::optional<ScheduleError>
+Tcgen05UpcastB::checkSchedule(const MatmulProblem &,
+                              const ScheduleFields &fields,
+                              const target::TargetInfo &target) const {
+  if (std::string error = target::checkMmaKind(target, target::MmaKind::F16);
+      !error.empty())
+    return ScheduleError{error, {}};
+  if (auto error = checkUpcastTile(fields))
+    return error;
+  return checkUpcastFields(fields);
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+void Tcgen05UpcastB::forEachTile(const MatmulProblem &problem,
+                                 AddCandidate add) const {
+  // The second CTA of a pair would multiply nothing.
+  bool hasPairs =
+      ShapedType::isDynamic(problem.m) || problem.m > target::kTmemLanes;
+  for (bool ctaPair : {false, true})
+    for (int64_t columns : getUpcastColumns(ctaPair)) {
+      if (ctaPair && !hasPairs)
+        continue;
+      ScheduleFields fields;
+      fields.ctaPair = ctaPair;
+      fields.tile = {target::kTmemLanes * getUpcastCtas(fields), columns,
+                     target::kDequantizedTileK};
+      fields.registers = getRegisters(problem, fields);
+      add(fields);
+    }
+}
+
+/// One work tile a worker has no next accumulator.
+void Tcgen05UpcastB::forEachLoop(ScheduleFields fields, bool isPersistent,
+                                 AddCandidate add) const {
+  add(fields);
+  if (!isPersistent)
+    return;
+  fields.accumulators = 2;
+  for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
+    fields.tileLoop = loop;
+    add(fields);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+int64_t Tcgen05UpcastB::getPortCycles(const MatmulProblem &problem,
+                                      const ScheduleFields &fields,
+                                      const MatmulBuffers &buffers,
+                                      const target::Rates &rates) const {
+  return getUpcastPortCycles(problem, fields, buffers, rates,
+                             kDequantizeCycles);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+void Tcgen05UpcastMainLoop::createRings() {
+  UpcastMainLoop::createRings();
+  accumulators = body.ring(product.buffers.accumulators, "acc");
+}
+
+void Tcgen05UpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
+  buildEpilogue(epilogue, accumulators);
+  int64_t warps = getConvertingWarps(product.getBRows());
+  auto getLayout =
+      product.problem.isPackedB ? getPackedWeights : getRowsOfThreads;
+  FragmentLayoutAttr layout =
+      getLayout(op->getContext(), warps * target::kWarpSize, product.getBRows(),
+                schedule.getTileK());
+  buildDequantize(warps, layout, layout);
+  buildLoad(/*kind=*/2);
+  buildMma();
+}
+
+void Tcgen05UpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
+  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+                     schedule.getTileK());
+  loadPanels(body, boxes, row, k, stage, "a", schedule.getL2A());
+}
+
+/// One thread, of a pair the leader's, issues MMAs, tile by tile. What lies
+/// beyond the reduction is 0 in both operands.
+void Tcgen05UpcastMainLoop::buildMma() {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("mma", 1, /*elected=*/true, /*kind=*/2,
+             /*onLeader=*/schedule.getCtaPair());
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  Value empty = work.isEmpty(workTile);
+  auto accumulator = ProducerAcquireOp::create(body, accumulators);
+  ForEachKOp step = forEachTile(workTile);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  auto tile = ConsumerWaitOp::create(body, operands);
+  MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
+                stage.getBuffer("a"), tile.getBuffer("b"),
+                /*a_scales=*/Value(), /*b_scales=*/Value(),
+                accumulator.getBuffer("d"), /*a_row=*/Value(),
+                /*b_offset=*/Value(), isAdded(step), /*extent=*/Value(),
+                /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr());
+  ConsumerReleaseOp::create(body, tile.getStage());
+  ConsumerReleaseOp::create(body, stage.getStage());
+  body.setInsertionPointAfter(step);
+  ProducerCommitOp::create(body, accumulator.getStage(), empty);
+}

@@ -1,0 +1,389 @@
+//===- Strategy.cpp - bf16 by bf16, by wgmma ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Both operands are bf16 without scales, and wgmma takes them as they are: the
+// copy engine fills one ring with tiles of A and of B, and warpgroups multiply
+// them there and hold the accumulator. Registers hold nothing else, so that a
+// warpgroup may have all 256 columns of 64 rows. Each CTA of a pair has half of
+// the rows of A, and all of B, of which each loads half for both.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Kernel/Strategy.h"
+#include "../../MainLoop/MainLoop.h"
+#include "../Common/LayoutDigits.h"
+#include "../Common/RingTypes.h"
+#include "../Common/Warpgroups.h"
+#include "../WgmmaUpcastB/Layouts.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Target/Wgmma.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+/// Which thread holds which elements. An A whose warps have several blocks is
+/// loaded in another order, so that a warp has adjacent rows
+/// (../WgmmaUpcastB/Layouts.h). And where the result is quantized, rows of B
+/// are loaded in the order that gives a thread 8 adjacent columns of each 32: a
+/// tensor map has a dimension for each digit of a row's number.
+class BF16Layouts {
+public:
+  /// Rows of B that are loaded at a time in another order.
+  static constexpr int64_t kInterleaved = 32;
+
+  BF16Layouts(WgmmaAttr mma, int64_t tileK, bool isAdjacent)
+      : mma(mma), isAdjacent(isAdjacent),
+        ofA(mma, tileK, /*readsA=*/false, /*isPackedB=*/false) {}
+
+  bool hasAdjacentColumns() const { return isAdjacent; }
+  /// Rows of a box of A, and for each box of a tile in shared memory the row
+  /// where it begins.
+  int64_t getRowsOfBox() const { return ofA.getRowsOfBox(); }
+  SmallVector<int64_t> getFirstRows() const { return ofA.getFirstRows(); }
+  /// Accumulators as wgmma gives them, and which elements of the result they
+  /// are.
+  FragmentLayoutAttr getAccumulator() const { return ofA.getAccumulator(); }
+  FragmentLayoutAttr getResult() const;
+
+private:
+  WgmmaAttr mma;
+  bool isAdjacent;
+  UpcastLayouts ofA;
+};
+
+class WgmmaBF16MainLoop final : public MainLoop {
+public:
+  WgmmaBF16MainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : MainLoop(kernel, work, b),
+        layouts(cast<WgmmaAttr>(kernel.product.buffers.mma),
+                kernel.product.schedule.getTileK(),
+                kernel.product.problem.isQuantized) {}
+
+  void addOperands(KernelArguments &signature) override;
+  void createRings() override;
+  void buildRoles(EpiloguePolicy &epilogue) override;
+
+private:
+  void buildLoads();
+  /// The tensor map of a B whose rows are loaded in another order.
+  Value encodeInterleavedB();
+
+  /// The accumulator of a work tile.
+  Value multiply(ForEachWorkTileOp workTile);
+
+  Value inputs;
+  BF16Layouts layouts;
+};
+
+class WgmmaBF16 final : public Strategy {
+public:
+  std::optional<target::ProductForm>
+  match(const OperandTypes &types,
+        const target::TargetInfo &target) const override {
+    if (target.mmaFamily != target::MmaFamily::Wgmma || types.hasScalesOfA() ||
+        types.hasScalesOfB())
+      return std::nullopt;
+    return target::getBF16Product(target::kWgmmaBF16);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override;
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override;
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override;
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override;
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override;
+
+  int64_t getLoopCycles(const MatmulProblem &, int64_t longest) const override {
+    return getWgmmaLoopCycles(longest);
+  }
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override;
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"where they multiply",
+                                               "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<WgmmaBF16MainLoop>(kernel, work, b);
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getWgmmaBF16() {
+  static const WgmmaBF16 strategy;
+  return strategy;
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts and rings
+//===----------------------------------------------------------------------===//
+
+FragmentLayoutAttr BF16Layouts::getResult() const {
+  if (isAdjacent)
+    return ofA.getResult();
+  int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
+  return makeLayout(mma.getContext(),
+                    {columns(4, 2), rows(8, 1), rows(4, 16 * blocks),
+                     rows(groups, mma.getM() / groups)},
+                    {columns(2, 1), rows(2, 8), rows(blocks, 16),
+                     columns(mma.getN() / 8, 8)});
+}
+
+MatmulBuffers WgmmaBF16::getBuffers(const MatmulProblem &problem,
+                                    const ScheduleFields &fields) const {
+  RingTypes types(problem, fields);
+  int64_t rows = types.tileM / types.ctas;
+  auto mma = WgmmaAttr::get(types.context, rows, types.tileN,
+                            problem.product.getK(), getWgmmaWarpgroups(rows));
+  int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
+  MatmulBuffers buffers;
+  buffers.mma = mma;
+  buffers.inputs =
+      types.getRing(fields.stages, {"a", "b"},
+                    {types.getDense(rows), types.getDense(types.tileN)},
+                    {AsyncKind::Tma}, {AsyncKind::Wgmma, threads}, types.scope);
+  buffers.otherWarps = 1; // loads
+  types.addEpilogue(
+      buffers, BF16Layouts(mma, types.tileK, problem.isQuantized).getResult(),
+      threads / target::kWarpSize);
+  return buffers;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// The accumulator of a tile is in the registers of two warpgroups.
+static constexpr int64_t kMostAccumulators = 128 * 2 * target::kWarpGroupSize;
+static constexpr int64_t kBF16Sizes[] = {64, 128, 256};
+
+static int64_t getBF16Ctas(const ScheduleFields &fields) {
+  return fields.ctaPair ? 2 : 1;
+}
+
+/// Of a pair, each CTA has half of the rows.
+static std::optional<ScheduleError>
+checkBF16Tile(const ScheduleFields &fields) {
+  int64_t rows = fields.tile[0] / getBF16Ctas(fields), columns = fields.tile[1];
+  for (auto [size, name] : {std::pair(rows, "rows"), {columns, "columns"}})
+    if (!llvm::is_contained(kBF16Sizes, size))
+      return ScheduleError{
+          llvm::formatv("expected a tile of 64, 128 or 256 {0}{1}, found {2}",
+                        name, fields.ctaPair ? " in each CTA of a pair" : "",
+                        size),
+          {}};
+  if (rows * columns > kMostAccumulators)
+    return ScheduleError{
+        llvm::formatv("expected a tile of at most {0} elements, the sums that "
+                      "registers hold, found {1} x {2}",
+                      kMostAccumulators, rows, columns),
+        {}};
+  if (fields.tile[2] != target::kDequantizedTileK)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} reduction elements, found {1}",
+                      target::kDequantizedTileK, fields.tile[2]),
+        {}};
+  return std::nullopt;
+}
+
+std::optional<ScheduleError>
+WgmmaBF16::checkSchedule(const MatmulProblem &problem,
+                         const ScheduleFields &fields,
+                         const target::TargetInfo &target) const {
+  if (auto error = checkBF16Tile(fields))
+    return error;
+  if (problem.isQuantized &&
+      fields.tile[0] / getBF16Ctas(fields) % kScaleTileRows != 0)
+    return ScheduleError{
+        llvm::formatv("expected a tile of 128 or 256 rows with a quantized "
+                      "result, found {0}",
+                      fields.tile[0]),
+        {}};
+  if (fields.swapAb)
+    return ScheduleError{"expected no swap_ab where b is bf16: it is not "
+                         "dequantized; leave it out",
+                         {}};
+  if (fields.operandStages != ScheduleFields().operandStages)
+    return ScheduleError{
+        llvm::formatv("expected no operand_stages where b is bf16, which is "
+                      "multiplied where it is loaded, found {0}",
+                      fields.operandStages),
+        {}};
+  // One box of each CTA goes to both.
+  if (fields.ctaPair && problem.numB > 2)
+    return ScheduleError{
+        llvm::formatv("expected at most 2 B matrices for a CTA pair that "
+                      "shares what it loads of them, found {0}",
+                      problem.numB),
+        {}};
+  ScheduleFields ofCta = fields;
+  ofCta.ctaPair = false;
+  return checkRegisterAccumulators(ofCta, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+/// Those of a warpgroup that multiplies, and of the loads: of three, all that
+/// they are launched with; of two, more than a thread may have.
+SmallVector<int64_t>
+WgmmaBF16::getRegisters(const MatmulProblem &,
+                        const ScheduleFields &fields) const {
+  if (getWgmmaWarpgroups(fields.tile[0] / getBF16Ctas(fields)) == 1)
+    return {208, 40};
+  return {232, 40};
+}
+
+std::optional<ScheduleError>
+WgmmaBF16::checkRegisters(const MatmulProblem &problem,
+                          const ScheduleFields &fields,
+                          const target::TargetInfo &target) const {
+  // With fewer than 168, ptxas 13.0 spills in the epilogue of 128 accumulators.
+  constexpr int64_t kLeast[] = {168, 24};
+  return checkTwoRoles(fields,
+                       getWgmmaWarpgroups(fields.tile[0] / getBF16Ctas(fields)),
+                       kLeast, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// Of 256 rows a CTA loads A by boxes of 16, and reads more of L2 for as much
+/// work: tiles as large of 128 rows are as fast or faster.
+void WgmmaBF16::forEachTile(const MatmulProblem &problem,
+                            AddCandidate add) const {
+  for (bool ctaPair : {false, true})
+    for (int64_t rows : {64, 128})
+      for (int64_t columns : kBF16Sizes) {
+        ScheduleFields fields;
+        fields.ctaPair = ctaPair;
+        fields.tile = {ctaPair ? 2 * rows : rows, columns,
+                       target::kDequantizedTileK};
+        fields.registers = getRegisters(problem, fields);
+        add(fields);
+      }
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+int64_t WgmmaBF16::getPortCycles(const MatmulProblem &,
+                                 const ScheduleFields &fields,
+                                 const MatmulBuffers &buffers,
+                                 const target::Rates &rates) const {
+  return getProductPortCycles(fields, buffers, rates);
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+void WgmmaBF16MainLoop::addOperands(KernelArguments &signature) {
+  RingType ring = product.buffers.inputs;
+  signature.add(Arg::AMap,
+                encodeElements(matrices.a, ring, "a", layouts.getRowsOfBox()));
+  signature.add(Arg::BMap,
+                layouts.hasAdjacentColumns()
+                    ? encodeInterleavedB()
+                    : encodeElements(matrices.b, ring, "b", b.getBoxRows()));
+}
+
+/// Loads each 32 rows of B, seen as a row-major array of 4 x 4 x 2 rows, with
+/// the two modes of 4 exchanged, so that a thread's accumulators are of
+/// adjacent columns.
+Value WgmmaBF16MainLoop::encodeInterleavedB() {
+  constexpr int64_t kPart = BF16Layouts::kInterleaved, kPairs = 4;
+  auto source = cast<MemRefType>(matrices.b.getType());
+  SmallVector<int64_t> shape = {ShapedType::kDynamic, kPairs, kPairs, 2,
+                                source.getDimSize(1)};
+  if (!source.isDynamicDim(0))
+    shape[0] = source.getDimSize(0) / kPart;
+  OpFoldResult parts = host.getIndexAttr(shape[0]);
+  if (source.isDynamicDim(0))
+    parts = getAsOpFoldResult(host.div(host.dim(matrices.b, 0), kPart));
+  OpFoldResult pairs = host.getIndexAttr(kPairs);
+  SmallVector<OpFoldResult> sizes = {
+      parts, pairs, pairs, host.getIndexAttr(2),
+      getAsOpFoldResult(host.dim(matrices.b, 1))};
+  Value split = memref::ExpandShapeOp::create(
+      host, shape, matrices.b,
+      ArrayRef<ReassociationIndices>{{0, 1, 2, 3}, {4}}, sizes);
+  Value moved = memref::TransposeOp::create(
+      host, split,
+      AffineMapAttr::get(AffineMap::getPermutationMap(
+          ArrayRef<unsigned>{0, 2, 1, 3, 4}, op->getContext())));
+  BufferType buffer = getInput(product.buffers.inputs, "b");
+  auto type = TensorMapType::get(
+      op->getContext(),
+      {b.getBoxRows() / kPart, kPairs, kPairs, 2, buffer.getShape().back()},
+      buffer.getElementType(), buffer.getSwizzle());
+  return EncodeTensorMapOp::create(host, type, moved);
+}
+
+void WgmmaBF16MainLoop::createRings() {
+  inputs = body.ring(product.buffers.inputs, "in");
+}
+
+void WgmmaBF16MainLoop::buildRoles(EpiloguePolicy &epilogue) {
+  buildMultiply(epilogue,
+                [&](ForEachWorkTileOp workTile) { return multiply(workTile); });
+  buildLoads();
+}
+
+/// The products of a step are under way while the next are started, if there
+/// is a stage for those.
+Value WgmmaBF16MainLoop::multiply(ForEachWorkTileOp workTile) {
+  auto type = FragmentType::get(body.getF32Type(), layouts.getAccumulator());
+  bool isPipelined = schedule.getStages() > 1;
+  ForEachKOp step;
+  {
+    OpBuilder::InsertionGuard guard(body);
+    Value zero = ZeroFragmentOp::create(body, type);
+    step = forEachTile(workTile, zero);
+    auto stage = ConsumerWaitOp::create(body, inputs);
+    Value started = start(product.buffers.mma, stage.getBuffer("a"),
+                          stage.getBuffer("b"), step.getRegionIterArgs()[0]);
+    Value next = MmaWaitOp::create(body, started, isPipelined);
+    ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
+    step.getYield().getValuesMutable().assign(next);
+  }
+  return isPipelined ? finish(step.getResult(0), inputs) : step.getResult(0);
+}
+
+void WgmmaBF16MainLoop::buildLoads() {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("load", 1, /*elected=*/true, /*kind=*/1);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  OperandOrigin origin = work.getOperands(workTile);
+  b.begin(workTile, origin);
+  ForEachKOp step = forEachTile(workTile);
+  Value k = step.getK();
+  auto stage = ProducerAcquireOp::create(body, inputs);
+  loadBoxesOfA(stage, origin.row, k, layouts.getFirstRows());
+  b.loadElements(stage, k);
+  ProducerCommitOp::create(body, stage.getStage(), Value());
+  launchDependents(workTile);
+}

@@ -1,0 +1,56 @@
+//===- Layouts.cpp - Who holds what of W times X^T ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header. Digits of the rows of B are, lowest first: which of a
+// thread's two, lane, warp, warpgroup; of a B in two parts, which of the two is
+// the highest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Layouts.h"
+#include "../Common/LayoutDigits.h"
+#include "mx/Target/Wgmma.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+int64_t mx::mxgpu::getSwapABWarpgroups(const ScheduleFields &fields) {
+  return fields.tile[1] / target::kWgmmaM;
+}
+
+WgmmaAttr mx::mxgpu::getSwapABMma(const MatmulProblem &problem,
+                                  const ScheduleFields &fields) {
+  return WgmmaAttr::get(problem.a.getContext(), fields.tile[1], fields.tile[0],
+                        problem.product.getK(), getSwapABWarpgroups(fields));
+}
+
+FragmentLayoutAttr SwapABLayouts::get(ArrayRef<FragmentDigit> threads,
+                                      ArrayRef<FragmentDigit> values) const {
+  return makeLayout(mma.getContext(), threads, values);
+}
+
+FragmentLayoutAttr SwapABLayouts::getLoad() const {
+  return get({columns(4, 2), rows(8, 2 / parts), rows(4, 16 / parts),
+              rows(mma.getWarpgroups(), target::kWgmmaM / parts)},
+             {columns(2, 1), rows(2, getStepOfTwo()), columns(2, 8),
+              columns(tileK / 16, 16)});
+}
+
+FragmentLayoutAttr SwapABLayouts::getOperand() const {
+  FragmentDigits digits =
+      mma.getOperandDigits(BFloat16Type::get(mma.getContext()), tileK);
+  return get(digits.threads, digits.values);
+}
+
+FragmentLayoutAttr SwapABLayouts::getAccumulator() const {
+  FragmentDigits digits = mma.getSumDigits(mma.getN());
+  return get(digits.threads, digits.values);
+}
+
+FragmentLayoutAttr SwapABLayouts::getResult() const {
+  return get({rows(4, 2), columns(8, 2 / parts), columns(4, 16 / parts),
+              columns(mma.getWarpgroups(), target::kWgmmaM / parts)},
+             {rows(2, 1), columns(2, getStepOfTwo()), rows(mma.getN() / 8, 8)});
+}

@@ -1,0 +1,482 @@
+//===- Strategy.cpp - W times X^T by wgmma, for small M -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Rows of the instruction are columns of the tile (Layouts.h), so that a tile
+// may be as low as few rows of A. B goes from where it was loaded to the
+// registers of the MMA warpgroups, which dequantize it there; A is bf16, and
+// the instruction reads it where the copy engine put it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Kernel/Strategy.h"
+#include "../Common/RingTypes.h"
+#include "../Common/UpcastMainLoop.h"
+#include "../Common/Warpgroups.h"
+#include "Layouts.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
+#include "mx/Support/ScaleLayout.h"
+#include "mx/Target/Wgmma.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+class SwapABMainLoop final : public UpcastMainLoop {
+public:
+  SwapABMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : UpcastMainLoop(kernel, work, b),
+        swapped(cast<WgmmaAttr>(kernel.product.buffers.mma),
+                kernel.product.schedule.getTileK(),
+                kernel.product.problem.numB),
+        ofPart(cast<WgmmaAttr>(kernel.product.buffers.mma),
+               kernel.product.schedule.getTileK() / getParts(),
+               kernel.product.problem.numB) {}
+
+  void createRings() override;
+  void buildRoles(EpiloguePolicy &epilogue) override;
+
+private:
+  /// Of a tile's reduction, an operand each. With small M products are short,
+  /// and what parts cost is more: on an H200 4 % of the time with up to 48
+  /// rows, while they save 6 % with 128.
+  int64_t getParts() const {
+    constexpr int64_t kManyRows = 128;
+    return schedule.getTileM() >= kManyRows ? 2 : 1;
+  }
+
+  /// The copy engine loads rows of A as they are.
+  int64_t getRowsOfBox() const override { return schedule.getTileM(); }
+  void loadA(ProducerAcquireOp stage, Value row, Value k) override;
+
+  Value multiply(ForEachWorkTileOp workTile);
+  /// A tile of B as memory has it. `row` is where its rows begin among those of
+  /// its tiles of scales.
+  LoadedTile loadTileOfB(Value row, ForEachKOp step);
+  /// A part of it, as the instruction takes it.
+  Value dequantizePart(LoadedTile tile, int64_t part);
+
+  SwapABLayouts swapped, ofPart;
+};
+
+class WgmmaSwapAB final : public Strategy {
+public:
+  std::optional<target::ProductForm>
+  match(const OperandTypes &types,
+        const target::TargetInfo &target) const override {
+    if (target.mmaFamily != target::MmaFamily::Wgmma || !types.hasScalesOfB())
+      return std::nullopt;
+    return target::lookupProduct(target::kWgmmaBF16, types.a, types.b,
+                                 types.blockSize, types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override;
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override;
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override;
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override;
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override;
+  bool excludesOthers() const override { return true; }
+  void refineSplit(const MatmulProblem &problem,
+                   ScheduleFields &fields) const override;
+  bool swapsAB() const override { return true; }
+  bool hasClusterSplit() const override { return true; }
+
+  bool hasLowTiles() const override { return true; }
+
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override;
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"where they multiply",
+                                               "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<SwapABMainLoop>(kernel, work, b);
+  }
+
+  std::string describe(const ScheduleFields &) const override {
+    return " swap";
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getWgmmaSwapAB() {
+  static const WgmmaSwapAB strategy;
+  return strategy;
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+MatmulBuffers WgmmaSwapAB::getBuffers(const MatmulProblem &problem,
+                                      const ScheduleFields &fields) const {
+  RingTypes types(problem, fields);
+  WgmmaAttr mma = getSwapABMma(problem, fields);
+  int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
+  MatmulBuffers buffers;
+  buffers.mma = mma;
+  buffers.inputs = types.getDenseInputs(threads);
+  buffers.bInputs = types.getBInputs(threads);
+  buffers.otherWarps = 1; // loads
+  types.addEpilogue(buffers,
+                    SwapABLayouts(mma, types.tileK, problem.numB).getResult(),
+                    threads / target::kWarpSize);
+  return buffers;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kSwapABRows[] = {16, 32, 48, 64, 128};
+static constexpr int64_t kSwapABColumns[] = {64, 128, 256};
+static constexpr int64_t kSwapABDepths[] = {64, 128};
+
+/// Parts of B, of which a thread has a row each.
+static constexpr int64_t kMostParts = 2;
+/// Accumulators of a tile: 32 for each thread of four warpgroups, 64 for one of
+/// two.
+static constexpr int64_t kMostSwapABAccumulators = 64 * 256;
+/// Warpgroups of which, with that of the loads, threads have few registers.
+static constexpr int64_t kManyWarpgroups = 4;
+
+namespace {
+struct TileSizes {
+  ArrayRef<int64_t> sizes;
+  StringRef names;
+};
+} // namespace
+
+/// By the number of the dimension.
+static constexpr TileSizes kTileSizes[] = {
+    {kSwapABRows, "16, 32, 48, 64 or 128 rows"},
+    {kSwapABColumns, "64, 128 or 256 columns"},
+    {kSwapABDepths, "64 or 128 reduction "
+                    "elements"}};
+
+static std::optional<ScheduleError>
+checkSwapABTile(const ScheduleFields &fields) {
+  for (auto [size, row] : llvm::zip_equal(fields.tile, kTileSizes))
+    if (!llvm::is_contained(row.sizes, size))
+      return ScheduleError{
+          llvm::formatv("expected a tile of {0} with swap_ab, found {1}",
+                        row.names, size),
+          {}};
+  int64_t rows = fields.tile[0], columns = fields.tile[1];
+  if (rows * columns > kMostSwapABAccumulators)
+    return ScheduleError{
+        llvm::formatv("expected a tile of at most {0} elements with swap_ab, "
+                      "the sums that registers hold, found {1} x {2}",
+                      kMostSwapABAccumulators, rows, columns),
+        {}};
+  return std::nullopt;
+}
+
+/// Whether threads hold of B what packed weights give them, if it is packed.
+static bool canReadB(const MatmulProblem &problem) {
+  if (!problem.isPackedB)
+    return true;
+  ScheduleFields fields;
+  fields.tile = {kSwapABRows[0], kSwapABColumns[0], kSwapABDepths[0]};
+  return isOfPackedWeights(SwapABLayouts(getSwapABMma(problem, fields),
+                                         kSwapABDepths[0], problem.numB)
+                               .getLoad());
+}
+
+/// Where an SM has several CTAs, ptxas divides its registers: a thread needs
+/// some for its accumulators, an operand, and the rest.
+static std::optional<ScheduleError>
+checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                     const target::TargetInfo &target) {
+  constexpr int64_t kRest = 48, kStep = 8;
+  // Besides one that loads, and one that looks for groups.
+  int64_t others = problem.ragged == RaggedKind::None ? 1 : 2;
+  int64_t warps =
+      getSwapABWarpgroups(fields) * target::kWarpGroupWarps + others;
+  int64_t found = llvm::alignDown(
+      target.registersPerSm / (fields.ctasPerSm * warps * target::kWarpSize),
+      kStep);
+  auto [rows, columns, depth] = fields.tile;
+  int64_t needed = rows / 2 + depth / 4 + kRest;
+  if (found >= needed)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected {0} registers of a thread for a tile of {1} x "
+                    "{2} x {3}, found {4} with ctas = {5}",
+                    needed, rows, columns, depth, found, fields.ctasPerSm),
+      {}};
+}
+
+std::optional<ScheduleError>
+WgmmaSwapAB::checkSchedule(const MatmulProblem &problem,
+                           const ScheduleFields &fields,
+                           const target::TargetInfo &target) const {
+  if (problem.hasScalesOfA())
+    return ScheduleError{
+        llvm::formatv("expected swap_ab only where A is bf16, which the "
+                      "instruction takes from shared memory as it is, found "
+                      "elements of {0} with scales: leave it out",
+                      getName(problem.product.a->type)),
+        {}};
+  if (auto error = checkSwapABTile(fields))
+    return error;
+  if (problem.numB > kMostParts)
+    return ScheduleError{
+        llvm::formatv("expected at most {0} B matrices with swap_ab, the rows "
+                      "that a thread has of each instruction, found {1}",
+                      kMostParts, problem.numB),
+        {}};
+  if (!canReadB(problem))
+    return ScheduleError{"expected no swap_ab with packed weights in parts, as "
+                         "a thread has the same row of both parts, and of "
+                         "packed weights adjacent rows of one: leave it out, "
+                         "or pack no weights",
+                         {}};
+  if (problem.isQuantized)
+    return ScheduleError{"expected no swap_ab with a quantized result, whose "
+                         "blocks are columns that many threads have: leave it "
+                         "out",
+                         {}};
+  if (fields.epilogue != Epilogue::Direct)
+    return ScheduleError{
+        llvm::formatv("expected epilogue = direct with swap_ab, where each "
+                      "warp has columns of all rows, found {0}",
+                      stringifyEpilogue(fields.epilogue)),
+        {}};
+  if (fields.operandStages != ScheduleFields().operandStages)
+    return ScheduleError{
+        llvm::formatv("expected no operand_stages with swap_ab, where B is "
+                      "dequantized by the MMA warpgroups, found {0}",
+                      fields.operandStages),
+        {}};
+  if (fields.ctasPerSm > 1)
+    if (auto error = checkSharedRegisters(problem, fields, target))
+      return error;
+  return checkRegisterAccumulators(fields, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+/// A thread's accumulators, elements of B before and after they are
+/// dequantized, and room for addresses: ptxas 13.0 does not spill then.
+SmallVector<int64_t>
+WgmmaSwapAB::getRegisters(const MatmulProblem &problem,
+                          const ScheduleFields &fields) const {
+  if (fields.ctasPerSm > 1)
+    return {};
+  if (getSwapABWarpgroups(fields) >= kManyWarpgroups)
+    return {104, 40};
+  return {200, 40};
+}
+
+std::optional<ScheduleError>
+WgmmaSwapAB::checkRegisters(const MatmulProblem &problem,
+                            const ScheduleFields &fields,
+                            const target::TargetInfo &target) const {
+  SmallVector<int64_t> least = getRegisters(problem, fields);
+  if (least.empty())
+    return ScheduleError{
+        "expected no registers with ctas, which says how many a thread has",
+        {}};
+  return checkTwoRoles(fields, getSwapABWarpgroups(fields), least, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+/// Rows of a group up to which threads of their own that dequantize B are not
+/// worth their detour through shared memory: it is dequantized again for every
+/// 128 rows.
+static constexpr int64_t kFewRows = 256;
+
+/// Whether types say that rows are few.
+static bool hasFewRows(const MatmulProblem &problem) {
+  if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.groups))
+    return false;
+  return ceilDiv(problem.m, std::max<int64_t>(problem.groups, 1)) <= kFewRows;
+}
+
+void WgmmaSwapAB::forEachTile(const MatmulProblem &problem,
+                              AddCandidate add) const {
+  if (problem.hasScalesOfA() || problem.numB > kMostParts ||
+      !canReadB(problem) || !hasFewRows(problem))
+    return;
+  for (int64_t rows : kSwapABRows)
+    for (int64_t columns : kSwapABColumns)
+      for (int64_t depth : kSwapABDepths) {
+        ScheduleFields fields;
+        fields.swapAb = true;
+        fields.tile = {rows, columns, depth};
+        if (checkSwapABTile(fields))
+          continue;
+        fields.registers = getRegisters(problem, fields);
+        add(fields);
+      }
+}
+
+/// Whether a group's rows are those of one tile, on average, so that weights
+/// are read by one CTA, and what all CTAs read are rows of A: 1 to 3 % of the
+/// time of 1024 rows in 32 groups on an H200, if the L2 knows.
+static bool readsBOnce(const MatmulProblem &problem,
+                       const ScheduleFields &fields) {
+  if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.groups))
+    return false;
+  return ceilDiv(problem.m, std::max<int64_t>(problem.groups, 1)) <=
+         fields.tile[0];
+}
+
+void WgmmaSwapAB::refineSplit(const MatmulProblem &problem,
+                              ScheduleFields &fields) const {
+  // On an H200 3 % of the time with small M, but with a kernel that adds splits
+  // 4 % more.
+  fields.pdl = fields.splitK == 1 || fields.clusterSplit;
+  bool readsOnce = fields.pdl && readsBOnce(problem, fields);
+  fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;
+  fields.l2B = readsOnce ? CacheHint::EvictFirst : CacheHint::None;
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// Instructions counted in machine code of ptxas 13.0 for MXFP4: for two
+/// elements, single bytes' loads among them, and for a step besides.
+static constexpr int64_t kInstructionsOfPair = 7, kInstructionsOfStep = 55;
+
+/// Cycles of a thread that dequantizes B and multiplies, for an element and for
+/// a step: measured on an H200.
+static constexpr int64_t kSwapABCycles = 12, kSwapABStep = 120;
+
+/// Cycles of the warpgroups that dequantize B and multiply. While some wait,
+/// each scheduler issues an instruction of one of its others, of which each
+/// warpgroup has a warp.
+static int64_t getThreadCycles(const ScheduleFields &fields,
+                               const MatmulBuffers &buffers,
+                               const target::Rates &rates) {
+  int64_t threads = buffers.bInputs.getConsumerThreads();
+  int64_t elements = ceilDiv(fields.tile[1] * fields.tile[2], threads);
+  int64_t groups = threads / target::kWarpGroupSize;
+  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k) *
+                     buffers.mma.getCycles(rates);
+  int64_t issued =
+      (elements / 2 * kInstructionsOfPair + kInstructionsOfStep) * groups;
+  // Of both together they do three tenths at the same time.
+  return std::max({elements * kSwapABCycles + kSwapABStep + products / groups,
+                   issued, (issued + products) * 7 / 10});
+}
+
+/// B stays in registers, and the instructions of each 64 columns read A.
+int64_t WgmmaSwapAB::getPortCycles(const MatmulProblem &,
+                                   const ScheduleFields &fields,
+                                   const MatmulBuffers &buffers,
+                                   const target::Rates &rates) const {
+  int64_t bytes =
+      (1 + fields.tile[1] / target::kWgmmaM) * buffers.inputs.getStageBytes() +
+      2 * buffers.bInputs.getStageBytes();
+  return std::max(ceilDiv(bytes, rates.smemReadBytesPerClk),
+                  getThreadCycles(fields, buffers, rates));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+void SwapABMainLoop::createRings() {
+  inputs = body.ring(product.buffers.inputs, "in");
+  bInputs = body.ring(product.buffers.bInputs, "in_b");
+}
+
+void SwapABMainLoop::buildRoles(EpiloguePolicy &epilogue) {
+  buildMultiply(epilogue,
+                [&](ForEachWorkTileOp workTile) { return multiply(workTile); });
+  buildLoad(/*kind=*/1);
+}
+
+LoadedTile SwapABMainLoop::loadTileOfB(Value row, ForEachKOp step) {
+  return loadTile(ConsumerWaitOp::create(body, bInputs), "b", "sfb",
+                  product.problem.b, swapped.getLoad(), row, step,
+                  /*thread=*/Value(), product.problem.isPackedB);
+}
+
+Value SwapABMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
+  if (getParts() == 1)
+    return relabel(dequantize(tile), swapped.getOperand());
+  auto type = FragmentType::get(product.problem.b, ofPart.getLoad());
+  tile.elements = ExtractColumnsOp::create(
+      body, type, tile.elements, body.index(part * type.getColumns()));
+  auto scales = cast<VectorType>(tile.scales.getType());
+  int64_t rows = scales.getDimSize(0),
+          blocks = scales.getDimSize(1) / getParts();
+  tile.scales = vector::ExtractStridedSliceOp::create(
+      body, tile.scales, ArrayRef<int64_t>{0, part * blocks},
+      ArrayRef<int64_t>{rows, blocks}, ArrayRef<int64_t>{1, 1});
+  return relabel(dequantize(tile), ofPart.getOperand());
+}
+
+/// An instruction reads its registers until it is finished: the next but one
+/// may have them again, in the next step if there is a stage for that.
+Value SwapABMainLoop::multiply(ForEachWorkTileOp workTile) {
+  int64_t parts = getParts();
+  bool isPipelined =
+      parts > 1 && cast<RingType>(inputs.getType()).getStages() > 1;
+  auto type = FragmentType::get(body.getF32Type(), swapped.getAccumulator());
+  Value row = getFirstRowOfScales(workTile);
+  ForEachKOp step;
+  {
+    OpBuilder::InsertionGuard guard(body);
+    step =
+        forEachTile(workTile, ValueRange(ZeroFragmentOp::create(body, type)));
+    LoadedTile loaded = loadTileOfB(row, step);
+    ConsumerWaitOp stage;
+    Value sum = step.getRegionIterArgs()[0];
+    for (int64_t part = 0; part < parts; ++part) {
+      bool isLast = part == parts - 1;
+      Value operand = dequantizePart(loaded, part);
+      if (!part)
+        stage = ConsumerWaitOp::create(body, inputs);
+      IntegerAttr column;
+      if (parts > 1)
+        column = body.getI64IntegerAttr(part * schedule.getTileK() / parts);
+      sum = start(product.buffers.mma, operand, stage.getBuffer("a"), sum,
+                  column);
+      if (isLast)
+        ConsumerReleaseOp::create(body, loaded.stage);
+      sum = MmaWaitOp::create(body, sum, /*pending=*/isPipelined || !isLast);
+      if (isPipelined ? !part : isLast)
+        ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
+    }
+    step.getYield().getValuesMutable().assign(sum);
+  }
+  return isPipelined ? finish(step.getResult(0), inputs) : step.getResult(0);
+}
+
+void SwapABMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
+  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+                     schedule.getTileK());
+  loadPanels(body, boxes, row, k, stage, "a", schedule.getL2A());
+}

@@ -1,0 +1,132 @@
+//===- Layouts.cpp - Who holds what of dequantized tiles ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// With digits, lowest first: of 64 elements of the reduction, element
+// 2, 2, 4, 4 (which of a pair, which pair of an instruction's two, step,
+// thread) is place 2, 4, 2, 4 (which of a pair, thread, which pair, step) of
+// the operands. Columns of the result in the same way by 32, without steps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Layouts.h"
+#include "../Common/LayoutDigits.h"
+#include "../Common/Warpgroups.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
+#include "mx/Target/Wgmma.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+int64_t mx::mxgpu::getDequantizeWarps(int64_t rows, int64_t columns) {
+  bool hasRoom = getWgmmaWarpgroups(rows) == 1 &&
+                 columns >= static_cast<int64_t>(target::kWarpGroupSize);
+  return (hasRoom ? 2 : 1) * target::kWarpGroupWarps;
+}
+
+int64_t UpcastLayouts::getDequantizeThreads() const {
+  return getDequantizeWarps(mma.getM(), mma.getN()) * target::kWarpSize;
+}
+
+int64_t UpcastLayouts::getThreadsOfRow() const {
+  return std::max<int64_t>(getDequantizeThreads() / mma.getN(), 1);
+}
+
+FragmentLayoutAttr UpcastLayouts::get(ArrayRef<FragmentDigit> threads,
+                                      ArrayRef<FragmentDigit> values) const {
+  return makeLayout(mma.getContext(), threads, values);
+}
+
+UpcastLayouts UpcastLayouts::getBlock() const {
+  auto ofBlock =
+      WgmmaAttr::get(mma.getContext(), target::kWgmmaM * mma.getWarpgroups(),
+                     mma.getN(), mma.getK(), mma.getWarpgroups());
+  return {ofBlock, tileK, readsA, isPackedB};
+}
+
+/// A thread's elements of A, from the reduction's first on, and its rows.
+static SmallVector<FragmentDigit> getThreadsOfA(WgmmaAttr mma, int64_t tileK) {
+  int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
+  return {columns(4, tileK / 4), rows(8, 1), rows(4, 16 * blocks),
+          rows(groups, mma.getM() / groups)};
+}
+
+/// A row's elements are together, as bytes of a word are.
+FragmentLayoutAttr UpcastLayouts::getALoad() const {
+  return get(getThreadsOfA(mma, tileK),
+             {columns(2, 1), columns(2, 2), columns(tileK / 16, 4), rows(2, 8),
+              rows(mma.getBlocks(), 16)});
+}
+
+FragmentLayoutAttr UpcastLayouts::getAOrder() const {
+  return get(getThreadsOfA(mma, tileK),
+             {columns(2, 1), rows(2, 8), columns(2, 2), columns(tileK / 16, 4),
+              rows(mma.getBlocks(), 16)});
+}
+
+FragmentLayoutAttr UpcastLayouts::getAOperand() const {
+  FragmentDigits digits =
+      mma.getOperandDigits(BFloat16Type::get(mma.getContext()), tileK);
+  return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
+                                 digits.values);
+}
+
+/// Rows of a warp in a block.
+static constexpr int64_t kWarpRows = target::kWgmmaM / target::kWarpGroupWarps;
+
+int64_t UpcastLayouts::getRowsOfBox() const {
+  return readsA || mma.getBlocks() == 1 ? mma.getM() : kWarpRows;
+}
+
+SmallVector<int64_t> UpcastLayouts::getFirstRows() const {
+  if (getRowsOfBox() == mma.getM())
+    return {0};
+  SmallVector<int64_t> rows;
+  int64_t blocks = mma.getBlocks();
+  for (int64_t group = 0; group < mma.getWarpgroups(); ++group)
+    for (int64_t block = 0; block < blocks; ++block)
+      for (int64_t warp = 0; warp < target::kWarpGroupWarps; ++warp)
+        rows.push_back(group * target::kWgmmaM * blocks +
+                       (warp * blocks + block) * kWarpRows);
+  return rows;
+}
+
+FragmentLayoutAttr UpcastLayouts::getBLoad() const {
+  if (isPackedB)
+    return getPackedWeights(mma.getContext(), getDequantizeThreads(),
+                            mma.getN(), tileK);
+  return getRowsOfThreads(mma.getContext(), getDequantizeThreads(), mma.getN(),
+                          tileK);
+}
+
+FragmentLayoutAttr UpcastLayouts::getBOperand() const {
+  if (isPackedB)
+    return getPackedOperand(mma.getContext(), getDequantizeThreads(),
+                            mma.getN(), tileK);
+  int64_t shared = getThreadsOfRow(),
+          perThread = getDequantizeThreads() / shared;
+  if (!readsA)
+    return get(
+        {rows(2, 1), rows(4, 8), rows(4, 2), rows(perThread / 32, 32),
+         columns(shared, tileK / shared)},
+        {columns(tileK / shared, 1), rows(mma.getN() / perThread, perThread)});
+  return get({rows(2, 1), rows(4, 8), rows(4, 2), rows(perThread / 32, 32),
+              columns(shared, 8 / shared)},
+             {columns(2, 1), columns(2, 8), columns(tileK / 16, 16),
+              columns(4 / shared, 2), rows(mma.getN() / perThread, perThread)});
+}
+
+FragmentLayoutAttr UpcastLayouts::getAccumulator() const {
+  FragmentDigits digits = mma.getSumDigits(mma.getN());
+  return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
+                                 digits.values);
+}
+
+FragmentLayoutAttr UpcastLayouts::getResult() const {
+  int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
+  return get({columns(4, 8), rows(8, 1), rows(4, 16 * blocks),
+              rows(groups, mma.getM() / groups)},
+             {columns(2, 1), rows(2, 8), rows(blocks, 16), columns(4, 2),
+              columns(mma.getN() / 32, 32)});
+}

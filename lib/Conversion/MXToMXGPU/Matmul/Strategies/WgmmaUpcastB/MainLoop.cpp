@@ -1,0 +1,215 @@
+//===- MainLoop.cpp - Products of dequantized operands, by wgmma ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MainLoop.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+void WgmmaUpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
+  buildMultiply(epilogue, [&](ForEachWorkTileOp workTile) {
+    return product.problem.hasScalesOfA() ? multiplyRegisters(workTile)
+                                          : multiplyMemory(workTile);
+  });
+  buildDequantize(getDequantizeWarps(schedule.getTileM(), schedule.getTileN()),
+                  layouts.getBLoad(), layouts.getBOperand());
+  buildLoad(/*kind=*/2);
+}
+
+LoadedTile WgmmaUpcastMainLoop::loadTileOfA(ForEachWorkTileOp workTile,
+                                            ForEachKOp step) {
+  // Low tiles begin within a tile of scales.
+  Value row = body.index(0);
+  if (schedule.getTileM() % kScaleTileRows)
+    row = arith::RemUIOp::create(body, work.getFirstRow(workTile),
+                                 body.index(kScaleTileRows));
+  return loadTile(ConsumerWaitOp::create(body, inputs), "a", "sfa",
+                  product.problem.a, layouts.getALoad(), row, step);
+}
+
+Value WgmmaUpcastMainLoop::dequantizeBlock(LoadedTile tile, int64_t block) {
+  if (int64_t blocks = layouts.getBlocks(); blocks > 1) {
+    auto type = FragmentType::get(product.problem.a, ofBlock.getALoad());
+    tile.elements = ExtractRowsOp::create(body, type, tile.elements, block);
+    auto scales = cast<VectorType>(tile.scales.getType());
+    int64_t rows = scales.getDimSize(0) / blocks;
+    tile.scales = vector::ExtractStridedSliceOp::create(
+        body, tile.scales, ArrayRef<int64_t>{block * rows, 0},
+        ArrayRef<int64_t>{rows, scales.getDimSize(1)}, ArrayRef<int64_t>{1, 1});
+  }
+  return relabel(dequantize(tile, ofBlock.getAOrder(), range.a),
+                 ofBlock.getAOperand());
+}
+
+static int64_t getStages(Value ring) {
+  return cast<RingType>(ring.getType()).getStages();
+}
+
+Value WgmmaUpcastMainLoop::multiplyMemory(ForEachWorkTileOp workTile) {
+  auto type = FragmentType::get(body.getF32Type(), layouts.getAccumulator());
+  bool isPipelined = std::min(getStages(inputs), getStages(operands)) > 1;
+  ForEachKOp step;
+  {
+    OpBuilder::InsertionGuard guard(body);
+    Value zero = ZeroFragmentOp::create(body, type);
+    step = forEachTile(workTile, zero);
+    auto stage = ConsumerWaitOp::create(body, inputs);
+    auto tile = ConsumerWaitOp::create(body, operands);
+    Value started = start(product.buffers.mma, stage.getBuffer("a"),
+                          tile.getBuffer("b"), step.getRegionIterArgs()[0]);
+    Value next = MmaWaitOp::create(body, started, isPipelined);
+    ConsumerReleaseOp::create(body, tile.getStage(), isPipelined);
+    ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
+    step.getYield().getValuesMutable().assign(next);
+  }
+  return isPipelined ? finish(step.getResult(0), {operands, inputs})
+                     : step.getResult(0);
+}
+
+Value WgmmaUpcastMainLoop::multiplyRegisters(ForEachWorkTileOp workTile) {
+  int64_t blocks = layouts.getBlocks();
+  auto type = FragmentType::get(body.getF32Type(), ofBlock.getAccumulator());
+  // An instruction reads its registers until it is finished: with one block,
+  // the next step has no others.
+  bool isPipelined = blocks > 1 && getStages(operands) > 1;
+  SmallVector<Value> accumulators(blocks, ZeroFragmentOp::create(body, type));
+  ForEachKOp step;
+  {
+    OpBuilder::InsertionGuard guard(body);
+    step = forEachTile(workTile, accumulators);
+    llvm::copy(step.getRegionIterArgs(), accumulators.begin());
+    LoadedTile a = loadTileOfA(workTile, step);
+    ConsumerWaitOp tile;
+    for (int64_t block = 0; block < blocks; ++block) {
+      Value operand = dequantizeBlock(a, block);
+      if (!block)
+        tile = ConsumerWaitOp::create(body, operands);
+      accumulators[block] = start(ofBlock.getMma(), operand,
+                                  tile.getBuffer("b"), accumulators[block]);
+      // Threads have used what they read of A.
+      if (block == blocks - 1)
+        ConsumerReleaseOp::create(body, a.stage);
+      // The one before is finished, the last of a step in the next step.
+      Value &last = accumulators[(block + blocks - isPipelined) % blocks];
+      last = MmaWaitOp::create(body, last, isPipelined);
+      if (isPipelined ? block == 0 : block == blocks - 1)
+        ConsumerReleaseOp::create(body, tile.getStage(), isPipelined);
+    }
+    step.getYield().getValuesMutable().assign(accumulators);
+  }
+  llvm::copy(step.getResults(), accumulators.begin());
+  if (isPipelined) {
+    for (Value &accumulator : accumulators)
+      accumulator = MmaWaitOp::create(body, accumulator, /*pending=*/0);
+    ConsumerTailOp::create(body, operands);
+  }
+  if (blocks == 1)
+    return accumulators.front();
+  return ConcatRowsOp::create(
+      body, FragmentType::get(body.getF32Type(), layouts.getAccumulator()),
+      accumulators);
+}
+
+/// An A that wgmma reads may have its rows in another order than in memory.
+void WgmmaUpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
+  loadBoxesOfA(stage, row, k, layouts.getFirstRows());
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles by the range of their scales
+//===----------------------------------------------------------------------===//
+
+Value WgmmaUpcastMainLoop::fits(ForEachWorkTileOp workTile, bool bf16) {
+  Value fits = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
+                                    work.getWindowOfB(workTile), bf16)
+                   .getFits();
+  for (int64_t i = 0; i < schedule.getTileM() / kScaleTileRows; ++i)
+    fits = arith::AndIOp::create(
+        body, fits,
+        LoadWindowOp::create(body, arguments.get(Arg::AWindow),
+                             work.getWindowOfA(workTile, body.index(i)), bf16)
+            .getFits());
+  return fits;
+}
+
+void WgmmaUpcastMainLoop::enterWorkTile(ForEachWorkTileOp workTile,
+                                        bool multiplies) {
+  range = {};
+  Value aTable = arguments.get(Arg::AWindow);
+  if (!aTable)
+    return;
+  auto isNot = [&](Value fits) -> Value {
+    Value always = arith::ConstantOp::create(body, body.getBoolAttr(true));
+    return arith::XOrIOp::create(body, fits, always);
+  };
+  // What fits f16 fits bf16 too.
+  bool bf16 = kernel.workTiles == WorkTileClass::RelativeBF16 ||
+              kernel.workTiles == WorkTileClass::BF16;
+  range.isOwn = fits(workTile, bf16);
+  if (kernel.workTiles == WorkTileClass::BF16 ||
+      kernel.workTiles == WorkTileClass::NotF16) {
+    range.isOwn = isNot(range.isOwn);
+    return;
+  }
+  if (bf16)
+    range.isOwn = arith::AndIOp::create(body, range.isOwn,
+                                        isNot(fits(workTile, /*bf16=*/false)));
+  range.b = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
+                                 work.getWindowOfB(workTile), bf16)
+                .getReference();
+  if (!multiplies)
+    return;
+  // A warpgroup has all rows of a tile of scales, or half of them.
+  Value tile = body.index(0);
+  if (schedule.getTileM() > kScaleTileRows)
+    tile = body.div(ThreadIdOp::create(body), target::kWarpGroupSize);
+  range.a = LoadWindowOp::create(body, aTable,
+                                 work.getWindowOfA(workTile, tile), bf16)
+                .getReference();
+}
+
+std::pair<Value, Value>
+WgmmaUpcastMainLoop::getReduction(ForEachWorkTileOp workTile) {
+  auto [start, end] = work.getReduction(workTile);
+  if (range.isOwn)
+    end = arith::SelectOp::create(body, range.isOwn, end, start);
+  return {start, end};
+}
+
+Value WgmmaUpcastMainLoop::finishAccumulator(Value accumulator) {
+  if (range.isOwn) {
+    auto own = scf::IfOp::create(body, range.isOwn, /*withElse=*/false);
+    body.setInsertionPointToStart(own.thenBlock());
+  }
+  return range.a ? scaleAccumulator(accumulator) : accumulator;
+}
+
+Type WgmmaUpcastMainLoop::getUpcastType() {
+  return isFinite() ? Type(body.getBF16Type()) : Type(body.getF16Type());
+}
+
+/// Both references are powers of two times 2^127.
+Value WgmmaUpcastMainLoop::scaleAccumulator(Value accumulator) {
+  auto number = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));
+  };
+  constexpr int64_t kBias = 127, kMantissaBits = 23;
+  Value exponent = arith::AddIOp::create(body, range.a, range.b);
+  exponent = arith::AddIOp::create(body, exponent, number(-kBias));
+  Value bits = arith::ShLIOp::create(body, exponent, number(kMantissaBits));
+  Value factor = arith::BitcastOp::create(body, body.getF32Type(), bits);
+  SmallVector<Value> rows;
+  for (Value row : ToRowsOp::create(body, accumulator).getRows())
+    rows.push_back(arith::MulFOp::create(
+        body, row, vector::BroadcastOp::create(body, row.getType(), factor)));
+  return FromRowsOp::create(body, accumulator.getType(), rows);
+}

@@ -1,0 +1,337 @@
+//===- ScaleRangeKernel.cpp - Where the scales of tiles lie ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A CTA looks at the scales of 128 rows, a warp at every fourth tile of them, a
+// lane at 16 scales of each: those of 4 blocks of each of 4 rows. Blocks of
+// zeros have the smallest scale, which says nothing: their elements are read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "F16Window.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Support/ScaleLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Warps of a CTA, which the columns of the table belong to; tiles that a lane
+/// loads before it looks at the first.
+static constexpr int64_t kRangeWarps = 4, kRangeLoads = 4;
+static constexpr int64_t kBlock = 32, kBlocksOfTile = 4, kRowsOfLane = 4;
+static constexpr int64_t kScalesOfLane = kBlocksOfTile * kRowsOfLane;
+
+namespace {
+
+class WindowKernel {
+public:
+  WindowKernel(KernelOp kernel, KernelBuilder &body, WindowTiles tiles)
+      : body(body), tiles(std::move(tiles)),
+        elements(kernel.getBody().getArgument(0)),
+        scales(kernel.getBody().getArgument(1)),
+        table(kernel.getBody().getArguments().back()),
+        bytes(VectorType::get({kScalesOfLane}, body.getI8Type())) {}
+
+  void build();
+
+private:
+  /// What a lane has seen: the largest scales, the smallest ones less 1, so
+  /// that 0 counts as 255, and the largest of these.
+  using Seen = SmallVector<Value>;
+
+  Value number(int64_t value) {
+    return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));
+  }
+  Value splat(int64_t value) {
+    return arith::ConstantOp::create(
+        body,
+        DenseElementsAttr::get(
+            bytes,
+            body.getI8IntegerAttr(static_cast<int8_t>(value)).getValue()));
+  }
+  Value reduce(vector::CombiningKind kind, Value numbers) {
+    return arith::ExtUIOp::create(
+        body, body.getI32Type(),
+        vector::ReductionOp::create(body, kind, numbers));
+  }
+  Value isBelow(Value a, Value b) {
+    return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, a, b);
+  }
+  Value getRow(Value ofLane);
+  Value getMask(ArrayRef<Value> words);
+  Value getRowsPresent();
+  Value getBlocksPresent(Value kTile);
+  Value getPresent(Value kTile);
+  Value loadScales(Value kTile);
+  Seen look(Seen seen, Value loaded, Value present);
+  Value getTileOfLoad(Value first, Value load);
+  Seen lookAtSome(Seen seen, Value first);
+  Seen lookAtAll();
+  Value hasZero(const Seen &seen);
+  Value isZero(Value row, Value column);
+  Value findNumbers(Value kTile);
+  Value findNumbersInSome(Value first);
+
+  KernelBuilder &body;
+  WindowTiles tiles;
+  Value elements, scales, table;
+  VectorType bytes;
+  WindowTile tile;
+  Value warp, lane;
+  /// Ones in the bytes of a lane's rows that exist, zeros in the others; null
+  /// if all exist.
+  Value rowsPresent;
+};
+
+} // namespace
+
+/// One of the rows of a lane.
+Value WindowKernel::getRow(Value ofLane) {
+  return body.add(tile.row, body.add(body.mul(ofLane, body.index(32)), lane));
+}
+
+/// The bytes of a lane's scales, by a word for each of its rows.
+Value WindowKernel::getMask(ArrayRef<Value> words) {
+  Value vector = vector::FromElementsOp::create(
+      body, VectorType::get({kRowsOfLane}, body.getI32Type()), words);
+  return vector::BitCastOp::create(body, bytes, vector);
+}
+
+Value WindowKernel::getRowsPresent() {
+  if (!tile.rowEnd)
+    return {};
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < kRowsOfLane; ++i)
+    words.push_back(arith::SelectOp::create(
+        body, isBelow(getRow(body.index(i)), tile.rowEnd), number(-1),
+        number(0)));
+  return getMask(words);
+}
+
+/// The same of the blocks that a row has in a tile.
+Value WindowKernel::getBlocksPresent(Value kTile) {
+  if (!tile.columns)
+    return {};
+  Value before = body.mul(kTile, body.index(kBlocksOfTile));
+  Value left =
+      arith::SubIOp::create(body, body.div(tile.columns, kBlock), before);
+  Value bits = body.mul(
+      arith::MinUIOp::create(body, left, body.index(kBlocksOfTile - 1)),
+      body.index(8));
+  Value some = arith::ShLIOp::create(
+      body, number(1),
+      arith::IndexCastOp::create(body, body.getI32Type(), bits));
+  Value word = arith::SelectOp::create(
+      body, isBelow(left, body.index(kBlocksOfTile)),
+      arith::SubIOp::create(body, some, number(1)), number(-1));
+  return getMask(SmallVector<Value>(kRowsOfLane, word));
+}
+
+/// What is beyond the rows, or beyond the reduction, says nothing.
+Value WindowKernel::getPresent(Value kTile) {
+  Value blocks = getBlocksPresent(kTile);
+  if (!blocks || !rowsPresent)
+    return blocks ? blocks : rowsPresent;
+  return arith::AndIOp::create(body, rowsPresent, blocks);
+}
+
+Value WindowKernel::loadScales(Value kTile) {
+  auto type = VectorType::get(
+      {kScalesOfLane}, cast<MemRefType>(scales.getType()).getElementType());
+  Value first = body.mul(lane, body.index(kScalesOfLane));
+  return arith::BitcastOp::create(
+      body, bytes,
+      vector::LoadOp::create(body, type, scales,
+                             ValueRange{tile.scales, kTile, first}));
+}
+
+WindowKernel::Seen WindowKernel::look(Seen seen, Value loaded, Value present) {
+  Value less = arith::SubIOp::create(body, loaded, splat(1)), least = less;
+  if (present) {
+    loaded = arith::AndIOp::create(body, loaded, present);
+    least = arith::OrIOp::create(
+        body, less, arith::XOrIOp::create(body, present, splat(255)));
+    less = arith::AndIOp::create(body, less, present);
+  }
+  return {arith::MaxUIOp::create(body, seen[0], loaded),
+          arith::MinUIOp::create(body, seen[1], least),
+          arith::MaxUIOp::create(body, seen[2], less)};
+}
+
+Value WindowKernel::hasZero(const Seen &seen) {
+  return arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                               reduce(vector::CombiningKind::MAXUI, seen[2]),
+                               number(255));
+}
+
+/// One of the tiles that a warp loads from `first` on, or the last one again.
+Value WindowKernel::getTileOfLoad(Value first, Value load) {
+  Value kTile = body.add(first, body.mul(load, body.index(kRangeWarps)));
+  return arith::MinUIOp::create(body, kTile, body.add(tile.kTilesEnd, -1));
+}
+
+WindowKernel::Seen WindowKernel::lookAtSome(Seen seen, Value first) {
+  SmallVector<Value> kTiles, loaded;
+  for (int64_t i = 0; i < kRangeLoads; ++i) {
+    kTiles.push_back(getTileOfLoad(first, body.index(i)));
+    loaded.push_back(loadScales(kTiles.back()));
+  }
+  for (auto [kTile, each] : llvm::zip(kTiles, loaded))
+    seen = look(seen, each, getPresent(kTile));
+  return seen;
+}
+
+WindowKernel::Seen WindowKernel::lookAtAll() {
+  OpBuilder::InsertionGuard guard(body);
+  Seen seen = {splat(0), splat(255), splat(0)};
+  auto loop =
+      scf::ForOp::create(body, body.add(tile.kTile, warp), tile.kTilesEnd,
+                         body.index(kRangeWarps * kRangeLoads), seen);
+  body.setInsertionPointToStart(loop.getBody());
+  seen.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  scf::YieldOp::create(body, lookAtSome(seen, loop.getInductionVar()));
+  return Seen(loop.getResults());
+}
+
+/// Whether 16 elements are zeros, of either sign. What lies outside is.
+Value WindowKernel::isZero(Value row, Value column) {
+  auto type = cast<MemRefType>(elements.getType()).getElementType();
+  Value codes = LoadBlockOp::create(
+      body, VectorType::get({kScalesOfLane}, type), elements, row, column);
+  Value magnitudes = arith::AndIOp::create(
+      body, arith::BitcastOp::create(body, bytes, codes), splat(0x7F));
+  return arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                               reduce(vector::CombiningKind::OR, magnitudes),
+                               number(0));
+}
+
+/// 255 if a block of scale 0 has elements that are not, in a lane's scales of a
+/// tile; else 0.
+Value WindowKernel::findNumbers(Value kTile) {
+  OpBuilder::InsertionGuard guard(body);
+  auto loop = scf::ForOp::create(body, body.index(0), body.index(kScalesOfLane),
+                                 body.index(1), ValueRange{number(0)});
+  body.setInsertionPointToStart(loop.getBody());
+  Value i = loop.getInductionVar();
+  Value place = body.add(body.mul(lane, body.index(kScalesOfLane)), i);
+  Value scale = memref::LoadOp::create(body, scales,
+                                       ValueRange{tile.scales, kTile, place});
+  Value code = arith::BitcastOp::create(body, body.getI8Type(), scale);
+  Value isLeast = arith::CmpIOp::create(
+      body, arith::CmpIPredicate::eq, code,
+      arith::ConstantOp::create(body, body.getI8IntegerAttr(0)));
+  auto ifLeast =
+      scf::IfOp::create(body, TypeRange{body.getI32Type()}, isLeast, true);
+  {
+    OpBuilder::InsertionGuard inIf(body);
+    body.setInsertionPointToStart(ifLeast.thenBlock());
+    Value row = getRow(body.div(i, kBlocksOfTile));
+    if (tile.rowEnd) // as if past all rows, where there are no elements
+      row = arith::SelectOp::create(body, isBelow(row, tile.rowEnd), row,
+                                    body.dim(elements, 0));
+    Value block =
+        body.add(body.mul(kTile, body.index(kBlocksOfTile)),
+                 arith::RemUIOp::create(body, i, body.index(kBlocksOfTile)));
+    Value column = body.mul(block, body.index(kBlock));
+    Value zero =
+        arith::AndIOp::create(body, isZero(row, column),
+                              isZero(row, body.add(column, kScalesOfLane)));
+    scf::YieldOp::create(
+        body, arith::SelectOp::create(body, zero, number(0), number(255))
+                  .getResult());
+    body.setInsertionPointToStart(ifLeast.elseBlock());
+    scf::YieldOp::create(body, number(0));
+  }
+  scf::YieldOp::create(body,
+                       arith::MaxUIOp::create(body, loop.getRegionIterArgs()[0],
+                                              ifLeast.getResult(0))
+                           .getResult());
+  return loop.getResult(0);
+}
+
+/// The same of the tiles that a warp loads at once, by scales alone where a
+/// lane has no scale 0 among them.
+Value WindowKernel::findNumbersInSome(Value first) {
+  OpBuilder::InsertionGuard guard(body);
+  Seen seen = lookAtSome({splat(0), splat(255), splat(0)}, first);
+  auto ifZero = scf::IfOp::create(body, TypeRange{body.getI32Type()},
+                                  hasZero(seen), true);
+  body.setInsertionPointToStart(ifZero.elseBlock());
+  scf::YieldOp::create(body, number(0));
+  body.setInsertionPointToStart(ifZero.thenBlock());
+  auto loop = scf::ForOp::create(body, body.index(0), body.index(kRangeLoads),
+                                 body.index(1), ValueRange{number(0)});
+  scf::YieldOp::create(body, loop.getResult(0));
+  body.setInsertionPointToStart(loop.getBody());
+  Value found = findNumbers(getTileOfLoad(first, loop.getInductionVar()));
+  scf::YieldOp::create(
+      body, arith::MaxUIOp::create(body, loop.getRegionIterArgs()[0], found)
+                .getResult());
+  return ifZero.getResult(0);
+}
+
+void WindowKernel::build() {
+  Value work = tiles.createScheduler(body);
+  body.role("window", kRangeWarps, /*elected=*/false);
+  std::tie(warp, lane) = body.warpAndLane();
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work);
+  tile = tiles.getTile(body, workTile);
+  rowsPresent = getRowsPresent();
+  Seen seen = lookAtAll();
+  Value most = reduce(vector::CombiningKind::MAXUI, seen[0]);
+  Value least = reduce(vector::CombiningKind::MINUI, seen[1]);
+  // 255 less the smallest scale but 0: 0 if there is none.
+  Value rest = arith::SubIOp::create(body, number(254), least);
+  rest = arith::MaxSIOp::create(body, rest, number(0));
+  auto ifZero = scf::IfOp::create(body, TypeRange{body.getI32Type()},
+                                  hasZero(seen), true);
+  {
+    OpBuilder::InsertionGuard guard(body);
+    body.setInsertionPointToStart(ifZero.thenBlock());
+    auto loop = scf::ForOp::create(
+        body, body.add(tile.kTile, warp), tile.kTilesEnd,
+        body.index(kRangeWarps * kRangeLoads), ValueRange{rest});
+    {
+      OpBuilder::InsertionGuard inLoop(body);
+      body.setInsertionPointToStart(loop.getBody());
+      Value found = findNumbersInSome(loop.getInductionVar());
+      scf::YieldOp::create(
+          body, arith::MaxUIOp::create(body, loop.getRegionIterArgs()[0], found)
+                    .getResult());
+    }
+    scf::YieldOp::create(body, loop.getResult(0));
+    body.setInsertionPointToStart(ifZero.elseBlock());
+    scf::YieldOp::create(body, rest);
+  }
+  most = WarpMaxOp::create(body, most);
+  rest = WarpMaxOp::create(body, ifZero.getResult(0));
+  Value both = arith::OrIOp::create(
+      body, arith::ShLIOp::create(body, most, number(16)), rest);
+  auto first =
+      scf::IfOp::create(body, isBelow(lane, body.index(1)), /*withElse=*/false);
+  body.setInsertionPointToStart(first.thenBlock());
+  memref::StoreOp::create(body, both, table, ValueRange{tile.entry, warp});
+}
+
+Value mx::mxgpu::findWindows(KernelBuilder &host, gpu::GPUModuleOp module,
+                             WindowedOperand operand) {
+  operand.scales = memref::CollapseShapeOp::create(
+      host, operand.scales,
+      ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3, 4}});
+  WindowTiles tiles(operand);
+  Value table = tiles.allocateTable(host, kRangeWarps);
+  SmallVector<Value> arguments = tiles.getArguments();
+  arguments.push_back(table);
+  KernelOp kernel =
+      host.kernel(module, "window", ValueRange(arguments).getTypes());
+  KernelBuilder body(host.getLoc(), host.getContext());
+  body.setInsertionPointToStart(&kernel.getBody().front());
+  tiles.enter(body, kernel.getBody().getArguments().drop_back());
+  WindowKernel(kernel, body, tiles).build();
+  host.launch(kernel, host.dim(table, 0), arguments);
+  return table;
+}

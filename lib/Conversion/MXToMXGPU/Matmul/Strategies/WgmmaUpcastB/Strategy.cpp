@@ -1,0 +1,370 @@
+//===- Strategy.cpp - Products of dequantized operands, by wgmma ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Warpgroups of their own dequantize B to bf16 in shared memory. An A with
+// scales is dequantized in the registers of the MMA warpgroups; an A of bf16 is
+// read where the copy engine put it. Accumulators are in registers. With
+// f16_window tiles whose scales span few powers of two are dequantized to f16
+// (F16Window.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Kernel/Strategy.h"
+#include "../Common/RingTypes.h"
+#include "../Common/UpcastCosts.h"
+#include "../Common/Warpgroups.h"
+#include "F16Window.h"
+#include "Layouts.h"
+#include "MainLoop.h"
+#include "mx/Target/Wgmma.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace {
+
+class WgmmaUpcastB final : public Strategy {
+public:
+  std::optional<target::ProductForm>
+  match(const OperandTypes &types,
+        const target::TargetInfo &target) const override {
+    if (target.mmaFamily != target::MmaFamily::Wgmma || !types.hasScalesOfB())
+      return std::nullopt;
+    return target::lookupProduct(target::kWgmmaBF16, types.a, types.b,
+                                 types.blockSize, types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override;
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override;
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override;
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override;
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override;
+  void forEachLoop(ScheduleFields fields, bool isPersistent,
+                   AddCandidate add) const override;
+  bool hasF16Window() const override { return true; }
+  bool hasClusterSplit() const override { return true; }
+
+  int64_t getStepCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override;
+  int64_t getLoopCycles(const MatmulProblem &problem,
+                        int64_t longest) const override {
+    return problem.hasScalesOfA() ? longest : getWgmmaLoopCycles(longest);
+  }
+  int64_t getOtherKernels(const MatmulProblem &problem,
+                          const ScheduleFields &fields, const Grid &grid,
+                          int64_t waves,
+                          const target::Rates &rates) const override;
+  std::string describe(const ScheduleFields &fields) const override {
+    return fields.f16Window ? " f16" : "";
+  }
+
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override;
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {
+        "where they multiply", "where they dequantize", "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<WgmmaUpcastMainLoop>(kernel, work, b);
+  }
+
+  void build(const Product &product, gpu::GPUModuleOp module) const override {
+    if (product.schedule.getF16Window())
+      return buildWindowed(product, module);
+    Strategy::build(product, module);
+  }
+};
+
+struct WgmmaUpcastTypes : RingTypes {
+  using RingTypes::RingTypes;
+
+  WgmmaAttr getMma() const {
+    return WgmmaAttr::get(context, tileM, tileN, problem.product.getK(),
+                          getWgmmaWarpgroups(tileM));
+  }
+
+  int64_t getThreads() const {
+    return getWgmmaWarpgroups(tileM) * target::kWarpGroupSize;
+  }
+
+  int64_t getDequantizeThreads() const {
+    return getDequantizeWarps(tileM, tileN) * target::kWarpSize;
+  }
+
+  RingType getAInputs() const {
+    if (!problem.hasScalesOfA())
+      return getDenseInputs(getThreads());
+    return getRing(
+        fields.stages, {"a", "sfa"},
+        {getBytes(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
+        {AsyncKind::Tma}, {AsyncKind::Threads, getThreads()}, Scope::Cta);
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getWgmmaUpcastB() {
+  static const WgmmaUpcastB strategy;
+  return strategy;
+}
+
+//===----------------------------------------------------------------------===//
+// Rings
+//===----------------------------------------------------------------------===//
+
+MatmulBuffers WgmmaUpcastB::getBuffers(const MatmulProblem &problem,
+                                       const ScheduleFields &fields) const {
+  WgmmaUpcastTypes types(problem, fields);
+  MatmulBuffers buffers;
+  buffers.mma = types.getMma();
+  buffers.inputs = types.getAInputs();
+  buffers.bInputs = types.getBInputs(types.getDequantizeThreads());
+  buffers.operands = types.getOperands(types.getDequantizeThreads(),
+                                       {AsyncKind::Wgmma, types.getThreads()});
+  buffers.otherWarps = getDequantizeWarps(types.tileM, types.tileN) + 1;
+  types.addEpilogue(buffers,
+                    UpcastLayouts(types.getMma(), types.tileK,
+                                  problem.hasScalesOfA(), problem.isPackedB)
+                        .getResult(),
+                    types.getThreads() / target::kWarpSize);
+  return buffers;
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// The accumulator of a tile is in the registers of two warpgroups: 128 of a
+/// thread leave room for operands.
+static constexpr int64_t kMostUpcastAccumulators =
+    128 * 2 * target::kWarpGroupSize;
+
+static std::optional<ScheduleError>
+checkWgmmaUpcastTile(const ScheduleFields &fields) {
+  constexpr int64_t kSizes[] = {64, 128, 256};
+  int64_t rows = fields.tile[0], columns = fields.tile[1];
+  for (auto [size, name] : {std::pair(rows, "rows"), {columns, "columns"}})
+    if (!llvm::is_contained(kSizes, size))
+      return ScheduleError{
+          llvm::formatv("expected a tile of 64, 128 or 256 {0}, found {1}",
+                        name, size),
+          {}};
+  if (rows * columns > kMostUpcastAccumulators)
+    return ScheduleError{
+        llvm::formatv("expected a tile of at most {0} elements, the sums that "
+                      "registers hold, found {1} x {2}",
+                      kMostUpcastAccumulators, rows, columns),
+        {}};
+  if (fields.tile[2] != target::kDequantizedTileK)
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} reduction elements, found {1}",
+                      target::kDequantizedTileK, fields.tile[2]),
+        {}};
+  return std::nullopt;
+}
+
+/// A thread's accumulators, its elements of A and of B, and room for addresses.
+/// All warpgroups together have the registers of an SM.
+SmallVector<int64_t>
+WgmmaUpcastB::getRegisters(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const {
+  if (fields.tile[0] < 2 * target::kWgmmaM)
+    return {216, 128, 40};
+  if (!problem.hasScalesOfA()) // nothing of A
+    return {168, 136, 40};
+  if (fields.tile[1] > target::kWarpGroupSize) // two rows of B a thread
+    return {184, 104, 40};
+  return {200, 72, 40};
+}
+
+/// Those that suit the tile are the fewest: with fewer, ptxas 13.0 spills, or
+/// has no instruction.
+std::optional<ScheduleError>
+WgmmaUpcastB::checkRegisters(const MatmulProblem &problem,
+                             const ScheduleFields &fields,
+                             const target::TargetInfo &target) const {
+  SmallVector<int64_t> least = getRegisters(problem, fields);
+  ArrayRef<int64_t> found = fields.registers;
+  // Warpgroups that multiply, that dequantize, and one that loads.
+  int64_t multipliers = getWgmmaWarpgroups(fields.tile[0]);
+  int64_t dequantizers = getDequantizeWarps(fields.tile[0], fields.tile[1]) /
+                         target::kWarpGroupWarps;
+  int64_t groups = multipliers + dequantizers + 1;
+  int64_t all = getRegistersOfGroups(groups, target);
+  if (found.size() == least.size()) {
+    auto isEnough = [](auto pair) {
+      return std::get<0>(pair) >= std::get<1>(pair);
+    };
+    int64_t sum = multipliers * found[0] + dequantizers * found[1] + found[2];
+    if (llvm::all_of(llvm::zip(found, least), isEnough) && sum <= all)
+      return std::nullopt;
+  }
+  return ScheduleError{
+      llvm::formatv("expected at least {0} registers where a tile of {1} x {2} "
+                    "is multiplied, {3} where B is dequantized and {4} where "
+                    "tiles are loaded, in {5}, {6} and 1 warpgroups that have "
+                    "at most {7} together, found registers = [{8:$[, ]}]",
+                    least[0], fields.tile[0], fields.tile[1], least[1],
+                    least[2], multipliers, dequantizers, all,
+                    llvm::make_range(found.begin(), found.end())),
+      {}};
+}
+
+/// How many rows a tile must have, for reasons other than registers.
+static std::optional<ScheduleError> checkWgmmaRows(const MatmulProblem &problem,
+                                                   int64_t rows) {
+  // Groups begin anywhere, and their scales at whole tiles; a work tile writes
+  // whole tiles of scales.
+  bool readsTiles =
+      problem.ragged != RaggedKind::None && problem.hasScalesOfA();
+  if ((readsTiles || problem.isQuantized) && rows % kScaleTileRows != 0)
+    return ScheduleError{
+        llvm::formatv("expected a tile of 128 or 256 rows with {0}, found {1}",
+                      readsTiles ? "groups" : "a quantized result", rows),
+        {}};
+  return std::nullopt;
+}
+
+/// What a window of scales needs: exact conversions to f16, a reference for
+/// each tile of scales, and rows that are those of the scales.
+static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
+                                                const ScheduleFields &fields) {
+  if (!fields.f16Window)
+    return std::nullopt;
+  auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
+  const std::pair<bool, const char *> needs[] = {
+      {isE4M3(problem.a) && isE4M3(problem.b) &&
+           isa<Float8E8M0FNUType>(problem.scales),
+       "operands of f8E4M3FN scaled by f8E8M0FNU"},
+      {fields.tile[0] >= kScaleTileRows && fields.tile[1] <= kScaleTileRows,
+       "a tile of 128 or 256 rows and 64 or 128 columns"},
+      {problem.numB == 1, "one part of B"},
+      {fields.splitK == 1, "a reduction that is not split"},
+  };
+  for (auto [isMet, what] : needs)
+    if (!isMet)
+      return ScheduleError{
+          llvm::formatv("expected {0} with f16_window, found another: leave "
+                        "f16_window out",
+                        what),
+          {}};
+  return std::nullopt;
+}
+
+std::optional<ScheduleError>
+WgmmaUpcastB::checkSchedule(const MatmulProblem &problem,
+                            const ScheduleFields &fields,
+                            const target::TargetInfo &target) const {
+  if (auto error = checkWindow(problem, fields))
+    return error;
+  if (auto error = checkWgmmaUpcastTile(fields))
+    return error;
+  if (auto error = checkWgmmaRows(problem, fields.tile[0]))
+    return error;
+  return checkRegisterAccumulators(fields, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+void WgmmaUpcastB::forEachTile(const MatmulProblem &problem,
+                               AddCandidate add) const {
+  for (int64_t rows : {64, 128, 256})
+    for (int64_t columns : {64, 128, 256}) {
+      ScheduleFields fields;
+      fields.tile = {rows, columns, target::kDequantizedTileK};
+      if (checkWgmmaUpcastTile(fields))
+        continue;
+      fields.registers = getRegisters(problem, fields);
+      add(fields);
+    }
+}
+
+/// Also in f16, with more tiles of B ahead: the MMA warpgroups are faster. On
+/// an H200 the largest tile is: 128 x 128 takes a quarter more time, which the
+/// model does not see.
+void WgmmaUpcastB::forEachLoop(ScheduleFields fields, bool,
+                               AddCandidate add) const {
+  add(fields);
+  if (fields.tile[0] != 256 || fields.tile[1] != 128)
+    return;
+  fields.f16Window = true;
+  fields.operandStages = 4;
+  if (fields.epilogue == Epilogue::TmaStore)
+    fields.staging = 1;
+  add(fields);
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// Cycles in which a thread dequantizes an element of A, while nothing is
+/// multiplied: 11 to 14 were measured on an H200.
+static constexpr int64_t kDequantizeCyclesOfA = 11;
+/// The same in f16: 5.7 of A were measured, of B no more than 14.
+static constexpr int64_t kF16Cycles = 8, kF16CyclesOfA = 6;
+
+int64_t WgmmaUpcastB::getPortCycles(const MatmulProblem &problem,
+                                    const ScheduleFields &fields,
+                                    const MatmulBuffers &buffers,
+                                    const target::Rates &rates) const {
+  return getUpcastPortCycles(problem, fields, buffers, rates,
+                             fields.f16Window ? kF16Cycles : kDequantizeCycles);
+}
+
+/// Waits, and what the MMA warpgroups dequantize of A before.
+int64_t WgmmaUpcastB::getStepCycles(const MatmulProblem &problem,
+                                    const ScheduleFields &fields,
+                                    const MatmulBuffers &buffers,
+                                    const target::Rates &rates) const {
+  if (!problem.hasScalesOfA())
+    return rates.stepCycles;
+  return rates.stepCycles +
+         (fields.f16Window ? kF16CyclesOfA : kDequantizeCyclesOfA) *
+             ceilDiv(fields.tile[0] * fields.tile[2],
+                     buffers.inputs.getConsumerThreads());
+}
+
+/// Of the kernels that look at scales, of the one that would look for NaN,
+/// which groups do not have, and of the products whose work tiles are all
+/// computed: those of other scales, which look at one work tile after the
+/// other.
+int64_t WgmmaUpcastB::getOtherKernels(const MatmulProblem &problem,
+                                      const ScheduleFields &fields,
+                                      const Grid &grid, int64_t waves,
+                                      const target::Rates &rates) const {
+  if (!fields.f16Window)
+    return 0;
+  bool isGrouped = problem.ragged != RaggedKind::None;
+  int64_t launches = isGrouped ? 3 : 5, others = isGrouped ? 1 : 2;
+  int64_t matrices =
+      problem.ragged == RaggedKind::Rows ? orAssumed(problem.groups) : 1;
+  int64_t scales =
+      ceilDiv((grid.m + grid.n * matrices) * grid.k * grid.products,
+              problem.product.blockSize);
+  return launches * rates.nextKernel + ceilDiv(scales, rates.hbmBytesPerClk) +
+         others * waves * rates.loadLatency;
+}

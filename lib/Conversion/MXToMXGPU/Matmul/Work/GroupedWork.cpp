@@ -1,0 +1,223 @@
+//===- GroupedWork.cpp - Work tiles of groups -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GroupedWork.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Support/WeightLayout.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+void RowsWork::viewMatrices() {
+  matrices.b = stackRows(host, op.getB());
+  if (op.getBScales())
+    matrices.bScales = stackRows(host, op.getBScales());
+}
+
+void RowsWork::checkGroups() {
+  Value groups = host.dim(op.getGroupOffsets(), 0);
+  host.requireSize(host.dim(op.getB(), 0), groups, "dimension 0 of b");
+  if (op.getBScales())
+    host.requireSize(host.dim(op.getBScales(), 0), groups,
+                     "dimension 0 of b_scales");
+  host.requireAtMost(host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
+}
+
+/// As many as suffice for any division of the rows.
+Value RowsWork::getRowTiles(Value rows) {
+  return host.packedTiles(rows, kScaleTileRows, op.getGroupOffsets());
+}
+
+Value RowsWork::getColumnTiles(Value columns) {
+  return host.mul(host.dim(op.getGroupOffsets(), 0),
+                  host.ceilDiv(columns, kScaleTileRows));
+}
+
+/// Also enough for masked groups. Without rows there is no map to load them by.
+Value RowsWork::getUnitRowTiles() {
+  Value rows = host.dim(matrices.a, 0);
+  Value tiles =
+      host.packedTiles(rows, schedule.getTileM(), op.getGroupOffsets());
+  return host.mul(tiles, arith::MinUIOp::create(host, rows, host.index(1)));
+}
+
+void RowsWork::createScheduler(Value rows, Value columns, Value workTiles) {
+  resultRows = rows;
+  scheduler = TileSchedulerOp::create(
+      body, rows, columns, arguments.get(Arg::K), getTile(),
+      schedule.getRaster(), workTiles, arguments.get(Arg::Offsets),
+      arguments.get(Arg::MatrixRows),
+      /*dividesReduction=*/false);
+}
+
+OperandOrigin RowsWork::getOperands(ForEachWorkTileOp workTile) {
+  Value row = getFirstRow(workTile), column = workTile.getColumn();
+  Value columnTile = body.div(column, kScaleTileRows);
+  Value group = workTile.getGroup(), columns = scheduler.getColumns();
+  Value rowTile = getRowTile(workTile);
+  columnTile = body.add(columnTile,
+                        body.mul(group, body.ceilDiv(columns, kScaleTileRows)));
+  // Matrices of packed weights begin with tiles of their own.
+  Value rowsOfB = columns;
+  if (product.problem.isPackedB)
+    rowsOfB = body.mul(body.ceilDiv(columns, kWeightTileRows),
+                       body.index(kWeightTileRows));
+  return {row, rowTile, body.add(column, body.mul(group, rowsOfB)), columnTile};
+}
+
+Value RowsWork::getRowTile(ForEachWorkTileOp workTile) {
+  return body.add(WorkPolicy::getRowTile(workTile), workTile.getGroup());
+}
+
+/// The rows of the group: the next row may belong to another group, or to none.
+Value RowsWork::getWindowOfA(ForEachWorkTileOp workTile, Value number) {
+  Value rows =
+      arith::SubIOp::create(body, workTile.getEnd(), getFirstRow(workTile));
+  Value tiles = body.ceilDiv(rows, kScaleTileRows);
+  return WorkPolicy::getWindowOfA(workTile, clamp(number, tiles));
+}
+
+std::pair<Value, Value> RowsWork::getReduction(ForEachWorkTileOp workTile) {
+  return {body.index(0), arguments.get(Arg::K)};
+}
+
+ResultRow RowsWork::getRow(ForEachWorkTileOp workTile, Value inTile) {
+  Value own = body.add(getFirstRow(workTile), inTile);
+  Value isPresent = isBelow(own, workTile.getEnd());
+  Value inMatrix = getRowInMatrix(workTile, clamp(own, workTile.getEnd()));
+  return {own, clamp(own, resultRows), inMatrix, isPresent};
+}
+
+/// Where a group ends among the rows, a bulk store would write the next one's.
+StoreOrigin RowsWork::getStoreOrigin(ForEachWorkTileOp workTile, Value inTile,
+                                     Value column) {
+  Value row = body.add(getFirstRow(workTile), inTile);
+  int64_t staged = product.buffers.staging.getBuffers().front().getShape()[0];
+  Value hasAll =
+      arith::CmpIOp::create(body, arith::CmpIPredicate::ule,
+                            body.add(row, staged), workTile.getEnd());
+  return {{row, column}, hasAll};
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of matrices
+//===----------------------------------------------------------------------===//
+
+void MaskedWork::viewMatrices() {
+  RowsWork::viewMatrices();
+  matrices.a = stackRows(host, op.getA());
+  if (op.getAScales())
+    matrices.aScales = stackRows(host, op.getAScales());
+  matrices.out = stackRows(host, op.getResultTensor());
+  if (Value scales = op.getResultScales())
+    matrices.outScales = stackRows(host, scales);
+}
+
+void MaskedWork::checkGroups() {
+  Value groups = host.dim(op.getGroupOffsets(), 0);
+  host.requireSize(host.dim(op.getA(), 0), groups, "dimension 0 of a");
+  host.requireSize(host.dim(op.getResultTensor(), 0), groups,
+                   "dimension 0 of outs");
+  if (op.getAScales())
+    host.requireSize(host.dim(op.getAScales(), 0), groups,
+                     "dimension 0 of a_scales");
+  RowsWork::checkGroups();
+}
+
+Value MaskedWork::getMatrixRow(ForEachWorkTileOp workTile) {
+  return body.mul(workTile.getGroup(), arguments.get(Arg::MatrixRows));
+}
+
+Value MaskedWork::getRowInMatrix(ForEachWorkTileOp workTile, Value row) {
+  return arith::SubIOp::create(body, row, getMatrixRow(workTile));
+}
+
+Value MaskedWork::getRowTile(ForEachWorkTileOp workTile) {
+  Value inMatrix = getRowInMatrix(workTile, getFirstRow(workTile));
+  Value matrixRows = arguments.get(Arg::MatrixRows);
+  return body.add(
+      body.div(inMatrix, kScaleTileRows),
+      body.mul(workTile.getGroup(), body.ceilDiv(matrixRows, kScaleTileRows)));
+}
+
+//===----------------------------------------------------------------------===//
+// The reduction
+//===----------------------------------------------------------------------===//
+
+void ReductionWork::viewMatrices() {
+  matrices.out = stackRows(host, op.getResultTensor());
+}
+
+void ReductionWork::checkGroups() {
+  Value groups = host.dim(op.getGroupOffsets(), 0);
+  host.requireSize(host.dim(op.getResultTensor(), 0), groups,
+                   "dimension 0 of outs");
+  host.requireAtMost(host.dim(matrices.out, 0), kMaxExtent, "rows of outs");
+}
+
+/// Without rows there is no map to load them by.
+Value ReductionWork::getUnitRowTiles() {
+  Value rows = host.dim(matrices.a, 0);
+  Value tiles = host.mul(host.ceilDiv(rows, schedule.getTileM()),
+                         host.dim(op.getGroupOffsets(), 0));
+  return host.mul(tiles, arith::MinUIOp::create(host, rows, host.index(1)));
+}
+
+void ReductionWork::createScheduler(Value rows, Value columns,
+                                    Value workTiles) {
+  resultRows = rows;
+  Value offsets = arguments.get(Arg::Offsets);
+  Value groupRows = arith::DivUIOp::create(body, rows, body.dim(offsets, 0));
+  scheduler = TileSchedulerOp::create(body, groupRows, columns,
+                                      arguments.get(Arg::K), getTile(),
+                                      schedule.getRaster(), workTiles, offsets,
+                                      /*matrixRows=*/Value(),
+                                      /*dividesReduction=*/true);
+}
+
+Value ReductionWork::getWindow(ForEachWorkTileOp workTile, Value tile,
+                               Value rows) {
+  Value tiles = body.ceilDiv(rows, kScaleTileRows);
+  return body.add(body.mul(workTile.getGroup(), tiles), clamp(tile, tiles));
+}
+
+Value ReductionWork::getWindowOfA(ForEachWorkTileOp workTile, Value number) {
+  return getWindow(workTile, DenseWork::getWindowOfA(workTile, number),
+                   scheduler.getRows());
+}
+
+Value ReductionWork::getWindowOfB(ForEachWorkTileOp workTile) {
+  return getWindow(workTile, DenseWork::getWindowOfB(workTile),
+                   scheduler.getColumns());
+}
+
+Value ReductionWork::getResultRow(ForEachWorkTileOp workTile) {
+  return body.add(getFirstRow(workTile),
+                  body.mul(workTile.getGroup(), scheduler.getRows()));
+}
+
+ResultRow ReductionWork::getRow(ForEachWorkTileOp workTile, Value inTile) {
+  Value own = body.add(getResultRow(workTile), inTile);
+  Value inMatrix = body.add(getFirstRow(workTile), inTile),
+        end = getRowEnd(workTile);
+  Value isPresent = isBelow(inMatrix, end);
+  Value clamped = clamp(inMatrix, end);
+  return {own, clamp(own, resultRows), clamped, isPresent};
+}
+
+StoreOrigin ReductionWork::getStoreOrigin(ForEachWorkTileOp workTile,
+                                          Value inTile, Value column) {
+  return {
+      {workTile.getGroup(), body.add(getFirstRow(workTile), inTile), column},
+      {}};
+}
