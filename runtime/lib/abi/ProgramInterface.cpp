@@ -4,8 +4,8 @@
 // Checks pointers, forwards, records the error: nothing is decided here.
 //===----------------------------------------------------------------------===//
 
+#include "../program/Program.h"
 #include "Error.h"
-#include "Program.h"
 
 using namespace mx;
 using namespace mx::runtime;

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "Handles.h"
+#include "../device/CheckedLaunch.h"
 
 #include <algorithm>
 

@@ -1,13 +1,14 @@
-//===- Runtime.cpp - The C interface --------------------------------------===//
+//===- RuntimeInterface.cpp - The C interface of devices ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Checks pointers, finds the device, forwards, records the error: nothing is
 // decided here.
 //===----------------------------------------------------------------------===//
 
+#include "../device/CheckedLaunch.h"
+#include "../device/Handles.h"
+#include "../device/Selection.h"
 #include "Error.h"
-#include "Handles.h"
-#include "Selection.h"
 
 #include "mx/Support/Version.h"
 

@@ -5,10 +5,10 @@
 // threads may launch them.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_PROGRAM_H
-#define MX_RUNTIME_PROGRAM_H
+#ifndef MX_RUNTIME_LIB_PROGRAM_PROGRAM_H
+#define MX_RUNTIME_LIB_PROGRAM_PROGRAM_H
 
-#include "Device.h"
+#include "../Device.h"
 #include "mx/Plan/Plan.h"
 #include "mx_program.h"
 
@@ -26,8 +26,8 @@ struct mxEntryImpl {
   std::vector<bool> addresses;
   /// No other entry has it, nor had: addresses are used again.
   int64_t serial = 0;
-  /// Of runtime::canKeep and countWords.
-  bool canKeep = false;
+  /// Of runtime::canCache and countWords.
+  bool canCache = false;
   size_t wordCount = 0;
 };
 
@@ -61,4 +61,4 @@ Error launchEntry(const mxEntryImpl &entry, const Call &call);
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_PROGRAM_H
+#endif // MX_RUNTIME_LIB_PROGRAM_PROGRAM_H

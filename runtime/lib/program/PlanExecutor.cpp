@@ -1,12 +1,12 @@
-//===- Execute.cpp - Run the plan of an entry -----------------------------===//
+//===- PlanExecutor.cpp - Run the plan of an entry ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What holds for the whole call: arguments, memory, tensor maps, results.
 //===----------------------------------------------------------------------===//
 
-#include "Execution.h"
-#include "Handles.h"
-#include "Kept.h"
+#include "PlanExecutor.h"
+#include "../device/CheckedLaunch.h"
+#include "LaunchCache.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -58,37 +58,37 @@ int64_t mx::runtime::readInteger(const std::string &dtype, const void *data) {
   }
 }
 
-/// Rooms of this thread that no call uses.
-static std::vector<std::unique_ptr<Room>> &getRooms() {
-  static thread_local std::vector<std::unique_ptr<Room>> rooms;
-  return rooms;
+/// Scratch memory of this thread that no call uses.
+static std::vector<std::unique_ptr<Scratch>> &getUnused() {
+  static thread_local std::vector<std::unique_ptr<Scratch>> unused;
+  return unused;
 }
 
-/// A room that is as if it were new.
-static std::unique_ptr<Room> takeRoom() {
-  std::vector<std::unique_ptr<Room>> &rooms = getRooms();
-  if (rooms.empty())
-    return std::make_unique<Room>();
-  std::unique_ptr<Room> room = std::move(rooms.back());
-  rooms.pop_back();
+/// Scratch memory that is as if it were new.
+static std::unique_ptr<Scratch> takeScratch() {
+  std::vector<std::unique_ptr<Scratch>> &unused = getUnused();
+  if (unused.empty())
+    return std::make_unique<Scratch>();
+  std::unique_ptr<Scratch> scratch = std::move(unused.back());
+  unused.pop_back();
   for (std::vector<int64_t> *list :
-       {&room->inputs.integers, &room->inputs.argumentAddresses,
-        &room->inputs.resultAddresses, &room->capacities})
+       {&scratch->inputs.integers, &scratch->inputs.argumentAddresses,
+        &scratch->inputs.resultAddresses, &scratch->capacities})
     list->clear();
-  room->numbers.chosen.clear();
-  room->numbers.taken.clear();
-  room->mapBuffers.clear();
-  room->commands.clear();
-  room->position.clear();
-  return room;
+  scratch->numbers.chosen.clear();
+  scratch->numbers.taken.clear();
+  scratch->mapBuffers.clear();
+  scratch->commands.clear();
+  scratch->position.clear();
+  return scratch;
 }
 
-Execution::Execution(const mxEntryImpl &entry, const Call &call)
-    : entry(entry), plan(*entry.plan), call(call), own(takeRoom()) {}
+PlanExecutor::PlanExecutor(const mxEntryImpl &entry, const Call &call)
+    : entry(entry), plan(*entry.plan), call(call), own(takeScratch()) {}
 
-void Execution::giveBackRoom() { getRooms().push_back(std::move(own)); }
+void PlanExecutor::giveBackScratch() { getUnused().push_back(std::move(own)); }
 
-Error Execution::readArguments() {
+Error PlanExecutor::readArguments() {
   if (call.argumentCount < 0 ||
       size_t(call.argumentCount) != plan.arguments.size())
     return invalid("expected " + std::to_string(plan.arguments.size()) +
@@ -117,7 +117,7 @@ Error Execution::readArguments() {
   return {};
 }
 
-Error Execution::prepare(bool withAddresses) {
+Error PlanExecutor::prepare(bool withAddresses) {
   if (Error error = readArguments())
     return error;
   inputs.hasAddresses = withAddresses;
@@ -140,7 +140,7 @@ Error Execution::prepare(bool withAddresses) {
 }
 
 /// What is wrong with the address of an array; nothing where it has no bytes.
-std::string Execution::checkAddress(plan::Buffer buffer) const {
+std::string PlanExecutor::checkAddress(plan::Buffer buffer) const {
   int64_t address = getAddress(buffer);
   if ((address && address % plan::kArrayAlignment == 0) ||
       plan::getBytes(plan, buffer, numbers) <= 0)
@@ -155,7 +155,7 @@ std::string Execution::checkAddress(plan::Buffer buffer) const {
 }
 
 /// That whatever has bytes has an address at which kernels can read it.
-Error Execution::checkMemory() {
+Error PlanExecutor::checkMemory() {
   for (unsigned i = 0; i < plan.arguments.size(); ++i) {
     if (plan.arguments[i].isNumber)
       continue;
@@ -191,7 +191,7 @@ Error Execution::checkMemory() {
   return {};
 }
 
-int64_t Execution::getAddress(const plan::Buffer &of) const {
+int64_t PlanExecutor::getAddress(const plan::Buffer &of) const {
   plan::Buffer buffer = numbers.resolve(of);
   switch (buffer.kind) {
   case plan::Buffer::Argument:
@@ -211,34 +211,34 @@ int64_t Execution::getAddress(const plan::Buffer &of) const {
   return 0;
 }
 
-Error Execution::encode(size_t index, const plan::TensorMap &map) {
-  if (index >= room.maps.size()) {
-    room.maps.resize(index + 1);
-    room.mapBuffers.resize(index + 1);
+Error PlanExecutor::encode(size_t index, const plan::TensorMap &map) {
+  if (index >= scratch.maps.size()) {
+    scratch.maps.resize(index + 1);
+    scratch.mapBuffers.resize(index + 1);
   }
-  room.mapBuffers[index] = numbers.resolve(map.buffer);
-  std::vector<int64_t> &dims = room.dims, &strides = room.strides;
+  scratch.mapBuffers[index] = numbers.resolve(map.buffer);
+  std::vector<int64_t> &dims = scratch.dims, &strides = scratch.strides;
   dims.clear();
   strides.clear();
   for (const plan::Number &dim : map.dims)
     dims.push_back(numbers.get(dim));
   for (const plan::Number &stride : map.strides)
     strides.push_back(numbers.get(stride));
-  room.box.assign(map.box.begin(), map.box.end());
+  scratch.box.assign(map.box.begin(), map.box.end());
   TensorMapArguments arguments = {
       int64_t(map.type),
       int64_t(dims.size()),
       toPointer(getAddress(map.buffer) + numbers.get(map.offset)),
       dims.data(),
       strides.data(),
-      room.box.data(),
+      scratch.box.data(),
       /*elementStrides=*/nullptr,
       /*interleave=*/0,
       int64_t(map.swizzle),
       int64_t(map.l2),
       int64_t(map.fill)};
   Error error =
-      encodeTensorMap(room.maps[index].data(), arguments, entry.device);
+      encodeTensorMap(scratch.maps[index].data(), arguments, entry.device);
   if (error)
     error.text += " (tensor map " + std::to_string(index) + " of " +
                   map.buffer.str() + ")";
@@ -255,33 +255,33 @@ static void writeNumbers(const plan::Entry &plan, const Call &call,
              size_t(plan::getItemBytes(plan.results[i].dtype)));
 }
 
-void Execution::findNumbers() {
-  room.resultNumbers.clear();
+void PlanExecutor::findNumbers() {
+  scratch.resultNumbers.clear();
   for (const plan::Result &result : plan.results)
     if (result.isNumber)
-      room.resultNumbers.push_back(numbers.get(result.value));
+      scratch.resultNumbers.push_back(numbers.get(result.value));
 }
 
-Error Execution::run(KeptCalls *kept) {
+Error PlanExecutor::run(LaunchCache *cache) {
   if (Error error = prepare(/*withAddresses=*/true))
     return error;
   if (Error error = checkMemory())
     return error;
-  room.maps.resize(plan.tensorMaps.size());
-  room.mapBuffers.resize(plan.tensorMaps.size());
+  scratch.maps.resize(plan.tensorMaps.size());
+  scratch.mapBuffers.resize(plan.tensorMaps.size());
   for (size_t i = 0; i < plan.tensorMaps.size(); ++i)
     if (Error error = encode(i, plan.tensorMaps[i]))
       return error;
   if (Error error = take(plan.steps))
     return error;
   findNumbers();
-  if (kept && !hasBegun)
-    kept->keep(room.commands, room.resultNumbers);
+  if (cache && !hasBegun)
+    cache->keep(scratch.commands, scratch.resultNumbers);
   if (Error error = submit())
     return error;
   if (Error error = giveResults())
     return error;
-  writeNumbers(plan, call, room.resultNumbers);
+  writeNumbers(plan, call, scratch.resultNumbers);
   return {};
 }
 
@@ -303,7 +303,7 @@ Error mx::runtime::getResultShape(const mxEntryImpl &entry, const Call &call,
                                           plan.results[size_t(index)]) +
                                  ": expected a shape that is known before the "
                                  "call, found one that only the run knows"));
-  Execution execution(entry, call);
+  PlanExecutor execution(entry, call);
   if (Error error = execution.prepare(/*withAddresses=*/false))
     return inEntry(plan, error);
   for (const plan::Number &extent : plan.results[size_t(index)].shape)
@@ -313,24 +313,24 @@ Error mx::runtime::getResultShape(const mxEntryImpl &entry, const Call &call,
 
 Error mx::runtime::getWorkspaceBytes(const mxEntryImpl &entry, const Call &call,
                                      size_t &bytes) {
-  Execution execution(entry, call);
+  PlanExecutor execution(entry, call);
   if (Error error = execution.prepare(/*withAddresses=*/false))
     return inEntry(*entry.plan, error);
   bytes = size_t(execution.getNumbers().get(entry.plan->workspaceBytes));
   return {};
 }
 
-static Error submit(const mxEntryImpl &entry, const KeptCall &kept,
+static Error submit(const mxEntryImpl &entry, const CachedLaunch &cached,
                     const Call &call) {
-  if (Error error = kept.commands.submit(*entry.device, call.stream))
+  if (Error error = cached.commands.submit(*entry.device, call.stream))
     return error;
-  writeNumbers(*entry.plan, call, kept.numbers);
+  writeNumbers(*entry.plan, call, cached.numbers);
   return {};
 }
 
 Error mx::runtime::launchEntry(const mxEntryImpl &entry, const Call &call) {
-  KeptCalls *calls = entry.canKeep ? &KeptCalls::get() : nullptr;
-  const KeptCall *kept = calls ? calls->find(entry, call) : nullptr;
-  return inEntry(*entry.plan, kept ? submit(entry, *kept, call)
-                                   : Execution(entry, call).run(calls));
+  LaunchCache *cache = entry.canCache ? &LaunchCache::get() : nullptr;
+  const CachedLaunch *cached = cache ? cache->find(entry, call) : nullptr;
+  return inEntry(*entry.plan, cached ? submit(entry, *cached, call)
+                                     : PlanExecutor(entry, call).run(cache));
 }

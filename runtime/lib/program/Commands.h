@@ -5,10 +5,10 @@
 // they are when they are put on a stream, so that it can be done again.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_COMMANDS_H
-#define MX_RUNTIME_COMMANDS_H
+#ifndef MX_RUNTIME_LIB_PROGRAM_COMMANDS_H
+#define MX_RUNTIME_LIB_PROGRAM_COMMANDS_H
 
-#include "Device.h"
+#include "../Device.h"
 #include "mx/Plan/Plan.h"
 
 namespace mx::runtime {
@@ -48,4 +48,4 @@ struct Commands {
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_COMMANDS_H
+#endif // MX_RUNTIME_LIB_PROGRAM_COMMANDS_H

@@ -6,9 +6,9 @@
 
 #include "Program.h"
 
-#include "Handles.h"
-#include "Kept.h"
-#include "Selection.h"
+#include "../device/Handles.h"
+#include "../device/Selection.h"
+#include "LaunchCache.h"
 
 #include "mx/Support/InputFile.h"
 
@@ -110,7 +110,7 @@ static Error readProgram(std::string_view text, const std::string &name,
                         {}};
     impl.addresses = plan::findAddresses(*impl.plan);
     impl.serial = ++serials;
-    impl.canKeep = canKeep(*impl.plan);
+    impl.canCache = canCache(*impl.plan);
     impl.wordCount = countWords(*impl.plan);
     for (const plan::Result &value : entry.results) {
       std::vector<int64_t> &shape = impl.resultShapes.emplace_back();

@@ -1,12 +1,12 @@
-//===- Decompress.h - LZ4 and Zstandard ------------------------*- C++ -*-===//
+//===- Decompress.h - LZ4 and Zstandard -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The two formats in which nvcc and fatbinary compress images. The input comes
 // from anywhere: nothing is read or written outside of what was given.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_DECOMPRESS_H
-#define MX_RUNTIME_DECOMPRESS_H
+#ifndef MX_RUNTIME_LIB_IMAGE_DECOMPRESS_H
+#define MX_RUNTIME_LIB_IMAGE_DECOMPRESS_H
 
 #include <string>
 #include <string_view>
@@ -21,4 +21,4 @@ std::string decompressZstd(std::string_view data, std::string &out);
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_DECOMPRESS_H
+#endif // MX_RUNTIME_LIB_IMAGE_DECOMPRESS_H

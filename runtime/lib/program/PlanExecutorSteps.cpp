@@ -1,11 +1,11 @@
-//===- Steps.cpp - What a plan does, in order -----------------------------===//
+//===- PlanExecutorSteps.cpp - What a plan does, in order -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Only a step that reads a number waits for the device. However a file was
 // made, the number of steps is bounded.
 //===----------------------------------------------------------------------===//
 
-#include "Execution.h"
+#include "PlanExecutor.h"
 #include "mx/Support/CallMessages.h"
 
 #include <algorithm>
@@ -24,14 +24,14 @@ static void *toPointer(int64_t address) {
   return reinterpret_cast<void *>(uintptr_t(address));
 }
 
-Error Execution::atStep(const std::string &text) const {
+Error PlanExecutor::atStep(const std::string &text) const {
   std::string place;
-  for (size_t index : room.position)
+  for (size_t index : scratch.position)
     place += (place.empty() ? "" : ".") + std::to_string(index);
   return {MX_ERROR_INVALID_VALUE, "step " + place + " of the plan: " + text};
 }
 
-Error Execution::count() {
+Error PlanExecutor::count() {
   if (++stepCount <= plan::kMaxSteps)
     return {};
   return atStep("expected at most " + std::to_string(plan::kMaxSteps) +
@@ -42,7 +42,7 @@ Error Execution::count() {
 // What goes onto the stream
 //===----------------------------------------------------------------------===//
 
-void Execution::store(const Parameter &parameter, uint8_t *place) const {
+void PlanExecutor::store(const Parameter &parameter, uint8_t *place) const {
   auto put = [&](const void *from, size_t bytes) {
     memcpy(place, from, bytes);
   };
@@ -53,7 +53,7 @@ void Execution::store(const Parameter &parameter, uint8_t *place) const {
     return put(&address, sizeof address);
   }
   case Parameter::TensorMap:
-    return put(room.maps[parameter.index].data(), kParameterSlot);
+    return put(scratch.maps[parameter.index].data(), kParameterSlot);
   case Parameter::Integer: {
     int64_t value = numbers.get(parameter.number); // little-endian
     return put(&value, parameter.bytes);
@@ -76,7 +76,7 @@ void Execution::store(const Parameter &parameter, uint8_t *place) const {
   }
 }
 
-Error Execution::takeLaunch(const Step &step) {
+Error PlanExecutor::takeLaunch(const Step &step) {
   const plan::Kernel &kernel = (*entry.kernelInfos)[step.kernel];
   Command command = {};
   command.kind = Step::Launch;
@@ -88,20 +88,21 @@ Error Execution::takeLaunch(const Step &step) {
   command.config.dynamicSharedMemory = kernel.dynamicSharedMemory;
   command.config.flags = kernel.programmatic ? MX_LAUNCH_PROGRAMMATIC : 0;
   command.count = step.parameters.size();
-  if (Error error = makeRoom())
+  if (Error error = flushIfFull())
     return error;
-  command.parameters = room.commands.parameters.size();
-  room.commands.parameters.resize(command.parameters +
-                                  command.count * kParameterSlot);
+  command.parameters = scratch.commands.parameters.size();
+  scratch.commands.parameters.resize(command.parameters +
+                                     command.count * kParameterSlot);
   for (size_t i = 0; i < command.count; ++i)
-    store(step.parameters[i],
-          &room.commands.parameters[command.parameters + i * kParameterSlot]);
-  room.commands.list.push_back(command);
+    store(
+        step.parameters[i],
+        &scratch.commands.parameters[command.parameters + i * kParameterSlot]);
+  scratch.commands.list.push_back(command);
   return {};
 }
 
 /// Fills or copies.
-Error Execution::takeMove(const Step &step) {
+Error PlanExecutor::takeMove(const Step &step) {
   Command command = {};
   command.kind = step.kind;
   command.bytes = size_t(numbers.get(step.bytes));
@@ -112,21 +113,21 @@ Error Execution::takeMove(const Step &step) {
   // A result may be the argument that the function returns.
   if (!command.bytes || command.from == command.to)
     return {};
-  if (Error error = makeRoom())
+  if (Error error = flushIfFull())
     return error;
-  room.commands.list.push_back(command);
+  scratch.commands.list.push_back(command);
   return {};
 }
 
 /// For one more command.
-Error Execution::makeRoom() {
-  return room.commands.list.size() < kMostCommands ? Error() : submit();
+Error PlanExecutor::flushIfFull() {
+  return scratch.commands.list.size() < kMostCommands ? Error() : submit();
 }
 
-Error Execution::submit() {
-  hasBegun |= !room.commands.list.empty();
-  Error error = room.commands.submit(*entry.device, call.stream);
-  room.commands.clear();
+Error PlanExecutor::submit() {
+  hasBegun |= !scratch.commands.list.empty();
+  Error error = scratch.commands.submit(*entry.device, call.stream);
+  scratch.commands.clear();
   return error;
 }
 
@@ -134,7 +135,7 @@ Error Execution::submit() {
 // Numbers and buffers
 //===----------------------------------------------------------------------===//
 
-Error Execution::takeCompute(const Step &step) {
+Error PlanExecutor::takeCompute(const Step &step) {
   std::string why;
   std::optional<int64_t> value = numbers.compute(step.expression, why);
   const plan::Number &name = step.results[0].number;
@@ -145,7 +146,7 @@ Error Execution::takeCompute(const Step &step) {
   return {};
 }
 
-Error Execution::takeRead(const Step &step) {
+Error PlanExecutor::takeRead(const Step &step) {
   if (Error error = submit())
     return error;
   const void *from =
@@ -161,7 +162,7 @@ Error Execution::takeRead(const Step &step) {
   return {};
 }
 
-void Execution::takeChoose(const Step &step) {
+void PlanExecutor::takeChoose(const Step &step) {
   auto isTaken = [&](const plan::Buffer &buffer) {
     return std::any_of(step.besides.begin(), step.besides.end(),
                        [&](const plan::Buffer &taken) {
@@ -174,8 +175,8 @@ void Execution::takeChoose(const Step &step) {
 }
 
 /// All at once: a name may be among the values.
-void Execution::assign(const std::vector<Operand> &names,
-                       const std::vector<Operand> &values) {
+void PlanExecutor::assign(const std::vector<Operand> &names,
+                          const std::vector<Operand> &values) {
   std::vector<int64_t> given;
   std::vector<plan::Buffer> buffers;
   for (const Operand &value : values) {
@@ -194,26 +195,26 @@ void Execution::assign(const std::vector<Operand> &names,
 // Control flow
 //===----------------------------------------------------------------------===//
 
-Error Execution::takeBlock(const plan::Block &block,
-                           const std::vector<Operand> &names) {
+Error PlanExecutor::takeBlock(const plan::Block &block,
+                              const std::vector<Operand> &names) {
   if (Error error = take(block.steps))
     return error;
   assign(names, block.yields);
   return {};
 }
 
-Error Execution::takeIf(const Step &step) {
+Error PlanExecutor::takeIf(const Step &step) {
   return takeBlock(step.blocks[numbers.get(step.condition) == 0], step.results);
 }
 
-Error Execution::takeSwitch(const Step &step) {
+Error PlanExecutor::takeSwitch(const Step &step) {
   auto found = std::find(step.cases.begin(), step.cases.end(),
                          numbers.get(step.condition));
   return takeBlock(step.blocks[size_t(found - step.cases.begin())],
                    step.results);
 }
 
-Error Execution::takeFor(const Step &step) {
+Error PlanExecutor::takeFor(const Step &step) {
   int64_t from = numbers.get(step.range[0]), to = numbers.get(step.range[1]),
           by = numbers.get(step.range[2]);
   if (by < 1)
@@ -232,7 +233,7 @@ Error Execution::takeFor(const Step &step) {
   return {};
 }
 
-Error Execution::takeWhile(const Step &step) {
+Error PlanExecutor::takeWhile(const Step &step) {
   auto middle = step.results.begin() + std::ptrdiff_t(step.inits.size());
   std::vector<Operand> carries(step.results.begin(), middle),
       passes(middle, step.results.end());
@@ -253,7 +254,7 @@ Error Execution::takeWhile(const Step &step) {
   }
 }
 
-Error Execution::take(const Step &step) {
+Error PlanExecutor::take(const Step &step) {
   switch (step.kind) {
   case Step::Launch:
   case Step::Memset:
@@ -290,16 +291,16 @@ Error Execution::take(const Step &step) {
   return {};
 }
 
-Error Execution::take(const std::vector<Step> &steps) {
-  room.position.push_back(0);
+Error PlanExecutor::take(const std::vector<Step> &steps) {
+  scratch.position.push_back(0);
   for (const Step &step : steps) {
     Error error = count();
     if (!error)
       error = take(step);
     if (error)
       return error;
-    ++room.position.back();
+    ++scratch.position.back();
   }
-  room.position.pop_back();
+  scratch.position.pop_back();
   return {};
 }

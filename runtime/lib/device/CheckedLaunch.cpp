@@ -1,4 +1,4 @@
-//===- Launch.cpp - What every launch and tensor map must obey ------------===//
+//===- CheckedLaunch.cpp - What every launch must obey --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The driver answers a bad launch with "invalid value". The limits that hold on
@@ -6,6 +6,7 @@
 // guide, technical specifications per compute capability).
 //===----------------------------------------------------------------------===//
 
+#include "CheckedLaunch.h"
 #include "Handles.h"
 #include "Selection.h"
 #include "mx/Target/TargetInfo.h"

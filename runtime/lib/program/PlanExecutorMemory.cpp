@@ -1,4 +1,4 @@
-//===- Memory.cpp - Memory of which only the run knows the size -----------===//
+//===- PlanExecutorMemory.cpp - Memory sized by the run -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A loop may take memory in every round. What no buffer of the plan and no
@@ -6,7 +6,7 @@
 // the same stream before.
 //===----------------------------------------------------------------------===//
 
-#include "Execution.h"
+#include "PlanExecutor.h"
 
 #include <algorithm>
 
@@ -14,36 +14,37 @@ using namespace mx;
 using namespace mx::runtime;
 using plan::Buffer;
 
-Execution::~Execution() {
-  if (std::any_of(room.capacities.begin(), room.capacities.end(),
+PlanExecutor::~PlanExecutor() {
+  if (std::any_of(scratch.capacities.begin(), scratch.capacities.end(),
                   [](int64_t bytes) { return bytes > 0; }))
     (void)entry.device->synchronizeStream(call.stream);
-  for (size_t i = 0; i < room.capacities.size(); ++i)
-    if (room.capacities[i])
+  for (size_t i = 0; i < scratch.capacities.size(); ++i)
+    if (scratch.capacities[i])
       (void)entry.device->free(
           reinterpret_cast<void *>(uintptr_t(numbers.taken[i].address)));
-  giveBackRoom();
+  giveBackScratch();
 }
 
-std::vector<bool> Execution::findShown() const {
+std::vector<bool> PlanExecutor::findShown() const {
   std::vector<bool> isShown(numbers.taken.size());
-  for (const std::vector<Buffer> *buffers : {&numbers.chosen, &room.mapBuffers})
+  for (const std::vector<Buffer> *buffers :
+       {&numbers.chosen, &scratch.mapBuffers})
     for (const Buffer &buffer : *buffers)
       if (buffer.kind == Buffer::Taken)
         isShown[buffer.index] = true;
   return isShown;
 }
 
-Error Execution::release() {
+Error PlanExecutor::release() {
   if (Error error = submit())
     return error;
   if (Error error = entry.device->synchronizeStream(call.stream))
     return error;
   std::vector<bool> isShown = findShown();
-  for (size_t i = 0; i < room.capacities.size(); ++i) {
-    if (isShown[i] || !room.capacities[i])
+  for (size_t i = 0; i < scratch.capacities.size(); ++i) {
+    if (isShown[i] || !scratch.capacities[i])
       continue;
-    room.capacities[i] = 0;
+    scratch.capacities[i] = 0;
     if (Error error = entry.device->free(
             reinterpret_cast<void *>(uintptr_t(numbers.taken[i].address))))
       return error;
@@ -51,7 +52,7 @@ Error Execution::release() {
   return {};
 }
 
-Error Execution::allocate(int64_t bytes, void *&memory) {
+Error PlanExecutor::allocate(int64_t bytes, void *&memory) {
   if (!entry.device->alloc(size_t(bytes), /*shared=*/false, memory))
     return {};
   if (Error error = release())
@@ -59,12 +60,12 @@ Error Execution::allocate(int64_t bytes, void *&memory) {
   return entry.device->alloc(size_t(bytes), /*shared=*/false, memory);
 }
 
-Error Execution::findMemory(int64_t bytes, size_t &index) {
+Error PlanExecutor::findMemory(int64_t bytes, size_t &index) {
   std::vector<bool> isShown = findShown();
-  size_t count = room.capacities.size(), best = count;
+  size_t count = scratch.capacities.size(), best = count;
   for (size_t i = 0; i < count; ++i)
-    if (!isShown[i] && room.capacities[i] >= bytes &&
-        (best == count || room.capacities[i] < room.capacities[best]))
+    if (!isShown[i] && scratch.capacities[i] >= bytes &&
+        (best == count || scratch.capacities[i] < scratch.capacities[best]))
       best = i;
   if (best < count) {
     index = best;
@@ -75,18 +76,19 @@ Error Execution::findMemory(int64_t bytes, size_t &index) {
     return error;
   // The place of one that was given away, so that there are no more of them
   // than names.
-  auto free = std::find(room.capacities.begin(), room.capacities.end(), 0);
-  index = size_t(free - room.capacities.begin());
-  if (free == room.capacities.end()) {
-    room.capacities.push_back(0);
+  auto free =
+      std::find(scratch.capacities.begin(), scratch.capacities.end(), 0);
+  index = size_t(free - scratch.capacities.begin());
+  if (free == scratch.capacities.end()) {
+    scratch.capacities.push_back(0);
     numbers.taken.emplace_back();
   }
-  room.capacities[index] = bytes;
+  scratch.capacities[index] = bytes;
   numbers.taken[index].address = int64_t(reinterpret_cast<uintptr_t>(memory));
   return {};
 }
 
-Error Execution::getMemory(int64_t bytes, Buffer &buffer) {
+Error PlanExecutor::getMemory(int64_t bytes, Buffer &buffer) {
   size_t index = 0;
   // Whole lines, as the workspace has them, and never none.
   int64_t rounded;
@@ -102,7 +104,7 @@ Error Execution::getMemory(int64_t bytes, Buffer &buffer) {
   return {};
 }
 
-Error Execution::takeMemory(const plan::Step &step) {
+Error PlanExecutor::takeMemory(const plan::Step &step) {
   const Buffer &name = step.results[0].buffer;
   numbers.choose(name, {}); // what it showed before is shown no more
   Buffer buffer;
@@ -114,7 +116,7 @@ Error Execution::takeMemory(const plan::Step &step) {
 
 /// A result keeps the memory that it lies in, unless that is the caller's, of
 /// the workspace, or another result's already.
-Error Execution::giveResults() {
+Error PlanExecutor::giveResults() {
   if (std::none_of(plan.results.begin(), plan.results.end(),
                    [](const plan::Result &result) { return result.isTaken; }))
     return {};
@@ -164,7 +166,7 @@ Error Execution::giveResults() {
     auto *place = static_cast<mxTakenMemory *>(call.results[i]);
     place->data = reinterpret_cast<void *>(
         uintptr_t(numbers.taken[given[i].index].address));
-    room.capacities[given[i].index] = 0;
+    scratch.capacities[given[i].index] = 0;
     for (size_t dim = 0; dim < result.shape.size(); ++dim)
       place->shape[dim] = numbers.get(result.shape[dim]);
   }

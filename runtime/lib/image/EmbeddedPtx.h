@@ -1,14 +1,14 @@
-//===- Embedded.h - PTX inside fatbins and ELF files -----------*- C++ -*-===//
+//===- EmbeddedPtx.h - PTX inside fatbins and ELF files ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The simulator runs PTX. Fatbins may hold it beside machine code, and cubins
 // with line information carry the text they were assembled from.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_EMBEDDED_H
-#define MX_RUNTIME_EMBEDDED_H
+#ifndef MX_RUNTIME_LIB_IMAGE_EMBEDDEDPTX_H
+#define MX_RUNTIME_LIB_IMAGE_EMBEDDEDPTX_H
 
-#include "Device.h"
+#include "../Device.h"
 
 namespace mx::runtime {
 
@@ -18,4 +18,4 @@ Error unpackPtx(Image &image);
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_EMBEDDED_H
+#endif // MX_RUNTIME_LIB_IMAGE_EMBEDDEDPTX_H

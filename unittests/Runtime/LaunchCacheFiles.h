@@ -1,4 +1,4 @@
-//===- KeptFiles.h - Plans that follow from their words, or not -*- C++ -*-===//
+//===- LaunchCacheFiles.h - Plans that a cache keeps, or not ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Entries of one signature, written by hand: tables alone; steps that change
@@ -6,8 +6,8 @@
 // memory that the call takes; and very many commands.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_UNITTESTS_RUNTIME_KEPTFILES_H
-#define MX_UNITTESTS_RUNTIME_KEPTFILES_H
+#ifndef MX_UNITTESTS_RUNTIME_LAUNCHCACHEFILES_H
+#define MX_UNITTESTS_RUNTIME_LAUNCHCACHEFILES_H
 
 #include <string>
 
@@ -119,4 +119,4 @@ inline std::string makeManifest() {
 
 } // namespace kept
 
-#endif // MX_UNITTESTS_RUNTIME_KEPTFILES_H
+#endif // MX_UNITTESTS_RUNTIME_LAUNCHCACHEFILES_H

@@ -7,7 +7,7 @@
 
 #include "Selection.h"
 
-#include "Image.h"
+#include "../image/Image.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -6,7 +6,7 @@
 
 #include "Handles.h"
 
-#include "Image.h"
+#include "../image/Image.h"
 #include "Selection.h"
 
 #include <map>

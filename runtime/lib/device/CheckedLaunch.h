@@ -1,23 +1,15 @@
-//===- Handles.h - Modules and functions as callers hold them ---*- C++ -*-===//
+//===- CheckedLaunch.h - What every launch must obey ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Handles come back from callers in any state; those that are not alive are
-// refused instead of followed.
+// Launches and tensor maps, checked before a device is asked for them.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_HANDLES_H
-#define MX_RUNTIME_HANDLES_H
+#ifndef MX_RUNTIME_LIB_DEVICE_CHECKEDLAUNCH_H
+#define MX_RUNTIME_LIB_DEVICE_CHECKEDLAUNCH_H
 
-#include "Device.h"
+#include "../Device.h"
 
 namespace mx::runtime {
-
-Error loadModule(const void *image, size_t bytes, const char *name,
-                 int optLevel, mxModule &module);
-Error unloadModule(mxModule module);
-Error getFunction(mxModule module, const char *name, mxFunction &function);
-/// The device and the function behind a handle.
-Error resolveFunction(mxFunction handle, Device *&device, Function *&function);
 
 /// Checks what holds on every device and launches; an empty grid does nothing.
 Error launch(mxFunction function, const mxLaunchConfig &config,
@@ -39,4 +31,4 @@ Error encodeTensorMap(void *map, const TensorMapArguments &arguments,
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_HANDLES_H
+#endif // MX_RUNTIME_LIB_DEVICE_CHECKEDLAUNCH_H

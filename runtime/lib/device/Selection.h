@@ -5,10 +5,10 @@
 // loaded first may still decide it.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_SELECTION_H
-#define MX_RUNTIME_SELECTION_H
+#ifndef MX_RUNTIME_LIB_DEVICE_SELECTION_H
+#define MX_RUNTIME_LIB_DEVICE_SELECTION_H
 
-#include "Device.h"
+#include "../Device.h"
 
 namespace mx::runtime {
 
@@ -25,4 +25,4 @@ Error setOrdinal(int ordinal);
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_SELECTION_H
+#endif // MX_RUNTIME_LIB_DEVICE_SELECTION_H

@@ -1,4 +1,4 @@
-//===- KeptTest.cpp - Calls that were made before -------------------------===//
+//===- LaunchCacheTest.cpp - Calls that were made before ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A thread keeps what its latest calls put on the stream. A thread that has
@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
-#include "KeptFiles.h"
+#include "LaunchCacheFiles.h"
 #include "mx_program.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ std::ostream &operator<<(std::ostream &out, const Outcome &outcome) {
   return out;
 }
 
-class Kept : public testing::Test {
+class LaunchCache : public testing::Test {
 protected:
   static void SetUpTestSuite() { setenv("MX_CUDA_DRIVER", MX_FAKE_CUDA, 1); }
   void SetUp() override {
@@ -149,7 +149,7 @@ protected:
 
 /// The oracle is worth something: equal calls of new threads are equal, and
 /// each word shows in what is asked of the driver.
-TEST_F(Kept, NewThreadsKnowNoCalls) {
+TEST_F(LaunchCache, NewThreadsKnowNoCalls) {
   Words words;
   Outcome first = callAnew(words), second = callAnew(words);
   EXPECT_EQ(first.status, MX_SUCCESS) << first.error;
@@ -170,7 +170,7 @@ TEST_F(Kept, NewThreadsKnowNoCalls) {
     EXPECT_NE(callAnew(other).log, first.log);
 }
 
-TEST_F(Kept, EqualCallsAskForTheSame) {
+TEST_F(LaunchCache, EqualCallsAskForTheSame) {
   for (int entry = 0; entry < 4; ++entry) {
     Words words;
     words.entry = entry;
@@ -179,7 +179,7 @@ TEST_F(Kept, EqualCallsAskForTheSame) {
   }
 }
 
-TEST_F(Kept, EqualCallsEncodeNothing) {
+TEST_F(LaunchCache, EqualCallsEncodeNothing) {
   anew([&] {
     Words words;
     EXPECT_EQ(call(words).encodedMaps, 2u);
@@ -189,7 +189,7 @@ TEST_F(Kept, EqualCallsEncodeNothing) {
   });
 }
 
-TEST_F(Kept, StreamsAreThoseOfTheCall) {
+TEST_F(LaunchCache, StreamsAreThoseOfTheCall) {
   Words words;
   for (uintptr_t stream : {0x10, 0x20, 0x10}) {
     words.stream = reinterpret_cast<mxStream>(stream);
@@ -202,7 +202,7 @@ TEST_F(Kept, StreamsAreThoseOfTheCall) {
 }
 
 /// A number that is read may be another one each time.
-TEST_F(Kept, NumbersOfTheDeviceAreReadAgain) {
+TEST_F(LaunchCache, NumbersOfTheDeviceAreReadAgain) {
   Words words;
   words.entry = 2;
   for (int32_t number : {5, 6, 5}) {
@@ -213,14 +213,14 @@ TEST_F(Kept, NumbersOfTheDeviceAreReadAgain) {
 
 /// The first commands of a long plan go to the stream before the last ones are
 /// known.
-TEST_F(Kept, LongCallsAreMadeAgain) {
+TEST_F(LaunchCache, LongCallsAreMadeAgain) {
   Words words;
   words.entry = 4;
   for (int round = 0; round < 3; ++round)
     EXPECT_EQ(expectSame(words).log.size(), 16390u);
 }
 
-TEST_F(Kept, WrongCallsAreRefusedAfterRightOnes) {
+TEST_F(LaunchCache, WrongCallsAreRefusedAfterRightOnes) {
   using Change = void (*)(Words &);
   const std::pair<Change, const char *> changes[] = {
       {[](Words &w) { w.workspaceBytes = 1023; },
@@ -261,7 +261,7 @@ TEST_F(Kept, WrongCallsAreRefusedAfterRightOnes) {
   EXPECT_EQ(expectSame(right).status, MX_SUCCESS);
 }
 
-TEST_F(Kept, ErrorsOfTheDriverAreReportedAndGo) {
+TEST_F(LaunchCache, ErrorsOfTheDriverAreReportedAndGo) {
   Words words;
   for (int round = 0; round < 2; ++round) {
     fakeCuda()->failing = "cuLaunchKernelEx";
@@ -282,7 +282,7 @@ TEST_F(Kept, ErrorsOfTheDriverAreReportedAndGo) {
 
 /// A thread keeps 256 calls. With one more in turns each has gone when it comes
 /// again, and the maps with them: the device knows no more than 64.
-TEST_F(Kept, BoundsWhatAThreadKeeps) {
+TEST_F(LaunchCache, BoundsWhatAThreadKeeps) {
   auto countMaps = [&](int calls) {
     size_t maps = 0;
     Words words;
@@ -312,7 +312,7 @@ TEST_F(Kept, BoundsWhatAThreadKeeps) {
 
 /// The addresses of entries and constants come back; what they stand for does
 /// not.
-TEST_F(Kept, ProgramsThatCameBackAreOthers) {
+TEST_F(LaunchCache, ProgramsThatCameBackAreOthers) {
   Words words;
   for (int round = 0; round < 20; ++round) {
     EXPECT_EQ(expectSame(words).status, MX_SUCCESS);
@@ -327,7 +327,7 @@ TEST_F(Kept, ProgramsThatCameBackAreOthers) {
 }
 
 /// The maps are for the device of the program, whichever is in use.
-TEST_F(Kept, MapsAreOfTheProgramsDevice) {
+TEST_F(LaunchCache, MapsAreOfTheProgramsDevice) {
   Words words;
   ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS) << mxGetLastError();
   Outcome other = callAnew(words);
@@ -339,7 +339,7 @@ TEST_F(Kept, MapsAreOfTheProgramsDevice) {
 
 /// Words at random, most of them right, in an order in which each one changes
 /// between equal calls.
-TEST_F(Kept, AnyOrderOfCalls) {
+TEST_F(LaunchCache, AnyOrderOfCalls) {
   std::mt19937 random(7);
   Words words;
   size_t accepted = 0, refused = 0;

@@ -1,4 +1,4 @@
-//===- Kept.h - Calls that a thread has made --------------------*- C++ -*-===//
+//===- LaunchCache.h - Calls that a thread has made -------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program launches the same kernels on the same arrays again and again. What
@@ -10,8 +10,8 @@
 // Only calls that read no number of the device and take no memory are kept.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_KEPT_H
-#define MX_RUNTIME_KEPT_H
+#ifndef MX_RUNTIME_LIB_PROGRAM_LAUNCHCACHE_H
+#define MX_RUNTIME_LIB_PROGRAM_LAUNCHCACHE_H
 
 #include "Commands.h"
 #include "Program.h"
@@ -20,7 +20,7 @@
 
 namespace mx::runtime {
 
-struct KeptCall {
+struct CachedLaunch {
   /// None: this is no call.
   std::vector<int64_t> words;
   Commands commands;
@@ -29,28 +29,28 @@ struct KeptCall {
 };
 
 /// The latest calls of one thread.
-class KeptCalls {
+class LaunchCache {
 public:
   /// More than a step of a model with 60 layers has. A larger call is not kept,
   /// so that a thread keeps at most 16 MiB; mostly it is a few hundred KiB.
   static constexpr size_t kMostCalls = 256, kMostBytes = 64 << 10;
 
   /// Those of this thread.
-  static KeptCalls &get();
+  static LaunchCache &get();
 
   /// The call with the words of this one; null where there is none.
-  const KeptCall *find(const mxEntryImpl &entry, const Call &call);
+  const CachedLaunch *find(const mxEntryImpl &entry, const Call &call);
   /// Keeps the call that was asked for last.
   void keep(const Commands &commands, const std::vector<int64_t> &numbers);
 
 private:
   bool readWords(const mxEntryImpl &entry, const Call &call);
-  KeptCall &getPlace();
+  CachedLaunch &getPlace();
 
   /// Of the call that was asked for last; none where it cannot be kept.
   std::vector<int64_t> words;
   uint64_t hash = 0;
-  std::unordered_map<uint64_t, KeptCall> calls;
+  std::unordered_map<uint64_t, CachedLaunch> calls;
   /// Their hashes in the order in which they came, from `oldest` on and around.
   std::vector<uint64_t> order;
   size_t oldest = 0;
@@ -59,8 +59,8 @@ private:
 /// Words of a call of the entry.
 size_t countWords(const plan::Entry &entry);
 /// Whether what a call does follows from its words.
-bool canKeep(const plan::Entry &entry);
+bool canCache(const plan::Entry &entry);
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_KEPT_H
+#endif // MX_RUNTIME_LIB_PROGRAM_LAUNCHCACHE_H

@@ -1,21 +1,21 @@
-//===- Kept.cpp - Calls that a thread has made ----------------------------===//
+//===- LaunchCache.cpp - Calls that a thread has made ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#include "Kept.h"
-#include "Execution.h"
+#include "LaunchCache.h"
+#include "PlanExecutor.h"
 
 #include <algorithm>
 
 using namespace mx;
 using namespace mx::runtime;
 
-static bool canKeep(const std::vector<plan::Step> &steps) {
+static bool canCache(const std::vector<plan::Step> &steps) {
   return std::all_of(steps.begin(), steps.end(), [](const plan::Step &step) {
     return step.kind != plan::Step::Read && step.kind != plan::Step::Take &&
            std::all_of(
                step.blocks.begin(), step.blocks.end(),
-               [](const plan::Block &block) { return canKeep(block.steps); });
+               [](const plan::Block &block) { return canCache(block.steps); });
   });
 }
 
@@ -26,21 +26,21 @@ size_t mx::runtime::countWords(const plan::Entry &entry) {
   return count;
 }
 
-bool mx::runtime::canKeep(const plan::Entry &entry) {
-  return ::canKeep(entry.steps) &&
+bool mx::runtime::canCache(const plan::Entry &entry) {
+  return ::canCache(entry.steps) &&
          std::none_of(
              entry.results.begin(), entry.results.end(),
              [](const plan::Result &result) { return result.isTaken; });
 }
 
-KeptCalls &KeptCalls::get() {
-  static thread_local KeptCalls calls;
+LaunchCache &LaunchCache::get() {
+  static thread_local LaunchCache calls;
   return calls;
 }
 
 /// Whatever a call follows from must be among its words. False where something
 /// is missing that must be there to be read.
-bool KeptCalls::readWords(const mxEntryImpl &entry, const Call &call) {
+bool LaunchCache::readWords(const mxEntryImpl &entry, const Call &call) {
   const plan::Entry &plan = *entry.plan;
   words.resize(entry.wordCount);
   int64_t *next = words.data();
@@ -75,7 +75,8 @@ bool KeptCalls::readWords(const mxEntryImpl &entry, const Call &call) {
   return true;
 }
 
-const KeptCall *KeptCalls::find(const mxEntryImpl &entry, const Call &call) {
+const CachedLaunch *LaunchCache::find(const mxEntryImpl &entry,
+                                      const Call &call) {
   if (!readWords(entry, call)) {
     words.clear();
     return nullptr;
@@ -91,12 +92,12 @@ const KeptCall *KeptCalls::find(const mxEntryImpl &entry, const Call &call) {
 }
 
 /// Where the call is kept: the oldest one gives way.
-KeptCall &KeptCalls::getPlace() {
+CachedLaunch &LaunchCache::getPlace() {
   order.reserve(kMostCalls);
   if (auto found = calls.find(hash); found != calls.end())
     return found->second;
   if (order.size() < kMostCalls) {
-    KeptCall &place = calls[hash];
+    CachedLaunch &place = calls[hash];
     order.push_back(hash);
     return place;
   }
@@ -107,11 +108,11 @@ KeptCall &KeptCalls::getPlace() {
   return calls.insert(std::move(node)).position->second;
 }
 
-void KeptCalls::keep(const Commands &commands,
-                     const std::vector<int64_t> &numbers) {
+void LaunchCache::keep(const Commands &commands,
+                       const std::vector<int64_t> &numbers) {
   if (words.empty() || commands.getBytes() > kMostBytes)
     return;
-  KeptCall &place = getPlace();
+  CachedLaunch &place = getPlace();
   // No call, should memory be short on the way.
   place.words.clear();
   place.commands = commands;

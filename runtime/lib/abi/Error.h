@@ -5,10 +5,10 @@
 // process is kept until the caller clears it, or ends the process at once.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_ERROR_H
-#define MX_RUNTIME_ERROR_H
+#ifndef MX_RUNTIME_LIB_ABI_ERROR_H
+#define MX_RUNTIME_LIB_ABI_ERROR_H
 
-#include "Device.h"
+#include "../Device.h"
 
 #include <exception>
 
@@ -44,4 +44,4 @@ void warn(const std::string &text);
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_ERROR_H
+#endif // MX_RUNTIME_LIB_ABI_ERROR_H

@@ -5,10 +5,10 @@
 // before a driver is asked: its own answer would be a number.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_IMAGE_H
-#define MX_RUNTIME_IMAGE_H
+#ifndef MX_RUNTIME_LIB_IMAGE_IMAGE_H
+#define MX_RUNTIME_LIB_IMAGE_IMAGE_H
 
-#include "Device.h"
+#include "../Device.h"
 
 namespace mx::runtime {
 
@@ -25,4 +25,4 @@ bool isTarget(std::string_view target);
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_IMAGE_H
+#endif // MX_RUNTIME_LIB_IMAGE_IMAGE_H

@@ -6,9 +6,10 @@
 // nothing is launched on memory that could not be allocated.
 //===----------------------------------------------------------------------===//
 
+#include "../device/CheckedLaunch.h"
+#include "../device/Handles.h"
+#include "../device/Selection.h"
 #include "Error.h"
-#include "Handles.h"
-#include "Selection.h"
 
 #include <algorithm>
 #include <array>

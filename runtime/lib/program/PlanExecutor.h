@@ -1,4 +1,4 @@
-//===- Execution.h - One call of an entry -----------------------*- C++ -*-===//
+//===- PlanExecutor.h - One call of an entry --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Numbers first: whatever is wrong with the arguments is found before anything
@@ -11,17 +11,17 @@
 // device has done the call.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_EXECUTION_H
-#define MX_RUNTIME_EXECUTION_H
+#ifndef MX_RUNTIME_LIB_PROGRAM_PLANEXECUTOR_H
+#define MX_RUNTIME_LIB_PROGRAM_PLANEXECUTOR_H
 
 #include "Commands.h"
 #include "Program.h"
 
 namespace mx::runtime {
 
-/// What a call fills in. A thread's calls use the same room one after another,
-/// so that a launch allocates nothing for itself.
-struct Room {
+/// What a call fills in. A thread's calls use the same memory one after
+/// another, so that a launch allocates nothing for itself.
+struct Scratch {
   plan::Inputs inputs;
   plan::Numbers numbers;
   std::vector<std::array<uint8_t, target::kTensorMapBytes>> maps;
@@ -40,22 +40,22 @@ struct Room {
   std::vector<size_t> position;
 };
 
-class KeptCalls;
+class LaunchCache;
 
-class Execution {
+class PlanExecutor {
 public:
-  Execution(const mxEntryImpl &entry, const Call &call);
-  ~Execution();
-  Execution(const Execution &) = delete;
-  Execution &operator=(const Execution &) = delete;
+  PlanExecutor(const mxEntryImpl &entry, const Call &call);
+  ~PlanExecutor();
+  PlanExecutor(const PlanExecutor &) = delete;
+  PlanExecutor &operator=(const PlanExecutor &) = delete;
 
   /// Computes all numbers that are known before the steps; with addresses those
   /// of the call must be there.
   Error prepare(bool withAddresses);
   const plan::Numbers &getNumbers() const { return numbers; }
-  /// What the call puts on the stream in the end stays with `kept`, if there is
+  /// What the call puts on the stream in the end stays in `cache`, if there is
   /// one.
-  Error run(KeptCalls *kept);
+  Error run(LaunchCache *cache);
 
 private:
   Error readArguments();
@@ -93,8 +93,8 @@ private:
   void assign(const std::vector<plan::Operand> &names,
               const std::vector<plan::Operand> &values);
   void store(const plan::Parameter &parameter, uint8_t *place) const;
-  Error makeRoom();
-  void giveBackRoom();
+  Error flushIfFull();
+  void giveBackScratch();
   /// Puts on the stream what was kept back.
   Error submit();
   Error count();
@@ -104,12 +104,12 @@ private:
   const mxEntryImpl &entry;
   const plan::Entry &plan;
   const Call &call;
-  std::unique_ptr<Room> own;
-  Room &room = *own;
-  plan::Inputs &inputs = room.inputs;
-  plan::Numbers &numbers = room.numbers;
+  std::unique_ptr<Scratch> own;
+  Scratch &scratch = *own;
+  plan::Inputs &inputs = scratch.inputs;
+  plan::Numbers &numbers = scratch.numbers;
   int64_t stepCount = 0;
-  /// Whether Room::commands no longer has all of the call.
+  /// Whether Scratch::commands no longer has all of the call.
   bool hasBegun = false;
 };
 
@@ -118,4 +118,4 @@ int64_t readInteger(const std::string &dtype, const void *data);
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_EXECUTION_H
+#endif // MX_RUNTIME_LIB_PROGRAM_PLANEXECUTOR_H

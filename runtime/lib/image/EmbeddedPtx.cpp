@@ -1,4 +1,4 @@
-//===- Embedded.cpp - PTX inside fatbins and ELF files --------------------===//
+//===- EmbeddedPtx.cpp - PTX inside fatbins and ELF files -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A fatbin is a header and a chain of entries with a header each; NVIDIA
@@ -7,7 +7,7 @@
 // anywhere, so every size is checked before it is used.
 //===----------------------------------------------------------------------===//
 
-#include "Embedded.h"
+#include "EmbeddedPtx.h"
 
 #include "Decompress.h"
 #include "Image.h"
