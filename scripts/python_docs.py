@@ -1,5 +1,6 @@
 """docs/PythonAPI.md: signatures and docstrings of the package mx_compiler."""
 
+import ast
 import inspect
 import pathlib
 import sys
@@ -17,11 +18,13 @@ HEAD = """<!-- Written by scripts/gen_docs.py; edit the docstrings in python/mx_
 """
 
 # Headings, with the modules whose public names stand below them.
-PARTS = (("Functions", ("quantization", "products", "layer", "quantized", "formats")),
-         ("Programs", ("compilation", "templates", "program", "entry", "values")),
-         ("Arrays", ("array", "elements", "streams")),
-         ("The device", ("device",)),
-         ("Errors", ("errors",)))
+PARTS = (("Functions", ("_ops.quantize", "_ops.products", "_ops.moe_layer", "_ops.quantized",
+                        "_ops.formats")),
+         ("Programs", ("_compile.compile", "_compile.templates", "_programs.program",
+                       "_programs.entry", "_programs.values")),
+         ("Arrays", ("_arrays.array", "_arrays.elements", "_runtime.streams")),
+         ("The device", ("_runtime.device",)),
+         ("Errors", ("_runtime.errors",)))
 
 
 def document(name, thing):
@@ -72,6 +75,13 @@ def block(docstring):
     return ["```text", text, "```", ""] if "\n" in text else [text, ""]
 
 
+def find_homes():
+    """The module from which __init__.py imports each name."""
+    tree = ast.parse((ROOT / "python/mx_compiler/__init__.py").read_text())
+    return {alias.name: node.module for node in tree.body if isinstance(node, ast.ImportFrom)
+            for alias in node.names}
+
+
 def page():
     """The text of docs/PythonAPI.md; None where the package cannot be imported."""
     sys.path.insert(0, str(ROOT / "python"))
@@ -81,16 +91,13 @@ def page():
         return None
     finally:
         sys.path.pop(0)
-    lines, seen = [HEAD], set()
+    lines, seen, homes = [HEAD], set(), find_homes()
     for heading, modules in PARTS:
         lines += [f"## {heading}", ""]
         for name in mx.__all__:
-            thing = getattr(mx, name)
-            home = getattr(thing, "__module__", None) or (
-                "mx_compiler.formats" if name == "FORMATS" else None)
-            if home in {f"mx_compiler.{module}" for module in modules}:
+            if homes[name] in modules:
                 seen.add(name)
-                lines += document(name, thing)
+                lines += document(name, getattr(mx, name))
     missing = set(mx.__all__) - seen
     if missing:
         sys.exit(f"error: scripts/python_docs.py has no part for {', '.join(sorted(missing))}")

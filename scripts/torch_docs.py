@@ -23,12 +23,12 @@ def page():
     first mention, under the first line of the module's docstring."""
     lines = [HEAD]
     for module, names in imports().items():
-        tree = ast.parse((PACKAGE / f"{module}.py").read_text())
+        tree = ast.parse((PACKAGE / f"{module.replace('.', '/')}.py").read_text())
         found = {node.name: node for node in tree.body
                  if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         # Up to the first stop: what the module is about.
         about = " ".join(ast.get_docstring(tree).split("\n\n")[0].split())
-        lines += [f"## {module}", "", about, ""]
+        lines += [f"## {module.rpartition('.')[2]}", "", about, ""]
         for name in names:
             lines += document(name, found.get(name))
     return "\n".join(lines)

@@ -13,24 +13,24 @@ host.
 docs/Python.md describes the package.
 """
 
-from . import library
-from .array import DeviceArray, array, empty, from_dlpack
-from .compilation import compile
-from .device import (DeviceInfo, device_info, device_name, set_device,
+from ._runtime import library
+from ._arrays.array import DeviceArray, array, empty, from_dlpack
+from ._compile.compile import compile
+from ._runtime.device import (DeviceInfo, device_info, device_name, set_device,
                      set_simulator_option, simulator_counters, synchronize)
-from .elements import pack_fp4, unpack_fp4
-from .entry import Entry
-from .errors import (CompileError, CompileWarning, Diagnostic, Error,
+from ._arrays.elements import pack_fp4, unpack_fp4
+from ._programs.entry import Entry
+from ._runtime.errors import (CompileError, CompileWarning, Diagnostic, Error,
                      InvalidValueError, SimulatorWarning)
-from .formats import FORMATS, Format
-from .layer import MoELayer, MoESaved, MoEWeights, moe_layer, route
-from .products import grouped_matmul, matmul
-from .program import Program
-from .quantization import dequantize, quantize, swiglu_quantize
-from .quantized import Quantized
-from .streams import Stream
-from .templates import Template
-from .values import Value
+from ._ops.formats import FORMATS, Format
+from ._ops.moe_layer import MoELayer, MoESaved, MoEWeights, moe_layer, route
+from ._ops.products import grouped_matmul, matmul
+from ._programs.program import Program
+from ._ops.quantize import dequantize, quantize, swiglu_quantize
+from ._ops.quantized import Quantized
+from ._runtime.streams import Stream
+from ._compile.templates import Template
+from ._programs.values import Value
 
 __all__ = ["array", "compile", "CompileError", "CompileWarning", "dequantize",
            "device_info", "device_name", "DeviceArray", "DeviceInfo",
@@ -40,6 +40,12 @@ __all__ = ["array", "compile", "CompileError", "CompileWarning", "dequantize",
            "Program", "quantize", "Quantized", "route", "set_device",
            "set_simulator_option", "simulator_counters", "SimulatorWarning", "Stream",
            "swiglu_quantize", "synchronize", "Template", "unpack_fp4", "Value"]
+
+
+# Where callers find them, which messages and pickles name.
+for _name in __all__:
+    if getattr(globals()[_name], "__module__", "").startswith(f"{__name__}._"):
+        globals()[_name].__module__ = __name__
 
 
 def __getattr__(name):

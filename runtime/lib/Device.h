@@ -6,8 +6,8 @@
 // thread-safe and report by value.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_DEVICE_H
-#define MX_RUNTIME_DEVICE_H
+#ifndef MX_RUNTIME_LIB_DEVICE_H
+#define MX_RUNTIME_LIB_DEVICE_H
 
 #include "mx_runtime.h"
 
@@ -127,4 +127,4 @@ Error countCudaDevices(int &count);
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_DEVICE_H
+#endif // MX_RUNTIME_LIB_DEVICE_H

@@ -17,7 +17,7 @@ from torch.nn.functional import ScalingType, SwizzleType
 from torch.nn.functional import scaled_grouped_mm, scaled_mm
 
 import mx_compiler.torch as mxt
-from mx_compiler.torch.install import serves
+from mx_compiler.torch._install.install import serves
 
 OPERATORS = ("_scaled_mm", "_scaled_mm.out", "_scaled_mm_v2", "_scaled_mm_v2.out",
              "_scaled_grouped_mm", "_scaled_grouped_mm_v2")

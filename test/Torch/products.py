@@ -8,7 +8,7 @@ import torch
 
 import mx_compiler.torch as mxt
 import reference as ref
-from mx_compiler.torch.linear import _parts
+from mx_compiler.torch._ops.mxfp8_mm import _parts
 from reference import blocked, exact, near
 
 FORMATS = (dict(), dict(scale_rounding="floor", gradients="mxfp8_e5m2"),

@@ -5,9 +5,9 @@
 // write is in test/Runtime/fatbin.test.
 //===----------------------------------------------------------------------===//
 
-#include "../../runtime/lib/Embedded.h"
-#include "../../runtime/lib/Decompress.h"
-#include "../../runtime/lib/Image.h"
+#include "../../runtime/lib/image/Decompress.h"
+#include "../../runtime/lib/image/EmbeddedPtx.h"
+#include "../../runtime/lib/image/Image.h"
 
 #include <gtest/gtest.h>
 

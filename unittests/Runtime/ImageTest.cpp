@@ -4,7 +4,7 @@
 // Which GPU runs which target (PTX ISA, .target), and what counts as PTX.
 //===----------------------------------------------------------------------===//
 
-#include "../../runtime/lib/Image.h"
+#include "../../runtime/lib/image/Image.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

@@ -17,7 +17,7 @@ _FIND = """
 import sys
 import mx_compiler as mx
 from mx_compiler.selftest.cache import TEXT
-mx.compilation.compile_parts = None  # what would compile
+mx._compile.compile.compile_parts = None  # what would compile
 program = mx.compile(TEXT, chip=sys.argv[1], cache=sys.argv[2])
 print(*program.entries)
 """

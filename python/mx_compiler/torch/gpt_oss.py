@@ -29,7 +29,7 @@ import pathlib
 import safetensors
 import torch
 
-from ..files import check_file, read_bytes
+from .._compile.files import check_file, read_bytes
 
 BLOCK = 32
 PROJECTIONS = ("gate_up_proj", "down_proj")

@@ -12,12 +12,12 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .. import arguments as check
+from .._ops import checks as check
 from . import gpt_oss
-from .arguments import check_tensor
-from .groups import rearrange_scales
-from .products import weight_only_grouped_mm
-from .quantize import dequantize
+from ._ops.checks import check_tensor
+from ._ops.groups import rearrange_scales
+from ._ops.weight_only_mm import weight_only_grouped_mm
+from ._ops.quantize import dequantize
 
 FORMAT = "mxfp4"
 

@@ -5,8 +5,8 @@
 // the numbers are those of the driver's stable binary interface.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_CUDA_DRIVER_H
-#define MX_RUNTIME_CUDA_DRIVER_H
+#ifndef MX_RUNTIME_LIB_CUDA_DRIVER_H
+#define MX_RUNTIME_LIB_CUDA_DRIVER_H
 
 #include "../Device.h"
 
@@ -170,4 +170,4 @@ Error getDriver(const Driver *&driver);
 
 } // namespace mx::runtime::cuda
 
-#endif // MX_RUNTIME_CUDA_DRIVER_H
+#endif // MX_RUNTIME_LIB_CUDA_DRIVER_H

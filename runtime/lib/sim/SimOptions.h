@@ -5,8 +5,8 @@
 // environment.
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_RUNTIME_SIM_OPTIONS_H
-#define MX_RUNTIME_SIM_OPTIONS_H
+#ifndef MX_RUNTIME_LIB_SIM_SIMOPTIONS_H
+#define MX_RUNTIME_LIB_SIM_SIMOPTIONS_H
 
 #include "../Device.h"
 
@@ -35,4 +35,4 @@ const int32_t *threadInterrupt();
 
 } // namespace mx::runtime
 
-#endif // MX_RUNTIME_SIM_OPTIONS_H
+#endif // MX_RUNTIME_LIB_SIM_SIMOPTIONS_H

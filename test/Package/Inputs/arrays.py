@@ -133,7 +133,7 @@ x = mx.array(np.arange(12, dtype=np.float32).reshape(3, 4))
 assert x.__dlpack_device__() == (1, 0)
 assert np.array_equal(np.from_dlpack(x), x.numpy())
 # What nobody takes, and what is taken, goes when it is not needed any more.
-from mx_compiler import dlpack
+from mx_compiler._arrays import dlpack
 
 capsule = x.__dlpack__(max_version=(1, 1))
 assert 'capsule object "dltensor_versioned"' in repr(capsule) and len(dlpack._given) == 1

@@ -18,7 +18,8 @@ import warnings
 
 import mx_compiler as mx
 import numpy as np
-from mx_compiler import cache, compilation, identity, library
+from mx_compiler import library
+from mx_compiler._compile import cache, compile as compilation, identity
 from refuses import refuses
 
 folder = pathlib.Path(sys.argv[1])

@@ -124,7 +124,7 @@ assert len(list((folder / "cache").iterdir())) == 4  # what does not compile is 
 
 # --- Remarks and warnings ---------------------------------------------------------
 
-from mx_compiler import compilation
+from mx_compiler._compile import compile as compilation
 
 found = []
 handler = logging.Handler()

@@ -59,8 +59,8 @@ class ByDlpack(Tensor):
 
     def __dlpack__(self, *, stream, max_version=None):
         self.asked.append(stream)
-        element = mx.elements.OF_DTYPE[self.array.dtype]
-        return mx.dlpack.make_capsule(self.array.ctypes.data, self.array.shape, element,
+        element = mx._arrays.elements.OF_DTYPE[self.array.dtype]
+        return mx._arrays.dlpack.make_capsule(self.array.ctypes.data, self.array.shape, element,
                                       self.device, self.array, True, False)
 
 
@@ -110,10 +110,10 @@ log()
 for stream, expected in ((STREAM, []), (-1, []), (0x60, ["cuEventRecord 96 80", "cuStreamWaitEvent 96 96"]),
                          (1, ["cuEventRecord 96 80", "cuStreamWaitEvent 0 96"]),
                          (None, ["cuEventRecord 96 80", "cuStreamWaitEvent 0 96"])):
-    tensor = mx.dlpack.take_capsule(y.__dlpack__(stream=stream, max_version=(1, 1)))
+    tensor = mx._arrays.dlpack.take_capsule(y.__dlpack__(stream=stream, max_version=(1, 1)))
     assert tensor.address == y.pointer and tensor.device == (2, 0)
     assert [line for line in log() if "Event " in line or "cuEventRecord" in line] == expected, stream
-copied = mx.dlpack.take_capsule(y.__dlpack__(stream=STREAM, max_version=(1, 1), copy=True))
+copied = mx._arrays.dlpack.take_capsule(y.__dlpack__(stream=STREAM, max_version=(1, 1), copy=True))
 assert copied.address != y.pointer
 half = mx.array(np.zeros(4, ml_dtypes.bfloat16))
 assert half.__cuda_array_interface__["typestr"] == "<u2"

@@ -151,8 +151,8 @@ row(x, 0, stream=0)  # the default stream
 # --- Programs -----------------------------------------------------------------------
 
 # One text is compiled once, by threads too; calls of threads take turns.
-made, begin = [], mx.host.HostCode.__init__
-mx.host.HostCode.__init__ = lambda code, *about: made.append(about) or begin(code, *about)
+made, begin = [], mx._programs.host.HostCode.__init__
+mx._programs.host.HostCode.__init__ = lambda code, *about: made.append(about) or begin(code, *about)
 entries = [None] * 4
 
 

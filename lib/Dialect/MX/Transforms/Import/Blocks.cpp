@@ -127,3 +127,15 @@ Value mx::import::arrangeScales(OpBuilder &builder, Location loc,
   dims.back().push_back(rank);
   return tensor::CollapseShapeOp::create(builder, loc, repeated, dims);
 }
+
+Value mx::import::dequantize(OpBuilder &builder, Location loc, Value elements,
+                             Value scales, Type result) {
+  Value empty = makeEmpty(
+      builder, loc, tensor::getMixedSizes(builder, loc, elements), result);
+  return DequantizeOp::create(
+             builder, loc, TypeRange{empty.getType()}, elements, scales,
+             /*global_scale=*/Value(), /*offsets=*/Value(), ValueRange{empty},
+             RaggedKindAttr(),
+             uint64_t(getBlockOf(getElementTypeOrSelf(scales))))
+      ->getResult(0);
+}

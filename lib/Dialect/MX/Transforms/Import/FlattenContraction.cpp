@@ -4,12 +4,11 @@
 
 #include "FlattenContraction.h"
 #include "Import.h"
-#include "LoopPlan.h"
-#include "TensorFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
+using namespace mx;
 using namespace mx::import;
 
 namespace {
@@ -143,7 +142,7 @@ mx::import::flattenContraction(linalg::LinalgOp op) {
   Value inputs[] = {arrangeTensor(builder, loc, a->leaf, a->groups),
                     arrangeTensor(builder, loc, b->leaf, b->groups)};
   Value flatInit =
-      mx::isZeros(init)
+      isZeros(init)
           ? makeZeros(builder, loc,
                       getSizesFrom(builder, loc, {*a, *b}, inputs, outMap),
                       element)

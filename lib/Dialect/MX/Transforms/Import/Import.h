@@ -9,8 +9,8 @@
 #ifndef MX_LIB_DIALECT_MX_TRANSFORMS_IMPORT_IMPORT_H
 #define MX_LIB_DIALECT_MX_TRANSFORMS_IMPORT_IMPORT_H
 
+#include "../Utils/Tensors.h"
 #include "Trace.h"
-#include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 
 namespace mx::import {
@@ -73,6 +73,11 @@ mlir::Value arrangeScales(mlir::OpBuilder &builder, mlir::Location loc,
                           const Leaf &scales, llvm::ArrayRef<Index> rows,
                           const Blocks &blocks);
 
+/// Numbers of an mx.dequantize.
+mlir::Value dequantize(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value elements, mlir::Value scales,
+                       mlir::Type result);
+
 /// `columns` without the last `block` values.
 mlir::FailureOr<Index> dropBlock(const Index &columns, int64_t block);
 
@@ -89,12 +94,13 @@ std::string printType(mlir::Type type);
 int64_t getBlockOf(mlir::Type scaleType);
 
 //===----------------------------------------------------------------------===//
-// Sizes of dimensions that are put together (SameSizes.cpp)
+// Sizes of dimensions that are put together (Shapes.cpp)
 //===----------------------------------------------------------------------===//
 
 /// Requires at run time that `leaf`, called `name`, has the sizes that `other`
 /// has along the same loops, where two or more that may differ are part of one
-/// of `groups`. Adds what it makes to `requirements`.
+/// of `groups`: the product compares their numbers of elements alone, for which
+/// 2 x 3 matrices would pass for 3 x 2. Adds what it makes to `requirements`.
 void requireSameSizes(
     mlir::OpBuilder &builder, mlir::Location loc, const Leaf &leaf,
     const llvm::Twine &name, const Leaf &other, llvm::ArrayRef<Index> groups,
@@ -103,17 +109,6 @@ void requireSameSizes(
 //===----------------------------------------------------------------------===//
 // Tensors of another shape (Shapes.cpp)
 //===----------------------------------------------------------------------===//
-
-/// Which dimensions of a tensor of `counts.size()` groups, of which some have
-/// no dimension, are beside each dimension of the groups that have one.
-llvm::SmallVector<mlir::ReassociationIndices>
-getUnitGroups(llvm::ArrayRef<int64_t> counts);
-
-/// A tensor with `sizes`, of which each group is a dimension of `tensor`.
-mlir::Value expandToSizes(mlir::OpBuilder &builder, mlir::Location loc,
-                          mlir::Value tensor,
-                          llvm::ArrayRef<mlir::ReassociationIndices> groups,
-                          llvm::ArrayRef<mlir::OpFoldResult> sizes);
 
 /// `leaf` with a dimension for each of `groups`: transposed, if its order is
 /// another, and reshaped. Null if that cannot be.
@@ -126,51 +121,11 @@ mlir::Value expandTensor(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::ArrayRef<mlir::OpFoldResult> sizes,
                          llvm::ArrayRef<Index> groups);
 
-/// The last two dimensions exchanged.
-mlir::Value transposeLast(mlir::OpBuilder &builder, mlir::Location loc,
-                          mlir::Value tensor);
-
-/// The dimension i of the result is dimension `order[i]`.
-mlir::Value transposeTensor(mlir::OpBuilder &builder, mlir::Location loc,
-                            mlir::Value tensor, llvm::ArrayRef<int64_t> order);
-
-/// A size divided by a number.
-mlir::OpFoldResult divideSize(mlir::OpBuilder &builder, mlir::Location loc,
-                              mlir::OpFoldResult size, int64_t divisor);
-
-/// A tensor of the given sizes without contents.
-mlir::Value makeEmpty(mlir::OpBuilder &builder, mlir::Location loc,
-                      llvm::ArrayRef<mlir::OpFoldResult> sizes,
-                      mlir::Type element, mlir::Attribute encoding = {});
-
-/// Linear scales in the layout that products read.
-mlir::Value relayoutScales(mlir::OpBuilder &builder, mlir::Location loc,
-                           mlir::Value scales, ScaleLayoutKind layout);
-
-/// Numbers of an mx.dequantize.
-mlir::Value dequantize(mlir::OpBuilder &builder, mlir::Location loc,
-                       mlir::Value elements, mlir::Value scales,
-                       mlir::Type result);
-
-/// A matrix of one row, if `tensor` has rank 1.
-mlir::Value addRow(mlir::OpBuilder &builder, mlir::Location loc,
-                   mlir::Value tensor);
-/// The reverse, for a tensor of the given rank.
-mlir::Value dropRow(mlir::OpBuilder &builder, mlir::Location loc,
-                    mlir::Value tensor, int64_t rank);
-
-/// `tensor` as `type`, which may know other sizes, or no rank.
-mlir::Value castTensor(mlir::OpBuilder &builder, mlir::Location loc,
-                       mlir::Value tensor, mlir::Type type);
-
-/// Erases operations without effects and users, from `ops` backwards.
-void eraseDead(llvm::ArrayRef<mlir::Operation *> ops);
-
 //===----------------------------------------------------------------------===//
 // Forms
 //===----------------------------------------------------------------------===//
 
-/// Products of linalg (Contractions.cpp).
+/// Products of linalg (Product.cpp).
 mlir::LogicalResult importContraction(mlir::Operation *op, const Options &,
                                       Reason &why);
 /// Numbers with their scales that no product took (Dequantizations.cpp).
@@ -179,7 +134,7 @@ mlir::LogicalResult importDequantization(mlir::Operation *op, const Options &,
 /// Conversions with scales that no other form takes (Dequantizations.cpp).
 mlir::LogicalResult refuseRest(mlir::Operation *op, const Options &,
                                Reason &why);
-/// TosaForms.cpp
+/// Operations of TOSA (Tosa.cpp).
 mlir::LogicalResult importTosaProduct(mlir::Operation *op, const Options &,
                                       Reason &why);
 mlir::LogicalResult importTosaCastFrom(mlir::Operation *op, const Options &,
@@ -187,7 +142,7 @@ mlir::LogicalResult importTosaCastFrom(mlir::Operation *op, const Options &,
 mlir::LogicalResult importTosaCastTo(mlir::Operation *op, const Options &,
                                      Reason &why);
 
-/// `tensor` as i8, if its elements are !tosa.mxint8 (TosaInt8.cpp).
+/// `tensor` as i8, if its elements are !tosa.mxint8 (Tosa.cpp).
 mlir::Value getAsInt8(mlir::OpBuilder &builder, mlir::Value tensor);
 /// The reverse.
 mlir::Value getAsTosaInt8(mlir::OpBuilder &builder, mlir::Value tensor);

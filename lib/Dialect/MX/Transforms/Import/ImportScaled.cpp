@@ -72,7 +72,7 @@ void ImportScaled::importAll(const ImportForm &form, import::Options options) {
       op->emitRemark() << "not imported: " << why;
     }
   }
-  import::eraseDead(dead.getArrayRef());
+  eraseDead(dead.getArrayRef());
 }
 
 FailureOr<import::Options> ImportScaled::readOptions() {

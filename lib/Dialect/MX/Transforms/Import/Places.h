@@ -78,6 +78,30 @@ struct Arrangement {
 mlir::FailureOr<Arrangement> arrange(llvm::ArrayRef<Index> dims,
                                      llvm::ArrayRef<Index> groups);
 
+//===----------------------------------------------------------------------===//
+// Batch, rows, columns and reduction
+//
+// Loops of both operands of a product and of its result are a batch, those of
+// one operand are rows, those of the other are columns, and the rest is summed
+// over.
+//===----------------------------------------------------------------------===//
+
+struct LoopPlan {
+  /// One index for each dimension of the batch.
+  Indices batch;
+  /// Of one operand alone.
+  Index left, right;
+  Index reduction;
+  /// Whether the result has those of the left operand first.
+  bool isLeftFirst = true;
+};
+
+/// Finds the loops of each kind; says why they are not together.
+std::string planLoops(llvm::ArrayRef<Index> left, llvm::ArrayRef<Index> right,
+                      llvm::ArrayRef<Index> out,
+                      const llvm::SmallSetVector<unsigned, 8> &reductions,
+                      LoopPlan &plan);
+
 } // namespace mx::import
 
 #endif // MX_LIB_DIALECT_MX_TRANSFORMS_IMPORT_PLACES_H

@@ -2,40 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
+#include "../Utils/Sizes.h"
 #include "Import.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::import;
-
-Value mx::import::makeEmpty(OpBuilder &builder, Location loc,
-                            ArrayRef<OpFoldResult> sizes, Type element,
-                            Attribute encoding) {
-  return tensor::EmptyOp::create(builder, loc, sizes, element, encoding);
-}
-
-Value mx::import::transposeTensor(OpBuilder &builder, Location loc,
-                                  Value tensor, ArrayRef<int64_t> order) {
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, tensor),
-                            moved;
-  for (int64_t dim : order)
-    moved.push_back(sizes[dim]);
-  Value empty = makeEmpty(builder, loc, moved, getElementTypeOrSelf(tensor));
-  return linalg::TransposeOp::create(builder, loc, tensor, empty, order)
-      ->getResult(0);
-}
-
-Value mx::import::transposeLast(OpBuilder &builder, Location loc,
-                                Value tensor) {
-  int64_t rank = cast<RankedTensorType>(tensor.getType()).getRank();
-  auto order = llvm::to_vector(llvm::seq<int64_t>(rank));
-  std::swap(order[rank - 1], order[rank - 2]);
-  return transposeTensor(builder, loc, tensor, order);
-}
 
 /// The bits of integers as numbers of `element`.
 static Value castBits(OpBuilder &builder, Location loc, Value tensor,
@@ -57,22 +31,6 @@ static Value castBits(OpBuilder &builder, Location loc, Value tensor,
                linalg::YieldOp::create(body, inner, bits);
              })
       .getResult(0);
-}
-
-SmallVector<ReassociationIndices>
-mx::import::getUnitGroups(ArrayRef<int64_t> counts) {
-  SmallVector<ReassociationIndices> groups;
-  ReassociationIndices units;
-  for (auto [i, count] : llvm::enumerate(counts)) {
-    if (count == 0 && !groups.empty()) {
-      groups.back().push_back(i);
-      continue;
-    }
-    units.push_back(i);
-    if (count)
-      groups.push_back(std::exchange(units, {}));
-  }
-  return groups;
 }
 
 /// The dimensions of each group that has some.
@@ -117,17 +75,6 @@ Value mx::import::arrangeTensor(OpBuilder &builder, Location loc,
   return castBits(builder, loc, tensor, leaf.element);
 }
 
-Value mx::import::expandToSizes(OpBuilder &builder, Location loc, Value tensor,
-                                ArrayRef<ReassociationIndices> groups,
-                                ArrayRef<OpFoldResult> sizes) {
-  SmallVector<int64_t> shape;
-  SmallVector<Value> dynamic;
-  dispatchIndexOpFoldResults(sizes, dynamic, shape);
-  return tensor::ExpandShapeOp::create(
-      builder, loc, RankedTensorType::get(shape, getElementTypeOrSelf(tensor)),
-      tensor, groups, sizes);
-}
-
 Value mx::import::expandTensor(OpBuilder &builder, Location loc, Value tensor,
                                ArrayRef<Index> dims,
                                ArrayRef<OpFoldResult> sizes,
@@ -143,79 +90,42 @@ Value mx::import::expandTensor(OpBuilder &builder, Location loc, Value tensor,
                         : expandToSizes(builder, loc, tensor, own, sizes);
 }
 
-Value mx::import::relayoutScales(OpBuilder &builder, Location loc, Value scales,
-                                 ScaleLayoutKind layout) {
-  if (layout == ScaleLayoutKind::Linear)
-    return scales;
-  auto encoding = ScaleLayoutAttr::get(builder.getContext(), layout,
-                                       RaggedKind::None, /*groups=*/0);
-  Value empty =
-      makeEmpty(builder, loc, tensor::getMixedSizes(builder, loc, scales),
-                getElementTypeOrSelf(scales), encoding);
-  return RelayoutOp::create(builder, loc, TypeRange{empty.getType()}, scales,
-                            /*offsets=*/Value(), ValueRange{empty},
-                            RaggedKindAttr())
-      ->getResult(0);
+//===----------------------------------------------------------------------===//
+// Sizes of dimensions that are put together
+//===----------------------------------------------------------------------===//
+
+/// Whether a dimension follows loops of `group` alone.
+static bool isPartOf(const Index &dim, const Index &group) {
+  return !dim.empty() && llvm::all_of(dim, [&](Digit digit) {
+    return llvm::any_of(group,
+                        [&](Digit other) { return other.loop == digit.loop; });
+  });
 }
 
-Value mx::import::dequantize(OpBuilder &builder, Location loc, Value elements,
-                             Value scales, Type result) {
-  Value empty = makeEmpty(
-      builder, loc, tensor::getMixedSizes(builder, loc, elements), result);
-  return DequantizeOp::create(
-             builder, loc, TypeRange{empty.getType()}, elements, scales,
-             /*global_scale=*/Value(), /*offsets=*/Value(), ValueRange{empty},
-             RaggedKindAttr(),
-             uint64_t(getBlockOf(getElementTypeOrSelf(scales))))
-      ->getResult(0);
-}
-
-OpFoldResult mx::import::divideSize(OpBuilder &builder, Location loc,
-                                    OpFoldResult size, int64_t divisor) {
-  if (std::optional<int64_t> known = getConstantIntValue(size))
-    return builder.getIndexAttr(*known / divisor);
-  Value by = arith::ConstantIndexOp::create(builder, loc, divisor);
-  return arith::DivUIOp::create(builder, loc, cast<Value>(size), by)
-      .getResult();
-}
-
-Value mx::import::addRow(OpBuilder &builder, Location loc, Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  if (type.getRank() != 1)
-    return tensor;
-  OpFoldResult sizes[] = {builder.getIndexAttr(1),
-                          tensor::getMixedSize(builder, loc, tensor, 0)};
-  return tensor::ExpandShapeOp::create(
-      builder, loc,
-      RankedTensorType::get({1, type.getDimSize(0)}, type.getElementType()),
-      tensor, ArrayRef<ReassociationIndices>{{0, 1}}, sizes);
-}
-
-Value mx::import::dropRow(OpBuilder &builder, Location loc, Value tensor,
-                          int64_t rank) {
-  if (rank != 1)
-    return tensor;
-  return tensor::CollapseShapeOp::create(
-      builder, loc, tensor, ArrayRef<ReassociationIndices>{{0, 1}});
-}
-
-Value mx::import::castTensor(OpBuilder &builder, Location loc, Value tensor,
-                             Type type) {
-  if (tensor.getType() == type)
-    return tensor;
-  return tensor::CastOp::create(builder, loc, type, tensor);
-}
-
-void mx::import::eraseDead(ArrayRef<Operation *> ops) {
-  // One is erased when it is taken out, so that no other entry is stale.
-  llvm::SmallSetVector<Operation *, 8> work(ops.begin(), ops.end());
-  while (!work.empty()) {
-    Operation *next = work.pop_back_val();
-    if (!isOpTriviallyDead(next))
+void mx::import::requireSameSizes(
+    OpBuilder &builder, Location loc, const Leaf &leaf, const Twine &name,
+    const Leaf &other, ArrayRef<Index> groups,
+    SmallVectorImpl<mxgpu::RequireOp> *requirements) {
+  for (const Index &group : groups) {
+    SmallVector<std::pair<unsigned, unsigned>> doubtful;
+    for (auto [i, dim] : llvm::enumerate(leaf.dims)) {
+      auto *same = llvm::find(other.dims, dim);
+      if (!isPartOf(dim, group) || same == other.dims.end())
+        continue;
+      unsigned j = same - other.dims.begin();
+      if (!(getSize(leaf.tensor, i) == getSize(other.tensor, j)))
+        doubtful.push_back({i, j});
+    }
+    // Of one the number of elements tells.
+    if (doubtful.size() < 2)
       continue;
-    for (Value operand : next->getOperands())
-      if (Operation *made = operand.getDefiningOp())
-        work.insert(made);
-    next->erase();
+    for (auto [i, j] : doubtful) {
+      mxgpu::RequireOp requirement =
+          requireSize(builder, loc, i, name,
+                      getSize(other.tensor, j).getValue(builder, loc),
+                      getSize(leaf.tensor, i).getValue(builder, loc));
+      if (requirements)
+        requirements->push_back(requirement);
+    }
   }
 }

@@ -1,0 +1,413 @@
+//===- DefineArith.cpp - One meaning for what arith leaves open -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// What docs/Spec.md says under "Arithmetic" is written out here, once for all
+// targets: each of them has its own answer where a number does not fit an
+// integer, for a division by 0 or a shift by too much, and its own NaN.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace mx {
+#define GEN_PASS_DEF_MXDEFINEARITH
+#define GEN_PASS_DEF_MXKEEPROUNDINGS
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+namespace {
+
+using arith::CmpFPredicate;
+using arith::CmpIPredicate;
+
+/// The width of the integers that are exact in f32.
+constexpr unsigned kFloatBits = 24;
+/// A number that becomes infinity in f16, whose largest one is 65504. Integers
+/// of 16 bits may be as large.
+constexpr double kBeyondF16 = 65535;
+constexpr unsigned kBitsBeyondF16 = 16;
+
+bool isHalf(Type type) {
+  return getElementTypeOrSelf(type).isF16() ||
+         getElementTypeOrSelf(type).isBF16();
+}
+
+/// `type` with other elements.
+Type withElements(Type type, Type element) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return shaped.clone(element);
+  return element;
+}
+
+/// Builds what computes one result, of numbers and lists of numbers alike.
+class Definition {
+public:
+  explicit Definition(Operation *op)
+      : op(op), builder(op->getLoc(), op), type(op->getResult(0).getType()) {}
+
+  Value toInteger(Value x, bool isSigned);
+  Value toHalf(Value x, bool isSigned);
+  Value fromBool(Value x, bool isSigned);
+  Value getBits(Value x);
+  Value getPositiveNaN(Value x);
+  Value keepRounding(Value x);
+  void guardDivision(bool isSigned, bool isRemainder);
+  void guardShift(bool isArithmetic);
+
+private:
+  template <typename OpT, typename... Args>
+  Value make(Args &&...args) {
+    return OpT::create(builder, std::forward<Args>(args)...).getResult();
+  }
+  Value constant(Type type, const llvm::APInt &value) {
+    return constant(type,
+                    builder.getIntegerAttr(getElementTypeOrSelf(type), value));
+  }
+  Value constant(Type type, const llvm::APFloat &value) {
+    return constant(type,
+                    builder.getFloatAttr(getElementTypeOrSelf(type), value));
+  }
+  Value constant(Type type, TypedAttr value) {
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      value = DenseElementsAttr::get(shaped, Attribute(value));
+    return make<arith::ConstantOp>(value);
+  }
+
+  /// The constant that `value` is everywhere, if there is one.
+  static std::optional<llvm::APInt> getConstant(Value value) {
+    llvm::APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return constant;
+    return std::nullopt;
+  }
+  unsigned getWidth() const {
+    Type element = getElementTypeOrSelf(type);
+    return element.isIndex() ? IndexType::kInternalStorageBitWidth
+                             : element.getIntOrFloatBitWidth();
+  }
+  /// `op` goes on with another second operand, and its result is `other` where
+  /// `isOther` holds.
+  void replaceUnless(Value isOther, Value other) {
+    builder.setInsertionPointAfter(op);
+    Value result = op->getResult(0);
+    auto select = arith::SelectOp::create(builder, isOther, other, result);
+    result.replaceAllUsesExcept(select, select);
+  }
+
+  Operation *op;
+  ImplicitLocOpBuilder builder;
+  Type type; ///< of the result
+};
+
+} // namespace
+
+/// Towards zero, saturated; NaN is 0. Only what fits is converted, everything
+/// else is replaced by 0 first and the limits are selected after.
+Value Definition::toInteger(Value x, bool isSigned) {
+  if (isHalf(x.getType()))
+    x = make<arith::ExtFOp>(withElements(x.getType(), builder.getF32Type()), x);
+  unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(getElementTypeOrSelf(x.getType())).getFloatSemantics();
+  // A bit is 0 or 1, or -1: LLVM's conversion to it is wrong for NVPTX.
+  if (width == 1)
+    return make<arith::CmpFOp>(
+        isSigned ? CmpFPredicate::OLE : CmpFPredicate::OGE, x,
+        constant(x.getType(),
+                 llvm::APFloat::getOne(semantics, /*Negative=*/isSigned)));
+  // Powers of two: exact in every type.
+  auto get = [&](const llvm::APInt &limit, bool isNegative) {
+    llvm::APFloat value(semantics);
+    value.convertFromAPInt(limit, /*IsSigned=*/false,
+                           llvm::APFloat::rmNearestTiesToEven);
+    if (isNegative)
+      value.changeSign();
+    return constant(x.getType(), value);
+  };
+  unsigned bits = isSigned ? width - 1 : width;
+  Value above = get(llvm::APInt::getOneBitSet(width + 1, bits), false);
+  Value least = get(isSigned ? llvm::APInt::getOneBitSet(width + 1, bits)
+                             : llvm::APInt(width + 1, 0),
+                    isSigned);
+  Value isLarge = make<arith::CmpFOp>(CmpFPredicate::OGE, x, above);
+  Value fits =
+      make<arith::AndIOp>(make<arith::CmpFOp>(CmpFPredicate::OGE, x, least),
+                          make<arith::CmpFOp>(CmpFPredicate::OLT, x, above));
+  Value zero = constant(x.getType(), llvm::APFloat::getZero(semantics));
+  Value inside = make<arith::SelectOp>(fits, x, zero);
+  Value number = isSigned ? make<arith::FPToSIOp>(type, inside)
+                          : make<arith::FPToUIOp>(type, inside);
+  llvm::APInt largest = isSigned ? llvm::APInt::getSignedMaxValue(width)
+                                 : llvm::APInt::getMaxValue(width);
+  number = make<arith::SelectOp>(isLarge, constant(type, largest), number);
+  if (!isSigned)
+    return number;
+  Value isSmall = make<arith::CmpFOp>(CmpFPredicate::OLT, x, least);
+  Value smallest = constant(type, llvm::APInt::getSignedMinValue(width));
+  return make<arith::SelectOp>(isSmall, smallest, number);
+}
+
+/// One rounding. For bf16 integers that an f32 does not hold are rounded to odd
+/// first, to 24 bits, so that the last one stands for all that was lost. (By
+/// way of f64 there would be as many conversions as canonicalization leaves.)
+Value Definition::toHalf(Value x, bool isSigned) {
+  Type integers = x.getType();
+  unsigned width = getElementTypeOrSelf(integers).getIntOrFloatBitWidth();
+  auto number = [&](uint64_t value) {
+    return constant(integers, llvm::APInt(width, value));
+  };
+  Type floats = withElements(integers, builder.getF32Type());
+  auto convert = [&](Value exact) -> Value {
+    Value wide = isSigned ? make<arith::SIToFPOp>(floats, exact)
+                          : make<arith::UIToFPOp>(floats, exact);
+    if (getElementTypeOrSelf(type).isF16())
+      wide = keepRounding(wide);
+    return make<arith::TruncFOp>(type, wide);
+  };
+  // What an f32 rounds is beyond f16.
+  if (getElementTypeOrSelf(type).isF16())
+    return convert(x);
+  Value magnitude = isSigned ? make<math::AbsIOp>(x) : x;
+  Value leading = make<math::CountLeadingZerosOp>(magnitude);
+  Value most = number(width - kFloatBits), zero = number(0), one = number(1);
+  Value lost = make<arith::MaxSIOp>(make<arith::SubIOp>(most, leading), zero);
+  Value last = make<arith::ShLIOp>(one, lost);
+  Value below = make<arith::SubIOp>(last, one);
+  Value rest = make<arith::AndIOp>(x, below);
+  Value isExact = make<arith::CmpIOp>(CmpIPredicate::eq, rest, zero);
+  Value kept = make<arith::SubIOp>(x, rest);
+  Value odd = make<arith::OrIOp>(kept, last);
+  return convert(make<arith::SelectOp>(isExact, x, odd));
+}
+
+/// A signed i1 is 0 or -1, which LLVM makes 1 in bf16 for NVPTX.
+Value Definition::fromBool(Value x, bool isSigned) {
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics();
+  llvm::APFloat one = llvm::APFloat::getOne(semantics, /*Negative=*/isSigned);
+  Value no = constant(type, llvm::APFloat::getZero(semantics));
+  Value yes = constant(type, one);
+  return make<arith::SelectOp>(x, yes, no);
+}
+
+/// Two roundings that are stated stay two: `x` is a converted integer, and
+/// canonicalization would convert it to the result's type at once. Nor does
+/// LLVM ask, where it does the same, whether the number is beyond f16.
+Value Definition::keepRounding(Value x) {
+  if (!getElementTypeOrSelf(type).isF16())
+    return make<math::CopySignOp>(x, x);
+  auto limit = [&](double value) {
+    llvm::APFloat number(value);
+    bool isInexact;
+    number.convert(
+        cast<FloatType>(getElementTypeOrSelf(x.getType())).getFloatSemantics(),
+        llvm::APFloat::rmNearestTiesToEven, &isInexact);
+    return constant(x.getType(), number);
+  };
+  Value least = limit(-kBeyondF16), most = limit(kBeyondF16);
+  return make<arith::MinimumFOp>(make<arith::MaximumFOp>(x, least), most);
+}
+
+/// The bits of a number, of every NaN those of one.
+Value Definition::getBits(Value x) {
+  Type element = getElementTypeOrSelf(x.getType());
+  unsigned width = element.getIntOrFloatBitWidth();
+  Type integers = withElements(x.getType(), builder.getIntegerType(width));
+  Value bits = make<arith::BitcastOp>(integers, x);
+  llvm::APInt largest = llvm::APInt::getSignedMaxValue(width);
+  Value nan = constant(integers, largest); // no sign, and all other bits
+  Value infinity = constant(
+      integers,
+      llvm::APFloat::getInf(cast<FloatType>(element).getFloatSemantics())
+          .bitcastToAPInt());
+  Value magnitude = make<arith::AndIOp>(bits, nan);
+  Value isNaN = make<arith::CmpIOp>(CmpIPredicate::ugt, magnitude, infinity);
+  return make<arith::SelectOp>(isNaN, nan, bits);
+}
+
+Value Definition::getPositiveNaN(Value x) {
+  return make<arith::BitcastOp>(x.getType(), getBits(x));
+}
+
+/// By 0 all bits of the quotient are ones and the rest is the dividend; the
+/// least number by -1 is itself, and leaves nothing (as RISC-V has it). Neither
+/// is divided: hosts stop there.
+void Definition::guardDivision(bool isSigned, bool isRemainder) {
+  Value a = op->getOperand(0), b = op->getOperand(1);
+  std::optional<llvm::APInt> divisor = getConstant(b);
+  if (divisor && !divisor->isZero() && !(isSigned && divisor->isAllOnes()))
+    return;
+  unsigned width = getWidth();
+  auto number = [&](llvm::APInt value) { return constant(type, value); };
+  auto isEqual = [&](Value x, Value y) {
+    return make<arith::CmpIOp>(CmpIPredicate::eq, x, y);
+  };
+  Value one = number(llvm::APInt(width, 1));
+  Value isZero = isEqual(b, number(llvm::APInt::getZero(width)));
+  Value safe = make<arith::SelectOp>(isZero, one, b);
+  Value ones = number(llvm::APInt::getAllOnes(width));
+  if (isSigned) {
+    Value least = number(llvm::APInt::getSignedMinValue(width));
+    Value isBeyond = make<arith::AndIOp>(isEqual(a, least), isEqual(b, ones));
+    safe = make<arith::SelectOp>(isBeyond, one, safe);
+  }
+  op->setOperand(1, safe);
+  replaceUnless(isZero, isRemainder ? a : ones);
+}
+
+/// By the width or more every bit is shifted out.
+void Definition::guardShift(bool isArithmetic) {
+  Value by = op->getOperand(1);
+  unsigned width = getWidth();
+  std::optional<llvm::APInt> amount = getConstant(by);
+  if (amount && amount->ult(width))
+    return;
+  Value most = constant(type, llvm::APInt(width, width - 1));
+  op->setOperand(1, make<arith::MinUIOp>(by, most));
+  if (isArithmetic)
+    return; // the sign is all that is left
+  Value isTooMuch = make<arith::CmpIOp>(CmpIPredicate::ugt, by, most);
+  replaceUnless(isTooMuch, constant(type, llvm::APInt::getZero(width)));
+}
+
+namespace {
+
+struct DefineArith final : mx::impl::MXDefineArithBase<DefineArith> {
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation()->walk([&](Operation *op) {
+      if (isa_and_present<arith::ArithDialect, math::MathDialect>(
+              op->getDialect()))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      takeFlags(op);
+      if (failed(verifyRounding(op)))
+        return signalPassFailure();
+      // Tensors are computed number by number before anything is lowered.
+      if (op->getNumResults() && !isa<TensorType>(op->getResult(0).getType()))
+        define(op);
+    }
+  }
+
+  /// Flags permit other bits, and nothing says where they would be taken up.
+  static void takeFlags(Operation *op) {
+    if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+      op->removeAttr("fastmath");
+    else if (auto flags = dyn_cast<arith::ArithFastMathInterface>(op))
+      op->setAttr(flags.getFastMathAttrName(),
+                  arith::FastMathFlagsAttr::get(op->getContext(),
+                                                arith::FastMathFlags::none));
+  }
+
+  static LogicalResult verifyRounding(Operation *op) {
+    auto rounded = dyn_cast<arith::TruncFOp>(op);
+    if (!rounded || !rounded.getRoundingmode())
+      return success();
+    arith::RoundingMode mode = *rounded.getRoundingmode();
+    if (mode != arith::RoundingMode::to_nearest_even)
+      return op->emitOpError("expected rounding to_nearest_even, which all "
+                             "targets compute, found ")
+             << arith::stringifyRoundingMode(mode);
+    rounded.removeRoundingmodeAttr();
+    return success();
+  }
+
+  static void define(Operation *op) {
+    Definition definition(op);
+    auto replace = [&](Value value) {
+      op->getResult(0).replaceAllUsesWith(value);
+      op->erase();
+    };
+    auto isNumber = [](Value value) {
+      Type type = getElementTypeOrSelf(value.getType());
+      return isHalf(type) || type.isF32() || type.isF64();
+    };
+    auto getWidth = [](Operation *op) {
+      return getElementTypeOrSelf(op->getOperand(0).getType())
+          .getIntOrFloatBitWidth();
+    };
+    // Integers that an f32 does not hold, or f16 has no number for.
+    auto isRoundedTwice = [&](Operation *op) {
+      Type to = getElementTypeOrSelf(op->getResult(0).getType());
+      return (to.isBF16() && getWidth(op) > kFloatBits) ||
+             (to.isF16() && getWidth(op) >= kBitsBeyondF16);
+    };
+    auto isRoundedInteger = [&](Value value) {
+      Operation *from = value.getDefiningOp();
+      return isa_and_present<arith::SIToFPOp, arith::UIToFPOp>(from) &&
+             getWidth(from) >= kBitsBeyondF16;
+    };
+    llvm::TypeSwitch<Operation *>(op)
+        .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto op) {
+          if (isNumber(op.getIn()))
+            replace(definition.toInteger(op.getIn(), isa<arith::FPToSIOp>(op)));
+        })
+        .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto op) {
+          if (isNumber(op) && getElementTypeOrSelf(op.getIn()).isInteger(1))
+            return replace(
+                definition.fromBool(op.getIn(), isa<arith::SIToFPOp>(op)));
+          if (isRoundedTwice(op))
+            replace(definition.toHalf(op.getIn(), isa<arith::SIToFPOp>(op)));
+        })
+        .Case([&](arith::BitcastOp op) {
+          if (isNumber(op.getIn()) &&
+              getElementTypeOrSelf(op.getType()).isInteger())
+            replace(definition.getBits(op.getIn()));
+        })
+        .Case([&](arith::TruncFOp op) {
+          if (isRoundedInteger(op.getIn()))
+            op.getInMutable().assign(definition.keepRounding(op.getIn()));
+        })
+        .Case([&](math::CopySignOp copy) {
+          copy.getRhsMutable().assign(definition.getPositiveNaN(copy.getRhs()));
+        })
+        .Case<arith::DivSIOp, arith::FloorDivSIOp, arith::CeilDivSIOp>(
+            [&](Operation *) {
+              definition.guardDivision(/*isSigned=*/true,
+                                       /*isRemainder=*/false);
+            })
+        .Case<arith::DivUIOp, arith::CeilDivUIOp>([&](Operation *) {
+          definition.guardDivision(/*isSigned=*/false, /*isRemainder=*/false);
+        })
+        .Case<arith::RemSIOp, arith::RemUIOp>([&](Operation *op) {
+          definition.guardDivision(isa<arith::RemSIOp>(op),
+                                   /*isRemainder=*/true);
+        })
+        .Case<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>(
+            [&](Operation *op) {
+              definition.guardShift(isa<arith::ShRSIOp>(op));
+            });
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Roundings
+//
+// Arithmetic on f16 and bf16 is rounded to its type after every operation, on
+// all paths; extf(truncf(x)) is x only where flags allow it.
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct KeepRoundings final : mx::impl::MXKeepRoundingsBase<KeepRoundings> {
+  void runOnOperation() override {
+    getOperation()->walk([](Operation *op) {
+      if (auto widened = dyn_cast<arith::ExtFOp>(op))
+        widened.setFastmathAttr({});
+      else if (auto rounded = dyn_cast<arith::TruncFOp>(op))
+        rounded.setFastmathAttr({});
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,144 @@
+//===- AroundBufferization.cpp - Passes right before and after it ---------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace mx {
+#define GEN_PASS_DEF_MXDESCRIBEENTRIES
+#define GEN_PASS_DEF_MXREPLACEPOISON
+#define GEN_PASS_DEF_MXRETURNWHOLE
+#define GEN_PASS_DEF_MXDROPDEALLOCATIONS
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+//===----------------------------------------------------------------------===//
+// Before: types of functions
+//
+// Lowering changes the types of arguments and results to those of their bytes;
+// who calls the compiled function wants to know what the bytes mean.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct DescribeEntries final
+    : mx::impl::MXDescribeEntriesBase<DescribeEntries> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function.isPublic() || function.isExternal())
+        continue;
+      for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+        function.setArgAttr(index, mx::kEntryTypeAttr, TypeAttr::get(type));
+      for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+        function.setResultAttr(index, mx::kEntryTypeAttr, TypeAttr::get(type));
+    }
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Before: poison
+//
+// Upstream's bufferization knows no ub.poison, which it makes itself.
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ReplacePoison final : mx::impl::MXReplacePoisonBase<ReplacePoison> {
+  void runOnOperation() override {
+    getOperation()->walk([](ub::PoisonOp op) {
+      auto type = dyn_cast<RankedTensorType>(op.getType());
+      if (!type)
+        return;
+      OpBuilder builder(op);
+      SmallVector<Value> sizes;
+      for (size_t dim = 0, end = type.getNumDynamicDims(); dim < end; ++dim)
+        sizes.push_back(
+            arith::ConstantIndexOp::create(builder, op.getLoc(), 0));
+      op.replaceAllUsesWith(
+          tensor::EmptyOp::create(builder, op.getLoc(), type, sizes)
+              .getResult());
+      op.erase();
+    });
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// After: results
+//
+// Upstream returns a part of a buffer that happens to have the layout of a
+// whole one. Who calls a launch plan gives it memory for the result, no more.
+//===----------------------------------------------------------------------===//
+
+static bool isPart(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
+    if (isa<memref::SubViewOp>(view.getOperation()))
+      return true;
+    memref = view.getViewSource();
+  }
+  return false;
+}
+
+namespace {
+struct ReturnWhole final : mx::impl::MXReturnWholeBase<ReturnWhole> {
+  void runOnOperation() override {
+    getOperation()->walk([](func::ReturnOp op) {
+      OpBuilder builder(op);
+      for (OpOperand &operand : op->getOpOperands()) {
+        auto type = dyn_cast<MemRefType>(operand.get().getType());
+        if (!type || !type.getLayout().isIdentity() || !isPart(operand.get()))
+          continue;
+        SmallVector<Value> sizes;
+        for (int64_t dim = 0; dim < type.getRank(); ++dim)
+          if (type.isDynamicDim(dim))
+            sizes.push_back(memref::DimOp::create(builder, op.getLoc(),
+                                                  operand.get(), dim));
+        Value whole =
+            memref::AllocOp::create(builder, op.getLoc(), type, sizes);
+        memref::CopyOp::create(builder, op.getLoc(), operand.get(), whole);
+        operand.set(whole);
+      }
+    });
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// After: deallocations
+//
+// A launch plan has a workspace, which it leaves as a whole. Upstream would
+// compare addresses of buffers in host memory to find out who frees them.
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct DropDeallocations final
+    : mx::impl::MXDropDeallocationsBase<DropDeallocations> {
+  void runOnOperation() override {
+    // Whoever allocates by hand frees by hand; upstream, which finds the place
+    // by itself, takes no such program.
+    getOperation()->walk([](memref::DeallocOp op) {
+      if (op.getMemref().getDefiningOp<memref::AllocOp>())
+        op.erase();
+    });
+    getOperation()->walk([](bufferization::DeallocOp op) {
+      OpBuilder builder(op);
+      // Who owns nothing has a buffer cloned that it returns or yields, which
+      // is always right.
+      for (Value isOwner : op->getResults())
+        if (!isOwner.use_empty())
+          isOwner.replaceAllUsesWith(arith::ConstantOp::create(
+              builder, op.getLoc(), builder.getBoolAttr(false)));
+      op.erase();
+    });
+  }
+};
+} // namespace

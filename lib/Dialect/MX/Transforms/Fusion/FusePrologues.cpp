@@ -1,0 +1,284 @@
+//===- FusePrologues.cpp - Read once what is quantized --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A quantizer is bound by memory, so the gain is in reading its input once
+// instead of twice, or in not storing it at all. Six steps are repeated as long
+// as one applies:
+//
+// - a quantization gives the largest magnitude of its input too;
+// - two quantizations of the same along different axes become one;
+// - two whose inputs are related become one of several values;
+// - tensors that are put side by side to be quantized become values that are;
+// - an elementwise operation that only a quantization uses becomes its
+//   prologue;
+// - what only a quantization dequantizes becomes a quantized input.
+//
+// All but the first write a new prologue from the bodies of what they replace.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FusePrologues.h"
+#include "FusedRegionBuilder.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::detail;
+
+namespace mx {
+#define GEN_PASS_DEF_MXFUSEPROLOGUES
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+//===----------------------------------------------------------------------===//
+// What computes the input of a quantization
+//===----------------------------------------------------------------------===//
+
+bool mx::detail::isOfMatrix(QuantizeOp op) {
+  return op.getInput().getType().getRank() == 2;
+}
+
+/// Whether `op` reads a tensor's elements as plain values, without scales.
+static bool readsNumbersOf(QuantizeOp op, Value tensor) {
+  return llvm::any_of(op.getSources(), [&](const QuantizeSource &source) {
+    return source.tensor == tensor && !source.scales;
+  });
+}
+
+/// What else than `op` uses what `prologue` computes, or not as inputs:
+/// destinations that it is the last to use are none.
+static Obstacle findOtherUse(QuantizeOp op, Operation *prologue) {
+  for (OpOperand &use : prologue->getUses()) {
+    if (use.getOwner() != op)
+      return {"its result has another use", use.getOwner()};
+    if (!readsNumbersOf(op, use.get()) ||
+        llvm::is_contained(op.getOuts(), use.get()))
+      return {"the quantization does not take its result as numbers", op};
+  }
+  return {};
+}
+
+/// Replaces a quantization, and what computed an input of it, by one whose
+/// prologue `builder` has begun.
+static void finishFusion(IRRewriter &rewriter, FusedRegionBuilder &builder,
+                         QuantizeOp op, Operation *prologue) {
+  SmallVector<Value> values = builder.inlinePrologue(op);
+  QuantizeOp fused = builder.finish(
+      op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
+  rewriter.replaceOp(op, fused->getResults());
+  ++numPrologues;
+  rewriter.eraseOp(prologue);
+}
+
+Obstacle mx::findPrologueObstacle(linalg::LinalgOp prologue, QuantizeOp op) {
+  if (!isOfMatrix(op))
+    return {"the quantization is one of a batch, which has no prologue", op};
+  if (Obstacle found = findElementwiseObstacle(prologue))
+    return found;
+  if (Obstacle found = findOtherUse(op, prologue))
+    return found;
+  // Gathered rows have different row numbers.
+  if (op.getGather() && usesPlaces(prologue))
+    return {"it depends on rows or columns, which a gather renumbers", op};
+  if (!op.getNumResults())
+    return {"the quantization is one of memrefs", op};
+  return {};
+}
+
+/// Fuses an elementwise operation whose results nothing but `op` uses.
+static bool fuseElementwiseInput(IRRewriter &rewriter, QuantizeOp op,
+                                 Value input) {
+  auto prologue = input.getDefiningOp<linalg::LinalgOp>();
+  if (!prologue || findPrologueObstacle(prologue, op))
+    return false;
+  FusedRegionBuilder builder(rewriter, op);
+  builder.inlineElementwise(prologue);
+  finishFusion(rewriter, builder, op, prologue);
+  return true;
+}
+
+/// quantize(dequantize(x)) -> quantize of the elements and scales of x
+static bool fuseDequantize(IRRewriter &rewriter, QuantizeOp op, Value input) {
+  auto prologue = input.getDefiningOp<DequantizeOp>();
+  if (!prologue || findOtherUse(op, prologue) || !canInline(prologue) ||
+      op.getOffsets())
+    return false;
+  FusedRegionBuilder builder(rewriter, op);
+  builder.inlineDequantize(prologue);
+  finishFusion(rewriter, builder, op, prologue);
+  return true;
+}
+
+/// The tensors, from left to right, that were concatenated to one that has
+/// nothing else in it; empty if there are none.
+static SmallVector<Value> getInsertedColumns(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t last = type.getRank() - 1, end = type.getDimSize(last);
+  SmallVector<Value> parts;
+  SmallVector<OpFoldResult> sizes;
+  while (auto insert = tensor.getDefiningOp<tensor::InsertSliceOp>()) {
+    RankedTensorType source = insert.getSourceType();
+    end -= source.getDimSize(source.getRank() - 1);
+    SmallVector<OpFoldResult> place = insert.getMixedOffsets();
+    bool isBeside =
+        source.getRank() == type.getRank() && insert.hasUnitStride() &&
+        isConstantIntValue(place.pop_back_val(), end) &&
+        llvm::all_of(place, [](OpFoldResult i) { return isZeroInteger(i); });
+    SmallVector<OpFoldResult> lines = insert.getMixedSizes();
+    lines.pop_back();
+    if (!isBeside ||
+        (!parts.empty() && !isEqualConstantIntOrValueArray(lines, sizes)))
+      return {};
+    sizes = std::move(lines);
+    parts.push_back(insert.getSource());
+    tensor = insert.getDest();
+  }
+  auto empty = tensor.getDefiningOp<tensor::EmptyOp>();
+  if (!empty || parts.empty() || end != 0)
+    return {};
+  SmallVector<OpFoldResult> lines = empty.getMixedSizes();
+  lines.pop_back();
+  if (!isEqualConstantIntOrValueArray(lines, sizes))
+    return {};
+  return llvm::to_vector(llvm::reverse(parts));
+}
+
+static SmallVector<Value> getColumnsSideBySide(Value tensor) {
+  auto concat = tensor.getDefiningOp<tensor::ConcatOp>();
+  if (!concat)
+    return getInsertedColumns(tensor);
+  bool isLast =
+      int64_t(concat.getDim()) + 1 == concat.getResultType().getRank();
+  return isLast ? SmallVector<Value>(concat.getInputs()) : SmallVector<Value>();
+}
+
+/// Erases `op` and what only it used, as far as that has no effects.
+static void eraseUnused(IRRewriter &rewriter, Operation *op) {
+  if (!op || !isOpTriviallyDead(op))
+    return;
+  SmallVector<Value> operands(op->getOperands());
+  rewriter.eraseOp(op);
+  for (Value operand : operands)
+    if (operand.use_empty())
+      eraseUnused(rewriter, operand.getDefiningOp());
+}
+
+/// Whether the numbers of one input are what is quantized.
+static bool quantizesInput(QuantizeOp op) {
+  Block *prologue = op.getPrologueBlock();
+  if (!prologue || op.getInputs().size() != 1)
+    return !prologue;
+  return prologue->getTerminator()->getOperands() ==
+         ValueRange(prologue->getArgument(0));
+}
+
+/// quantize(concat(x, y) along the last dimension) -> quantize(x, y) concat
+static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input,
+                       int64_t multiple) {
+  if (!quantizesInput(op) || !input.hasOneUse() || !readsNumbersOf(op, input) ||
+      op.getConcat() || op.getRaggedOrNone() == RaggedKind::Reduction)
+    return false;
+  SmallVector<Value> parts = getColumnsSideBySide(input);
+  auto isAlike = [&](Value part) {
+    return part.getType() == parts[0].getType();
+  };
+  if (parts.size() < 2 || !llvm::all_of(parts, isAlike))
+    return false;
+  // All of one width, which is a multiple of the block and of the tiles' width.
+  int64_t columns =
+      cast<RankedTensorType>(parts[0].getType()).getShape().back();
+  if (ShapedType::isDynamic(columns) || columns % op.getBlockSize() != 0 ||
+      columns % multiple != 0)
+    return false;
+  FusedRegionBuilder builder(rewriter, op);
+  SmallVector<Value> values = builder.getElements(parts);
+  QuantizeOp fused = builder.finish(
+      op, op.getAxes(), SmallVector<Value>(op.getOuts()), op.getAmax(), values);
+  fused.setConcat(true);
+  rewriter.replaceOp(op, fused->getResults());
+  ++numPrologues;
+  eraseUnused(rewriter, input.getDefiningOp());
+  return true;
+}
+
+bool mx::detail::fuseInput(IRRewriter &rewriter, QuantizeOp op,
+                           int64_t concatMultiple) {
+  return op.getNumResults() && isOfMatrix(op) &&
+         llvm::any_of(llvm::to_vector(op.getInputs()), [&](Value input) {
+           return fuseConcat(rewriter, op, input, concatMultiple) ||
+                  fuseElementwiseInput(rewriter, op, input) ||
+                  fuseDequantize(rewriter, op, input);
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+llvm::TrackingStatistic
+    mx::detail::numPrologues("mx-fuse-prologues", "numPrologues",
+                             "Operations computed where results are quantized");
+
+using Merge = function_ref<bool(IRRewriter &, QuantizeOp, QuantizeOp)>;
+
+/// Merges the first two quantizations of a block that can be.
+static bool mergeFirst(IRRewriter &rewriter, Operation *root, Merge merge) {
+  SmallVector<QuantizeOp> ops;
+  root->walk([&](QuantizeOp op) { ops.push_back(op); });
+  for (auto [i, first] : llvm::enumerate(ops))
+    for (QuantizeOp second : ArrayRef(ops).drop_front(i + 1))
+      if (first->getBlock() == second->getBlock() &&
+          merge(rewriter, first, second))
+        return true;
+  return false;
+}
+
+static bool mergeFirstAmax(IRRewriter &rewriter, Operation *root) {
+  SmallVector<AmaxOp> maxima;
+  SmallVector<QuantizeOp> ops;
+  root->walk([&](AmaxOp op) { maxima.push_back(op); });
+  root->walk([&](QuantizeOp op) { ops.push_back(op); });
+  for (AmaxOp amax : maxima)
+    for (QuantizeOp op : ops)
+      if (mergeAmax(rewriter, amax, op))
+        return true;
+  return false;
+}
+
+static bool fuseFirstPrologue(IRRewriter &rewriter, Operation *root,
+                              int64_t concatMultiple) {
+  WalkResult result = root->walk([&](QuantizeOp op) {
+    return fuseInput(rewriter, op, concatMultiple) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+namespace {
+struct FusePrologues final : mx::impl::MXFuseProloguesBase<FusePrologues> {
+  using MXFuseProloguesBase::MXFuseProloguesBase;
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    auto mergeFewValues = [&](IRRewriter &rewriter, QuantizeOp first,
+                              QuantizeOp second) {
+      bool isTooMuch =
+          valueBits && getValueBits(first) + getValueBits(second) > valueBits;
+      return !isTooMuch && mergeValues(rewriter, first, second);
+    };
+    Operation *root = getOperation();
+    while (mergeFirstAmax(rewriter, root) ||
+           mergeFirst(rewriter, root, mergeAxes) ||
+           mergeFirst(rewriter, root, mergeFewValues) ||
+           fuseFirstPrologue(rewriter, root, concatMultiple)) {
+    }
+    RewritePatternSet patterns(&getContext());
+    QuantizeOp::getCanonicalizationPatterns(patterns, &getContext());
+    if (failed(applyPatternsGreedily(root, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

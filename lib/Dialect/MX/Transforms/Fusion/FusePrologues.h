@@ -1,0 +1,46 @@
+//===- FusePrologues.h - The steps of the fusion of prologues ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Each returns whether it changed anything.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_DIALECT_MX_TRANSFORMS_FUSION_FUSEPROLOGUES_H
+#define MX_LIB_DIALECT_MX_TRANSFORMS_FUSION_FUSEPROLOGUES_H
+
+#include "mlir/IR/PatternMatch.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "llvm/ADT/Statistic.h"
+
+namespace mx::detail {
+
+/// Operations computed where results are quantized.
+extern llvm::TrackingStatistic numPrologues;
+
+/// Whether there is no batch. The region of a prologue does not know its batch,
+/// and kernels for batches have none.
+bool isOfMatrix(QuantizeOp op);
+
+/// quantize(x) axes = [1] and quantize(x) axes = [0] -> axes = [1, 0]
+bool mergeAxes(mlir::IRRewriter &rewriter, QuantizeOp first, QuantizeOp second);
+
+/// quantize(x), quantize(y) -> quantize(x, y) with two values
+bool mergeValues(mlir::IRRewriter &rewriter, QuantizeOp first,
+                 QuantizeOp second);
+
+/// Bits that an element of each value has, together.
+int64_t getValueBits(QuantizeOp op);
+
+/// amax(x) and quantize(x) -> quantize(x) amax, if all of x counts and nothing
+/// else, and the quantization does not depend on the amax.
+bool mergeAmax(mlir::IRRewriter &rewriter, AmaxOp amax, QuantizeOp op);
+
+/// Makes one input of `op` another: what was put side by side, what an
+/// elementwise operation computes, or what is dequantized.
+bool fuseInput(mlir::IRRewriter &rewriter, QuantizeOp op,
+               int64_t concatMultiple);
+
+} // namespace mx::detail
+
+#endif // MX_LIB_DIALECT_MX_TRANSFORMS_FUSION_FUSEPROLOGUES_H

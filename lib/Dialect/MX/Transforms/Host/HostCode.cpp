@@ -1,0 +1,310 @@
+//===- HostCode.cpp - Run a pipeline beside the host's own code -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Upstream's passes (bufferization, deallocation, canonicalization, ...) work
+// on all functions of a module. So what is not mx's is taken out of the module
+// while they run, and put back after them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mx/Dialect/MX/Transforms/HostCode.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/SmallVector.h"
+
+using namespace mlir;
+using namespace mx;
+
+namespace mx {
+#define GEN_PASS_DEF_MXSKIPHOSTCODE
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+//===----------------------------------------------------------------------===//
+// Which functions are the host's
+//
+// What a function does says where its memory is; calls carry that on.
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What the operations of a function say about it, the strongest last.
+enum class Evidence { none, parallel, managesDevice, tensors };
+} // namespace
+
+static Evidence getEvidence(Operation *op) {
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  StringRef dialect = op->getName().getDialectNamespace();
+  if (dialect == "mx" || dialect == "mxgpu" ||
+      llvm::any_of(op->getOperandTypes(), isTensor) ||
+      llvm::any_of(op->getResultTypes(), isTensor))
+    return Evidence::tensors;
+  if (dialect == "gpu")
+    return Evidence::managesDevice;
+  if (dialect == "linalg" ||
+      isa<scf::ParallelOp, scf::ForallOp, affine::AffineParallelOp>(op))
+    return Evidence::parallel;
+  return Evidence::none;
+}
+
+static Evidence getEvidence(func::FuncOp function) {
+  Evidence evidence = Evidence::none;
+  // An argument that nothing uses says it too.
+  if (llvm::any_of(function.getFunctionType().getInputs(),
+                   [](Type type) { return isa<TensorType>(type); }))
+    return Evidence::tensors;
+  function.walk(
+      [&](Operation *op) { evidence = std::max(evidence, getEvidence(op)); });
+  return evidence;
+}
+
+llvm::DenseSet<Operation *> mx::findDeviceFunctions(ModuleOp module) {
+  llvm::DenseSet<Operation *> device;
+  SmallVector<func::FuncOp> pending;
+  DenseMap<Operation *, SmallVector<func::FuncOp>> callees, callers;
+  DenseMap<Operation *, Evidence> evidence;
+  auto add = [&](func::FuncOp function) {
+    if (device.insert(function).second)
+      pending.push_back(function);
+  };
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    Evidence found = evidence[function] = getEvidence(function);
+    if (found == Evidence::tensors || found == Evidence::parallel)
+      add(function);
+    function.walk([&](func::CallOp call) {
+      auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+      if (!callee || callee.isExternal())
+        return;
+      callees[function].push_back(callee);
+      callers[callee].push_back(function);
+    });
+  }
+  while (!pending.empty()) {
+    func::FuncOp function = pending.pop_back_val();
+    for (func::FuncOp callee : callees.lookup(function))
+      add(callee);
+    for (func::FuncOp caller : callers.lookup(function))
+      if (evidence.lookup(caller) != Evidence::managesDevice)
+        add(caller);
+  }
+  return device;
+}
+
+bool mx::isArithmetic(func::FuncOp function) {
+  auto isMemory = [](Type type) {
+    return isa<BaseMemRefType, TensorType, LLVM::LLVMPointerType>(type);
+  };
+  auto isElsewhere = [](func::CallOp call) {
+    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        call, call.getCalleeAttr());
+    return !callee || callee.isExternal();
+  };
+  if (llvm::any_of(function.getArgumentTypes(), isMemory))
+    return false;
+  WalkResult result = function.walk([&](Operation *op) {
+    auto call = dyn_cast<func::CallOp>(op);
+    bool isOther = llvm::any_of(op->getResultTypes(), isMemory) ||
+                   isa<LLVM::LLVMDialect, gpu::GPUDialect>(op->getDialect()) ||
+                   (call && isElsewhere(call));
+    return isOther ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
+llvm::DenseSet<Operation *> mx::findReachable(ModuleOp module,
+                                              ArrayRef<Operation *> roots) {
+  llvm::DenseSet<Operation *> reached(roots.begin(), roots.end());
+  SmallVector<Operation *> pending(roots);
+  while (!pending.empty()) {
+    auto uses = SymbolTable::getSymbolUses(pending.pop_back_val());
+    if (!uses)
+      continue;
+    for (const SymbolTable::SymbolUse &use : *uses)
+      if (Operation *op =
+              module.lookupSymbol(use.getSymbolRef().getRootReference());
+          op && reached.insert(op).second)
+        pending.push_back(op);
+  }
+  return reached;
+}
+
+void mx::eraseUnreachable(ModuleOp module, ArrayRef<func::FuncOp> entries) {
+  SmallVector<Operation *> roots(entries.begin(), entries.end());
+  llvm::DenseSet<Operation *> reached = findReachable(module, roots);
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (!reached.contains(&op))
+      op.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// The host's code, out of the module and back
+//===----------------------------------------------------------------------===//
+
+/// Kernels that mx's passes lower, not those of another compiler.
+static bool hasMXKernels(gpu::GPUModuleOp kernels) {
+  return llvm::any_of(kernels.getOps(), [](Operation &op) {
+    return op.getName().getDialectNamespace() == "mxgpu";
+  });
+}
+
+static bool hasCode(Operation &op) {
+  return llvm::any_of(op.getRegions(),
+                      [](Region &region) { return !region.empty(); });
+}
+
+static StringAttr getName(Operation *op) {
+  return op->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
+}
+
+namespace {
+
+/// The host's own code, while it is out of the module.
+class HostCode {
+public:
+  explicit HostCode(ModuleOp module)
+      : module(module), aside(ModuleOp::create(module.getLoc())) {}
+  /// Takes out what is not mx's, if that has code.
+  void takeOut();
+  /// Puts it back in front of what a pipeline has left.
+  LogicalResult putBack();
+
+private:
+  void showReferenced();
+  LogicalResult resolve(Operation *op, SymbolTable &table);
+
+  ModuleOp module;
+  OwningOpRef<ModuleOp> aside;
+  /// Private functions of mx that host code calls.
+  SmallVector<StringAttr> shown;
+};
+
+} // namespace
+
+/// Functions and kernels of mx, and the declarations and globals they use.
+static llvm::DenseSet<Operation *> findMX(ModuleOp module) {
+  llvm::DenseSet<Operation *> functions = findDeviceFunctions(module);
+  SmallVector<Operation *> roots(functions.begin(), functions.end());
+  for (auto kernels : module.getOps<gpu::GPUModuleOp>())
+    if (hasMXKernels(kernels))
+      roots.push_back(kernels);
+  return findReachable(module, roots);
+}
+
+// Else passes take them for functions that nothing calls.
+void HostCode::showReferenced() {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPrivate() && !function.isExternal() &&
+        !SymbolTable::symbolKnownUseEmpty(function.getSymNameAttr(), *aside)) {
+      shown.push_back(function.getSymNameAttr());
+      function.setPublic();
+    }
+}
+
+void HostCode::takeOut() {
+  llvm::DenseSet<Operation *> mxOps = findMX(module);
+  if (llvm::none_of(module.getOps(), [&](Operation &op) {
+        return !mxOps.contains(&op) && hasCode(op);
+      }))
+    return;
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (!mxOps.contains(&op))
+      op.moveBefore(aside->getBody(), aside->getBody()->end());
+  // What both parts use is in both.
+  for (Operation &op : *module.getBody())
+    if (auto function = dyn_cast<func::FuncOp>(op);
+        getName(&op) && (!function || function.isExternal()) &&
+        !SymbolTable::symbolKnownUseEmpty(getName(&op), *aside))
+      aside->getBody()->push_back(op.clone());
+  showReferenced();
+}
+
+/// Makes room for an operation of the host: of two equal ones one is enough,
+/// and what a pipeline has made gets another name.
+LogicalResult HostCode::resolve(Operation *op, SymbolTable &table) {
+  StringAttr name = getName(op);
+  Operation *made = name ? table.lookup(name) : nullptr;
+  if (!made)
+    return success();
+  if (OperationEquivalence::isEquivalentTo(
+          op, made, OperationEquivalence::IgnoreLocations)) {
+    table.erase(made);
+    return success();
+  }
+  if (!hasCode(*made) && isa<FunctionOpInterface>(made)) {
+    InFlightDiagnostic diagnostic =
+        op->emitError() << "expected '" << name.getValue()
+                        << "', which mx's functions call, to be declared as "
+                           "mx declares it, found another declaration";
+    diagnostic.attachNote(op->getLoc()) << "mx's: " << *made;
+    return diagnostic;
+  }
+  return table.renameToUnique(made, {});
+}
+
+LogicalResult HostCode::putBack() {
+  for (StringAttr name : shown)
+    if (auto function = module.lookupSymbol<func::FuncOp>(name))
+      function.setPrivate();
+  // First all names, then the operations, whose names it would find else.
+  LogicalResult result = success();
+  SymbolTable table(module);
+  for (Operation &op : *aside->getBody())
+    if (failed(resolve(&op, table)))
+      result = failure();
+  module.getBody()->getOperations().splice(module.getBody()->begin(),
+                                           aside->getBody()->getOperations());
+  return result;
+}
+
+namespace {
+
+struct SkipHostCode final : mx::impl::MXSkipHostCodeBase<SkipHostCode> {
+  using Base::Base;
+
+  explicit SkipHostCode(llvm::function_ref<void(OpPassManager &)> populate) {
+    populate(passes);
+    llvm::raw_string_ostream text(pipeline);
+    passes.printAsTextualPipeline(text);
+  }
+
+  LogicalResult initializeOptions(
+      StringRef options,
+      function_ref<LogicalResult(const Twine &)> errorHandler) override {
+    if (failed(Base::initializeOptions(options, errorHandler)))
+      return failure();
+    FailureOr<OpPassManager> parsed = parsePassPipeline(pipeline);
+    if (failed(parsed))
+      return errorHandler("expected a pipeline, found '" + pipeline + "'");
+    passes = std::move(*parsed);
+    return success();
+  }
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    passes.getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    HostCode host(getOperation());
+    host.takeOut();
+    LogicalResult result = runPipeline(passes, getOperation());
+    if (failed(host.putBack()) || failed(result))
+      signalPassFailure();
+  }
+
+private:
+  OpPassManager passes{ModuleOp::getOperationName()};
+};
+
+} // namespace
+
+std::unique_ptr<Pass>
+mx::createMXSkipHostCode(llvm::function_ref<void(OpPassManager &)> populate) {
+  return std::make_unique<SkipHostCode>(populate);
+}

@@ -1,0 +1,138 @@
+//===- TileScales.cpp - Scales of products as tensor cores read them ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Other compilers know scales row by row only. Where a quantizer of the same
+// function gives them to products alone, it writes them in tiles; all else is
+// brought into tiles before the product. Tiles do not tell how many rows and
+// blocks they hold, so sizes that are known at run time are compared here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Utils/Sizes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "llvm/ADT/Statistic.h"
+
+using namespace mlir;
+using namespace mx;
+
+static llvm::TrackingStatistic numTiled("mx-tile-scales", "numTiled",
+                                        "Scales that became tiles");
+
+namespace mx {
+#define GEN_PASS_DEF_MXTILESCALES
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+static RankedTensorType getTiledType(RankedTensorType type) {
+  auto layout =
+      ScaleLayoutAttr::get(type.getContext(), ScaleLayoutKind::Sf128x4,
+                           RaggedKind::None, /*groups=*/0);
+  return RankedTensorType::get(type.getShape(), type.getElementType(), layout);
+}
+
+/// A tensor of the sizes of `scales`, in tiles.
+static Value createTiled(OpBuilder &builder, Location loc, Value scales) {
+  auto type = getTiledType(cast<RankedTensorType>(scales.getType()));
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(tensor::DimOp::create(builder, loc, scales, dim));
+  return tensor::EmptyOp::create(builder, loc, type, sizes);
+}
+
+/// Whether scales of such elements, of a product, belong to matrices and not to
+/// ragged groups.
+static bool isOfMatrices(MatmulOpInterface op, Value elements) {
+  if (op.getRaggedOrNone() == RaggedKind::None)
+    return true;
+  return op.getRaggedOrNone() == RaggedKind::Rows &&
+         cast<ShapedType>(elements.getType()).getRank() == 3;
+}
+
+/// Whether a value is the scales of matrices in a product.
+static bool isOfProduct(OpOperand &use) {
+  auto op = dyn_cast<MatmulOpInterface>(use.getOwner());
+  return op && ((op.getAScales() == use.get() && isOfMatrices(op, op.getA())) ||
+                (op.getBScales() == use.get() && isOfMatrices(op, op.getB())));
+}
+
+/// Has the quantizer that gives scales to products alone write tiles.
+static bool tileAtSource(Value scales) {
+  auto quantize = scales.getDefiningOp<QuantizeOp>();
+  if (!quantize || quantize.getOffsets() ||
+      !llvm::all_of(scales.getUses(), isOfProduct))
+    return false;
+  OpOperand &out =
+      *cast<DestinationStyleOpInterface>(*quantize).getTiedOpOperand(
+          cast<OpResult>(scales));
+  if (!out.get().getDefiningOp<tensor::EmptyOp>())
+    return false;
+  OpBuilder builder(quantize);
+  out.set(createTiled(builder, quantize.getLoc(), out.get()));
+  scales.setType(out.get().getType());
+  return true;
+}
+
+/// Requires a scale of each row and block of `elements`, in the words of the
+/// CPU path.
+static void requireSizes(MatmulOpInterface op, Value scales, Value elements,
+                         StringRef name) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t rank = cast<ShapedType>(scales.getType()).getRank();
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    Size found = getSize(scales, dim), expected = getSize(elements, dim);
+    if (dim == rank - 1) {
+      Value columns = expected.getValue(builder, loc);
+      Value block =
+          arith::ConstantIndexOp::create(builder, loc, op.getBlockSize());
+      Value blocks = builder.createOrFold<arith::DivUIOp>(loc, columns, block);
+      expected = {getAsOpFoldResult(blocks), {}, 0};
+    }
+    if (!(found == expected))
+      requireSize(builder, loc, dim, name, expected.getValue(builder, loc),
+                  found.getValue(builder, loc));
+  }
+}
+
+static void tileScales(MatmulOpInterface op, OpOperand &use, Value elements,
+                       StringRef name) {
+  Value scales = use.get();
+  auto type = dyn_cast<RankedTensorType>(scales.getType());
+  int64_t rank = cast<ShapedType>(elements.getType()).getRank();
+  if (!type || type.getRank() != rank ||
+      getLayoutKind(type, rank) != ScaleLayoutKind::Linear)
+    return;
+  ++numTiled;
+  requireSizes(op, scales, elements, name);
+  if (tileAtSource(scales))
+    return;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value tiled = createTiled(builder, loc, scales);
+  auto relayout = RelayoutOp::create(builder, loc, tiled.getType(), scales,
+                                     /*offsets=*/Value(), tiled,
+                                     /*ragged=*/RaggedKindAttr());
+  use.set(relayout->getResult(0));
+}
+
+template <typename Op>
+static void tileScalesOf(Op op) {
+  if (op.getAScales() && isOfMatrices(op, op.getA()))
+    tileScales(op, op.getAScalesMutable()[0], op.getA(), "a_scales");
+  if (op.getBScales() && isOfMatrices(op, op.getB()))
+    tileScales(op, op.getBScalesMutable()[0], op.getB(), "b_scales");
+}
+
+namespace {
+struct TileScales final : mx::impl::MXTileScalesBase<TileScales> {
+  void runOnOperation() override {
+    getOperation()->walk([](MatmulOp op) { tileScalesOf(op); });
+    getOperation()->walk([](GroupedMatmulOp op) { tileScalesOf(op); });
+  }
+};
+} // namespace

@@ -1,0 +1,389 @@
+//===- QuantizeMatmuls.cpp - Products of floats in block formats ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Loops over groups come first, then the remaining matmuls. Operands are
+// quantized where they are multiplied, along the reduction. If an operand is
+// quantized twice, other passes merge that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Import/FlattenContraction.h"
+#include "MatmulMatch.h"
+#include "QuantizeRecipes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+#include "mx/Support/ScaleLayout.h"
+#include "llvm/ADT/Statistic.h"
+
+using namespace mlir;
+using namespace mx;
+
+static llvm::TrackingStatistic numQuantized("mx-quantize-matmuls",
+                                            "numQuantized",
+                                            "Products in block formats");
+
+namespace mx {
+#define GEN_PASS_DEF_MXQUANTIZEMATMULS
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What a product reads of an operand.
+struct ElementsAndScales {
+  Value elements, scales;
+};
+
+struct QuantizeMatmuls final
+    : mx::impl::MXQuantizeMatmulsBase<QuantizeMatmuls> {
+  using MXQuantizeMatmulsBase::MXQuantizeMatmulsBase;
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult readOptions();
+  FailureOr<Recipes> getRecipes(const MatmulMatch &product);
+  LogicalResult quantizeMatmul(linalg::LinalgOp op);
+  LogicalResult rewrite(MatmulMatch product);
+  Reason checkReduction(const MatmulMatch &product, const Recipes &recipes);
+  QuantizeOp quantize(OpBuilder &builder, const MatmulMatch &product,
+                      const MatmulMatch::Operand &operand,
+                      const Recipe &recipe);
+  ElementsAndScales getElements(OpBuilder &builder, const MatmulMatch &product,
+                                const MatmulMatch::Operand &operand,
+                                const Recipe &recipe);
+
+  /// Products that this run rewrote.
+  int64_t numRewritten = 0;
+  Recipes defaults;
+  ScaleRounding rounding = ScaleRounding::Ceil;
+  ScaleLayoutKind layout = ScaleLayoutKind::Sf128x4;
+};
+
+/// Sizes of a tensor that is made.
+struct Shape {
+  SmallVector<OpFoldResult> sizes;
+
+  Value createEmpty(OpBuilder &builder, Location loc, Type element,
+                    Attribute encoding) const {
+    return tensor::EmptyOp::create(builder, loc, sizes, element, encoding);
+  }
+};
+
+} // namespace
+
+/// `left op right`, folded if both are known.
+template <typename Op>
+static OpFoldResult compute(OpBuilder &builder, Location loc, OpFoldResult left,
+                            int64_t right) {
+  Value a = getValueOrCreateConstantIndexOp(builder, loc, left);
+  Value b = arith::ConstantIndexOp::create(builder, loc, right);
+  return getAsOpFoldResult(builder.createOrFold<Op>(loc, a, b));
+}
+
+/// Those of `tensor`, by way of what it was made of where that is known: the
+/// tensor itself may have no other use.
+static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
+                                          Value tensor) {
+  ReifiedRankedShapedTypeDims shapes;
+  auto result = dyn_cast<OpResult>(tensor);
+  if (result && isa<tensor::ConcatOp>(result.getOwner()) &&
+      succeeded(reifyResultShapes(builder, result.getOwner(), shapes)))
+    return shapes[result.getResultNumber()];
+  return tensor::getMixedSizes(builder, loc, tensor);
+}
+
+/// The capacity of a ragged reduction over `total` elements.
+static OpFoldResult getCapacity(OpBuilder &builder, Location loc,
+                                OpFoldResult total, int64_t groups) {
+  OpFoldResult most = compute<arith::AddIOp>(
+      builder, loc, total, (kRaggedReductionAlign - 1) * groups);
+  OpFoldResult tiles =
+      compute<arith::CeilDivUIOp>(builder, loc, most, kRaggedReductionAlign);
+  return compute<arith::MulIOp>(builder, loc, tiles, kRaggedReductionAlign);
+}
+
+/// Whether the rows of what is quantized along the columns end between the 16
+/// bytes in which the GPU reads them.
+static bool hasCutRows(const MatmulMatch::Operand &operand) {
+  auto type = cast<RankedTensorType>(operand.tensor.getType());
+  int64_t columns = type.getShape().back();
+  return operand.axis == 0 && ShapedType::isStatic(columns) &&
+         columns * type.getElementTypeBitWidth() % 128;
+}
+
+QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
+                                     const MatmulMatch &product,
+                                     const MatmulMatch::Operand &operand,
+                                     const Recipe &recipe) {
+  linalg::LinalgOp op = product.op;
+  Location loc = op.getLoc();
+  MLIRContext *context = builder.getContext();
+  Type scale = recipe.getScale(context);
+  int64_t block = getBlockSizeOf(scale);
+  RaggedKind ragged = getRaggedOfOperand(product, operand);
+  // The destination has the reduction last, and the groups of the product.
+  RaggedKind outRagged =
+      ragged == RaggedKind::None ? RaggedKind::None : product.ragged;
+  int64_t groups =
+      ragged == RaggedKind::None ? 0 : getNumGroups(product.offsets);
+  Value input = operand.tensor, gather;
+  int64_t axis = operand.axis;
+  Shape elements{getSizes(builder, loc, input)};
+  // The GPU divides groups along the rows of what it quantizes.
+  if (ragged == RaggedKind::Reduction || hasCutRows(operand)) {
+    input = transposeLast(builder, loc, input);
+    axis = 1 - axis;
+    if (ragged == RaggedKind::Reduction)
+      ragged = RaggedKind::Rows;
+  } else if (auto rows = matchGather(input)) {
+    input = rows->matrix, gather = rows->numbers;
+  }
+  if (operand.axis == 0)
+    std::swap(elements.sizes.back(), *std::prev(elements.sizes.end(), 2));
+  Attribute elementLayout;
+  if (outRagged == RaggedKind::Reduction) {
+    elements.sizes.back() =
+        getCapacity(builder, loc, elements.sizes.back(), groups);
+    elementLayout = RaggedAttr::get(context, groups, kRaggedReductionAlign);
+  }
+  Shape scales = elements;
+  scales.sizes.back() =
+      compute<arith::DivUIOp>(builder, loc, elements.sizes.back(), block);
+  Attribute scaleLayout =
+      layout == ScaleLayoutKind::Linear
+          ? Attribute()
+          : ScaleLayoutAttr::get(context, layout, outRagged, groups);
+  Value outs[] = {elements.createEmpty(builder, loc, recipe.getElement(context),
+                                       elementLayout),
+                  scales.createEmpty(builder, loc, scale, scaleLayout)};
+  Value factor;
+  if (recipe.isNVFP4)
+    factor = arith::ConstantOp::create(builder, loc,
+                                       builder.getF32FloatAttr(globalScale));
+  bool hasGroups = ragged != RaggedKind::None;
+  return QuantizeOp::create(
+      builder, loc, ValueRange(outs).getTypes(), input,
+      /*input_scales=*/ValueRange(), factor, /*seed=*/Value(), gather,
+      hasGroups ? product.offsets : Value(), outs,
+      hasGroups ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
+      ArrayRef<int64_t>{axis}, block, /*square=*/false,
+      /*amax=*/false, /*concat=*/false,
+      recipe.isNVFP4 ? ScaleRounding::Ceil : rounding, /*prologueCount=*/0);
+}
+
+/// Those of `recipe`: what the operand was made of, or what it is quantized to.
+ElementsAndScales
+QuantizeMatmuls::getElements(OpBuilder &builder, const MatmulMatch &product,
+                             const MatmulMatch::Operand &operand,
+                             const Recipe &recipe) {
+  auto stored = findStoredOperand(product, operand);
+  if (!stored || stored->recipe != &recipe) {
+    QuantizeOp op = quantize(builder, product, operand, recipe);
+    return {op.getResult(0), op.getResult(1)};
+  }
+  Location loc = operand.tensor.getLoc();
+  auto type = cast<RankedTensorType>(stored->scales.getType());
+  if (getLayoutKind(type, type.getRank()) != ScaleLayoutKind::Linear)
+    return {stored->elements, stored->scales};
+  return {stored->elements,
+          relayoutScales(builder, loc, stored->scales, layout)};
+}
+
+/// Why the operands cannot be cut into blocks along the reduction; empty if
+/// they can.
+Reason QuantizeMatmuls::checkReduction(const MatmulMatch &product,
+                                       const Recipes &recipes) {
+  for (const MatmulMatch::Operand *operand : {&product.a, &product.b})
+    if (getRaggedOfOperand(product, *operand) == RaggedKind::Rows &&
+        hasCutRows(*operand))
+      return "the rows of an operand that groups divide are no multiple of 16 "
+             "bytes";
+  if (product.ragged == RaggedKind::Reduction)
+    return {}; // which is filled up with zeros
+  int64_t size = getReductionSize(product);
+  int64_t multiple = recipes.getMultiple(&getContext());
+  if (ShapedType::isDynamic(size))
+    return dynamicReductions
+               ? ""
+               : "the size of its reduction dimension is not known, which is "
+                 "left to the run by dynamic-reductions";
+  if (size % multiple)
+    return "its reduction dimension of " + std::to_string(size) +
+           " is no multiple of " + std::to_string(multiple);
+  return {};
+}
+
+LogicalResult QuantizeMatmuls::rewrite(MatmulMatch product) {
+  FailureOr<Recipes> recipes = getRecipes(product);
+  if (failed(recipes))
+    return failure();
+  if (!recipes->a)
+    return success();
+  if (Reason why = checkReduction(product, *recipes); !why.empty()) {
+    product.op.emitRemark() << "not quantized: " << why;
+    return success();
+  }
+  Operation *root = product.result.getDefiningOp();
+  OpBuilder builder(root);
+  Location loc = product.op.getLoc();
+  // One rounding, of the f32 sum, as the types say.
+  Operation *rounding =
+      product.accumulate ? nullptr : getRounding(product.result);
+  Value replaced = rounding ? rounding->getResult(0) : product.result;
+  Value out = product.out;
+  if (!product.accumulate)
+    out = tensor::EmptyOp::create(builder, loc,
+                                  tensor::getMixedSizes(builder, loc, out),
+                                  getElementTypeOrSelf(replaced));
+  auto a = getElements(builder, product, product.a, *recipes->a);
+  auto b = getElements(builder, product, product.b, *recipes->b);
+  Value alpha;
+  if (recipes->a->isNVFP4 && globalScale != 1.0)
+    alpha = arith::ConstantOp::create(
+        builder, loc,
+        builder.getF32FloatAttr(1.0 / (globalScale * globalScale)));
+  int64_t block = getBlockSizeOf(recipes->a->getScale(&getContext()));
+  Operation *op;
+  if (product.ragged == RaggedKind::None)
+    op = MatmulOp::create(builder, loc, out.getType(), a.elements, a.scales,
+                          b.elements, b.scales, alpha, out, block,
+                          product.accumulate, /*epilogueCount=*/0);
+  else
+    op = GroupedMatmulOp::create(
+        builder, loc, out.getType(), a.elements, a.scales, b.elements, b.scales,
+        product.offsets, alpha,
+        /*scatter=*/Value(), out, product.ragged, /*masked=*/false, block,
+        /*num_b=*/1, product.accumulate, ScaleRounding::Ceil,
+        /*epilogueCount=*/0);
+  replaced.replaceAllUsesWith(op->getResult(0));
+  if (rounding)
+    rounding->erase();
+  root->erase();
+  ++numQuantized;
+  ++numRewritten;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// The recipes of an operation: null if it is left alone.
+FailureOr<Recipes> QuantizeMatmuls::getRecipes(const MatmulMatch &product) {
+  Recipes recipes = defaults;
+  linalg::LinalgOp op = product.op;
+  Attribute attr = op->getAttr(kRecipeAttr);
+  if (isLeftAlone(op))
+    return Recipes();
+  if (attr) {
+    SmallVector<StringRef, 2> names = getRecipeNames(op);
+    if (names.size() == 2)
+      recipes = {findRecipe(names[0]), findRecipe(names[1])};
+    if (names.size() != 2 || !recipes.a || !recipes.b)
+      return op.emitOpError("expected ")
+             << kRecipeAttr << " to be \"none\", or a recipe or two of "
+             << listRecipes() << "; found " << attr;
+  }
+  if (product.isSwapped)
+    std::swap(recipes.a, recipes.b);
+  if (!attr)
+    useStoredFormats(product, recipes);
+  if (recipes.a->isNVFP4 != recipes.b->isNVFP4)
+    return op.emitOpError("expected nvfp4 for both operands or for "
+                          "none, found ")
+           << recipes.a->name << " and " << recipes.b->name;
+  return recipes;
+}
+
+LogicalResult QuantizeMatmuls::readOptions() {
+  auto fail = [&](StringRef option, StringRef expected, StringRef found) {
+    return getOperation()->emitError("expected ")
+           << option << " to be one of " << expected << ", found '" << found
+           << "'";
+  };
+  auto read = [&](const std::string &option, const Recipe *&found) {
+    StringRef name = option.empty() ? StringRef(recipe) : StringRef(option);
+    found = findRecipe(name);
+    return found ? success()
+                 : LogicalResult(fail("the recipe", listRecipes(), name));
+  };
+  if (failed(read(lhsRecipe, defaults.a)) ||
+      failed(read(rhsRecipe, defaults.b)))
+    return failure();
+  auto foundRounding = symbolizeScaleRounding(scaleRounding);
+  if (!foundRounding)
+    return fail("scale-rounding", "ceil, floor, even, fit", scaleRounding);
+  rounding = *foundRounding;
+  auto foundLayout = symbolizeScaleLayoutKind(scaleLayout);
+  if (!foundLayout)
+    return fail("scale-layout", "sf_128x4, linear", scaleLayout);
+  layout = *foundLayout;
+  if (!(globalScale > 0))
+    return getOperation()->emitError("expected a global-scale above 0, found ")
+           << double(globalScale);
+  return success();
+}
+
+/// A product of matrices, or one that can be written as such.
+LogicalResult QuantizeMatmuls::quantizeMatmul(linalg::LinalgOp op) {
+  Reason why, ignored;
+  if (isLeftAlone(op))
+    return success();
+  if (std::optional<MatmulMatch> product = matchMatmul(op, why))
+    return rewrite(*product);
+  if (why.empty())
+    return success();
+  auto flat = import::flattenContraction(op);
+  std::optional<MatmulMatch> product =
+      flat ? matchMatmul(flat->op, ignored) : std::nullopt;
+  if (!product) {
+    op.emitRemark() << "not quantized: " << why;
+    if (flat)
+      import::eraseContraction(*flat);
+    return success();
+  }
+  // The result may be that of the flat product itself, which `rewrite`
+  // replaces: what reads it has to read it before.
+  op->getResult(0).replaceAllUsesWith(flat->result);
+  int64_t before = numRewritten;
+  LogicalResult rewritten = rewrite(*product);
+  if (numRewritten != before) {
+    op->erase();
+    return success();
+  }
+  flat->result.replaceAllUsesWith(op->getResult(0));
+  import::eraseContraction(*flat);
+  return rewritten;
+}
+
+void QuantizeMatmuls::runOnOperation() {
+  if (failed(readOptions()))
+    return signalPassFailure();
+  SmallVector<scf::ForOp> loops;
+  getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (scf::ForOp loop : loops) {
+    Reason why;
+    std::optional<MatmulMatch> product = matchGroupedLoop(loop, why);
+    if (!product && !why.empty())
+      loop.emitRemark() << "not a product of groups: " << why;
+    if (product && failed(rewrite(*product)))
+      return signalPassFailure();
+  }
+  SmallVector<linalg::LinalgOp> ops;
+  // Only these: what rounds a product goes with it.
+  getOperation()->walk([&](linalg::LinalgOp op) {
+    if (linalg::isaContractionOpInterface(op))
+      ops.push_back(op);
+  });
+  for (linalg::LinalgOp op : ops)
+    if (failed(quantizeMatmul(op)))
+      return signalPassFailure();
+}

@@ -1,0 +1,139 @@
+//===- QuantizeRecipes.cpp - Formats that products get --------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "QuantizeRecipes.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mx;
+
+//===----------------------------------------------------------------------===//
+// Recipes
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static Type getRecipeElement(MLIRContext *context) {
+  return T::get(context);
+}
+
+static constexpr Recipe kRecipes[] = {
+    {"mxfp8-e4m3", getRecipeElement<Float8E4M3FNType>},
+    {"mxfp8-e5m2", getRecipeElement<Float8E5M2Type>},
+    {"mxfp6-e2m3", getRecipeElement<Float6E2M3FNType>},
+    {"mxfp6-e3m2", getRecipeElement<Float6E3M2FNType>},
+    {"mxfp4", getRecipeElement<Float4E2M1FNType>},
+    {"nvfp4", getRecipeElement<Float4E2M1FNType>, /*isNVFP4=*/true},
+};
+
+bool Recipe::hasFourBits(MLIRContext *context) const {
+  return isa<Float4E2M1FNType>(getElement(context));
+}
+
+Type Recipe::getScale(MLIRContext *context) const {
+  return isNVFP4 ? Type(Float8E4M3FNType::get(context))
+                 : Type(Float8E8M0FNUType::get(context));
+}
+
+int64_t Recipes::getMultiple(MLIRContext *context) const {
+  int fours = a->hasFourBits(context) + b->hasFourBits(context);
+  constexpr int64_t kMultiples[] = {32, 128, 64};
+  return kMultiples[fours];
+}
+
+/// The first for which `is` holds.
+static const Recipe *findRecipeIf(function_ref<bool(const Recipe &)> is) {
+  const Recipe *found = llvm::find_if(kRecipes, is);
+  return found == std::end(kRecipes) ? nullptr : found;
+}
+
+const Recipe *mx::findRecipe(StringRef name) {
+  return findRecipeIf(
+      [&](const Recipe &recipe) { return recipe.name == name; });
+}
+
+const Recipe *mx::findRecipe(Type element, Type scale) {
+  MLIRContext *context = element.getContext();
+  return findRecipeIf([&](const Recipe &recipe) {
+    return recipe.getElement(context) == element &&
+           recipe.getScale(context) == scale;
+  });
+}
+
+std::string mx::listRecipes() {
+  return llvm::join(llvm::map_range(kRecipes,
+                                    [](const Recipe &recipe) -> std::string {
+                                      return recipe.name.str();
+                                    }),
+                    ", ");
+}
+
+/// Of an operation that is left as it is.
+static constexpr llvm::StringLiteral kNoRecipe = "none";
+
+SmallVector<StringRef, 2> mx::getRecipeNames(Operation *op) {
+  Attribute attr = op->getAttr(kRecipeAttr);
+  if (auto name = dyn_cast_if_present<StringAttr>(attr))
+    return SmallVector<StringRef, 2>(2, name.getValue());
+  SmallVector<StringRef, 2> names;
+  if (auto array = dyn_cast_if_present<ArrayAttr>(attr))
+    for (auto name : array.getAsRange<StringAttr>())
+      names.push_back(name.getValue());
+  return names;
+}
+
+bool mx::isLeftAlone(Operation *op) {
+  SmallVector<StringRef, 2> names = getRecipeNames(op);
+  return !names.empty() &&
+         llvm::all_of(names, [](StringRef name) { return name == kNoRecipe; });
+}
+
+//===----------------------------------------------------------------------===//
+// Operands that are in a block format
+//
+// A product of numbers that were dequantized reads what they were made of: to
+// quantize them again would give the same numbers.
+//===----------------------------------------------------------------------===//
+
+std::optional<StoredOperand>
+mx::findStoredOperand(const MatmulMatch &product,
+                      const MatmulMatch::Operand &operand) {
+  // Groups have blocks, or tiles of scales, of their own.
+  auto dequantize = operand.tensor.getDefiningOp<DequantizeOp>();
+  if (!dequantize || getRaggedOfOperand(product, operand) != RaggedKind::None ||
+      operand.axis != 1 || dequantize.getOffsets() ||
+      dequantize.getGlobalScale())
+    return std::nullopt;
+  Value elements = dequantize.getInput(), scales = dequantize.getScales();
+  Type number = getElementTypeOrSelf(operand.tensor);
+  auto elementsType = dyn_cast<RankedTensorType>(elements.getType());
+  auto scalesType = dyn_cast<RankedTensorType>(scales.getType());
+  // f16 has not the range of scales: its infinities and zeros would be numbers.
+  if (!elementsType || elementsType.getEncoding() || !scalesType ||
+      scalesType.getRank() != elementsType.getRank() || number.isF16())
+    return std::nullopt;
+  const Recipe *recipe =
+      findRecipe(elementsType.getElementType(), scalesType.getElementType());
+  // The factor of NVFP4 belongs to the whole product.
+  if (!recipe || recipe->isNVFP4)
+    return std::nullopt;
+  return StoredOperand{recipe, elements, scales};
+}
+
+void mx::useStoredFormats(const MatmulMatch &product, Recipes &recipes) {
+  if (recipes.a->isNVFP4 || recipes.b->isNVFP4)
+    return;
+  Recipes stored = recipes;
+  if (auto operand = findStoredOperand(product, product.a))
+    stored.a = operand->recipe;
+  if (auto operand = findStoredOperand(product, product.b))
+    stored.b = operand->recipe;
+  // A format of 4 bits wants more of the reduction than others.
+  int64_t size = getReductionSize(product);
+  int64_t multiple = stored.getMultiple(product.a.tensor.getContext());
+  if (product.ragged == RaggedKind::Reduction || ShapedType::isDynamic(size) ||
+      size % multiple == 0)
+    recipes = stored;
+}

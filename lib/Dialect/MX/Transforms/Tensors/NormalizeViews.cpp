@@ -1,0 +1,195 @@
+//===- NormalizeViews.cpp - Slices and reshapes that upstream can lower ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// On memrefs, upstream finds the dimensions that a slice drops by comparing the
+// strides of its source and its result (memref::SubViewOp::getDroppedDims).
+// Where the slice itself has strides, or where those of the source are dynamic,
+// it finds others or none, and goes on: wrong strides, or a crash. A slice that
+// drops all its dimensions of size 1, or none, leaves it no choice.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Utils/Tensors.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mx;
+
+namespace mx {
+#define GEN_PASS_DEF_MXNORMALIZEVIEWS
+#include "mx/Dialect/MX/Transforms/Passes.h.inc"
+} // namespace mx
+
+/// The dimensions of a slice that have one element for certain.
+static llvm::SmallBitVector getUnits(OffsetSizeAndStrideOpInterface op) {
+  ArrayRef<int64_t> sizes = op.getStaticSizes();
+  llvm::SmallBitVector units(sizes.size());
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    units[dim] = size == 1;
+  return units;
+}
+
+/// Whether strides of memrefs do not tell which of its dimensions a slice
+/// drops: it has strides itself, or it keeps one that longer dimensions
+/// separate from one that it drops and that may have the same dynamic stride.
+static bool isUnclear(OffsetSizeAndStrideOpInterface op,
+                      const llvm::SmallBitVector &dropped) {
+  llvm::SmallBitVector units = getUnits(op);
+  if (dropped.none() || dropped == units)
+    return false;
+  if (!op.hasUnitStride())
+    return true;
+  bool keepsUnit = false, isApart = false;
+  for (unsigned dim : llvm::seq(units.size())) {
+    if (dropped[dim] && isApart)
+      return true;
+    isApart |= keepsUnit && !units[dim];
+    keepsUnit |= units[dim] && !dropped[dim];
+  }
+  return false;
+}
+
+namespace {
+
+/// The result of a slice, or what is inserted, with and without its dimensions
+/// of size 1.
+struct UnitShape {
+  RankedTensorType bare;
+  /// The dimensions that each dimension of `bare` becomes.
+  SmallVector<ReassociationIndices> groups;
+
+  UnitShape(RankedTensorType type, OffsetSizeAndStrideOpInterface op,
+            const llvm::SmallBitVector &dropped) {
+    llvm::SmallBitVector units = getUnits(op);
+    SmallVector<int64_t> counts, shape;
+    for (unsigned dim : llvm::seq(units.size())) {
+      if (dropped[dim])
+        continue;
+      if (!units[dim])
+        shape.push_back(type.getDimSize(counts.size()));
+      counts.push_back(!units[dim]);
+    }
+    bare = RankedTensorType::get(shape, type.getElementType());
+    groups = getUnitGroups(counts);
+  }
+};
+
+/// Slices all dimensions of size 1 away and puts back those that are kept.
+struct ExtractBare final : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    llvm::SmallBitVector dropped = op.getDroppedDims();
+    if (op.getType().getEncoding() || !isUnclear(op, dropped))
+      return failure();
+    UnitShape shape(op.getType(), op, dropped);
+    Value bare = tensor::ExtractSliceOp::create(
+        rewriter, op.getLoc(), shape.bare, op.getSource(), op.getMixedOffsets(),
+        op.getMixedSizes(), op.getMixedStrides());
+    SmallVector<OpFoldResult> sizes;
+    for (auto [dim, size] : llvm::enumerate(op.getMixedSizes()))
+      if (!dropped[dim])
+        sizes.push_back(size);
+    rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getType(), bare,
+                                                       shape.groups, sizes);
+    return success();
+  }
+};
+
+/// Inserts what has no dimension of size 1.
+template <typename InsertOp>
+struct InsertBare final : OpRewritePattern<InsertOp> {
+  using OpRewritePattern<InsertOp>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(InsertOp op,
+                                PatternRewriter &rewriter) const override {
+    llvm::SmallBitVector dropped = op.getDroppedDims();
+    RankedTensorType type = op.getSourceType();
+    if (type.getEncoding() || !isUnclear(op, dropped))
+      return failure();
+    if (std::is_same_v<InsertOp, tensor::ParallelInsertSliceOp>)
+      rewriter.setInsertionPoint(op->getParentOp());
+    UnitShape shape(type, op, dropped);
+    Value bare = tensor::CollapseShapeOp::create(
+        rewriter, op.getLoc(), shape.bare, op.getSource(), shape.groups);
+    rewriter.modifyOpInPlace(op, [&] { op.getSourceMutable().assign(bare); });
+    return success();
+  }
+};
+
+/// Slices first, and then drops dimensions of what has the strides already.
+/// That the strides tell which ones, upstream has verified.
+struct SplitSubView final : OpRewritePattern<memref::SubViewOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(memref::SubViewOp op,
+                                PatternRewriter &rewriter) const override {
+    int64_t rank = op.getSourceType().getRank();
+    int64_t numDropped = rank - op.getType().getRank();
+    if (!numDropped || op.hasUnitStride() ||
+        numDropped == int64_t(getUnits(op).count()))
+      return failure();
+    Value whole = memref::SubViewOp::create(
+        rewriter, op.getLoc(), op.getSource(), op.getMixedOffsets(),
+        op.getMixedSizes(), op.getMixedStrides());
+    SmallVector<OpFoldResult> zeros(rank, rewriter.getIndexAttr(0));
+    SmallVector<OpFoldResult> ones(rank, rewriter.getIndexAttr(1));
+    rewriter.replaceOpWithNewOp<memref::SubViewOp>(
+        op, op.getType(), whole, zeros, op.getMixedSizes(), ones);
+    return success();
+  }
+};
+
+/// A tensor without elements. Upstream multiplies a dynamic size by 0 for the
+/// type of the memref, which is then static, and not for that of the tensor.
+struct CollapseEmpty final : OpRewritePattern<tensor::CollapseShapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::CollapseShapeOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    ArrayRef<int64_t> shape = op.getSrcType().getShape();
+    bool isUnclear = false;
+    for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices()))
+      isUnclear |=
+          op.getResultType().isDynamicDim(dim) && hasZero(shape, group);
+    if (op.getResultType().getEncoding() || !isUnclear)
+      return failure();
+    SmallVector<Value> sizes;
+    for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+      if (!op.getResultType().isDynamicDim(dim))
+        continue;
+      Value size = arith::ConstantIndexOp::create(rewriter, loc, 1);
+      for (int64_t part : group)
+        size = arith::MulIOp::create(
+            rewriter, loc, size,
+            tensor::DimOp::create(rewriter, loc, op.getSrc(), part));
+      sizes.push_back(size);
+    }
+    rewriter.replaceOpWithNewOp<tensor::EmptyOp>(op, op.getResultType(), sizes);
+    return success();
+  }
+
+  static bool hasZero(ArrayRef<int64_t> shape, ArrayRef<int64_t> group) {
+    return llvm::any_of(group, [&](int64_t dim) { return shape[dim] == 0; });
+  }
+};
+
+struct NormalizeViews final : mx::impl::MXNormalizeViewsBase<NormalizeViews> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<ExtractBare, InsertBare<tensor::InsertSliceOp>,
+                 InsertBare<tensor::ParallelInsertSliceOp>, SplitSubView,
+                 CollapseEmpty>(&getContext());
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+  }
+};
+
+} // namespace

@@ -1,0 +1,115 @@
+//===- LoopNest.h - Operations as loop nests --------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Each dimension of an operand follows one loop of its operation, divided by a
+// constant: 1 for elements, the block size for scales, 128 rows or 4 blocks for
+// tiles of scales, 64 for tiles of packed weights.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_DIALECT_MX_TRANSFORMS_TILING_LOOPNEST_H
+#define MX_LIB_DIALECT_MX_TRANSFORMS_TILING_LOOPNEST_H
+
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Support/ScaleLayout.h"
+#include "mx/Support/WeightLayout.h"
+
+namespace mx::tiling {
+
+/// One dimension of an operand. Dimensions without a loop are taken whole.
+struct DimMap {
+  static constexpr int64_t kWhole = -1;
+  int64_t loop = kWhole;
+  int64_t factor = 1;
+};
+
+struct OperandMap {
+  mlir::OpOperand *operand;
+  llvm::SmallVector<DimMap> dims;
+
+  mlir::Value getValue() const { return operand->get(); }
+};
+
+/// An operation as a loop nest.
+struct LoopNest {
+  llvm::SmallVector<llvm::StringRef> names; ///< of the loops, for messages
+  llvm::SmallVector<OperandMap> operands;
+  /// Loops that cannot be tiled, with the reason.
+  llvm::SmallVector<std::pair<int64_t, llvm::StringRef>> whole;
+  int64_t reduction = DimMap::kWhole;
+  /// Rows and columns that share a scale.
+  int64_t squares = 1;
+
+  void add(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops) {
+    OperandMap map{&operand, {}};
+    for (int64_t loop : loops)
+      map.dims.push_back({loop, 1});
+    operands.push_back(std::move(map));
+  }
+
+  /// Scales of elements whose dimensions walk along `loops`.
+  void addScales(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops,
+                 int64_t block) {
+    OperandMap map{&operand, {}};
+    for (int64_t loop : loops)
+      map.dims.push_back({loop, 1});
+    map.dims.back().factor = block;
+    if (isMaterialized(mlir::cast<mlir::ShapedType>(operand.get().getType()),
+                       loops.size())) {
+      map.dims.back().factor *= kScaleTileBlocks;
+      map.dims[loops.size() - 2].factor = kScaleTileRows;
+      map.dims.append(kScaleTileRank, DimMap{});
+    }
+    operands.push_back(std::move(map));
+  }
+
+  /// Weights whose dimensions walk along `loops`, in rows or packed.
+  void addWeights(mlir::OpOperand &operand, llvm::ArrayRef<int64_t> loops) {
+    add(operand, loops);
+    auto type = mlir::cast<mlir::ShapedType>(operand.get().getType());
+    if (type.getRank() == static_cast<int64_t>(loops.size()))
+      return;
+    llvm::SmallVector<DimMap> &dims = operands.back().dims;
+    dims[loops.size() - 2].factor = kWeightTileRows;
+    dims[loops.size() - 1].factor = kWeightTileColumns;
+    dims.append(kWeightTileRank, DimMap{});
+  }
+
+  const OperandMap *find(mlir::OpOperand &operand) const {
+    for (const OperandMap &map : operands)
+      if (map.operand == &operand)
+        return &map;
+    return nullptr;
+  }
+
+  /// Tiles of a loop begin and end at multiples of this, so that no operand's
+  /// element is cut. All factors are powers of two.
+  int64_t getGranularity(int64_t loop) const {
+    int64_t granularity =
+        loop + 2 >= static_cast<int64_t>(names.size()) ? squares : 1;
+    for (const OperandMap &map : operands)
+      for (DimMap dim : map.dims)
+        if (dim.loop == loop)
+          granularity = std::max(granularity, dim.factor);
+    return granularity;
+  }
+};
+
+LoopNest getLoopNest(QuantizeOp op);
+LoopNest getLoopNest(AmaxOp op);
+LoopNest getLoopNest(DequantizeOp op);
+LoopNest getLoopNest(RelayoutOp op);
+LoopNest getLoopNest(PackWeightsOp op);
+LoopNest getLoopNest(MatmulOp op);
+LoopNest getLoopNest(GroupedMatmulOp op);
+
+/// The operand dimension that is as long as a loop.
+std::pair<mlir::Value, int64_t> findBound(const LoopNest &nest, int64_t loop);
+
+/// The length of a loop, or ShapedType::kDynamic.
+int64_t getStaticBound(const LoopNest &nest, int64_t loop);
+
+} // namespace mx::tiling
+
+#endif // MX_LIB_DIALECT_MX_TRANSFORMS_TILING_LOOPNEST_H

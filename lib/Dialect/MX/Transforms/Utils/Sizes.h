@@ -1,0 +1,36 @@
+//===- Sizes.h - Sizes of arrays --------------------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_DIALECT_MX_TRANSFORMS_UTILS_SIZES_H
+#define MX_LIB_DIALECT_MX_TRANSFORMS_UTILS_SIZES_H
+
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+namespace mx {
+
+/// A size: a number or, of an array that is given, its dimension.
+struct Size {
+  mlir::OpFoldResult number;
+  mlir::Value array;
+  int64_t dim = 0;
+
+  /// Whether two sizes are known to be the same.
+  bool operator==(const Size &other) const {
+    return number == other.number && array == other.array && dim == other.dim;
+  }
+  mlir::Value getValue(mlir::OpBuilder &builder, mlir::Location loc) const;
+};
+
+/// The size that an array is made with, which keeps its producer free of uses.
+Size getSize(mlir::Value array, int64_t dim);
+
+/// Requires at run time, in the words of the CPU path, that dimension `dim` of
+/// the operand `name` has the size that another one tells.
+mxgpu::RequireOp requireSize(mlir::OpBuilder &builder, mlir::Location loc,
+                             int64_t dim, const llvm::Twine &name,
+                             mlir::Value expected, mlir::Value found);
+
+} // namespace mx
+
+#endif // MX_LIB_DIALECT_MX_TRANSFORMS_UTILS_SIZES_H

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whose arrays are given to an entry, and who allocates what it gives back.
+
+Each library says of an array: a signature, which a prepared call goes by; its
+element type, shape and place; and its address. All of them are for arrays of the
+device, but for Host."""
+
+import functools
+import sys
+from typing import NamedTuple
+
+import numpy as np
+
+from . import cuda_array
+from .array import (DeviceArray, array, dlpack_device, empty, from_dlpack,
+                    host_view)
+from .._runtime.device import HOST, device_name
+from .elements import (ELEMENTS, FP4, OF_DTYPE, UNPACKED_FP4, as_numpy,
+                       find_element, pack_fp4)
+from .._runtime.library import call
+from .._runtime.streams import stream_handle
+
+
+class Operand(NamedTuple):
+    element: object
+    shape: tuple
+    device: str  # "cuda:0"; "cpu" of the host, from where devices copy it
+    wrong: str = ""  # with its layout
+
+
+class Mine:
+    """DeviceArrays."""
+    priority = 1
+
+    @staticmethod
+    def sign(x):
+        return x.signature
+
+    @staticmethod
+    def operand(x):
+        return Operand(x.element, x.shape, device_name())
+
+    @staticmethod
+    def pointer(x):
+        return x.pointer
+
+    @staticmethod
+    def current_stream(number):
+        return 0
+
+    @staticmethod
+    def maker(shape, element, zeros=False):
+        """What makes memory for a result of a call. `zeros`: where the program leaves
+        bytes as they are; on a GPU memory of ours stays as it is, as it is of no
+        stream."""
+        if zeros and device_name() == "sim":
+            return lambda: empty(shape, element).fill(0)
+        return functools.partial(empty, shape, element)
+
+    @staticmethod
+    def within(stream):
+        return None  # memory is of no stream
+
+    @staticmethod
+    def to_host(x):
+        raise TypeError(f"expected an array of the host, found {x!r}: pass x.numpy()")
+
+
+class Numpy:
+    """Arrays of NumPy: copied to the device, and results copied back."""
+    priority = 0
+
+    @staticmethod
+    def sign(x):
+        return x.dtype, x.shape
+
+    @staticmethod
+    def operand(x):
+        element, shape = _numpy_type(x.dtype), x.shape
+        if x.dtype == UNPACKED_FP4:
+            if not shape or shape[-1] % 2:
+                return Operand(FP4, shape, "cpu", "an even number of float4_e2m1fn "
+                               f"in the last dimension, found shape {shape}")
+            shape = (*shape[:-1], shape[-1] // 2)
+        return Operand(element, shape, "cpu")
+
+    @staticmethod
+    def to_host(x):
+        return pack_fp4(x) if x.dtype == UNPACKED_FP4 else x
+
+    @staticmethod
+    def from_host(x, element):
+        return x
+
+    @staticmethod
+    def upload(x, element, stream):
+        return array(NUMPY.to_host(x), stream, element)
+
+    @staticmethod
+    def download(x, stream):
+        return x.numpy(stream=stream)
+
+
+class Masked(Numpy):
+    """Masked arrays of NumPy, which are refused. Their signature is not that of a
+    plain array: a call that was prepared for one does not take them."""
+
+    @staticmethod
+    def sign(x):
+        return type(x), x.dtype, x.shape
+
+    @staticmethod
+    def operand(x):
+        as_numpy(x)  # raises
+
+
+@functools.lru_cache(None)
+def _numpy_type(dtype):
+    return find_element(dtype)
+
+
+class Torch:
+    """Tensors of PyTorch on a GPU."""
+    priority = 3
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.elements = {getattr(torch, e.torch): e for e in ELEMENTS
+                         if e.torch and hasattr(torch, e.torch)}
+        self.dtypes = {e: dtype for dtype, e in self.elements.items()}
+        self.pointer = torch.Tensor.data_ptr
+        # The same without an object for the stream; not all versions have it.
+        self._raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+    def sign(self, x):
+        # What the device is, without an object for it.
+        return (x.dtype, x.shape, x.get_device(), x.is_cuda, x.is_cpu,
+                x.is_contiguous(),
+                x.requires_grad and self.torch.is_grad_enabled())
+
+    def operand(self, x):
+        element = self.elements.get(x.dtype)
+        if element is None:
+            raise TypeError(f"expected a dtype that mx has, found {x.dtype}")
+        wrong = ""
+        if not x.is_contiguous():
+            wrong = (f"a contiguous tensor, found strides {tuple(x.stride())} of "
+                     f"shape {tuple(x.shape)}: pass x.contiguous()")
+        elif x.requires_grad and self.torch.is_grad_enabled():
+            wrong = ("a tensor without requires_grad, as an entry has no gradient, "
+                     "found one with it: call it under torch.no_grad() or in a "
+                     "torch.autograd.Function, or pass x.detach()")
+        return Operand(element, tuple(x.shape), str(x.device), wrong)
+
+    def current_stream(self, number):
+        if self._raw:
+            return self._raw(number)
+        return self.torch.cuda.current_stream(number).cuda_stream
+
+    def maker(self, shape, element, zeros=False):
+        """Memory of PyTorch's allocator, for its current stream."""
+        return self._maker(self.torch.zeros if zeros else self.torch.empty, shape,
+                           element, device=self.torch.device(device_name()))
+
+    def _maker(self, make, shape, element, **place):
+        dtype = self._dtype(element)
+        if not element.is_packed:
+            return functools.partial(make, shape, dtype=dtype, **place)
+        # PyTorch cannot fill what it packs two to a byte, as it does with new memory if
+        # algorithms are to be deterministic.
+        bits = functools.partial(make, shape, dtype=self.torch.uint8, **place)
+        return lambda: bits().view(dtype)
+
+    def _dtype(self, element):
+        """The type of such elements, or of their bits."""
+        return self.dtypes.get(element) or self.dtypes[OF_DTYPE[element.storage]]
+
+    def within(self, stream):
+        """Where another stream than the current one is asked for: allocations
+        belong to it."""
+        cuda, number = self.torch.cuda, dlpack_device()[1]
+        return cuda.stream(cuda.ExternalStream(stream, device=number))
+
+    def to_host(self, x):
+        """An array of NumPy of the same memory, of a tensor on the host."""
+        x = x.detach()
+        return host_view(x.data_ptr(), tuple(x.shape), self.elements[x.dtype], x)
+
+    def from_host(self, x, element):
+        result = self._maker(self.torch.empty, x.shape, element)()
+        host_view(result.data_ptr(), x.shape, element, result)[...] = x
+        return result
+
+    def upload(self, x, element, stream):
+        return array(self.to_host(x), stream, element)
+
+    def download(self, x, stream):
+        result = self._maker(self.torch.empty, x.shape, x.element)()
+        call("mxMemcpyToHost", result.data_ptr(), x.pointer, x.nbytes,
+             stream_handle(stream))
+        call("mxStreamSynchronize", stream_handle(stream))
+        return result
+
+    def adopt(self, x):
+        return self.torch.from_dlpack(x)
+
+
+class WrappedTorch(Torch):
+    """Tensors that stand for others, such as torch.masked's, which are refused: their
+    own memory is not what they mean. Fake ones have a type and a shape."""
+
+    def sign(self, x):
+        return (type(x), *super().sign(x))
+
+    def operand(self, x):
+        found = super().operand(x)
+        return found._replace(wrong=f"a plain tensor, found a {type(x).__name__}, which "
+                              "stands for another: pass that one")
+
+
+class Cupy:
+    """Arrays of CuPy. Types that NumPy lacks are passed as their bits, and come
+    back as such."""
+    priority = 2
+
+    def __init__(self, cupy):
+        self.cupy = cupy
+
+    @staticmethod
+    def sign(x):
+        return x.dtype, x.shape, x.flags.c_contiguous, x.device.id
+
+    @staticmethod
+    def operand(x):
+        wrong = "" if x.flags.c_contiguous else (
+            f"a contiguous array, found strides {x.strides} of shape {x.shape}: "
+            "pass cupy.ascontiguousarray(x)")
+        return Operand(_numpy_type(x.dtype), x.shape, f"cuda:{x.device.id}", wrong)
+
+    @staticmethod
+    def pointer(x):
+        return x.data.ptr
+
+    def current_stream(self, number):
+        return self.cupy.cuda.get_current_stream().ptr
+
+    def maker(self, shape, element, zeros=False):
+        make = self.cupy.zeros if zeros else self.cupy.empty
+        return functools.partial(make, shape, element.storage)
+
+    def within(self, stream):
+        return self.cupy.cuda.ExternalStream(stream)
+
+    def adopt(self, x):
+        return self.cupy.asarray(x)
+
+
+MINE, NUMPY, MASKED = Mine(), Numpy(), Masked()
+_OPTIONAL = {"torch": ("Tensor", Torch), "cupy": ("ndarray", Cupy)}
+
+
+@functools.lru_cache(None)
+def _library(name):
+    return _OPTIONAL[name][1](sys.modules[name])
+
+
+@functools.lru_cache(None)
+def _wrapped_torch():
+    return WrappedTorch(sys.modules["torch"])
+
+
+def find_library(kind):
+    """The library of arrays of that type; None of any other object."""
+    if issubclass(kind, DeviceArray):
+        return MINE
+    if issubclass(kind, np.ndarray):
+        return MASKED if issubclass(kind, np.ma.MaskedArray) else NUMPY
+    for base in kind.__mro__:
+        root = base.__module__.partition(".")[0]
+        if root in _OPTIONAL and base.__name__ == _OPTIONAL[root][0]:
+            if root == "torch" and kind.__torch_dispatch__ is not base.__torch_dispatch__:
+                return _wrapped_torch()
+            return _library(root)
+    return None
+
+
+def convert(x, stream):
+    """A DeviceArray of any other object with __dlpack__ or
+    __cuda_array_interface__, on "cpu" an array of NumPy; else what NumPy makes of
+    it. Raises a BufferError, ValueError or TypeError."""
+    if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
+        return from_dlpack(x, stream)
+    if hasattr(x, "__cuda_array_interface__"):
+        return from_cuda_array(x, stream)
+    return as_numpy(x)
+
+
+def from_cuda_array(x, stream=None):
+    """A DeviceArray of the same memory as an object with
+    __cuda_array_interface__, in the order of `stream`."""
+    if device_name() in ("sim", HOST):
+        raise BufferError(f"expected memory of {device_name()}, found that of a GPU")
+    found = cuda_array.read(x)
+    if found.strides is not None:
+        raise BufferError(f"expected a dense row-major array, found shape "
+                          f"{found.shape} with strides {found.strides}; make it "
+                          "contiguous")
+    handle = stream_handle(stream)
+    theirs = 0 if found.stream in (None, 1) else found.stream
+    if found.stream is not None and theirs != handle:
+        call("mxStreamWait", handle, theirs)
+    result = DeviceArray.from_pointer(found.address, found.shape, found.element, x)
+    result._stream = stream
+    return result

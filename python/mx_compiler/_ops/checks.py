@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks of the functions' arguments: errors name the argument, what was expected
+and what was found. What the programs check by themselves is not checked here."""
+
+import operator
+
+import numpy as np
+
+from .._arrays.elements import find_element
+from .._arrays.interop import find_library
+from .quantized import scales_shape
+
+_AXES = {-1: (-1,), -2: (-2,), (-1,): (-1,), (-2,): (-2,),
+         (-1, -2): (-1, -2), (-2, -1): (-2, -1)}
+
+
+def one_of(name, value, known):
+    if value not in known:
+        raise ValueError(f"{name}: expected one of {', '.join(map(str, known))}, "
+                         f"found {value!r}")
+
+
+def axes(axis):
+    try:
+        given = (tuple(map(operator.index, axis)) if isinstance(axis, (tuple, list))
+                 else operator.index(axis))
+        return _AXES[given]
+    except (KeyError, TypeError):
+        raise ValueError("axis: expected -1, -2 or (-1, -2), found "
+                         f"{axis!r}") from None
+
+
+def element(name, dtype, known):
+    try:
+        found = find_element(dtype)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+    if found.mlir not in known:
+        raise TypeError(f"{name}: expected one of {', '.join(known)}, found "
+                        f"{found.mlir}")
+    return found
+
+
+def operand(name, x):
+    """The element type and shape of an array of any library."""
+    found = find_library(type(x))
+    if found is None:
+        raise TypeError(f"{name}: expected an array of NumPy, PyTorch or CuPy or a "
+                        f"mx_compiler.DeviceArray, found {type(x).__name__}: convert other "
+                        "arrays by mx_compiler.from_dlpack")
+    try:
+        given = found.operand(x)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
+    return given.element, tuple(given.shape)
+
+
+def matrix(name, x, known):
+    """The same of an array with 2 dimensions or more, of the types in `known`."""
+    found, shape = operand(name, x)
+    if found.mlir not in known:
+        raise TypeError(f"{name}: expected an array of {', '.join(known)}, found "
+                        f"{found.mlir}")
+    if len(shape) < 2:
+        raise ValueError(f"{name}: expected 2 dimensions or more, found shape "
+                         f"{shape}")
+    return found, shape
+
+
+def vector(name, x):
+    """The length of an array of indices; None for None."""
+    if x is None:
+        return None
+    found, shape = operand(name, x)
+    if found.mlir not in ("i32", "i64"):
+        raise TypeError(f"{name}: expected an array of i32 or i64, found "
+                        f"{found.mlir}")
+    if len(shape) != 1 or (name == "offsets" and not shape[0]):
+        raise ValueError(f"{name}: expected 1 dimension"
+                         f"{' of at least one group' * (name == 'offsets')}, found "
+                         f"shape {shape}")
+    return shape[0]
+
+
+def index_type(name, x):
+    return None if x is None else operand(name, x)[0].mlir
+
+
+def multiple(name, what, number, block):
+    if number % block:
+        raise ValueError(f"{name}: expected a multiple of {block} {what}, a whole "
+                         f"number of blocks, found {number}; pad to "
+                         f"{-(-number // block) * block}")
+
+
+def both_or_none(name, value, other, why):
+    if (value is None) != (other is None):
+        wanted = f"an array, as {why}" if other else f"None, unless {why}"
+        raise ValueError(f"{name}: expected {wanted}, found "
+                         f"{'None' if value is None else 'an array'}")
+
+
+def is_number(x):
+    return isinstance(x, (int, float, np.floating, np.integer))
+
+
+def scalar(name, x):
+    """A factor of f32 without dimensions: numbers become arrays."""
+    if is_number(x):
+        return np.asarray(x, np.float32)
+    found, shape = operand(name, x)
+    if found.mlir != "f32" or shape != ():
+        raise TypeError(f"{name}: expected a number, or an array of f32 without "
+                        f"dimensions, found {found.mlir} of shape {shape}")
+    return x
+
+
+def size(name, number, block):
+    """A static size, a multiple of `block`."""
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+        raise TypeError(f"{name}: expected a number of at least 1, found "
+                        f"{type(number).__name__}")
+    if number < 1 or number % block:
+        wanted = f"a multiple of {block}, " * (block > 1)
+        raise ValueError(f"{name}: expected {wanted}at least {block}, found {number}")
+
+
+def quantized(name, q):
+    """That the arrays of a Quantized have the sizes of its matrix: programs compare
+    them by tiles alone."""
+    *outer, last = q.shape
+    for what, x, shape in (
+            ("elements", q.elements, (*outer, last // q.format.per_byte)),
+            ("scales", q.scales,
+             scales_shape(q.shape, q.format, q.layout, q.ragged, q.groups))):
+        found = operand(f"{name}.{what}", x)[1]
+        if found != tuple(shape):
+            raise ValueError(f"{name}.{what}: expected shape {tuple(shape)} for {q!r}, "
+                             f"found {found}")

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A layer of a mixture of experts, forward and backward."""
+
+import functools
+import pathlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import checks as check
+from .._compile.compile import compile
+from .._runtime.device import device_changes
+from .._arrays.elements import as_numpy
+from .formats import find_format
+from .._compile.templates import Template
+
+# Results of the forward pass that are not written wholly: x and h in groups along the
+# rows, and their scales.
+_PADDED = frozenset((2, 3, 4, 5))
+_TEMPLATE = pathlib.Path(__file__).parent.parent / "templates" / "moe_layer.mlir"
+
+
+class MoEWeights(NamedTuple):
+    """The weights of a layer, quantized along the dimension that each product sums
+    over: `w1` and `w2` for the forward pass, their transposes for the backward."""
+    w1: Any
+    w1_scales: Any
+    w1_transposed: Any
+    w1_transposed_scales: Any
+    w2: Any
+    w2_scales: Any
+    w2_transposed: Any
+    w2_transposed_scales: Any
+
+
+class MoESaved(NamedTuple):
+    """What the backward pass needs of the forward pass."""
+    gate_up: Any
+    x_transposed: Any
+    x_transposed_scales: Any
+    h_transposed: Any
+    h_transposed_scales: Any
+
+
+class MoELayer:
+    """SwiGLU experts on tokens that are sorted by expert:
+
+        y[t] = sum over the rows p of t of  W2[g] (silu(gate) * up * probs[p])
+        gate, up = the halves of  W1[g] x[t],  g the expert of row p
+
+    experts       G
+    hidden        H, a multiple of 32
+    intermediate  I, a multiple of 32
+    activations, weights, gradients
+                  formats with blocks of 32 (mx.FORMATS); gradients as activations
+                  where they are not said
+    chip, cache   as for mx.compile
+
+    Any number T of tokens and P of rows. Everything that says which rows an expert
+    has is in device memory, and nothing waits for it:
+
+    tokens  i32, [P]: the token of row p. Rows are sorted by expert
+    probs   f32, [P]: the weight of row p
+    ends    i32, [G]: the rows of expert g end at ends[g]; those past the last
+            belong to no expert
+
+    `mx.route` makes them of a router's choice on the host. The program is that of
+    examples/moe_layer.mlir: 4 launches forward and 7 backward."""
+
+    def __init__(self, experts, hidden, intermediate, *, activations="mxfp8_e4m3",
+                 weights="mxfp8_e4m3", gradients=None, chip=None, cache=True):
+        formats = {}
+        for name, given in (("activations", activations), ("weights", weights),
+                            ("gradients", gradients or activations)):
+            format = formats[name] = find_format(given, name)
+            if format.block != 32 or not format.has_product:
+                raise ValueError(f"{name}: expected a format with blocks of 32 that "
+                                 f"has products, found {format.name}")
+        for name, size, block in (("experts", experts, 1), ("hidden", hidden, 32),
+                                  ("intermediate", intermediate, 32)):
+            check.size(name, size, block)
+        self.experts, self.hidden = experts, hidden
+        self.intermediate = intermediate
+        self.formats = formats
+        text = template_text(experts, hidden, intermediate,
+                             *(format.elements for format in formats.values()))
+        self._program = compile(Template(text, "moe_layer"), chip=chip, cache=cache)
+
+    def quantize_weights(self, w1, w2, *, stream=None):
+        """MoEWeights of w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16,
+        [G, H, I]: once a step of training, or once."""
+        return MoEWeights(*self._program["quantize_weights"](w1, w2, stream=stream))
+
+    def forward(self, x, weights, tokens, probs, ends, *, stream=None):
+        """y, f32, [T, H], and a MoESaved, of x, bf16, [T, H]."""
+        weights = self._check_weights(weights)
+        y, *saved = self._program["forward"].call(
+            (x, tokens, probs, ends, weights.w1, weights.w1_scales, weights.w2,
+             weights.w2_scales), None, stream, _PADDED)
+        return y, MoESaved(*saved)
+
+    def backward(self, dy, weights, saved, tokens, probs, ends, *, stream=None):
+        """The gradients of x (f32, [T, H]), w1 (f32, [G, 2 I, H]), w2 (f32,
+        [G, H, I]) and probs (f32, [P]), from that of y: dy, bf16, [T, H]. Those of
+        probs of rows that belong to no expert are not defined."""
+        weights = self._check_weights(weights)
+        if not isinstance(saved, MoESaved):
+            raise TypeError("saved: expected the mx_compiler.MoESaved of forward, found "
+                            f"{type(saved).__name__}")
+        return tuple(self._program["backward"](
+            dy, tokens, probs, ends, *saved, weights.w1_transposed,
+            weights.w1_transposed_scales, weights.w2_transposed,
+            weights.w2_transposed_scales, stream=stream))
+
+    @staticmethod
+    def _check_weights(weights):
+        if not isinstance(weights, MoEWeights):
+            raise TypeError("weights: expected the mx_compiler.MoEWeights of quantize_weights, "
+                            f"found {type(weights).__name__}")
+        return weights
+
+    def __repr__(self):
+        names = ", ".join(f"{name} {format.name}"
+                          for name, format in self.formats.items())
+        return (f"<mx_compiler.MoELayer {self.experts} experts of {self.hidden} x "
+                f"{self.intermediate}, {names}>")
+
+
+def template_text(experts, hidden, intermediate, activations="f8E4M3FN",
+                  weights="f8E4M3FN", gradients="f8E4M3FN"):
+    """The layer's program in MLIR, for types of elements."""
+    return Template(_TEMPLATE, "moe_layer").substitute(
+        experts=experts, hidden=hidden, intermediate=intermediate,
+        gate_up=2 * intermediate, hidden_blocks=hidden // 32,
+        intermediate_blocks=intermediate // 32, gate_up_blocks=intermediate // 16,
+        slack=127 * experts + 127, activations=activations, weights=weights,
+        gradients=gradients)
+
+
+def moe_layer(x, w1, w2, tokens, probs, ends, *, stream=None, **formats):
+    """The layer in one call, for weights that are used once: y, f32, [T, H].
+
+    x, w1, w2 in bf16, and the rest, as for MoELayer; the sizes are those of w1."""
+    _, shape = check.matrix("w1", w1, ("bf16",))
+    if len(shape) != 3 or shape[1] % 2:
+        raise ValueError("w1: expected [experts, 2 * intermediate, hidden], found shape "
+                         f"{shape}")
+    layer = _find_layer(device_changes(), shape[0], shape[2], shape[1] // 2,
+                        **formats)
+    weights = layer.quantize_weights(w1, w2, stream=stream)
+    return layer.forward(x, weights, tokens, probs, ends, stream=stream)[0]
+
+
+@functools.lru_cache(64)
+def _find_layer(changes, *sizes, **formats):
+    return MoELayer(*sizes, **formats)
+
+
+def route(chosen, weights, experts):
+    """Rows sorted by expert, of what a router chose on the host.
+
+    chosen   integers, [T, k]: the experts of each token; -1 for none
+    weights  numbers, [T, k]: what the router gives each of them
+    experts  G
+
+    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]), arrays of NumPy,
+    P = T * k. Rows of no expert come last."""
+    check.size("experts", experts, 1)
+    chosen, weights = as_numpy(chosen), as_numpy(weights)
+    if chosen.ndim != 2 or chosen.dtype.kind not in "iu":
+        raise ValueError("chosen: expected integers of [tokens, k], found "
+                         f"{chosen.dtype} of shape {chosen.shape}")
+    if weights.shape != chosen.shape:
+        raise ValueError(f"weights: expected the shape {chosen.shape} of chosen, found "
+                         f"{weights.shape}")
+    if chosen.size and not -1 <= chosen.min() <= chosen.max() < experts:
+        raise ValueError(f"chosen: expected experts from 0 to {experts - 1}, or -1, "
+                         f"found {chosen.min()} to {chosen.max()}")
+    flat = np.where(chosen < 0, experts, chosen).reshape(-1)
+    order = np.argsort(flat, kind="stable")
+    ends = np.cumsum(np.bincount(flat, minlength=experts + 1)[:experts])
+    return ((order // max(chosen.shape[1], 1)).astype(np.int32),
+            weights.reshape(-1)[order].astype(np.float32), ends.astype(np.int32))

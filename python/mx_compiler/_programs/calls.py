@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of an entry that were prepared: whatever follows from types and shapes of
+the arguments is found out once, so that a call only fills in addresses."""
+
+import contextlib
+import ctypes
+
+import numpy as np
+
+from .._runtime import library
+from .._arrays.array import DeviceArray
+from .._runtime.device import HOST, device_name, device_number
+from .._runtime.errors import printable
+from .._runtime.interrupts import run_interruptibly
+from .._arrays.interop import MINE, NUMPY, convert, find_library
+from .._runtime.library import call, fail
+from .._runtime.streams import stream_handle, wait
+from .values import ALIGNMENT
+
+_MISALIGNED = ALIGNMENT - 1
+_NOTHING = contextlib.nullcontext()
+
+# What the type and the shape of an argument are, by its type: functions of
+# libraries, and for numbers the type itself.
+SIGNS = {int: type, float: type, bool: type}
+
+
+def sign(arguments):
+    """The signature of a call; None where an argument must be converted first."""
+    try:
+        return tuple([SIGNS[type(x)](x) for x in arguments])
+    except KeyError:
+        pass
+    for kind in {type(x) for x in arguments} - SIGNS.keys():
+        found = find_library(kind)
+        if found:
+            SIGNS[kind] = found.sign
+        elif issubclass(kind, np.generic):
+            SIGNS[kind] = type
+        else:
+            return None
+    return sign(arguments)
+
+
+def read_operand(value, x, place):
+    """The library of an array that is given for a value on a device, and what it
+    says of the array. Raises what is wrong with it."""
+    source = find_library(type(x))
+    if source is None:
+        raise TypeError(f"{value.where}: expected an array for {value.type}, "
+                        f"found {x!r}")
+    try:
+        operand = source.operand(x)
+    except TypeError as error:
+        raise TypeError(f"{value.where}: {error}") from None
+    value.check(operand.element, operand.shape)
+    is_copied = source is NUMPY or (operand.device == HOST and place == "sim")
+    if operand.device != place and not is_copied:
+        raise ValueError(f"{value.where}: expected memory of {place}, the "
+                         f"device of the process, found {operand.device}")
+    if operand.wrong:
+        raise ValueError(f"{value.where}: expected {operand.wrong}")
+    return source, operand
+
+
+def describe_call(entry, arguments, shapes):
+    """Follows what is wrong with a call as a whole."""
+    return "; called with " + ", ".join(
+        f"{printable(value.name)}: " + (f"{x!r}" if value.is_number else
+                             f"{value.element}{tuple(shape)}")
+        for value, x, shape in zip(entry.arguments, arguments, shapes))
+
+
+class Frame:
+    """What the runtime is given in one call: used by one call at a time."""
+
+    def __init__(self, entry, shapes):
+        count = max(len(entry.arguments), 1)
+        self.words = (ctypes.c_uint64 * (2 * count))()  # of mxArgument
+        self.results = (ctypes.c_uint64 * max(len(entry.results), 1))()
+        self.cells, self.taken = {}, {}
+        self.shapes = []
+        for index, (value, shape) in enumerate(zip(entry.arguments, shapes)):
+            if value.is_number:
+                cell = self.cells[index] = np.zeros((), value.dtype)
+                self.words[2 * index] = cell.ctypes.data
+            else:
+                extents = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+                self.shapes.append(extents)
+                self.words[2 * index + 1] = ctypes.addressof(extents)
+        for index, value in enumerate(entry.results):
+            if value.is_taken:
+                extents = (ctypes.c_int64 * max(len(value.shape), 1))()
+                self.taken[index] = library.TakenMemory(None, extents)
+                self.results[index] = ctypes.addressof(self.taken[index])
+        self.words_address = ctypes.addressof(self.words)
+        self.results_address = ctypes.addressof(self.results)
+
+
+class PreparedCall:
+    """Calls with arguments of one signature. Frames are kept, and so are workspaces
+    of the entry, by stream: a call takes one of each, so that threads do not share
+    them."""
+
+    def __init__(self, entry, arguments, padded=()):
+        self.entry = entry
+        self.device, self.place = device_number(), device_name()
+        self.launch_function = library.library().mxEntryLaunch
+        self._read(arguments)
+        self._frames = [Frame(entry, self.shapes)]
+        self._find_sizes(arguments)
+        maker = self.library.maker
+        self.makers = [None if v.is_number or v.is_taken
+                       else maker(shape, v.element, zeros=i in padded)
+                       for i, (v, shape) in enumerate(zip(entry.results,
+                                                          self.result_shapes))]
+        self.make_workspace = self.library.maker(
+            (self.workspace_bytes,), entry.workspace_element)
+        self.is_simple = all(self.makers)
+
+    def _read(self, arguments):
+        """Checks what is known of the arguments, and notes where each one goes."""
+        entry, device = self.entry, self.place
+        self.pointers, self.numbers, self.uploads = [], [], []
+        self.shapes, self.library, hosts = [], NUMPY, set()
+        for index, (value, x) in enumerate(zip(entry.arguments, arguments)):
+            if value.is_number:
+                value.number(x)
+                self.numbers.append((index, value.reader(type(x))))
+                self.shapes.append(None)
+                continue
+            source, operand = read_operand(value, x, device)
+            if operand.device == HOST:
+                hosts.add(source)
+                self.uploads.append((index, source.upload, operand.element))
+                self.pointers.append((index, MINE.pointer))
+            else:
+                self.pointers.append((index, source.pointer))
+                if source.priority > self.library.priority:
+                    self.library = source
+            self.shapes.append(operand.shape)
+        # Where all arrays are the host's, results are copied to it.
+        self.download = None
+        if self.library is NUMPY:
+            self.library = MINE
+            self.download = max(hosts | {NUMPY}, key=lambda x: x.priority).download
+
+    def _find_sizes(self, arguments):
+        entry, frame = self.entry, self._frames[0]
+        self._fill_numbers(frame, arguments)
+        given = frame.words_address, len(entry.arguments)
+        given = ctypes.cast(given[0], ctypes.POINTER(library.Argument)), given[1]
+        self.result_shapes = []
+        with self.blame(arguments):
+            for index, value in enumerate(entry.results):
+                if value.is_taken:
+                    self.result_shapes.append(None)
+                    continue
+                rank = len(value.shape or ())
+                shape = (ctypes.c_int64 * max(rank, 1))()
+                call("mxEntryGetResultShape", entry.handle, *given, index, shape)
+                self.result_shapes.append(tuple(shape[:rank]))
+            size = ctypes.c_size_t()
+            call("mxEntryGetWorkspaceBytes", entry.handle, *given, size)
+            self.workspace_bytes = size.value
+
+    @contextlib.contextmanager
+    def blame(self, arguments):
+        """Names the arguments where the runtime refuses a call."""
+        try:
+            yield
+        except library.InvalidValueError as error:
+            raise type(error)(str(error) + self.describe(arguments), error.status,
+                              error.name) from None
+
+    def describe(self, arguments):
+        return describe_call(self.entry, arguments, self.shapes)
+
+    def _fill_numbers(self, frame, arguments):
+        for index, number in self.numbers:
+            frame.cells[index][...] = number(arguments[index])
+
+    def _take_frame(self):
+        try:
+            return self._frames.pop()
+        except IndexError:
+            return Frame(self.entry, self.shapes)
+
+    # --- Calls --------------------------------------------------------------------
+
+    def call(self, arguments, stream):
+        """Allocates results, and launches. Waits only where arrays of the host
+        are copied."""
+        source = self.library
+        current = source.current_stream(self.device)
+        handle = current if stream is None else stream_handle(stream)
+        ordered = stream if stream is not None else handle
+        if self.uploads:
+            arguments = list(arguments)
+            for index, upload, element in self.uploads:
+                arguments[index] = upload(arguments[index], element, ordered)
+        if handle == current:
+            results, workspace = self._allocate(handle)
+        else:
+            with source.within(handle) or _NOTHING:
+                results, workspace = self._allocate(handle)
+        self.launch(arguments, results, workspace, handle)
+        if source is MINE:
+            if self.workspace_bytes:
+                self.entry.workspaces[handle].append(workspace)
+            for result in results:
+                if type(result) is DeviceArray:
+                    result._stream = ordered
+        elif not self.is_simple:
+            results = [source.adopt(x) if type(x) is DeviceArray else x
+                       for x in results]
+        if self.download:
+            results = [self.download(x, ordered)
+                       if type(x) is DeviceArray else x for x in results]
+        elif self.uploads:
+            # Copies that are freed now are not read any more.
+            wait(handle)
+        return results
+
+    def _allocate(self, handle):
+        if self.is_simple:
+            results = [make() for make in self.makers]
+        else:
+            results = self.make_results()
+        if not self.workspace_bytes:
+            return results, None
+        if self.library is MINE:
+            kept = self.entry.workspaces.setdefault(handle, [])
+            try:
+                workspace = kept.pop()
+                if workspace.nbytes >= self.workspace_bytes:
+                    return results, workspace
+            except IndexError:
+                pass
+        return results, self.make_workspace()
+
+    def _launch(self, given, arguments):
+        status = self.launch_function(*given)
+        if status:
+            fail(status, self.describe(arguments)
+                 if status == library.INVALID_VALUE else "")
+
+    def make_results(self):
+        return [np.zeros((), v.dtype) if v.is_number else make and make()
+                for v, make in zip(self.entry.results, self.makers)]
+
+    def launch(self, arguments, results, workspace, handle, pointer=None):
+        """Into results that have been checked; what the launch takes becomes a
+        DeviceArray in the list. `pointer` is for results and workspace."""
+        entry, frame = self.entry, self._take_frame()
+        try:
+            words, pointer = frame.words, pointer or self.library.pointer
+            for index, address_of in self.pointers:
+                address = address_of(arguments[index])
+                if address & _MISALIGNED and 0 not in self.shapes[index]:
+                    entry.arguments[index].refuse_address(address)
+                words[2 * index] = address
+            if self.numbers:
+                self._fill_numbers(frame, arguments)
+            if self.is_simple:
+                for index, result in enumerate(results):
+                    frame.results[index] = pointer(result)
+            else:
+                for index, (value, x) in enumerate(zip(entry.results, results)):
+                    if not value.is_taken:
+                        frame.results[index] = (x.ctypes.data if value.is_number
+                                                else pointer(x))
+            given = (entry.handle, frame.words_address, len(entry.arguments),
+                     frame.results_address, len(results),
+                     None if workspace is None else pointer(workspace),
+                     self.workspace_bytes if workspace is not None else 0, handle)
+            if self.place == "sim":
+                run_interruptibly(self._launch, given, arguments)
+            else:
+                self._launch(given, arguments)
+            for index, memory in frame.taken.items():
+                value = entry.results[index]
+                results[index] = DeviceArray.adopt(
+                    memory.data, memory.shape[:len(value.shape)], value.element)
+            if library.told.texts:
+                library.warn()
+        finally:
+            self._frames.append(frame)
+
+
+def convert_all(entry, arguments, stream):
+    """Arrays of other libraries as DeviceArrays, by their protocols."""
+    converted = list(arguments)
+    for index, (value, x) in enumerate(zip(entry.arguments, arguments)):
+        if value.is_number:
+            converted[index] = value.number(x)
+        elif find_library(type(x)) is None:
+            try:
+                converted[index] = convert(x, stream)
+            except (BufferError, TypeError, ValueError) as error:
+                kind = TypeError if type(error) is TypeError else ValueError
+                raise kind(f"{value.where}: {error}") from None
+            if isinstance(converted[index], np.ndarray) and not np.ndim(x) and \
+                    not isinstance(x, (list, tuple)):
+                raise TypeError(f"{value.where}: expected an array for {value.type}, "
+                                f"found {x!r}")
+    return converted

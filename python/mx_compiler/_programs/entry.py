@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Entries of programs: functions on arrays."""
+
+import ctypes
+import math
+
+import numpy as np
+
+from .._runtime import library
+from .._arrays.array import DeviceArray, empty
+from .calls import PreparedCall, convert_all, sign
+from .._arrays.elements import find_element
+from .._runtime.errors import printable
+from .._arrays.interop import Numpy, find_library
+from .._runtime.library import call
+from .._runtime.streams import stream_handle
+from .values import ALIGNMENT, read_value
+
+# Signatures that an entry keeps; then the oldest go.
+MOST_SIGNATURES = 256
+
+
+class Entry:
+    """A function of a program. Its arguments are numbers, and arrays: of NumPy, a
+    DeviceArray, a tensor of PyTorch, an array of CuPy, or anything that has
+    __dlpack__ or __cuda_array_interface__."""
+
+    workspace_element = find_element("ui8")
+
+    def __init__(self, program, handle):
+        info = library.EntryInfo()
+        call("mxEntryGetInfo", handle, info)
+        self._program = program
+        self.handle = handle
+        self.name = info.name.decode()
+        self.arguments = self._read("mxEntryGetArgument", "argument",
+                                    info.argument_count)
+        self.results = self._read("mxEntryGetResult", "result",
+                                  info.result_count)
+        # Numbers that sizes follow from are a part of the signature.
+        self._size_arguments = [
+            index for index, value in enumerate(self.arguments)
+            if value.is_number and self._is_size(index)]
+        self._prepared = {}
+        self.workspaces = {}  # that no call uses, by stream
+
+    def _read(self, function, what, count):
+        values = []
+        for index in range(count):
+            info = library.ValueInfo()
+            call(function, self.handle, index, info)
+            values.append(read_value(info, f"entry '{printable(self.name)}': {what} {index}"))
+        return tuple(values)
+
+    def _is_size(self, index):
+        answer = ctypes.c_int32()
+        call("mxEntryIsSizeArgument", self.handle, index, answer)
+        return bool(answer.value)
+
+    def __call__(self, *arguments, stream=None):
+        """Calls the entry, and returns its results in a list.
+
+        Results are arrays of the library that the arguments are from: tensors of
+        PyTorch, from its allocator, if any argument is one on the GPU, else arrays
+        of CuPy, else DeviceArrays. If all are arrays of the host, of NumPy or (on
+        the simulator) of PyTorch, so are the results, and the call waits for them.
+        Numbers are scalars of NumPy.
+
+        `stream`: a Stream, a stream of PyTorch or CuPy, or the number of one;
+        without it the current stream of PyTorch or CuPy if it gives results, else
+        the default stream. Nothing waits for the device, unless an argument is an
+        array of the host or the program reads numbers from the device.
+
+        Raises a TypeError or ValueError that names the argument where one is
+        wrong, before anything is launched; an Error where the device fails."""
+        return self.call(arguments, None, stream)
+
+    def call(self, arguments, signature, stream, padded=()):
+        """The same, for who has the signature of the arguments (calls.sign).
+        `padded` are the results whose memory is to be zeros before, as the program
+        does not write them wholly."""
+        program = self._program
+        program.enter()
+        try:
+            prepared, arguments = self._prepare(arguments, stream, signature, padded)
+            results = prepared.call(arguments, stream)
+            if prepared.is_simple:
+                return results
+            return [x[()] if value.is_number else x
+                    for x, value in zip(results, self.results)]
+        finally:
+            program.leave()
+
+    def _check_count(self, arguments):
+        if len(arguments) != len(self.arguments):
+            raise ValueError(f"entry '{printable(self.name)}': expected "
+                             f"{len(self.arguments)} arguments, found "
+                             f"{len(arguments)}")
+
+    def _prepare(self, arguments, stream=None, signature=None, padded=()):
+        """The prepared call for such arguments, and the arguments for it."""
+        self._check_count(arguments)
+        if signature is None:
+            signature = sign(arguments)
+        if signature is None:
+            arguments = convert_all(self, arguments, stream)
+            signature = sign(arguments)
+        for index in self._size_arguments:
+            value = self.arguments[index]
+            signature += (value.number(arguments[index]).tobytes(),)
+        signature += (padded,)
+        prepared = self._prepared.get(signature)
+        if prepared is None:
+            prepared = PreparedCall(self, arguments, padded)
+            while len(self._prepared) >= MOST_SIGNATURES:
+                self._prepared.pop(next(iter(self._prepared)), None)
+            self._prepared[signature] = prepared
+        return prepared, arguments
+
+    # --- The steps of a call --------------------------------------------------------
+
+    def result_shapes(self, *arguments):
+        """The shape of each result of a call with such arguments; () of a
+        number, None where only the run knows it."""
+        with self._program.use():
+            return list(self._prepare(arguments)[0].result_shapes)
+
+    def workspace_bytes(self, *arguments):
+        """Bytes of the workspace of a call with such arguments."""
+        with self._program.use():
+            return self._prepare(arguments)[0].workspace_bytes
+
+    def make_results(self, *arguments):
+        """DeviceArrays for the results of a call with such arguments; for
+        numbers NumPy arrays without dimensions, and None where the launch takes
+        the memory."""
+        return [np.zeros((), value.dtype) if value.is_number
+                else None if value.is_taken else empty(shape, value.element)
+                for shape, value in zip(self.result_shapes(*arguments),
+                                        self.results)]
+
+    def make_workspace(self, *arguments):
+        return empty(self.workspace_bytes(*arguments), np.uint8)
+
+    def launch(self, arguments, results, workspace=None, stream=None):
+        """Launches everything the entry does on the stream, into `results`, which
+        are arrays on the device of any library, as the arguments are. It neither
+        allocates device memory nor waits, unless the entry reads numbers from the
+        device. Results that are numbers are known when it returns. Where only the
+        run knows the shape of a result, None in the list becomes a DeviceArray,
+        which then owns its memory."""
+        with self._program.use():
+            prepared, arguments = self._prepare(arguments, stream)
+            if prepared.uploads:
+                value = self.arguments[prepared.uploads[0][0]]
+                raise TypeError(f"{value.where}: expected an mx_compiler.DeviceArray, found an "
+                                "array of the host, as NumPy's: call the entry, or "
+                                "copy it by mx_compiler.array")
+            if len(results) != len(self.results):
+                raise ValueError(f"entry '{printable(self.name)}': expected "
+                                 f"{len(self.results)} results, found "
+                                 f"{len(results)}")
+            for x, value, shape in zip(results, self.results,
+                                       prepared.result_shapes):
+                _check_result(x, value, shape, prepared.place)
+            if workspace is not None:
+                _check_workspace(printable(self.name), workspace, prepared)
+            prepared.launch(arguments, results, workspace,
+                            prepared.library.current_stream(prepared.device)
+                            if stream is None else stream_handle(stream), _pointer)
+            for x in results:
+                if isinstance(x, DeviceArray):
+                    x._stream = stream
+
+    def __repr__(self):
+        types = ", ".join(f"{printable(v.name)}: {v.type}" for v in self.arguments)
+        results = ", ".join(v.type for v in self.results)
+        return f"<mx_compiler.Entry {printable(self.name)}({types}) -> ({results})>"
+
+
+def _pointer(x):
+    return find_library(type(x)).pointer(x)
+
+
+def _check_result(x, value, shape, place):
+    """What a launch writes to: the runtime does not see types and places."""
+    if value.is_taken:
+        if x is not None:
+            raise TypeError(f"{value.where}: expected None, as only the run knows its "
+                            f"shape, found {x!r}")
+        return
+    if value.is_number:
+        if not (isinstance(x, np.ndarray) and x.shape == () and
+                x.dtype in (value.dtype, value.storage) and x.flags.writeable):
+            raise TypeError(f"{value.where}: expected a writable NumPy array of "
+                            f"{value.dtype} without dimensions, found {x!r}")
+        return
+    source = find_library(type(x))
+    if source is None or isinstance(source, Numpy):
+        raise TypeError(f"{value.where}: expected an mx_compiler.DeviceArray, found "
+                        f"{type(x).__name__}")
+    operand = source.operand(x)
+    value.check(operand.element, operand.shape)
+    if operand.device != place:
+        raise ValueError(f"{value.where}: expected memory of {place}, found "
+                         f"{operand.device}")
+    if operand.wrong:
+        raise ValueError(f"{value.where}: expected {operand.wrong}")
+    if operand.shape != shape:
+        raise ValueError(f"{value.where}: expected shape {shape}, found "
+                         f"{operand.shape}")
+    if source.pointer(x) % ALIGNMENT and 0 not in shape:
+        value.refuse_address(source.pointer(x))
+
+
+def _check_workspace(name, x, prepared):
+    source = find_library(type(x))
+    if source is None or isinstance(source, Numpy):
+        raise TypeError(f"entry '{name}': expected the workspace to be a "
+                        f"mx_compiler.DeviceArray, found {type(x).__name__}")
+    element, shape, device, _ = source.operand(x)
+    found = math.prod(shape) * element.dtype.itemsize
+    if device != prepared.place or found < prepared.workspace_bytes:
+        raise ValueError(f"entry '{name}': expected a workspace of at least "
+                         f"{prepared.workspace_bytes} bytes on {prepared.place}, "
+                         f"found {found} bytes on {device}")

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The device "cpu": functions that are code of this process, on arrays of the host.
+It is the compiler's reference path (mxcHostProgram of mx-c/Compiler.h)."""
+
+import ctypes
+import threading
+
+import numpy as np
+
+from .._runtime import library
+from .._arrays.array import host_view
+from .calls import convert_all, describe_call, read_operand
+from .._compile.compiler_library import HostArray, HostValueInfo, Module
+from .._runtime.device import HOST
+from .entry import Entry
+from .._runtime.errors import Error, InvalidValueError
+from .._arrays.interop import NUMPY
+from .._runtime.streams import stream_handle
+from .values import read_value
+
+_NOT_FOUND = 6  # MX_ERROR_NOT_FOUND
+
+
+class HostCode:
+    """The compiled functions of a text, which several Programs may share. Calls take
+    turns: the compiler allows one at a time."""
+    what = "one for the device cpu"
+    size = 4 << 20  # about, in bytes
+
+    def __init__(self, text, name, entries, pipeline):
+        self.functions = {}
+        self._lock = threading.Lock()
+        self._module = Module(text, name, pipeline)
+        for entry in entries or self._module.entries():
+            handle = ctypes.c_void_p()
+            self._module.check(self._module.library.mxcHostProgramCreate(
+                handle, self._module.handle, entry.encode()))
+            self.functions[entry] = handle
+        self.diagnostics = tuple(self._module.diagnostics)
+
+    # --- As Loaded: for Program ----------------------------------------------------
+
+    def open(self):
+        return self
+
+    def close(self):
+        """Nothing: the code goes with the last that refers to it."""
+
+    @staticmethod
+    def entries(program, code):
+        return [HostEntry(program, code, name) for name in code.functions]
+
+    @staticmethod
+    def refuse(code, name):
+        raise Error("expected the entry to be one of "
+                    f"[{', '.join(code.functions)}], found '{name}'", _NOT_FOUND,
+                    library.library().mxStatusName(_NOT_FOUND).decode())
+
+    # --- For HostEntry -------------------------------------------------------------
+
+    def describe(self, name, what):
+        """The Values of a function's arguments or results."""
+        compiler, handle = self._module.library, self.functions[name]
+        values = []
+        for index in range(getattr(compiler, f"mxcHostProgram{what}Count")(handle)):
+            info = HostValueInfo()
+            getattr(compiler, f"mxcHostProgramGet{what}")(handle, index, info)
+            values.append(read_value(
+                info, f"entry '{name}': {what.lower()} {index}"))
+        return tuple(values)
+
+    def call(self, name, arrays, results):
+        """Copies of the results, whose Values are given, of dense arrays of NumPy.
+        Raises an InvalidValueError with what the compiled code says."""
+        given = (HostArray * max(len(arrays), 1))()
+        for place, x in zip(given, arrays):
+            place.data = x.ctypes.data
+            place.shape = (ctypes.c_int64 * max(x.ndim, 1))(*x.shape)
+        found = (HostArray * max(len(results), 1))()
+        with self._lock:
+            messages = self._module.diagnostics
+            messages.clear()
+            if self._module.library.mxcHostProgramCall(
+                    self.functions[name], given, len(arrays), found, len(results)):
+                text = "\n".join(map(_place_and_text, messages))
+                raise InvalidValueError(
+                    text, library.INVALID_VALUE,
+                    library.library().mxStatusName(library.INVALID_VALUE).decode())
+            return [host_view(x.data, tuple(x.shape[:len(value.shape or ())]),
+                              value.element, None).copy()
+                    for x, value in zip(found, results)]
+
+    def __del__(self):
+        try:
+            for handle in self.functions.values():
+                self._module.library.mxcHostProgramDestroy(handle)
+            self._module.close()
+        except Exception:  # it may not have been made
+            pass
+
+
+def _place_and_text(message):
+    """As the runtime writes them, without a word between."""
+    place = "" if message.file is None else (
+        f"{message.file}:{message.line}:{message.column}: ")
+    return place + message.text
+
+
+class HostEntry(Entry):
+    """A function of a program of "cpu". It is called as every Entry; memory and
+    streams for the steps of a call are those of other devices."""
+
+    def __init__(self, program, code, name):
+        self._program = program
+        self._code = code
+        self.name = name
+        self.arguments = code.describe(name, "Argument")
+        self.results = code.describe(name, "Result")
+
+    def call(self, arguments, signature, stream, padded=()):
+        """For any arguments: their signature does not matter. All memory is zeros
+        before the call."""
+        return self(*arguments, stream=stream)
+
+    def __call__(self, *arguments, stream=None):
+        """Calls the entry, and returns its results in a list: tensors of PyTorch if
+        an argument is one, else arrays of NumPy. Arguments stay as they are. Numbers
+        are scalars of NumPy.
+
+        `stream`: None, or the default stream: a call is complete when it returns.
+
+        Raises a TypeError or ValueError that names the argument where one is
+        wrong."""
+        with self._program.use():
+            self._check_count(arguments)
+            if stream_handle(stream):
+                raise ValueError(f"entry '{self.name}': expected no stream on cpu, "
+                                 f"where calls wait, found {stream!r}")
+            arrays, source = [], NUMPY
+            converted = convert_all(self, arguments, stream)
+            for value, x in zip(self.arguments, converted):
+                if value.is_number:
+                    arrays.append(value.number(x))
+                    continue
+                found, _ = read_operand(value, x, HOST)
+                try:
+                    x = found.to_host(x)
+                except TypeError as error:
+                    raise TypeError(f"{value.where}: {error}") from None
+                # NumPy's function makes one dimension of none.
+                arrays.append(x if x.flags.c_contiguous else np.ascontiguousarray(x))
+                source = max(source, found, key=lambda found: found.priority)
+            try:
+                results = self._code.call(self.name, arrays, self.results)
+            except InvalidValueError as error:
+                text = describe_call(self, arguments, [x.shape for x in arrays])
+                raise InvalidValueError(f"{error}{text}", error.status,
+                                        error.name) from None
+            return [x[()] if value.is_number else source.from_host(x, value.element)
+                    for x, value in zip(results, self.results)]
+
+    def _prepare(self, arguments, stream=None):
+        raise ValueError(f"entry '{self.name}': expected the device sim or a GPU for "
+                         "the steps of a call, found cpu: call the entry")

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs: what mx-compile wrote, or mx.compile made, on the device."""
+
+import collections
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import threading
+
+from .._runtime import library
+from .._runtime.device import device_info, require_device
+from .entry import Entry
+from .._runtime.library import call
+
+
+class Loaded:
+    """A program in the runtime, which several Programs may share: it is unloaded
+    with the last of them. HostCode is the same of the device "cpu"."""
+    what = "one that is a directory already"
+
+    def __init__(self, load):
+        self.lock = threading.Lock()
+        self._load = load
+        self._handle = None
+        self._users = 0
+
+    def open(self):
+        """The handle; loads the program the first time."""
+        with self.lock:
+            if self._handle is None:
+                self._handle = self._load()
+            self._users += 1
+            return self._handle
+
+    @staticmethod
+    def entries(program, handle):
+        for index in range(library.library().mxProgramEntryCount(handle)):
+            entry = ctypes.c_void_p()
+            call("mxProgramGetEntryAt", entry, handle, index)
+            yield Entry(program, entry)
+
+    @staticmethod
+    def refuse(handle, name):
+        """Raises that there is no entry of that name, and what there is."""
+        call("mxProgramGetEntry", ctypes.c_void_p(), handle, str(name).encode())
+
+    def close(self):
+        with self.lock:
+            self._users -= 1
+            if self._users:
+                return
+            handle, self._handle = self._handle, None
+            call("mxSynchronize")
+            call("mxProgramUnload", handle)
+
+
+_ON_HOST = "compile the source by mx_compiler.compile"
+
+
+def load_directory(directory):
+    require_device(directory, _ON_HOST)
+    handle = ctypes.c_void_p()
+    call("mxProgramLoad", handle, os.fsencode(directory))
+    return handle
+
+
+def load_parts(parts, name):
+    """Of the files of a directory, as bytes by their names in the manifest."""
+    require_device(name, _ON_HOST)
+    manifest = parts["manifest.json"]
+    target = json.loads(manifest)["target"].encode()
+    # Chooses a device for it, where none was.
+    library.library().mxCanRunTarget(target)
+    kernels = parts.get("kernels.ptx", b"")
+    if device_info().kind == "cuda":  # the simulator reads PTX alone
+        kernels = parts.get("kernels.cubin", kernels)
+    constants = parts.get("constants.bin", b"")
+    given = library.ProgramParts(manifest, len(manifest), kernels, len(kernels),
+                                 constants, len(constants), name.encode())
+    handle = ctypes.c_void_p()
+    call("mxProgramLoadParts", handle, given)
+    return handle
+
+
+class Program:
+    """A directory that mx-compile wrote, loaded. `program[name]` is an entry, and
+    `entries` has all of them by name."""
+
+    def __init__(self, directory):
+        self._begin(Loaded(lambda: load_directory(directory)),
+                    os.fspath(directory))
+        self._open()
+
+    @staticmethod
+    def of(loaded, name, parts):
+        """A program that is loaded when it is first used."""
+        program = Program.__new__(Program)
+        program._begin(loaded, name)
+        program._parts = parts
+        return program
+
+    def _begin(self, loaded, name):
+        self._lock = threading.RLock()
+        self._uses = collections.deque()
+        self._closed = False
+        self._handle = None
+        self._entries = {}
+        self._loaded = loaded
+        self._parts = None
+        self.directory = name  # for messages
+
+    def _open(self):
+        with self._lock:
+            if self._closed:
+                raise ValueError("the program was closed")
+            if self._handle is not None:
+                return
+            self._handle = self._loaded.open()
+            for entry in self._loaded.entries(self, self._handle):
+                self._entries[entry.name] = entry
+
+    @property
+    def entries(self):
+        self._open()
+        return self._entries
+
+    def __getitem__(self, name):
+        if name not in self.entries:
+            with self.use():
+                self._loaded.refuse(self._handle, name)
+        return self._entries[name]
+
+    def save(self, directory):
+        """Writes what mx-compile would, for mx-launch, C or Program(directory): of a
+        program that mx.compile made."""
+        if self._parts is None:
+            raise ValueError(f"{self.directory}: expected a program of mx_compiler.compile "
+                             f"for sim or a GPU, found {self._loaded.what}")
+        directory = pathlib.Path(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, data in self._parts.items():
+            (directory / name).write_bytes(data)
+
+    def enter(self):
+        """Until `leave` the program is not unloaded. Without a lock, for calls that
+        have no time: first it is noted that a call is inside, then looked whether
+        the program was closed; `close` does it the other way round."""
+        self._uses.append(None)
+        if self._closed:
+            self._uses.pop()
+            raise ValueError("the program was closed")
+
+    def leave(self):
+        self._uses.pop()
+
+    @contextlib.contextmanager
+    def use(self):
+        self.enter()
+        try:
+            yield
+        finally:
+            self.leave()
+
+    def close(self):
+        """Waits for the device and unloads the program."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._uses:
+                self._closed = False
+                raise RuntimeError(f"{self.directory}: expected no calls of "
+                                   f"entries under way, found {len(self._uses)}")
+            opened, self._handle = self._handle is not None, None
+        if opened:
+            self._loaded.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        try:
+            self.close()
+        except Exception:  # the process may be ending
+            pass

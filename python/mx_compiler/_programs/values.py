@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What arguments and results of entries are, and what may be passed for them."""
+
+import dataclasses
+from typing import Optional
+
+import numpy as np
+
+from .._arrays.elements import OF_DTYPE, OF_MLIR, Element, as_numpy
+from .._runtime.errors import printable
+
+# Kernels read 16 bytes at once.
+ALIGNMENT = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """An argument or a result of an entry."""
+    name: str
+    type: str  # in MLIR
+    element: Element
+    shape: Optional[tuple]  # None where the call decides; of a number: None
+    is_taken: bool = False  # the launch takes its memory, and knows its shape
+    where: str = ""  # for messages
+
+    @property
+    def dtype(self):
+        """Of NumPy and ml_dtypes. f4E2M1FN lie two to a byte, as uint8."""
+        return self.element.dtype
+
+    @property
+    def storage(self):
+        """The dtype of its bits: uint16 of bfloat16; float32 of float32."""
+        return self.element.storage
+
+    @property
+    def is_number(self):
+        return self.shape is None
+
+    def accepts(self, element):
+        return element in (self.element, OF_DTYPE[self.storage])
+
+    def check(self, element, shape):
+        """Raises what is wrong with an array of that type and shape."""
+        if not self.accepts(element):
+            raise TypeError(f"{self.where}: expected dtype {self._expected()} for "
+                            f"{self.type}, found {element}")
+        if len(shape) != len(self.shape):
+            raise ValueError(f"{self.where}: expected {len(self.shape)} "
+                             f"dimensions for {self.type}, found shape "
+                             f"{tuple(shape)}")
+        for index, (expected, found) in enumerate(zip(self.shape, shape)):
+            if expected is not None and expected != found:
+                raise ValueError(f"{self.where}: expected dimension {index} to be "
+                                 f"{expected} for {self.type}, found {found} in "
+                                 f"shape {tuple(shape)}")
+
+    def _expected(self):
+        bits = self.element.storage
+        return str(self.element) if bits == self.dtype else (
+            f"{self.element}, or {bits} for its bits,")
+
+    def refuse_address(self, address):
+        """Raises what is wrong with an address that is not aligned."""
+        raise ValueError(f"{self.where}: expected memory at a multiple of "
+                         f"{ALIGNMENT} bytes, found address {address:#x}: copy it")
+
+    def number(self, given):
+        """The number as an array of its dtype, without loss of range."""
+        try:
+            found = as_numpy(given)
+        except Exception:
+            found = np.asarray(None)
+        kinds = "biu" if self.dtype.kind in "iu" else "biuf"
+        same = found.dtype in (self.dtype, self.storage)
+        if found.shape or not (same or found.dtype.kind in kinds):
+            raise TypeError(f"{self.where}: expected a number of dtype "
+                            f"{self.dtype} for {self.type}, found {given!r}")
+        if self.dtype.kind in "iu" and found.dtype.kind in "biu":
+            limits = np.iinfo(self.dtype)
+            if not limits.min <= int(found) <= limits.max:
+                raise ValueError(f"{self.where}: expected a number of "
+                                 f"{limits.min} to {limits.max}, found {given}")
+            return found.astype(self.dtype)
+        return found.view(self.dtype) if same else found.astype(self.dtype)
+
+
+    def reader(self, kind):
+        """What makes numbers of that type ready to be stored: `number`, without its
+        cost where nothing can be wrong."""
+        if kind is float and self.dtype in (np.float32, np.float64):
+            return float
+        if kind is not int or self.dtype.kind not in "iu":
+            return self.number
+        limits = np.iinfo(self.dtype)
+        low, high = int(limits.min), int(limits.max)
+        return lambda x: x if low <= x <= high else self.number(x)
+
+
+def read_value(info, where):
+    """Of an mxValueInfo."""
+    shape = tuple(None if extent < 0 else extent
+                  for extent in info.shape[:info.rank])
+    name, kind = info.name.decode(), printable(info.type.decode())
+    return Value(name, kind, _read_element(kind, info.dtype.decode()),
+                 None if info.is_number else shape, bool(info.is_taken),
+                 f"{where} '{printable(name)}'")
+
+
+def _read_element(kind, dtype):
+    """Of a type in MLIR; where it is none that has a name here, as the bits that
+    the runtime takes."""
+    name = kind.partition("<")[2].partition(",")[0] or kind
+    name = name.rstrip(">").rpartition("x")[2]
+    element = OF_MLIR.get(name)
+    bits = np.dtype(dtype)
+    if element is None or element.storage.itemsize != bits.itemsize:
+        return OF_DTYPE[bits]
+    return element

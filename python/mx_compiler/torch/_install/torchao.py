@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""torchao's MXFP8 training where its own kernels, which are for compute capability 10.x,
+do not run. `mx_compiler.torch.install(torchao=True)` puts the functions below in the place of
+torchao's, by name, in the version that they were written for; `uninstall` puts
+torchao's back.
+
+What this serves: `_to_mxfp8_then_scaled_grouped_mm`, `_to_mxfp8_then_scaled_mm` and
+`quantize_` with `MXFP8TrainingOpConfig`, with KernelPreference.AUTO, on the devices of
+`install`. All else goes to torchao's own code."""
+
+import functools
+import importlib
+
+import torch
+
+from .._ops import mxfp8_mm as linear
+
+VERSION = "0.18.0"
+
+_TRAINING = "torchao.prototype.moe_training"
+_ROUNDINGS = {"RCEIL": "ceil", "FLOOR": "floor", "EVEN": "even"}
+_originals = []     # module, name, what was there
+
+
+def check_version():
+    """Raises an ImportError if torchao is not there, or of another version."""
+    wanted = f"torchao: expected version {VERSION}, whose names mx_compiler.torch knows, found "
+    try:
+        found = importlib.import_module("torchao").__version__
+    except ModuleNotFoundError as error:
+        raise ImportError(f"{wanted}none: pip install torchao=={VERSION}") from error
+    if found.partition("+")[0] != VERSION:
+        raise ImportError(f"{wanted}{found}: pip install torchao=={VERSION}, or leave "
+                          "out torchao=True")
+
+
+def add(serves):
+    """Replaces the functions. `serves` says which devices are ours."""
+    check_version()
+    found = []
+    for module, name, replacement in _REPLACEMENTS:
+        module = importlib.import_module(f"{_TRAINING}.{module}")
+        found.append((module, name, getattr(module, name), replacement))
+    for module, name, original, replacement in found:
+        _originals.append((module, name, original))
+        setattr(module, name, replacement(original, serves))
+
+
+def remove():
+    """torchao is as before."""
+    while _originals:
+        module, name, original = _originals.pop()
+        setattr(module, name, original)
+
+
+class _GroupedMM:
+    """In the place of torchao's autograd function of that name, of which torchao only
+    calls `apply`."""
+
+    def __init__(self, original, serves):
+        self._original, self._serves = original, serves
+
+    def __getattr__(self, name):
+        return getattr(self._original, name)
+
+    def apply(self, input_act, weight_t, offs, out_dtype, kernel_preference,
+              wgrad_with_hp, scale_calculation_mode, pad_token_groups_for_grouped_mm):
+        if not _is_ours(self._serves, input_act, kernel_preference):
+            return self._original.apply(
+                input_act, weight_t, offs, out_dtype, kernel_preference, wgrad_with_hp,
+                scale_calculation_mode, pad_token_groups_for_grouped_mm)
+        if offs is None:
+            raise ValueError("offs: expected the ends of groups, i32, found None")
+        if out_dtype not in (torch.bfloat16, torch.float32):
+            raise ValueError("out_dtype: expected bfloat16 or float32, found "
+                             f"{out_dtype}")
+        rounding = _rounding(scale_calculation_mode)
+        # A group may have any number of rows, so nothing is padded: the same blocks of
+        # 32 rows come of it as with torchao's padding.
+        x = _high_precision(input_act, rounding, wgrad_with_hp)
+        if out_dtype == torch.float32:
+            x = x.to(out_dtype)
+        return linear.mxfp8_grouped_mm(
+            x, weight_t, offs, scale_rounding=rounding,
+            wgrad_high_precision=wgrad_with_hp).to(out_dtype)
+
+
+def _linear(original, serves):
+    @functools.wraps(original)
+    def _to_mxfp8_then_scaled_mm(input_hp, weight_hp, kernel_preference,
+                                 scale_calculation_mode, wgrad_with_hp=False):
+        if not _is_ours(serves, input_hp, kernel_preference):
+            return original(input_hp, weight_hp, kernel_preference,
+                            scale_calculation_mode, wgrad_with_hp)
+        return linear.mxfp8_mm(input_hp, weight_hp,
+                               scale_rounding=_rounding(scale_calculation_mode),
+                               wgrad_high_precision=wgrad_with_hp)
+    return _to_mxfp8_then_scaled_mm
+
+
+def _tensor_class(original, serves):
+    """torchao asks here for a PyTorch that shards MXFP8 tensors, which releases do not
+    have; one GPU needs none of it."""
+    @functools.wraps(original)
+    def _get_tensor_cls_for_config(config):
+        from torchao.prototype.moe_training.config import MXFP8TrainingOpConfig
+        from torchao.prototype.moe_training.tensor import MXFP8TrainingWeightWrapperTensor
+        if isinstance(config, MXFP8TrainingOpConfig):
+            return MXFP8TrainingWeightWrapperTensor
+        return original(config)
+    return _get_tensor_cls_for_config
+
+
+_REPLACEMENTS = (
+    ("mxfp8_grouped_mm", "_MXFP8GroupedMM", _GroupedMM),
+    ("mxfp8_linear", "_to_mxfp8_then_scaled_mm", _linear),
+    ("tensor", "_to_mxfp8_then_scaled_mm", _linear),
+    ("conversion_utils", "_get_tensor_cls_for_config", _tensor_class),
+)
+
+
+def _is_ours(serves, x, kernel_preference):
+    return kernel_preference.name == "AUTO" and serves(x.device)
+
+
+def _rounding(mode):
+    if mode.name not in _ROUNDINGS:
+        raise ValueError(f"scale_calculation_mode: expected one of {tuple(_ROUNDINGS)}, "
+                         f"found {mode.name}")
+    return _ROUNDINGS[mode.name]
+
+
+def _high_precision(x, rounding, wgrad_with_hp):
+    """The values of an MXTensor, which are quantized to the same elements and scales
+    again if the rounding of scales is RCEIL: then no element is cut to the largest."""
+    from torchao.prototype.mx_formats.mx_tensor import MXTensor
+    if not isinstance(x, MXTensor):
+        return x
+    if rounding != "ceil" or not wgrad_with_hp:
+        raise ValueError("A: expected bfloat16, or a MXTensor with the rounding RCEIL and "
+                         f"wgrad_with_hp=True, found a MXTensor with {rounding} and "
+                         f"wgrad_with_hp={wgrad_with_hp}")
+    return _Values.apply(x)
+
+
+class _Values(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.dequantize(x.orig_dtype)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A model whose linear layers and grouped experts are replaced by those of a recipe."""
+
+import inspect
+import warnings
+
+import torch
+
+from . import fast_paths
+from .experts import MXGroupedExperts, check_experts, has_experts
+from .linear import MXLinear, check_linear
+from .recipes import find_recipe
+from .weight_only import MXWeightOnlyExperts, MXWeightOnlyLinear
+
+_registered = {}
+
+
+def register_experts(cls, from_experts):
+    """Tells `convert` how to replace modules of a class of experts that it does not
+    know.
+
+    cls           a class; modules of its subclasses are not meant
+    from_experts  called with a module and the Recipe, returns the module in its place;
+                  None forgets the class
+
+    A ValueError of from_experts says that this module's sizes do not fit: the module
+    stays, and is named in the warning."""
+    if not (isinstance(cls, type) and issubclass(cls, torch.nn.Module)):
+        raise TypeError(f"cls: expected a class of torch.nn.Module, found {cls!r}")
+    if from_experts is None:
+        _registered.pop(cls, None)
+    elif callable(from_experts):
+        _registered[cls] = from_experts
+    else:
+        raise TypeError("from_experts: expected a function of a module and a Recipe, or "
+                        f"None, found {type(from_experts).__name__}")
+
+
+def convert(model, recipe="mxfp8", *, filter=None):
+    """Replaces, in place, the modules of `model` that have block-scaled counterparts.
+
+    model   a torch.nn.Module. If it is itself such a module, only the result is new
+    recipe  an mx_compiler.torch.Recipe or the name of one
+    filter  called with each such module and its name in the model ("" for the model):
+            False leaves it as it is. Without it all are replaced
+
+    Replaced are modules whose class is nn.Linear itself, and experts: those of a class
+    that `register_experts` was told, and those with parameters w1, w2, w3 of 3
+    dimensions whose forward takes (x, num_tokens_per_expert), as torchtitan's, which
+    are taken to compute what mx_compiler.torch.GroupedExperts does. MXLinear and
+    MXGroupedExperts are replaced if their recipe is another. Parameters are the same tensors
+    afterwards, so that an optimizer may exist before; those of weight-only recipes are
+    gone. Hooks of calls are kept. PyTorch's layers of transformers call their linear
+    layers in eval mode too, where they would else read the weights.
+
+    Returns the model. Modules whose sizes do not fit, and those of subclasses of
+    nn.Linear, stay; one UserWarning names them. Raises a ValueError if nothing is
+    converted, a TypeError or ValueError that names the argument."""
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError("model: expected a torch.nn.Module, found "
+                        f"{type(model).__name__}")
+    if filter is not None and not callable(filter):
+        raise TypeError("filter: expected a function of a module and its name, or None, "
+                        f"found {type(filter).__name__}")
+    recipe = find_recipe(recipe)
+    new, left, done, inside = {}, [], 0, set()
+    # A module that stands in two places is replaced by one module in both.
+    for name, module in model.named_modules():
+        find = None if module in inside else _find(module)
+        if find is None or filter is not None and not filter(module, name):
+            continue
+        if getattr(module, "recipe", None) == recipe:
+            done += 1
+            continue
+        try:
+            new[module] = _check_module(find(module, recipe), module)
+            inside.update(module.modules())
+        except ValueError as error:
+            left.append(f"{name or 'the model'} ({type(module).__name__}: {error})")
+    model = _replace(model, new)
+    names = "; ".join(left)
+    if not new and not done:
+        raise ValueError("model: expected an nn.Linear or grouped experts to convert"
+                         f"{'' if filter is None else ' that the filter lets through'}, "
+                         f"found none{f'; left as they are: {names}' * bool(left)}")
+    if left:
+        warnings.warn(f"mx_compiler.torch.convert: left as they are: {names}", stacklevel=2)
+    return model
+
+
+def _check_module(found, module):
+    """A function of `register_experts` may return anything."""
+    if not isinstance(found, torch.nn.Module):
+        raise TypeError(f"from_experts of {type(module).__name__}: expected to return a "
+                        f"torch.nn.Module, found {type(found).__name__}")
+    return found
+
+
+def _replace(model, new):
+    for parent in list(model.modules()):
+        for name, child in parent._modules.items():
+            if child in new:
+                parent._modules[name] = new[child]
+    fast_paths.disable(model)
+    return new.get(model, model)
+
+
+def _find(module):
+    """What replaces such a module; None for modules that are none of ours."""
+    if type(module) in _registered:
+        return _registered[type(module)]
+    if isinstance(module, torch.nn.Linear):
+        return _convert_linear
+    if has_experts(module) and _takes_counts(module):
+        return _convert_experts
+    if isinstance(module, (MXWeightOnlyLinear, MXWeightOnlyExperts)):
+        return _refuse_bytes
+    return None
+
+
+def _takes_counts(module):
+    names = [*inspect.signature(module.forward).parameters]
+    return names[:2] == ["x", "num_tokens_per_expert"]
+
+
+def _refuse_bytes(module, recipe):
+    raise ValueError(f"expected weights of floats, found those of {module.recipe}: "
+                     "convert the model that has floats")
+
+
+def _convert_linear(module, recipe):
+    if type(module) not in (torch.nn.Linear, MXLinear):
+        raise ValueError("expected the class nn.Linear itself")
+    check_linear(module)
+    cls = MXWeightOnlyLinear if recipe.weight_only else MXLinear
+    return cls.from_linear(module, recipe)
+
+
+def _convert_experts(module, recipe):
+    check_experts(module)
+    cls = MXWeightOnlyExperts if recipe.weight_only else MXGroupedExperts
+    return cls.from_experts(module, recipe)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""nn.Linear whose three products are block-scaled."""
+
+import torch
+
+from ..._ops import checks as check
+from .._ops.mxfp8_mm import mxfp8_mm
+from .parameters import adopt, check_last, result_dtype, to_bf16
+from .recipes import training_recipe
+
+
+class MXLinear(torch.nn.Linear):
+    """y = x weight^T + bias; its operands, and those of both gradients, are quantized
+    for each product as `recipe` says.
+
+    in_features, out_features  multiples of 32
+    bias      whether there is one; it is added in bf16
+    recipe    an mx_compiler.torch.Recipe or the name of one that trains
+    device, dtype  of the parameters: float32 (master weights), bfloat16, float16
+
+    Parameters have the names, shapes and dtypes of nn.Linear, so that state dicts and
+    optimizer states load both ways. x is [..., in_features], of any of these dtypes,
+    rounded to bf16; the result has the dtype of x, or autocast's. Gradients have the
+    dtypes of what they belong to.
+
+    Raises a TypeError or ValueError that names the argument."""
+
+    def __init__(self, in_features, out_features, bias=True, recipe="mxfp8",
+                 device=None, dtype=None):
+        check.size("in_features", in_features, 32)
+        check.size("out_features", out_features, 32)
+        recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear")
+        super().__init__(in_features, out_features, bias, device, dtype)
+        self.recipe = recipe
+
+    @classmethod
+    def from_linear(cls, linear, recipe="mxfp8"):
+        """Of an nn.Linear: with its very parameters, hooks and mode."""
+        check_linear(linear)
+        recipe = training_recipe(recipe, "MXLinear", "MXWeightOnlyLinear")
+        new = adopt(cls, linear)
+        new.recipe = recipe
+        return new
+
+    def forward(self, x):
+        operand = to_bf16("x", x)
+        check_last("x", x, self.in_features, "in_features of the layer")
+        # Weights of f32 are quantized as they are, and their gradients are f32 sums.
+        y = mxfp8_mm(operand, self.weight, self.bias, **self.recipe.product_options())
+        return y.to(result_dtype(x))
+
+    def extra_repr(self):
+        return f"{super().extra_repr()}, recipe={self.recipe}"
+
+
+def check_linear(linear):
+    """Raises a TypeError or ValueError if no MX module can stand for it."""
+    if not isinstance(linear, torch.nn.Linear):
+        raise TypeError("linear: expected a torch.nn.Linear, found "
+                        f"{type(linear).__name__}")
+    check.size("in_features", linear.in_features, 32)
+    check.size("out_features", linear.out_features, 32)

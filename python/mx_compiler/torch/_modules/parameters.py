@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the modules do with tensors that are not bf16, and with the modules that they
+replace."""
+
+import copy
+
+import torch
+
+from .._ops.checks import check_tensor
+
+FLOATS = (torch.float32, torch.bfloat16, torch.float16)
+
+
+def to_bf16(name, x):
+    """x as products take it: rounded to bf16, differentiable. Raises a TypeError."""
+    check_tensor(name, x)
+    if x.dtype not in FLOATS:
+        raise TypeError(f"{name}: expected float32, bfloat16 or float16, found "
+                        f"{dtype_name(x)}")
+    return x.to(torch.bfloat16)
+
+
+def dtype_name(x):
+    return str(x.dtype).removeprefix("torch.")
+
+
+def result_dtype(x):
+    """Of a module's result: autocast's if it is on, else that of its input."""
+    kind = x.device.type
+    if kind == "meta":          # of which autocast knows nothing
+        return x.dtype
+    return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
+
+
+def check_last(name, x, size, what):
+    if x.dim() < 1 or x.shape[-1] != size:
+        raise ValueError(f"{name}: expected [..., {size}], {what}, found shape "
+                         f"{tuple(x.shape)}")
+
+
+def adopt(cls, module):
+    """A `cls` with the parameters, buffers and hooks of `module`: the same tensors in
+    registers of its own, so that optimizers and tied weights keep theirs."""
+    new = cls.__new__(cls)
+    new.__dict__.update({name: copy.copy(value) if isinstance(value, (dict, set))
+                         else value for name, value in module.__dict__.items()})
+    return keep_hooks(new, module)
+
+
+# Those of calls. Hooks of state dicts are of the parameters that a module has.
+_HOOKS = ("_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called",
+          "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_backward_hooks",
+          "_backward_pre_hooks", "_is_full_backward_hook")
+
+
+def keep_hooks(new, module):
+    """`new` with the hooks of `module`: the very registers, from which the handles that
+    their callers hold remove them."""
+    new.__dict__.update((name, module.__dict__[name]) for name in _HOOKS
+                        if name in module.__dict__)
+    return new
+
+
+def check_parameter(module, name):
+    """Raises a ValueError if a hook computes it, as weight_norm and pruning do: what is
+    quantized once would miss that."""
+    if name not in module._parameters:
+        raise ValueError(f"{name}: expected a parameter, found one that a hook computes "
+                         "(weight_norm, spectral_norm, prune): remove that first")

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a module computes with: formats, rounding, and which products are quantized."""
+
+import dataclasses
+
+from ..._ops import checks as check
+from ..._ops.formats import find_format
+from ..._ops.quantize import ROUNDINGS
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """How a module quantizes the operands of its products.
+
+    activations, weights, gradients
+                    formats with blocks of 32 (mx.FORMATS). `gradients` are those of
+                    results, which the backward products multiply
+    scale_rounding  "ceil" (torchao's RCEIL), "floor" (OCP MX 1.0), "even" or "fit"
+    wgrad_high_precision
+                    gradients of weights are products of bf16, not quantized
+    weight_only     weights are quantized once, when the module is made; activations
+                    stay bf16, and weights have no gradient
+
+    Raises a TypeError or ValueError that names the field."""
+    activations: str = "mxfp8_e4m3"
+    weights: str = "mxfp8_e4m3"
+    gradients: str = "mxfp8_e4m3"
+    scale_rounding: str = "ceil"
+    wgrad_high_precision: bool = False
+    weight_only: bool = False
+
+    def __post_init__(self):
+        for field in ("activations", "weights", "gradients"):
+            format = find_format(getattr(self, field), field)
+            if format.block != 32 or not format.has_product:
+                raise ValueError(f"{field}: expected a format with blocks of 32 that "
+                                 f"has products, found {format.name}")
+            object.__setattr__(self, field, format.name)
+        check.one_of("scale_rounding", self.scale_rounding, ROUNDINGS)
+        for field in ("wgrad_high_precision", "weight_only"):
+            if not isinstance(getattr(self, field), bool):
+                raise TypeError(f"{field}: expected True or False, found "
+                                f"{getattr(self, field)!r}")
+        if self.weight_only and self.wgrad_high_precision:
+            raise ValueError("wgrad_high_precision: expected False, as weight_only has "
+                             "no gradients of weights, found True")
+
+    def product_options(self):
+        """What mxfp8_mm and mxfp8_grouped_mm are told."""
+        return {"activations": self.activations, "weights": self.weights,
+                "gradients": self.gradients, "scale_rounding": self.scale_rounding,
+                "wgrad_high_precision": self.wgrad_high_precision}
+
+    def __str__(self):
+        """Its name, or the fields that are not the default."""
+        for name, recipe in RECIPES.items():
+            if recipe == self:
+                return name
+        others = [f"{field.name}={getattr(self, field.name)!r}"
+                  for field in dataclasses.fields(self)
+                  if getattr(self, field.name) != field.default]
+        return f"Recipe({', '.join(others)})"
+
+
+RECIPES = {
+    "mxfp8": Recipe(),
+    "mxfp8_wgrad_with_hp": Recipe(wgrad_high_precision=True),
+    "mxfp8_e5m2_gradients": Recipe(gradients="mxfp8_e5m2"),
+    "mxfp8_floor": Recipe(scale_rounding="floor"),
+    "mxfp8_weights": Recipe(weight_only=True),
+    "mxfp6_weights": Recipe(weights="mxfp6_e2m3", weight_only=True),
+    "mxfp4_weights": Recipe(weights="mxfp4", weight_only=True),
+}
+
+
+def find_recipe(recipe, argument="recipe"):
+    """The Recipe itself, or that of a name. Raises a TypeError or ValueError."""
+    if isinstance(recipe, Recipe):
+        return recipe
+    if not isinstance(recipe, str):
+        raise TypeError(f"{argument}: expected an mx_compiler.torch.Recipe or the name of one, "
+                        f"found {type(recipe).__name__}")
+    if recipe not in RECIPES:
+        raise ValueError(f"{argument}: expected an mx_compiler.torch.Recipe or one of "
+                         f"{', '.join(RECIPES)}, found {recipe!r}")
+    return RECIPES[recipe]
+
+
+def training_recipe(recipe, module, weight_only):
+    """The Recipe for `module`, whose sibling `weight_only` takes the others."""
+    found = find_recipe(recipe)
+    if found.weight_only:
+        raise ValueError(f"recipe: expected one that trains for {module}, found "
+                         f"{found}: use mx_compiler.torch.{weight_only}")
+    return found
+
+
+def weight_only_recipe(recipe, module, training):
+    """The Recipe for `module`, whose sibling `training` takes the others."""
+    found = find_recipe(recipe)
+    if not found.weight_only:
+        raise ValueError(f"recipe: expected one with weight_only for {module}, found "
+                         f"{found}: use mx_compiler.torch.{training}")
+    return found

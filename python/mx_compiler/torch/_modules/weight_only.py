@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Modules whose weights are quantized once, for activations in bf16."""
+
+import torch
+from torch.nn import functional as F
+
+from .._ops import tensors
+from ..._ops import checks as check
+from ..._ops.formats import find_format
+from .experts import check_experts, check_rows
+from .linear import check_linear
+from .parameters import (FLOATS, check_last, check_parameter, dtype_name, keep_hooks,
+                         result_dtype, to_bf16)
+from .._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
+from .._ops.quantize import dequantize, quantize
+from .recipes import weight_only_recipe
+
+
+_PARTS = ("elements", "scales")
+
+
+class _Quantized(torch.nn.Module):
+    """Weights as buffers of bytes: NAME_elements and NAME_scales (blocked) for NAME.
+
+    Bytes, because Module.to(dtype) would convert elements that are floats of 8 bits.
+    A state dict with NAME itself, a matrix of floats, is quantized when it is loaded.
+    One of bytes says of what format they are, as NAME_format: bytes of MXFP6 and MXFP8
+    have the same shapes."""
+
+    def _add(self, name, shape, device):
+        format = self._format
+        for part, dims in zip(_PARTS, tensors.shapes(shape, format, True)):
+            # Zeros are bytes of a matrix of zeros.
+            self.register_buffer(f"{name}_{part}", torch.zeros(
+                dims, dtype=torch.uint8, device=device))
+
+    @property
+    def _format(self):
+        return find_format(self.recipe.weights)
+
+    def _parts(self, name):
+        return tuple(getattr(self, f"{name}_{part}") for part in _PARTS)
+
+    def _quantize(self, name, weight):
+        """Bytes of elements and scales of a matrix, on the device of the module's."""
+        elements, scales = self._parts(name)
+        to = weight.device if elements.is_meta else elements.device
+        q = quantize(to_bf16(name, weight.detach()).to(to), self.recipe.weights,
+                     scale_rounding=self.recipe.scale_rounding)
+        return tuple(part.contiguous().view(torch.uint8) for part in q)
+
+    def _set(self, name, weight):
+        for part, value in zip(_PARTS, self._quantize(name, weight)):
+            setattr(self, f"{name}_{part}", value)
+
+    def dequantized(self, name="weight", dtype=torch.bfloat16):
+        """The weight of that name as it is multiplied."""
+        check.one_of("name", name, self._weights)
+        return dequantize(*self._parts(name), self.recipe.weights, dtype)
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        for name in self._weights:
+            destination[f"{prefix}{name}_format"] = torch.tensor(
+                [*self.recipe.weights.encode()], dtype=torch.uint8, device="cpu")
+
+    def _load_from_state_dict(self, state_dict, prefix, *args):
+        for name in self._weights:
+            self._check_format(f"{prefix}{name}_format", state_dict, args[-1])
+            weight = state_dict.pop(prefix + name, None)
+            if weight is None:
+                continue
+            shape = self._shape(name)
+            if not isinstance(weight, torch.Tensor):
+                args[-1].append(f"{prefix}{name}: expected a torch.Tensor, found "
+                                f"{type(weight).__name__}")
+            elif tuple(weight.shape) == shape and weight.dtype in FLOATS:
+                for part, value in zip(_PARTS, self._quantize(name, weight)):
+                    state_dict[f"{prefix}{name}_{part}"] = value
+            else:
+                args[-1].append(
+                    f"size mismatch for {prefix}{name}: expected floats of shape "
+                    f"{shape}, to quantize, found {dtype_name(weight)} of shape "
+                    f"{tuple(weight.shape)}")
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+    def _check_format(self, key, state_dict, errors):
+        """The key may be missing: bytes made by hand need not have it."""
+        found = state_dict.pop(key, None)
+        if found is None or isinstance(found, torch.Tensor) and found.is_meta:
+            return
+        if not isinstance(found, torch.Tensor) or found.dtype != torch.uint8:
+            errors.append(f"{key}: expected the name of a format as torch.uint8, found "
+                          f"{getattr(found, 'dtype', type(found).__name__)}")
+            return
+        found = bytes(found.tolist()).decode(errors="replace")
+        if found != self.recipe.weights:
+            errors.append(f"{key}: expected {self.recipe.weights}, as the recipe of the "
+                          f"module has, found {found}")
+
+    def _shape(self, name):
+        *outer, last = self._parts(name)[0].shape
+        return (*outer, last * self._format.per_byte)
+
+
+class MXWeightOnlyLinear(_Quantized):
+    """nn.Linear with a quantized weight: buffers weight_elements and weight_scales, and
+    the parameter bias. Differentiable in x and bias.
+
+    in_features, out_features  multiples of 32
+    recipe    an mx_compiler.torch.Recipe with weight_only, or the name of one
+    device    of the buffers and of bias
+    dtype     of bias
+
+    Weights are zeros until a state dict is loaded: one of this class, or one of
+    nn.Linear, which is quantized. x and the result as in MXLinear.
+
+    Raises a TypeError or ValueError that names the argument."""
+
+    _weights = ("weight",)
+
+    def __init__(self, in_features, out_features, bias=True, recipe="mxfp4_weights",
+                 device=None, dtype=None):
+        check.size("in_features", in_features, 32)
+        check.size("out_features", out_features, 32)
+        recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear")
+        super().__init__()
+        self.recipe = recipe
+        self.in_features, self.out_features = in_features, out_features
+        self._add("weight", (out_features, in_features), device)
+        self.register_parameter("bias", torch.nn.Parameter(torch.zeros(
+            out_features, device=device, dtype=dtype)) if bias else None)
+
+    @classmethod
+    def from_linear(cls, linear, recipe="mxfp4_weights"):
+        """Of an nn.Linear, whose weight is quantized now; bias is the same parameter,
+        and hooks of calls are kept."""
+        check_linear(linear)
+        for name in ("weight", "bias"):
+            check_parameter(linear, name)
+        new = cls(linear.in_features, linear.out_features, False, recipe, "meta")
+        new._set("weight", linear.weight)
+        new.bias = linear.bias
+        return keep_hooks(new, linear).train(linear.training)
+
+    def forward(self, x):
+        operand = to_bf16("x", x)
+        check_last("x", x, self.in_features, "in_features of the layer")
+        y = weight_only_mm(operand, *self._parts("weight"), self.recipe.weights,
+                           self.bias)
+        return y.to(result_dtype(x))
+
+    def extra_repr(self):
+        return (f"in_features={self.in_features}, out_features={self.out_features}, "
+                f"bias={self.bias is not None}, recipe={self.recipe}")
+
+
+class MXWeightOnlyExperts(_Quantized):
+    """GroupedExperts with quantized weights: buffers w1_elements, w1_scales, and so on.
+    Differentiable in x.
+
+    dim, hidden_dim  multiples of 32
+    recipe    an mx_compiler.torch.Recipe with weight_only, or the name of one
+    device    of the buffers
+
+    Weights are zeros until a state dict is loaded: one of this class, or one of
+    GroupedExperts, which is quantized. Arguments of forward as in GroupedExperts.
+
+    Raises a TypeError or ValueError that names the argument."""
+
+    _weights = ("w1", "w2", "w3")
+
+    def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp4_weights",
+                 device=None):
+        for name, size, multiple in (("dim", dim, 32), ("hidden_dim", hidden_dim, 32),
+                                     ("num_experts", num_experts, 1)):
+            check.size(name, size, multiple)
+        recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts")
+        super().__init__()
+        self.recipe = recipe
+        self.dim, self.hidden_dim, self.num_experts = dim, hidden_dim, num_experts
+        for name, shape in (("w1", (hidden_dim, dim)), ("w2", (dim, hidden_dim)),
+                            ("w3", (hidden_dim, dim))):
+            self._add(name, (num_experts, *shape), device)
+
+    @classmethod
+    def from_experts(cls, module, recipe="mxfp4_weights"):
+        """Of a module with parameters w1, w2 and w3, which are quantized now. Hooks of
+        calls are kept."""
+        check_experts(module)
+        experts, hidden, dim = module.w1.shape
+        new = cls(dim, hidden, experts, recipe, "meta")
+        for name in cls._weights:
+            new._set(name, getattr(module, name))
+        return keep_hooks(new, module).train(module.training)
+
+    def forward(self, x, num_tokens_per_expert):
+        rows, ends = check_rows(x, num_tokens_per_expert, self.num_experts, self.dim)
+        gate, up = (self._product(rows, name, ends) for name in ("w1", "w3"))
+        return self._product(F.silu(gate) * up, "w2", ends).to(result_dtype(x))
+
+    def _product(self, x, name, ends):
+        return weight_only_grouped_mm(x, *self._parts(name), ends, self.recipe.weights)
+
+    def extra_repr(self):
+        return (f"dim={self.dim}, hidden_dim={self.hidden_dim}, "
+                f"num_experts={self.num_experts}, recipe={self.recipe}")

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Groups of rows, as experts have them: padding, and scales of groups. Where a group
+ends is on the device, and nothing waits for it: a result has room for any groups."""
+
+from typing import Tuple
+
+import torch
+from torch import Tensor
+
+from ..._ops import checks as check
+from ..._ops.quantize import capacity
+from .checks import check_one_device, check_tensor
+
+_MODES = (None, "rows", "reduction")
+
+
+def pad_token_groups(x, offs, alignment=32):
+    """Puts each group of rows at a multiple of `alignment`, with zeros after it.
+
+    x     [T, K]; the rows of group g end at offs[g]; those past the last are left out
+    offs  i32 or i64, [G], on the device
+
+    Returns x in its new places, [roundup(T + (alignment - 1) G, alignment), K], and
+    where the groups end there, as offs. Differentiable in x."""
+    check_tensor("x", x)
+    check_tensor("offs", offs)
+    check.size("alignment", alignment, 1)
+    return torch.ops.mx.pad_token_groups(x, offs, alignment)
+
+
+def unpad_token_groups(x, offs, rows, alignment=32):
+    """What pad_token_groups was given: `rows` is its T, offs as there. Rows past the
+    last group are zeros. Differentiable in x."""
+    check_tensor("x", x)
+    check_tensor("offs", offs)
+    check.size("alignment", alignment, 1)
+    if not isinstance(rows, (int, torch.SymInt)) or isinstance(rows, bool):
+        raise TypeError(f"rows: expected a number, found {type(rows).__name__}")
+    if rows < 0:
+        raise ValueError(f"rows: expected at least 0, found {rows}")
+    return torch.ops.mx.unpad_token_groups(x, offs, rows, alignment)
+
+
+def rearrange_scales(scales, offsets=None, mode=None):
+    """Plain scales in the tiles that tensor cores take (PyTorch's SWIZZLE_32_4_4).
+
+    scales   [batch..., rows, blocks], of any dtype of one byte: of matrices, as
+             those of experts, each by itself
+    offsets  i32 or i64, [groups], on the device, with a mode:
+    mode     "rows": the groups divide the rows, and each begins at a tile of its own
+             as in `quantize_mxfp8`. "reduction": they divide the last dimension,
+             offsets counting elements: whole blocks of 32, and each group begins at a
+             multiple of 128 elements; zeros are between
+
+    Returns [batch..., padded rows, padded blocks], multiples of 128 and 4, where what
+    is padding is 0."""
+    check.one_of("mode", mode, _MODES)
+    if (offsets is None) != (mode is None):
+        raise ValueError("offsets: expected offsets and a mode, or neither of both, "
+                         f"found {'none' if offsets is None else 'some'} with mode "
+                         f"{mode!r}")
+    if not isinstance(scales, Tensor) or scales.element_size() != 1 or scales.dim() < 2:
+        found = (f"{scales.dtype} of shape {tuple(scales.shape)}"
+                 if isinstance(scales, Tensor) else type(scales).__name__)
+        raise TypeError("scales: expected a tensor of one byte an element with 2 "
+                        f"dimensions or more, found {found}")
+    check_tensor("scales", scales)
+    if scales.is_quantized:             # whose bytes cannot be viewed
+        raise TypeError(f"scales: expected plain bytes, found {scales.dtype}")
+    bits = scales.view(torch.uint8)
+    if mode:
+        check_tensor("offsets", offsets)
+        groups = _count(offsets)
+        if scales.dim() != 2:
+            raise ValueError("scales: expected 2 dimensions with groups, found shape "
+                             f"{tuple(scales.shape)}")
+        if mode == "rows":
+            bits = _spread(bits, *_rows_with_tiles(offsets, bits.shape[0], groups))
+        else:
+            bits = _spread(bits.t(), *_columns_with_tiles(offsets, bits.shape[1],
+                                                          groups)).t()
+    return _tile(bits).view(scales.dtype)
+
+
+def _tile(bits):
+    """[..., rows, blocks] in tiles of 128 x 4: scale (r, c) of a tile lies at
+    [r % 32, r // 32, c]."""
+    *batch, rows, columns = bits.shape
+    more = -rows % 128, -columns % 4
+    bits = torch.nn.functional.pad(bits, (0, more[1], 0, more[0]))
+    rows, columns = rows + more[0], columns + more[1]
+    tiles = bits.reshape(*batch, rows // 128, 4, 32, columns // 4, 4)
+    n = len(batch)
+    order = (*range(n), n, n + 3, n + 2, n + 1, n + 4)
+    return tiles.permute(order).reshape(*batch, rows, columns)
+
+
+def _spread(x, starts, firsts, ends, rows):
+    """Rows of x in a result of so many: row r of group g at starts[g] + r - firsts[g].
+    Other rows are 0."""
+    index = torch.arange(x.shape[0], device=x.device)
+    group = torch.searchsorted(ends, index, right=True)
+    is_used = group < ends.shape[0]
+    group = group.clamp(max=ends.shape[0] - 1)
+    place = torch.where(is_used, starts[group] + index - firsts[group], rows)
+    result = x.new_zeros((rows + 1, x.shape[1]))
+    return result.index_copy(0, place, x)[:rows]
+
+
+def _rows_with_tiles(offsets, rows, groups):
+    ends = offsets.to(torch.int64)
+    firsts = begins(ends)
+    starts = (firsts // 128 + torch.arange(groups, device=ends.device)) * 128
+    return starts, firsts, ends, (rows // 128 + groups) * 128
+
+
+def _columns_with_tiles(offsets, blocks, groups):
+    ends = offsets.to(torch.int64)
+    firsts = begins(ends)
+    starts = begins(torch.cumsum((ends - firsts + 127) // 128 * 128, 0))
+    return starts // 32, firsts // 32, ends // 32, capacity(blocks * 32, groups) // 32
+
+
+def begins(ends):
+    """Where groups begin, of where they end."""
+    return torch.cat([ends.new_zeros(1), ends[:-1]])
+
+
+def _padded(offs, alignment):
+    """Where the groups begin and end, as they are and padded."""
+    ends = offs.to(torch.int64)
+    firsts = begins(ends)
+    padded = torch.cumsum(-((firsts - ends) // alignment) * alignment, 0)
+    return firsts, ends, begins(padded), padded
+
+
+def _room(rows, groups, alignment):
+    return (rows + (alignment - 1) * (groups + 1)) // alignment * alignment
+
+
+def _gather(x, source, is_used):
+    """Rows of x, and zeros where none is used."""
+    if x.shape[0] == 0:
+        return x.new_zeros((source.shape[0], x.shape[1]))
+    rows = x.index_select(0, source.clamp(0, x.shape[0] - 1))
+    return torch.where(is_used[:, None], rows, rows.new_zeros(()))
+
+
+def _count(ends):
+    """How many groups there are, of where they end; to be traced too."""
+    if ends.dtype not in (torch.int32, torch.int64) or ends.dim() != 1 or \
+            ends.shape[0] == 0:
+        raise ValueError("offsets: expected i32 or i64 of one dimension, of at least "
+                         f"one group, found {ends.dtype} of shape {tuple(ends.shape)}")
+    return ends.shape[0]
+
+
+def _check(x, offs):
+    if x.dim() != 2:
+        raise ValueError(f"x: expected 2 dimensions, found shape {tuple(x.shape)}")
+    return _count(offs)
+
+
+@torch.library.custom_op("mx::pad_token_groups", mutates_args=())
+def _pad(x: Tensor, offs: Tensor, alignment: int) -> Tuple[Tensor, Tensor]:
+    groups = _check(x, offs)
+    firsts, ends, starts, padded = _padded(offs, alignment)
+    index = torch.arange(_room(x.shape[0], groups, alignment), device=x.device)
+    group = torch.searchsorted(padded, index, right=True).clamp(max=groups - 1)
+    source = firsts[group] + index - starts[group]
+    return (_gather(x, source, source < ends[group]), padded.to(offs.dtype))
+
+
+@torch.library.custom_op("mx::unpad_token_groups", mutates_args=())
+def _unpad(x: Tensor, offs: Tensor, rows: int, alignment: int) -> Tensor:
+    groups = _check(x, offs)
+    firsts, ends, starts, _ = _padded(offs, alignment)
+    index = torch.arange(rows, device=x.device)
+    group = torch.searchsorted(ends, index, right=True)
+    is_used, group = group < groups, group.clamp(max=groups - 1)
+    return _gather(x, starts[group] + index - firsts[group], is_used)
+
+
+@_pad.register_fake
+def _(x, offs, alignment):
+    groups = _check(x, offs)
+    check_one_device(x=x, offs=offs)
+    return (x.new_empty((_room(x.shape[0], groups, alignment), x.shape[1])),
+            torch.empty_like(offs))
+
+
+@_unpad.register_fake
+def _(x, offs, rows, alignment):
+    _check(x, offs)
+    check_one_device(x=x, offs=offs)
+    return x.new_empty((rows, x.shape[1]))
+
+
+def _keep_pad(ctx, inputs, output):
+    x, offs, ctx.alignment = inputs
+    ctx.rows = x.shape[0]
+    ctx.save_for_backward(offs)
+    ctx.mark_non_differentiable(output[1])
+
+
+def _pad_backward(ctx, dy, _):
+    offs, = ctx.saved_tensors
+    return torch.ops.mx.unpad_token_groups(dy, offs, ctx.rows, ctx.alignment), None, None
+
+
+def _keep_unpad(ctx, inputs, output):
+    x, offs, rows, ctx.alignment = inputs
+    ctx.rows = x.shape[0]
+    ctx.save_for_backward(offs)
+
+
+def _unpad_backward(ctx, dy):
+    offs, = ctx.saved_tensors
+    dx = torch.ops.mx.pad_token_groups(dy, offs, ctx.alignment)[0]
+    # The result was given as it was, perhaps with more room than was needed.
+    more = ctx.rows - dx.shape[0]
+    dx = torch.nn.functional.pad(dx, (0, 0, 0, more)) if more > 0 else dx[:ctx.rows]
+    return dx, None, None, None
+
+
+_pad.register_autograd(_pad_backward, setup_context=_keep_pad)
+_unpad.register_autograd(_unpad_backward, setup_context=_keep_unpad)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A layer of SwiGLU experts as one differentiable operator."""
+
+import torch
+from torch import Tensor
+
+from ..._ops import checks as check
+from ..._ops import moe_layer as layers
+from ..._runtime.device import device_changes
+from ..._ops.formats import find_format
+from ..._ops.quantize import capacity
+from ..._ops.quantized import scales_shape
+from . import tensors
+from .checks import check_one_device, check_tensor
+
+
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
+              weights="mxfp8_e4m3", gradients="mxfp8_e4m3"):
+    """SwiGLU experts on rows that are sorted by expert, in four launches:
+
+        y[t] = sum over the rows p of t of  w2[g] (silu(gate) * up * probs[p])
+        gate, up = the halves of  w1[g] x[t],  g the expert of row p
+
+    x       bf16, [T, H]
+    w1, w2  bf16 or f32, [G, 2 I, H] (gate, then up) and [G, H, I]; H and I are
+            multiples of 32
+    tokens  i32, [P]: the token of row p. `route` makes these three
+    probs   f32, [P]: the weight of row p
+    ends    i32, [G]: the rows of expert g end at ends[g]; those past the last
+            belong to no expert
+    activations, weights, gradients  formats with blocks of 32
+
+    Returns y in bf16, [T, H]. Differentiable in x, w1, w2 and probs. Raises a TypeError
+    or ValueError that names the argument."""
+    for name, given in (("x", x), ("w1", w1), ("w2", w2), ("tokens", tokens),
+                        ("probs", probs), ("ends", ends)):
+        check_tensor(name, given)
+    return torch.ops.mx.moe_layer(x, w1, w2, tokens, probs, ends, activations, weights,
+                                  gradients)[0].to(x.dtype)
+
+
+def route(chosen, weights, experts):
+    """Rows sorted by expert, of what a router chose, on the device: nothing waits.
+
+    chosen   integers, [T, k]: the experts of each token; others than 0 to experts - 1
+             are none
+    weights  floating point, [T, k]: what the router gives each of them
+    experts  G
+
+    Returns tokens (i32, [P]), probs (f32, [P]) and ends (i32, [G]), P = T k, as
+    `moe_layer` takes them. Rows of no expert come last. Differentiable in weights."""
+    check_tensor("chosen", chosen)
+    check_tensor("weights", weights)
+    check.size("experts", experts, 1)
+    if chosen.dim() != 2 or chosen.dtype not in _INTEGERS:
+        raise ValueError("chosen: expected integers of [tokens, k], found "
+                         f"{chosen.dtype} of shape {tuple(chosen.shape)}")
+    if weights.shape != chosen.shape:
+        raise ValueError(f"weights: expected the shape {tuple(chosen.shape)} of chosen, "
+                         f"found {tuple(weights.shape)}")
+    if not weights.is_floating_point():
+        raise TypeError("weights: expected floating point, found "
+                        f"{weights.dtype}")
+    flat = chosen.reshape(-1)
+    flat = torch.where((flat >= 0) & (flat < experts), flat, experts)
+    found, order = torch.sort(flat, stable=True)
+    ends = torch.searchsorted(found, torch.arange(
+        experts, device=found.device, dtype=found.dtype), right=True)
+    return ((order // max(chosen.shape[1], 1)).to(torch.int32),
+            weights.reshape(-1).to(torch.float32)[order], ends.to(torch.int32))
+
+
+_layers = {}
+
+
+def _find(w1, *formats):
+    key = (device_changes(), w1.shape, formats)
+    found = _layers.get(key)
+    if found is None:
+        groups, rows, hidden = w1.shape
+        found = _layers[key] = layers.MoELayer(
+            groups, hidden, rows // 2, activations=formats[0], weights=formats[1],
+            gradients=formats[2])
+    return found
+
+
+def _check(x, w1, w2, tokens, probs, ends):
+    hidden = check.matrix("x", x, ("bf16",))[1]
+    first = check.matrix("w1", w1, ("f32", "bf16"))[1]
+    second = check.matrix("w2", w2, ("f32", "bf16"))[1]
+    if len(first) != 3 or first[1] % 2 or first[2] != hidden[-1]:
+        raise ValueError(f"w1: expected [experts, 2 * intermediate, {hidden[-1]}], found "
+                         f"shape {first}")
+    wanted = (first[0], first[2], first[1] // 2)
+    if tokens.dim() != 1:
+        raise ValueError("tokens: expected 1 dimension, found shape "
+                         f"{tuple(tokens.shape)}")
+    if second != wanted:
+        raise ValueError(f"w2: expected shape {wanted}, as w1 has, found {second}")
+    for name, x, dtype, rows in (("tokens", tokens, torch.int32, None),
+                                 ("probs", probs, torch.float32, tokens.shape[0]),
+                                 ("ends", ends, torch.int32, first[0])):
+        if x.dtype != dtype or x.dim() != 1 or rows not in (None, x.shape[0]):
+            raise ValueError(f"{name}: expected {dtype} of shape "
+                             f"{('rows',) if rows is None else (rows,)}, found "
+                             f"{x.dtype} of shape {tuple(x.shape)}")
+
+
+_check_once = tensors.once(_check)
+
+
+@torch.library.custom_op("mx::moe_layer", mutates_args=())
+def _moe(x: Tensor, w1: Tensor, w2: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
+         activations: str, weights: str, gradients: str) -> list[Tensor]:
+    """y in f32, what the backward pass needs of the forward pass, and the weights
+    quantized for it."""
+    _check_once(x, w1, w2, tokens, probs, ends)
+    x, w1, w2, tokens, probs, ends = map(
+        tensors.plain, (x, w1, w2, tokens, probs, ends))
+    layer = _find(w1, activations, weights, gradients)
+    given = layer.quantize_weights(w1.to(torch.bfloat16), w2.to(torch.bfloat16))
+    y, saved = layer.forward(x, given, tokens, probs, ends)
+    # Bytes, which no gradient is asked of.
+    return [y, saved.gate_up, *(part.view(torch.uint8) for part in (
+        *saved[1:], given.w1_transposed, given.w1_transposed_scales,
+        given.w2_transposed, given.w2_transposed_scales))]
+
+
+@_moe.register_fake
+def _(x, w1, w2, tokens, probs, ends, activations, weights, gradients):
+    _check(x, w1, w2, tokens, probs, ends)
+    check_one_device(x=x, w1=w1, w2=w2, tokens=tokens, probs=probs, ends=ends)
+    groups, rows, hidden = w1.shape
+    inner, most = rows // 2, capacity(tokens.shape[0], groups)
+    of = [find_format(name) for name in (activations, weights)]
+    results = [x.new_empty(x.shape, dtype=torch.float32),
+               x.new_empty((tokens.shape[0], rows), dtype=torch.bfloat16)]
+    for shape, format in (((hidden, most), of[0]), ((inner, most), of[0]),
+                          ((groups, hidden, rows), of[1]),
+                          ((groups, inner, hidden), of[1])):
+        elements = (*shape[:-1], shape[-1] // format.per_byte)
+        results += [x.new_empty(elements, dtype=torch.uint8), x.new_empty(
+            scales_shape(shape, format, "sf_128x4"), dtype=torch.uint8)]
+    return results
+
+
+@torch.library.custom_op("mx::moe_layer_backward", mutates_args=())
+def _moe_backward(dy: Tensor, w1: Tensor, tokens: Tensor, probs: Tensor, ends: Tensor,
+                  saved: list[Tensor], activations: str, weights: str, gradients: str
+                  ) -> list[Tensor]:
+    """Gradients of x, w1, w2 and probs, in f32."""
+    layer = _find(w1, activations, weights, gradients)
+    of = [find_format(name) for name in (activations, activations, weights, weights)]
+    types = [mlir for format in of for mlir in (format.elements, format.scales)]
+    saved = [saved[0], *map(tensors.typed, saved[1:], types)]
+    quantized = layers.MoEWeights(None, None, *saved[5:7], None, None, *saved[7:])
+    dx, dw1, dw2, dprobs = layer.backward(
+        tensors.plain(dy), quantized, layers.MoESaved(*saved[:5]),
+        *map(tensors.plain, (tokens, probs, ends)))
+    rows = torch.arange(dprobs.shape[0], device=dprobs.device)
+    return [dx, dw1, dw2, torch.where(rows < ends[-1], dprobs, 0.0)]
+
+
+@_moe_backward.register_fake
+def _(dy, w1, tokens, probs, ends, saved, activations, weights, gradients):
+    groups, rows, hidden = w1.shape
+    return [dy.new_empty(shape, dtype=torch.float32) for shape in (
+        dy.shape, w1.shape, (groups, hidden, rows // 2), probs.shape)]
+
+
+def _keep(ctx, inputs, output):
+    _, w1, _, tokens, probs, ends, *ctx.formats = inputs
+    ctx.save_for_backward(w1, tokens, probs, ends, *output[1:])
+    ctx.dtypes = [x.dtype for x in (inputs[0], w1, inputs[2], probs)]
+    ctx.mark_non_differentiable(*output[1:])
+
+
+def _backward(ctx, gradients):
+    w1, tokens, probs, ends, *saved = ctx.saved_tensors
+    found = torch.ops.mx.moe_layer_backward(
+        gradients[0].to(torch.bfloat16), w1, tokens, probs, ends, saved, *ctx.formats)
+    dx, dw1, dw2, dprobs = (g.to(dtype) for g, dtype in zip(found, ctx.dtypes))
+    return dx, dw1, dw2, None, dprobs, None, None, None, None
+
+
+_moe.register_autograd(_backward, setup_context=_keep)

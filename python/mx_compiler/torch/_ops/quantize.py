@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Quantizers as operators of PyTorch."""
+
+from typing import Optional, Tuple
+
+import torch
+from torch import Tensor
+
+from ..._ops import checks as check
+from ..._ops import quantize as quantization
+from ..._ops.formats import find_format
+from . import tensors
+from .checks import (check_flag, check_names, check_one_device, check_tensor,
+                        check_tensors)
+
+_AXES = {-1: (-1,), -2: (-2,), (-1, -2): (-1, -2)}
+_MATRICES = ("f32", "bf16", "f16")
+
+
+def quantize_mxfp8(x, axis=-1, *, element="e4m3", scale_rounding="ceil", blocked=True,
+                   offsets=None):
+    """Quantizes to MXFP8: elements of 8 bits, a scale of E8M0 for 32 of them.
+
+    x         f32, bf16 or f16, [batch..., rows, columns]
+    axis      -1: blocks along columns (1x32); -2: along rows (32x1), and the result is
+              transposed, [batch..., columns, rows]; (-1, -2): both, from one read
+    element   "e4m3" or "e5m2"
+    scale_rounding  "ceil" (torchao's RCEIL), "floor" (OCP MX 1.0), "even" or "fit"
+    blocked   scales in the 32_4_4 swizzle of PyTorch, as a matrix whose rows and
+              columns are padded to 128 and 4; False: plain, [..., rows, blocks]
+    offsets   i32, [groups], on the device: the rows of group g end at offsets[g].
+              Along axis -1 the scales of a group begin at a tile of their own, tile row
+              offsets[g - 1] // 128 + g; along axis -2 its columns begin at a multiple
+              of 128, with zeros after them (docs/Torch.md)
+
+    Returns elements and scales (float8_e8m0fnu), of both axes a pair each. No gradient
+    goes through. Raises a TypeError or ValueError that names the argument."""
+    check.one_of("element", element, ("e4m3", "e5m2"))
+    return quantize(x, f"mxfp8_{element}", axis, scale_rounding, blocked, offsets)
+
+
+def quantize_mxfp4(x, axis=-1, *, scale_rounding="ceil", blocked=True, offsets=None):
+    """Quantizes to MXFP4: elements of E2M1, two to a byte (float4_e2m1fn_x2), a scale
+    of E8M0 for 32 of them. Arguments and results as of `quantize_mxfp8`."""
+    return quantize(x, "mxfp4", axis, scale_rounding, blocked, offsets)
+
+
+def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None):
+    """Quantizes to NVFP4: elements of E2M1, a scale of E4M3 for 16 of them, and a
+    factor of the tensor.
+
+    global_scale  f32 without dimensions, on the device: what values are multiplied by
+                  when they are read; without it largest magnitude / 2688
+
+    Returns elements, scales (float8_e4m3fn) and the factor, of both axes elements and
+    scales of each, then the factor; the rest as of `quantize_mxfp8`."""
+    check_tensor("x", x)
+    check_tensors(offsets=offsets, global_scale=global_scale)
+    check_flag("blocked", blocked)
+    given = x.detach(), "nvfp4", _axis(axis), "ceil", blocked, offsets
+    if global_scale is None:
+        results = torch.ops.mx.quantize_nvfp4(*given)
+        return tuple(results)
+    return (*torch.ops.mx.quantize(*given, global_scale), global_scale)
+
+
+def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=None,
+             global_scale=None):
+    """Quantizes to any of mx.FORMATS; those of 6 bits are bytes."""
+    check_tensor("x", x)
+    check_tensors(offsets=offsets, global_scale=global_scale)
+    check_names(format=format, scale_rounding=scale_rounding)
+    check_flag("blocked", blocked)
+    return tuple(torch.ops.mx.quantize(x.detach(), format, _axis(axis), scale_rounding,
+                                       blocked, offsets, global_scale))
+
+
+def dequantize(elements, scales, format, dtype=torch.bfloat16, *, blocked=True,
+               global_scale=None, offsets=None):
+    """The matrix that elements and scales stand for, rounded once to `dtype`.
+
+    offsets   of a matrix that was quantized along axis -1 with these
+    global_scale  of NVFP4
+
+    No gradient goes through."""
+    check_tensor("elements", elements)
+    check_tensor("scales", scales)
+    check_tensors(offsets=offsets, global_scale=global_scale)
+    check_names(format=format)
+    check_flag("blocked", blocked)
+    return torch.ops.mx.dequantize(elements, scales, format, dtype, blocked,
+                                   global_scale, offsets)
+
+
+def _axis(axis):
+    """As operators have it: both is 0."""
+    axes = check.axes(axis)
+    return 0 if len(axes) == 2 else axes[0]
+
+
+_OF_OPERATOR = {-1: -1, -2: -2, 0: (-1, -2)}
+
+
+@torch.library.custom_op("mx::quantize", mutates_args=())
+def _quantize(x: Tensor, format: str, axis: int, scale_rounding: str, blocked: bool,
+              offsets: Optional[Tensor] = None,
+              global_scale: Optional[Tensor] = None) -> list[Tensor]:
+    return _run(x, format, axis, scale_rounding, blocked, offsets, global_scale)[0]
+
+
+@torch.library.custom_op("mx::quantize_nvfp4", mutates_args=())
+def _quantize_nvfp4(x: Tensor, format: str, axis: int, scale_rounding: str,
+                    blocked: bool, offsets: Optional[Tensor] = None) -> list[Tensor]:
+    results, factor = _run(x, format, axis, scale_rounding, blocked, offsets, None)
+    return [*results, factor]
+
+
+def _run(x, format, axis, scale_rounding, blocked, offsets, global_scale):
+    found = quantization.quantize(
+        tensors.plain(x), format, axis=_OF_OPERATOR[axis],
+        scale_rounding=scale_rounding, layout=tensors.layout_of(blocked),
+        global_scale=tensors.plain(global_scale), offsets=tensors.plain(offsets))
+    both = found if axis == 0 else (found,)
+    return [part for q in both
+            for part in (q.elements, tensors.from_tiles(q.scales, blocked))
+            ], both[0].global_scale
+
+
+@_quantize.register_fake
+def _(x, format, axis, scale_rounding, blocked, offsets=None, global_scale=None):
+    return _fake(x, format, axis, scale_rounding, blocked, offsets, global_scale)
+
+
+@_quantize_nvfp4.register_fake
+def _(x, format, axis, scale_rounding, blocked, offsets=None):
+    return [*_fake(x, format, axis, scale_rounding, blocked, offsets),
+            x.new_empty((), dtype=torch.float32)]
+
+
+def _fake(x, format, axis, scale_rounding, blocked, offsets, global_scale=None):
+    format = find_format(format)
+    check.one_of("scale_rounding", scale_rounding, quantization.ROUNDINGS)
+    shape = check.matrix("x", x, _MATRICES)[1]
+    check_one_device(x=x, offsets=offsets, global_scale=global_scale)
+    groups = check.vector("offsets", offsets)
+    axes = check.axes(_OF_OPERATOR[axis])
+    if -1 in axes:
+        check.multiple("x", "columns", shape[-1], format.block)
+    if -2 in axes and groups is None:
+        check.multiple("x", "rows", shape[-2], format.block)
+    ragged = {-1: "rows", -2: "reduction"} if groups is not None else {}
+    results = []
+    for one in axes:
+        own = shape if one == -1 else tensors.transposed_shape(shape, groups)
+        results += tensors.make_empty(x, own, format, blocked, ragged.get(one), groups)
+    return results
+
+
+@torch.library.custom_op("mx::dequantize", mutates_args=())
+def _dequantize(elements: Tensor, scales: Tensor, format: str, dtype: torch.dtype,
+                blocked: bool, global_scale: Optional[Tensor] = None,
+                offsets: Optional[Tensor] = None) -> Tensor:
+    groups = check.vector("offsets", offsets)
+    q = tensors.quantized("elements", elements, scales, format, blocked,
+                          None if groups is None else "rows", groups, global_scale)
+    return quantization.dequantize(q, dtype, offsets=tensors.plain(offsets))
+
+
+@_dequantize.register_fake
+def _(elements, scales, format, dtype, blocked, global_scale=None, offsets=None):
+    format = find_format(format)
+    check.element("dtype", dtype, _MATRICES)
+    check_one_device(elements=elements, scales=scales, global_scale=global_scale,
+                     offsets=offsets)
+    *outer, last = elements.shape
+    return elements.new_empty((*outer, last * format.per_byte), dtype=dtype)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Between tensors as PyTorch shapes them and mx.Quantized.
+
+PyTorch has blocked scales (SWIZZLE_32_4_4) as a matrix whose rows and columns are
+padded to 128 and 4; mx has the same bytes as tiles."""
+
+import torch
+
+from ..._arrays.elements import OF_MLIR
+from ..._ops.formats import find_format
+from ..._ops.quantized import Quantized, scales_shape
+from ..._ops.quantize import capacity
+
+
+def plain(x):
+    """The tensor as a program takes it: dense, and without a gradient, which the
+    operators have themselves."""
+    if x is None:
+        return None
+    if x.requires_grad:
+        x = x.detach()
+    return x if x.is_contiguous() else x.contiguous()
+
+
+_MOST_CHECKED = 4096
+
+
+def once(check):
+    """`check` for kernels, which are called with the same types and shapes again and
+    again: what was right is not looked at anew. Its arguments are tensors, of which it
+    looks at the dtype and shape alone, and what can be hashed."""
+    right = set()
+
+    def check_once(*arguments):
+        key = tuple([(x.dtype, x.shape) if isinstance(x, torch.Tensor) else x
+                     for x in arguments])
+        if key in right:
+            return
+        check(*arguments)
+        if len(right) >= _MOST_CHECKED:
+            right.clear()
+        right.add(key)
+    return check_once
+
+
+def dtype_of(mlir):
+    """The dtype of PyTorch for a type of elements, or for their bits."""
+    element = OF_MLIR[mlir]
+    name = element.torch or element.storage.name
+    return getattr(torch, name)
+
+
+def layout_of(blocked):
+    return "sf_128x4" if blocked else "linear"
+
+
+def from_tiles(scales, blocked):
+    """Tiles as the matrix that PyTorch has."""
+    if not blocked:
+        return scales
+    *batch, rows, columns = scales.shape[:-3]
+    return scales.view(*batch, rows * 128, columns * 4)
+
+
+def shapes(shape, format, blocked, ragged=None, groups=None):
+    """Shapes of elements and scales of a matrix of `shape`, blocks along its last
+    dimension; of symbolic sizes too."""
+    *outer, last = shape
+    scales = scales_shape(shape, format, layout_of(blocked), ragged, groups)
+    if blocked:
+        *batch, rows, columns = scales[:-3]
+        scales = (*batch, rows * 128, columns * 4)
+    return (*outer, last // format.per_byte), tuple(scales)
+
+
+def scales_shapes(shape, format, blocked, ragged=None, groups=None):
+    """Shapes that given scales of such a matrix may have; blocked ones of one matrix may
+    have one dimension, as PyTorch makes them."""
+    wanted = shapes(shape, format, blocked, ragged, groups)[1]
+    return (wanted, (wanted[0] * wanted[1],)) if blocked and len(wanted) == 2 else (wanted,)
+
+
+def make_empty(x, shape, format, blocked, ragged=None, groups=None):
+    """Elements and scales without contents, where `x` is."""
+    elements, scales = shapes(shape, format, blocked, ragged, groups)
+    return (x.new_empty(elements, dtype=dtype_of(format.elements)),
+            x.new_empty(scales, dtype=dtype_of(format.scales)))
+
+
+def transposed_shape(shape, groups=None):
+    """Of a matrix that is quantized along its rows."""
+    *batch, rows, columns = shape
+    return (*batch, columns, rows if groups is None else capacity(rows, groups))
+
+
+def quantized(name, elements, scales, format, blocked, ragged=None, groups=None,
+              global_scale=None):
+    """An mx.Quantized of PyTorch's tensors. Raises a ValueError that names them."""
+    format = find_format(format)
+    elements, scales = plain(elements), plain(scales)
+    if elements.dim() < 2:
+        raise ValueError(f"{name}: expected 2 dimensions or more, found shape "
+                         f"{tuple(elements.shape)}")
+    shape = (*elements.shape[:-1], elements.shape[-1] * format.per_byte)
+    tiles = scales_shape(shape, format, layout_of(blocked), ragged, groups)
+    known = scales_shapes(shape, format, blocked, ragged, groups)
+    if tuple(scales.shape) not in known:
+        raise ValueError(
+            f"scale_{name}: expected shape {known[0]} of "
+            f"{'blocked (SWIZZLE_32_4_4)' if blocked else 'plain'} scales for "
+            f"{name} of shape {tuple(elements.shape)}, found {tuple(scales.shape)}")
+    return Quantized(typed(elements, format.elements), typed(
+        scales.view(tiles), format.scales), shape, format, layout_of(blocked), ragged,
+        groups, plain(global_scale))
+
+
+def typed(x, mlir):
+    """Bytes as the type that they are the bits of."""
+    wanted = dtype_of(mlir)
+    return x.view(wanted) if x.dtype == torch.uint8 and wanted != x.dtype else x

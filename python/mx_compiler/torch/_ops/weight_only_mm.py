@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Products of block-scaled matrices as operators of PyTorch. Both operands are
+K-major here, [..., rows, K]; mx_compiler.torch.scaled_mm has PyTorch's own signature."""
+
+from typing import Optional
+
+import torch
+from torch import Tensor
+
+from ..._ops import checks as check
+from ..._ops import products
+from ..._arrays.elements import OF_MLIR
+from ..._ops.formats import find_format
+from . import tensors
+from .checks import (add_bias, as_rows, check_flag, check_names, check_one_device,
+                        check_tensor, check_tensors)
+
+_RESULTS = ("bf16", "f16", "f32")
+
+
+def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
+                   global_scale=None):
+    """x w^T of activations that are not quantized, with weights that are.
+
+    x         bf16, [..., K]
+    elements, scales  of w, [N, K], quantized along K to `format`
+    bias      [N], or None
+    global_scale  of NVFP4
+
+    Returns [..., N] in bf16, summed in f32. Differentiable in x and bias."""
+    rows = as_rows(x)
+    check_tensor("elements", elements)
+    check_tensor("scales", scales)
+    check_tensors(global_scale=global_scale)
+    check_names(format=format)
+    check_flag("blocked", blocked)
+    y = torch.ops.mx.weight_only_mm(rows, elements, scales, format, blocked,
+                                    global_scale)
+    return add_bias(y.view(*x.shape[:-1], y.shape[-1]), bias)
+
+
+def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
+                           global_scale=None):
+    """For each group g of rows of x, x w[g]^T.
+
+    x         bf16, [T, K]: the rows of group g end at offs[g]
+    elements, scales  of w, [G, N, K], quantized along K to `format`
+    offs      i32 or i64, [G], on the device
+
+    Returns [T, N] in bf16; rows past the last group are not defined.
+    Differentiable in x."""
+    for name, given in (("x", x), ("elements", elements), ("scales", scales),
+                        ("offs", offs)):
+        check_tensor(name, given)
+    check_tensors(global_scale=global_scale)
+    check_names(format=format)
+    check_flag("blocked", blocked)
+    return torch.ops.mx.weight_only_grouped_mm(x, elements, scales, offs, format,
+                                               blocked, global_scale)
+
+
+def _check_ends(offs, rows):
+    """On the host, where numbers can be read, the program would compare them with the
+    padded number of rows."""
+    most = int(offs.max())
+    if most > rows:
+        raise ValueError(f"offs: expected ends of at most {rows}, the rows of x, found "
+                         f"{most}")
+
+
+def _pad_few(x):
+    """With rows of any contents, to the next number that has a kernel for few rows."""
+    rows, columns = x.shape
+    wanted = next((n for n in products.FEW_ROWS if n >= rows), rows)
+    if wanted == rows:
+        return x
+    padded = x.new_empty((wanted, columns))
+    padded[:rows] = x
+    return padded
+
+
+@torch.library.custom_op("mx::matmul", mutates_args=())
+def _matmul(a: Tensor, b: Tensor, scale_a: Optional[Tensor], scale_b: Optional[Tensor],
+            format_a: Optional[str], format_b: Optional[str], dtype: torch.dtype,
+            blocked_a: bool = True, blocked_b: bool = True,
+            global_scale_a: Optional[Tensor] = None,
+            global_scale_b: Optional[Tensor] = None) -> Tensor:
+    left = _side("a", a, scale_a, format_a, blocked_a, global_scale_a)
+    right = _side("b", b, scale_b, format_b, blocked_b, global_scale_b)
+    return products.matmul(left, right, dtype)
+
+
+@torch.library.custom_op("mx::grouped_matmul", mutates_args=())
+def _grouped(a: Tensor, b: Tensor, scale_a: Optional[Tensor], scale_b: Optional[Tensor],
+             offsets: Tensor, format_a: Optional[str], format_b: Optional[str],
+             dtype: torch.dtype, mode: str = "rows", blocked_a: bool = True,
+             blocked_b: bool = True, global_scale_a: Optional[Tensor] = None,
+             global_scale_b: Optional[Tensor] = None) -> Tensor:
+    groups = check.vector("offsets", offsets)
+    kinds = {"rows": ("rows", None), "masked": (None, None),
+             "reduction": ("reduction", "reduction")}.get(mode, (None, None))
+    left = _side("a", a, scale_a, format_a, blocked_a, global_scale_a, kinds[0], groups)
+    right = _side("b", b, scale_b, format_b, blocked_b, global_scale_b, kinds[1],
+                  groups)
+    return products.grouped_matmul(left, right, tensors.plain(offsets), dtype, mode=mode)
+
+
+def _side(name, elements, scales, format, blocked, global_scale, ragged=None,
+          groups=None):
+    if (scales is None) != (format is None):
+        raise ValueError(f"scale_{name}: expected scales and their format_{name}, or "
+                         "neither of both, found one alone")
+    if format is None:
+        return tensors.plain(elements)
+    return tensors.quantized(name, elements, scales, format, blocked, ragged,
+                             groups if ragged else None, global_scale)
+
+
+def _shape(x, format):
+    per_byte = 1 if format is None else find_format(format).per_byte
+    return (*x.shape[:-1], x.shape[-1] * per_byte)
+
+
+def _check_k(a, b, names="ab"):
+    if a[-1] != b[-1]:
+        raise ValueError(f"{names[1]}: expected K = {a[-1]}, the last dimension of "
+                         f"{names[0]}, found shape {tuple(b)}")
+
+
+@_matmul.register_fake
+def _(a, b, scale_a, scale_b, format_a, format_b, dtype, blocked_a=True, blocked_b=True,
+      global_scale_a=None, global_scale_b=None):
+    check.element("dtype", dtype, _RESULTS)
+    check_one_device(a=a, b=b, scale_a=scale_a, scale_b=scale_b,
+                     global_scale_a=global_scale_a, global_scale_b=global_scale_b)
+    left, right = _shape(a, format_a), _shape(b, format_b)
+    _check_k(left, right)
+    return a.new_empty((*left[:-1], right[-2]), dtype=dtype)
+
+
+@_grouped.register_fake
+def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
+      blocked_a=True, blocked_b=True, global_scale_a=None, global_scale_b=None):
+    check.element("dtype", dtype, _RESULTS)
+    check.one_of("mode", mode, products.MODES)
+    check_one_device(a=a, b=b, scale_a=scale_a, scale_b=scale_b, offsets=offsets,
+                     global_scale_a=global_scale_a, global_scale_b=global_scale_b)
+    left, right = _shape(a, format_a), _shape(b, format_b)
+    if mode == "reduction":
+        dims = (offsets.shape[0], left[-2], right[-2])
+    else:
+        _check_k(left, right)
+        dims = (*left[:-1], right[-2])
+    return a.new_empty(dims, dtype=dtype)
+
+
+# --- Weights alone are quantized: the gradient of x is of the weights as they are read.
+
+
+def _check_weight_only(x, elements, scales, format, blocked, global_scale, offs=None):
+    check.matrix("x", x, ("bf16",))
+    check.matrix("elements", elements, tuple(OF_MLIR))
+    of = find_format(format)
+    if not of.has_product:
+        raise ValueError(f"format: expected one that has products, found {format}")
+    check.both_or_none("global_scale", global_scale, of.has_global_scale or None,
+                       "the format is nvfp4")
+    weights = _shape(elements, format)
+    _check_k(x.shape, weights, ("x", "elements"))
+    if offs is not None and (check.vector("offs", offs),) != tuple(weights[:-2]):
+        raise ValueError("offs, elements: expected an end for each matrix, found "
+                         f"{offs.shape[0]} and elements of shape {tuple(weights)}")
+    _check_scales(scales, weights, of, blocked)
+
+
+_check_weight_only_once = tensors.once(_check_weight_only)
+
+
+def _empty_result(x, elements, format):
+    return x.new_empty((x.shape[0], _shape(elements, format)[-2]))
+
+
+def _check_scales(scales, weights, format, blocked):
+    known = tensors.scales_shapes(weights, format, blocked)
+    if tuple(scales.shape) not in known:
+        raise ValueError(f"scales: expected shape {known[0]}, of "
+                         f"{'blocked' if blocked else 'plain'} scales of weights of "
+                         f"shape {tuple(weights)}, found {tuple(scales.shape)}")
+    dtype = tensors.dtype_of(format.scales)
+    if scales.dtype not in (dtype, torch.uint8):
+        raise TypeError(f"scales: expected {dtype} or their bits, torch.uint8, found "
+                        f"{scales.dtype}")
+
+
+@torch.library.custom_op("mx::weight_only_mm", mutates_args=())
+def _weight_only(x: Tensor, elements: Tensor, scales: Tensor, format: str,
+                 blocked: bool = True, global_scale: Optional[Tensor] = None) -> Tensor:
+    _check_weight_only_once(x, elements, scales, format, blocked, global_scale)
+    rows = x.shape[0]
+    if not rows:
+        return _empty_result(x, elements, format)
+    return _matmul._init_fn(_pad_few(x), elements, None, scales, None, format,
+                            torch.bfloat16, blocked_b=blocked,
+                            global_scale_b=global_scale)[:rows]
+
+
+@_weight_only.register_fake
+def _(x, elements, scales, format, blocked=True, global_scale=None):
+    check_one_device(x=x, elements=elements, scales=scales, global_scale=global_scale)
+    _check_weight_only(x, elements, scales, format, blocked, global_scale)
+    return _empty_result(x, elements, format)
+
+
+@torch.library.custom_op("mx::weight_only_grouped_mm", mutates_args=())
+def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
+                         format: str, blocked: bool = True,
+                         global_scale: Optional[Tensor] = None) -> Tensor:
+    _check_weight_only_once(x, elements, scales, format, blocked, global_scale, offs)
+    rows = x.shape[0]
+    if not rows:
+        return _empty_result(x, elements, format)
+    if not offs.is_cuda:
+        _check_ends(offs, rows)
+    return _grouped._init_fn(_pad_few(x), elements, None, scales, offs, None, format,
+                             torch.bfloat16, blocked_b=blocked,
+                             global_scale_b=global_scale)[:rows]
+
+
+@_weight_only_grouped.register_fake
+def _(x, elements, scales, offs, format, blocked=True, global_scale=None):
+    check_one_device(x=x, elements=elements, scales=scales, offs=offs,
+                     global_scale=global_scale)
+    _check_weight_only(x, elements, scales, format, blocked, global_scale, offs)
+    return _empty_result(x, elements, format)
+
+
+def _keep_weights(ctx, inputs, output):
+    _, elements, scales, *rest = inputs
+    ctx.save_for_backward(elements, scales, *(
+        x for x in rest if isinstance(x, Tensor)))
+    ctx.others = [None if isinstance(x, Tensor) else x for x in rest]
+    ctx.has_factor = isinstance(rest[-1], Tensor)
+
+
+def _weight_only_backward(ctx, dy):
+    elements, scales, *factor = ctx.saved_tensors
+    format, blocked, _ = ctx.others
+    weight = torch.ops.mx.dequantize(elements, scales, format, dy.dtype, blocked,
+                                     *factor)
+    return dy @ weight, None, None, None, None, None
+
+
+def _weight_only_grouped_backward(ctx, dy):
+    elements, scales, offs, *factor = ctx.saved_tensors
+    _, format, blocked, _ = ctx.others
+    if not dy.shape[0]:         # which grouped_mm cannot be traced with
+        return dy.new_empty(0, _shape(elements, format)[-1]), *(None,) * 6
+    weight = torch.ops.mx.dequantize(elements, scales, format, dy.dtype, blocked,
+                                     *factor)
+    # grouped_mm wants rows of a multiple of 16 bytes.
+    more = -dy.shape[1] % 8
+    dx = torch.nn.functional.grouped_mm(
+        torch.nn.functional.pad(dy, (0, more)) if more else dy.contiguous(),
+        torch.nn.functional.pad(weight, (0, 0, 0, more)) if more else weight,
+        offs=offs.to(torch.int32))
+    return dx, None, None, None, None, None, None
+
+
+torch.library.register_autograd("mx::weight_only_mm", _weight_only_backward,
+                                setup_context=_keep_weights)
+torch.library.register_autograd("mx::weight_only_grouped_mm",
+                                _weight_only_grouped_backward,
+                                setup_context=_keep_weights)

@@ -1,0 +1,179 @@
+//===- CudaDevice.h - A GPU behind the CUDA driver --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Uses the device's primary context, which PyTorch and the CUDA runtime use
+// too, and makes it current only for the length of a call.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_RUNTIME_LIB_CUDA_CUDADEVICE_H
+#define MX_RUNTIME_LIB_CUDA_CUDADEVICE_H
+
+#include "../image/Image.h"
+#include "Driver.h"
+
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <type_traits>
+
+namespace mx::runtime::cuda {
+
+/// Makes a context current, and the one before it again.
+class Current {
+public:
+  Current(const Driver &driver, CUcontext context) : driver(driver) {
+    // Mostly it is: PyTorch's is the same one, and asking costs less.
+    CUcontext now = nullptr;
+    if (driver.ctxGetCurrent(&now) == CUDA_SUCCESS && now == context)
+      return;
+    result = driver.ctxPushCurrent(context);
+    isPushed = result == CUDA_SUCCESS;
+  }
+  ~Current() {
+    CUcontext ignored;
+    if (isPushed)
+      driver.ctxPopCurrent(&ignored);
+  }
+  CUresult result = CUDA_SUCCESS;
+
+private:
+  const Driver &driver;
+  bool isPushed = false;
+};
+
+class CudaDevice;
+
+class CudaFunction : public Function {
+public:
+  explicit CudaFunction(CudaDevice &device) : device(device) {}
+  ~CudaFunction() override;
+
+  CudaDevice &device;
+  CUfunction function = nullptr;
+  int staticShared = 0;
+  int requiredCluster = 1;
+  int64_t parameterCount = -1; ///< -1: the driver cannot tell
+  /// What the attributes allow so far. Who raises it holds the mutex.
+  std::mutex mutex;
+  std::atomic<uint32_t> dynamicShared = 48 << 10;
+  std::atomic<bool> nonPortable = false;
+};
+
+class CudaModule : public Module {
+public:
+  CudaModule(CudaDevice &device, CUmodule module, std::string name)
+      : device(device), module(module), name(std::move(name)) {}
+  ~CudaModule() override;
+  Error getFunction(const char *name,
+                    std::unique_ptr<Function> &function) override;
+
+  CudaDevice &device;
+  CUmodule module;
+  std::string name;
+};
+
+class CudaDevice : public Device {
+public:
+  CudaDevice(const Driver &driver, int ordinal)
+      : driver(driver), ordinal(ordinal) {}
+  Error open();
+
+  mxDeviceInfo info() override { return deviceInfo; }
+  Limits limits() override {
+    return {deviceInfo.multiprocessors, deviceInfo.sharedMemoryPerBlock};
+  }
+  int number() override { return ordinal; }
+  bool canRun(std::string_view target) override {
+    return targetRunsOn(target, deviceInfo.capabilityMajor,
+                        deviceInfo.capabilityMinor);
+  }
+  Error alloc(size_t bytes, bool shared, void *&memory) override;
+  Error free(void *memory) override;
+  Error allocInOrder(size_t bytes, void *&memory) override;
+  Error freeInOrder(void *memory) override;
+  Error copy(Copy kind, void *to, const void *from, size_t bytes,
+             void *stream) override;
+  Error fill(void *to, uint32_t value, unsigned width, size_t count,
+             void *stream) override;
+  Error registerHost(void *memory, size_t bytes) override;
+  Error unregisterHost(void *memory) override;
+  Error createStream(void *&stream) override;
+  Error destroyStream(void *stream) override;
+  Error synchronizeStream(void *stream) override;
+  Error createEvent(void *&event) override;
+  Error destroyEvent(void *event) override;
+  Error synchronizeEvent(void *event) override;
+  Error recordEvent(void *event, void *stream) override;
+  Error waitEvent(void *stream, void *event) override;
+  Error synchronize() override;
+  Error load(Image &image, int optLevel,
+             std::unique_ptr<Module> &module) override;
+  Error launch(Function &function, const Launch &launch, void **parameters,
+               int64_t count) override;
+  Error encodeTensorMap(void *map, const target::TensorMapDesc &desc) override;
+
+  Error raiseLimits(CudaFunction &function, const Launch &launch);
+  bool takeInOrder(void *memory);
+
+  /// Runs one driver call with the context current. `what` says what it does,
+  /// or is a function that does, for calls that have no time for a text.
+  template <typename What, typename Call>
+  Error run(const What &what, Call call) {
+    Current current(driver, context);
+    CUresult result = current.result ? current.result : call();
+    if (!result)
+      return {};
+    if constexpr (std::is_invocable_v<What>)
+      return driver.error(what(), result);
+    else
+      return driver.error(what, result);
+  }
+  /// The same for what is given back: when global destructors run, the driver
+  /// may have shut down already and taken everything with it.
+  template <typename Call>
+  Error release(const std::string &what, Call call) {
+    Current current(driver, context);
+    CUresult result = current.result ? current.result : call();
+    return result && result != CUDA_ERROR_DEINITIALIZED
+               ? driver.error(what, result)
+               : Error();
+  }
+  /// Waits, and names the kernel if one has failed meanwhile.
+  template <typename Call>
+  Error wait(const std::string &what, Call call) {
+    Error error = run(what, call);
+    if (error.status == MX_ERROR_KERNEL) {
+      std::lock_guard<std::mutex> lock(mutex);
+      const CudaFunction *last = lastKernel;
+      const std::string &name = last ? last->name : lastName;
+      if (!name.empty())
+        error.text += "; the last kernel launched was '" + name + "'";
+    }
+    return error;
+  }
+  /// What is known of a kernel that goes.
+  void forget(const CudaFunction &function) {
+    std::lock_guard<std::mutex> lock(mutex);
+    const CudaFunction *gone = &function;
+    if (lastKernel.compare_exchange_strong(gone, nullptr))
+      lastName = function.name;
+  }
+
+  const Driver &driver;
+
+private:
+  const int ordinal;
+  CUcontext context = nullptr;
+  mxDeviceInfo deviceInfo = {};
+  bool hasPools = false;
+  std::mutex mutex;
+  /// Allocations of allocInOrder that are not freed.
+  std::set<void *> inOrder;
+  /// The kernel that was launched last, or its name where it is no more.
+  std::atomic<const CudaFunction *> lastKernel = nullptr;
+  std::string lastName;
+};
+
+} // namespace mx::runtime::cuda
+
+#endif // MX_RUNTIME_LIB_CUDA_CUDADEVICE_H

@@ -1,0 +1,24 @@
+//===- Handles.h - Modules and functions as callers hold them ---*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Handles come back from callers in any state; those that are not alive are
+// refused instead of followed.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_RUNTIME_LIB_DEVICE_HANDLES_H
+#define MX_RUNTIME_LIB_DEVICE_HANDLES_H
+
+#include "../Device.h"
+
+namespace mx::runtime {
+
+Error loadModule(const void *image, size_t bytes, const char *name,
+                 int optLevel, mxModule &module);
+Error unloadModule(mxModule module);
+Error getFunction(mxModule module, const char *name, mxFunction &function);
+/// The device and the function behind a handle.
+Error resolveFunction(mxFunction handle, Device *&device, Function *&function);
+
+} // namespace mx::runtime
+
+#endif // MX_RUNTIME_LIB_DEVICE_HANDLES_H

@@ -1,0 +1,28 @@
+//===- Selection.h - Which device is used -----------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The choice of a device is made once, as late as possible: a module that is
+// loaded first may still decide it.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_RUNTIME_LIB_DEVICE_SELECTION_H
+#define MX_RUNTIME_LIB_DEVICE_SELECTION_H
+
+#include "../Device.h"
+
+namespace mx::runtime {
+
+/// The device in use. Where none was chosen yet, `target` (may be empty)
+/// helps to choose.
+Error getDevice(Device *&device, std::string_view target = {});
+
+/// Requests a device by name, or by "" what the environment says; with `now` it
+/// must be usable at once.
+Error setDevice(std::string_view name, std::string_view target, bool now);
+
+/// Changes to GPU `ordinal` where GPUs are in use.
+Error setOrdinal(int ordinal);
+
+} // namespace mx::runtime
+
+#endif // MX_RUNTIME_LIB_DEVICE_SELECTION_H

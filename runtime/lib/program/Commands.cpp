@@ -1,0 +1,72 @@
+//===- Commands.cpp - What a call puts on its stream ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "../device/CheckedLaunch.h"
+
+#include <algorithm>
+
+using namespace mx;
+using namespace mx::runtime;
+using plan::Step;
+
+namespace {
+
+/// More than the parameters of a kernel can have together (PTX ISA, kernel
+/// function parameters): a kernel whose parameters are larger than the plan
+/// says reads zeros after the last slot.
+constexpr size_t kParameterLimit = 32768;
+
+/// Where a driver finds the parameters of a launch, which copies them.
+class Slots {
+public:
+  /// The addresses of `count` parameters.
+  void **fill(const uint8_t *from, size_t count);
+
+private:
+  std::vector<uint8_t> values;
+  std::vector<void *> pointers;
+  /// Bytes of the launch before this one; zeros follow.
+  size_t used = 0;
+};
+
+} // namespace
+
+void **Slots::fill(const uint8_t *from, size_t count) {
+  size_t bytes = count * kParameterSlot;
+  if (values.size() < bytes + kParameterLimit) {
+    pointers.resize(count + 1); // never no address at all
+    values.assign(bytes + kParameterLimit, 0);
+    for (size_t i = 0; i <= count; ++i)
+      pointers[i] = &values[i * kParameterSlot];
+    used = 0;
+  }
+  std::copy_n(from, bytes, values.data());
+  if (used > bytes)
+    std::fill_n(values.data() + bytes, used - bytes, 0);
+  used = bytes;
+  return pointers.data();
+}
+
+Error Commands::submit(Device &device, void *stream) const {
+  // Kept from call to call: allocating it takes longer than a launch.
+  static thread_local Slots slots;
+  auto submit = [&](const Command &command) {
+    if (command.kind == Step::Memset)
+      return device.fill(command.to, command.byte, 1, command.bytes, stream);
+    if (command.kind == Step::Copy)
+      return device.copy(Copy::OnDevice, command.to, command.from,
+                         command.bytes, stream);
+    mxLaunchConfig config = command.config;
+    config.stream = stream;
+    return launch(
+        device, *command.function, config,
+        slots.fill(parameters.data() + command.parameters, command.count),
+        int64_t(command.count));
+  };
+  for (const Command &command : list)
+    if (Error error = submit(command))
+      return error;
+  return {};
+}

@@ -1,0 +1,121 @@
+//===- LaunchCache.cpp - Calls that a thread has made ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "LaunchCache.h"
+#include "PlanExecutor.h"
+
+#include <algorithm>
+
+using namespace mx;
+using namespace mx::runtime;
+
+static bool canCache(const std::vector<plan::Step> &steps) {
+  return std::all_of(steps.begin(), steps.end(), [](const plan::Step &step) {
+    return step.kind != plan::Step::Read && step.kind != plan::Step::Take &&
+           std::all_of(
+               step.blocks.begin(), step.blocks.end(),
+               [](const plan::Block &block) { return canCache(block.steps); });
+  });
+}
+
+size_t mx::runtime::countWords(const plan::Entry &entry) {
+  size_t count = 4 + entry.results.size();
+  for (const plan::Argument &argument : entry.arguments)
+    count += argument.isNumber ? 1 : 1 + argument.shape.size();
+  return count;
+}
+
+bool mx::runtime::canCache(const plan::Entry &entry) {
+  return ::canCache(entry.steps) &&
+         std::none_of(
+             entry.results.begin(), entry.results.end(),
+             [](const plan::Result &result) { return result.isTaken; });
+}
+
+LaunchCache &LaunchCache::get() {
+  static thread_local LaunchCache calls;
+  return calls;
+}
+
+/// Whatever a call follows from must be among its words. False where something
+/// is missing that must be there to be read.
+bool LaunchCache::readWords(const mxEntryImpl &entry, const Call &call) {
+  const plan::Entry &plan = *entry.plan;
+  words.resize(entry.wordCount);
+  int64_t *next = words.data();
+  auto add = [&](const void *pointer) {
+    *next++ = int64_t(reinterpret_cast<uintptr_t>(pointer));
+  };
+  if (call.argumentCount != int64_t(plan.arguments.size()) ||
+      call.resultCount != int64_t(plan.results.size()) ||
+      (call.argumentCount && !call.arguments) ||
+      (call.resultCount && !call.results))
+    return false;
+  *next++ = entry.serial;
+  // An option of the simulator changes it.
+  *next++ = entry.device->limits().multiprocessors;
+  const mxArgument *found = call.arguments;
+  for (const plan::Argument &expected : plan.arguments) {
+    const mxArgument &argument = *found++;
+    size_t rank = expected.shape.size();
+    if (expected.isNumber ? !argument.data : rank && !argument.shape)
+      return false;
+    if (expected.isNumber) {
+      *next++ = readInteger(expected.dtype, argument.data);
+      continue;
+    }
+    add(argument.data);
+    next = std::copy_n(argument.shape, rank, next);
+  }
+  for (int32_t i = 0; i < call.resultCount; ++i)
+    add(call.results[i]);
+  add(call.workspace);
+  *next++ = int64_t(call.workspaceBytes);
+  return true;
+}
+
+const CachedLaunch *LaunchCache::find(const mxEntryImpl &entry,
+                                      const Call &call) {
+  if (!readWords(entry, call)) {
+    words.clear();
+    return nullptr;
+  }
+  hash = 0;
+  for (int64_t word : words) {
+    hash = (hash ^ uint64_t(word)) * 0x9E3779B97F4A7C15;
+    hash ^= hash >> 32;
+  }
+  auto found = calls.find(hash);
+  return found != calls.end() && found->second.words == words ? &found->second
+                                                              : nullptr;
+}
+
+/// Where the call is kept: the oldest one gives way.
+CachedLaunch &LaunchCache::getPlace() {
+  order.reserve(kMostCalls);
+  if (auto found = calls.find(hash); found != calls.end())
+    return found->second;
+  if (order.size() < kMostCalls) {
+    CachedLaunch &place = calls[hash];
+    order.push_back(hash);
+    return place;
+  }
+  // With its memory.
+  auto node = calls.extract(order[oldest]);
+  node.key() = order[oldest] = hash;
+  oldest = (oldest + 1) % kMostCalls;
+  return calls.insert(std::move(node)).position->second;
+}
+
+void LaunchCache::keep(const Commands &commands,
+                       const std::vector<int64_t> &numbers) {
+  if (words.empty() || commands.getBytes() > kMostBytes)
+    return;
+  CachedLaunch &place = getPlace();
+  // No call, should memory be short on the way.
+  place.words.clear();
+  place.commands = commands;
+  place.numbers = numbers;
+  place.words = words;
+}

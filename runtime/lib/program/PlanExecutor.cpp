@@ -1,0 +1,336 @@
+//===- PlanExecutor.cpp - Run the plan of an entry ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What holds for the whole call: arguments, memory, tensor maps, results.
+//===----------------------------------------------------------------------===//
+
+#include "PlanExecutor.h"
+#include "../device/CheckedLaunch.h"
+#include "LaunchCache.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+using namespace mx;
+using namespace mx::runtime;
+using plan::Numbers;
+
+namespace {
+
+Error invalid(const std::string &text) {
+  return {MX_ERROR_INVALID_VALUE, text};
+}
+
+int64_t toInteger(const void *pointer) {
+  return int64_t(reinterpret_cast<uintptr_t>(pointer));
+}
+void *toPointer(int64_t address) {
+  return reinterpret_cast<void *>(uintptr_t(address));
+}
+
+template <class T>
+int64_t load(const void *data) {
+  T value;
+  memcpy(&value, data, sizeof value);
+  return int64_t(value);
+}
+
+std::string describe(const char *what, size_t index, const plan::Value &value) {
+  return std::string(what) + " " + std::to_string(index) + " '" + value.name +
+         "'";
+}
+
+} // namespace
+
+int64_t mx::runtime::readInteger(const std::string &dtype, const void *data) {
+  switch (plan::getItemBytes(dtype)) {
+  case 1:
+    if (dtype[0] == 'b')
+      return load<uint8_t>(data) != 0; // any byte but 0 is true
+    return dtype[0] == 'i' ? load<int8_t>(data) : load<uint8_t>(data);
+  case 2:
+    return dtype[0] == 'i' ? load<int16_t>(data) : load<uint16_t>(data);
+  case 4:
+    return dtype[0] == 'i' ? load<int32_t>(data) : load<uint32_t>(data);
+  default:
+    return load<int64_t>(data);
+  }
+}
+
+/// Scratch memory of this thread that no call uses.
+static std::vector<std::unique_ptr<Scratch>> &getUnused() {
+  static thread_local std::vector<std::unique_ptr<Scratch>> unused;
+  return unused;
+}
+
+/// Scratch memory that is as if it were new.
+static std::unique_ptr<Scratch> takeScratch() {
+  std::vector<std::unique_ptr<Scratch>> &unused = getUnused();
+  if (unused.empty())
+    return std::make_unique<Scratch>();
+  std::unique_ptr<Scratch> scratch = std::move(unused.back());
+  unused.pop_back();
+  for (std::vector<int64_t> *list :
+       {&scratch->inputs.integers, &scratch->inputs.argumentAddresses,
+        &scratch->inputs.resultAddresses, &scratch->capacities})
+    list->clear();
+  scratch->numbers.chosen.clear();
+  scratch->numbers.taken.clear();
+  scratch->mapBuffers.clear();
+  scratch->commands.clear();
+  scratch->position.clear();
+  return scratch;
+}
+
+PlanExecutor::PlanExecutor(const mxEntryImpl &entry, const Call &call)
+    : entry(entry), plan(*entry.plan), call(call), own(takeScratch()) {}
+
+void PlanExecutor::giveBackScratch() { getUnused().push_back(std::move(own)); }
+
+Error PlanExecutor::readArguments() {
+  if (call.argumentCount < 0 ||
+      size_t(call.argumentCount) != plan.arguments.size())
+    return invalid("expected " + std::to_string(plan.arguments.size()) +
+                   " arguments, found " + std::to_string(call.argumentCount));
+  if (call.argumentCount && !call.arguments)
+    return invalid("expected arguments, found a null pointer");
+  inputs.shapes.resize(plan.arguments.size());
+  for (size_t i = 0; i < plan.arguments.size(); ++i) {
+    const plan::Argument &expected = plan.arguments[i];
+    const mxArgument &found = call.arguments[i];
+    bool isMissing = expected.isNumber
+                         ? !found.data
+                         : !found.shape && !expected.shape.empty();
+    if (isMissing)
+      return invalid(describe("argument", i, expected) + ": expected " +
+                     (expected.isNumber ? "a number" : "a shape") +
+                     ", found a null pointer");
+    std::vector<int64_t> &shape = inputs.shapes[i];
+    shape.clear();
+    if (!expected.isNumber && !expected.shape.empty())
+      shape.assign(found.shape, found.shape + expected.shape.size());
+    inputs.integers.push_back(
+        expected.isNumber ? readInteger(expected.dtype, found.data) : 0);
+    inputs.argumentAddresses.push_back(toInteger(found.data));
+  }
+  return {};
+}
+
+Error PlanExecutor::prepare(bool withAddresses) {
+  if (Error error = readArguments())
+    return error;
+  inputs.hasAddresses = withAddresses;
+  if (withAddresses) {
+    if (call.resultCount < 0 || size_t(call.resultCount) != plan.results.size())
+      return invalid("expected " + std::to_string(plan.results.size()) +
+                     " results, found " + std::to_string(call.resultCount));
+    if (call.resultCount && !call.results)
+      return invalid("expected results, found a null pointer");
+    for (size_t i = 0; i < plan.results.size(); ++i)
+      inputs.resultAddresses.push_back(toInteger(call.results[i]));
+  }
+  inputs.workspaceAddress = toInteger(call.workspace);
+  inputs.constants = entry.constants;
+  inputs.constantAddresses = *entry.constantAddresses;
+  inputs.smCount = entry.device->limits().multiprocessors;
+  inputs.addresses = &entry.addresses;
+  std::string wrong = plan::evaluate(plan, inputs, numbers);
+  return wrong.empty() ? Error() : invalid(wrong);
+}
+
+/// What is wrong with the address of an array; nothing where it has no bytes.
+std::string PlanExecutor::checkAddress(plan::Buffer buffer) const {
+  int64_t address = getAddress(buffer);
+  if ((address && address % plan::kArrayAlignment == 0) ||
+      plan::getBytes(plan, buffer, numbers) <= 0)
+    return {};
+  if (!address)
+    return "expected device memory, found a null pointer";
+  char digits[24];
+  snprintf(digits, sizeof digits, "%#" PRIx64, uint64_t(address));
+  return "expected memory at a multiple of " +
+         std::to_string(plan::kArrayAlignment) + " bytes, found address " +
+         digits + ": copy it";
+}
+
+/// That whatever has bytes has an address at which kernels can read it.
+Error PlanExecutor::checkMemory() {
+  for (unsigned i = 0; i < plan.arguments.size(); ++i) {
+    if (plan.arguments[i].isNumber)
+      continue;
+    std::string wrong = checkAddress({plan::Buffer::Argument, i});
+    if (!wrong.empty())
+      return invalid(describe("argument", i, plan.arguments[i]) + ": " + wrong);
+  }
+  for (unsigned i = 0; i < plan.results.size(); ++i) {
+    const plan::Result &result = plan.results[i];
+    std::string wrong;
+    if (!result.isNumber && !result.isTaken)
+      wrong = checkAddress({plan::Buffer::Result, i});
+    else if (!call.results[i])
+      wrong =
+          std::string("expected ") +
+          (result.isNumber ? "a place for the number" : "an mxTakenMemory") +
+          ", found a null pointer";
+    if (!wrong.empty())
+      return invalid(describe("result", i, result) + ": " + wrong);
+  }
+  int64_t bytes = numbers.get(plan.workspaceBytes);
+  int64_t address = toInteger(call.workspace);
+  if (bytes == 0)
+    return {};
+  if (call.workspaceBytes < size_t(bytes))
+    return invalid("expected a workspace of at least " + std::to_string(bytes) +
+                   " bytes, found " + std::to_string(call.workspaceBytes));
+  if (!address || address % plan::kWorkspaceAlignment)
+    return invalid("expected a workspace at a multiple of " +
+                   std::to_string(plan::kWorkspaceAlignment) + ", found " +
+                   (address ? "address " + std::to_string(address)
+                            : std::string("a null pointer")));
+  return {};
+}
+
+int64_t PlanExecutor::getAddress(const plan::Buffer &of) const {
+  plan::Buffer buffer = numbers.resolve(of);
+  switch (buffer.kind) {
+  case plan::Buffer::Argument:
+    return inputs.argumentAddresses[buffer.index];
+  case plan::Buffer::Result:
+    return inputs.resultAddresses[buffer.index];
+  case plan::Buffer::Work:
+    return toInteger(call.workspace) +
+           numbers.get(plan.workBuffers[buffer.index].offset);
+  case plan::Buffer::Constant:
+    return inputs.constantAddresses[buffer.index];
+  case plan::Buffer::Taken:
+    return numbers.taken[buffer.index].address;
+  case plan::Buffer::Chosen: // none is, once it is resolved
+    break;
+  }
+  return 0;
+}
+
+Error PlanExecutor::encode(size_t index, const plan::TensorMap &map) {
+  if (index >= scratch.maps.size()) {
+    scratch.maps.resize(index + 1);
+    scratch.mapBuffers.resize(index + 1);
+  }
+  scratch.mapBuffers[index] = numbers.resolve(map.buffer);
+  std::vector<int64_t> &dims = scratch.dims, &strides = scratch.strides;
+  dims.clear();
+  strides.clear();
+  for (const plan::Number &dim : map.dims)
+    dims.push_back(numbers.get(dim));
+  for (const plan::Number &stride : map.strides)
+    strides.push_back(numbers.get(stride));
+  scratch.box.assign(map.box.begin(), map.box.end());
+  TensorMapArguments arguments = {
+      int64_t(map.type),
+      int64_t(dims.size()),
+      toPointer(getAddress(map.buffer) + numbers.get(map.offset)),
+      dims.data(),
+      strides.data(),
+      scratch.box.data(),
+      /*elementStrides=*/nullptr,
+      /*interleave=*/0,
+      int64_t(map.swizzle),
+      int64_t(map.l2),
+      int64_t(map.fill)};
+  Error error =
+      encodeTensorMap(scratch.maps[index].data(), arguments, entry.device);
+  if (error)
+    error.text += " (tensor map " + std::to_string(index) + " of " +
+                  map.buffer.str() + ")";
+  return error;
+}
+
+/// Results that are numbers lie where the caller said.
+static void writeNumbers(const plan::Entry &plan, const Call &call,
+                         const std::vector<int64_t> &numbers) {
+  const int64_t *number = numbers.data(); // little-endian
+  for (size_t i = 0; i < plan.results.size(); ++i)
+    if (plan.results[i].isNumber)
+      memcpy(call.results[i], number++,
+             size_t(plan::getItemBytes(plan.results[i].dtype)));
+}
+
+void PlanExecutor::findNumbers() {
+  scratch.resultNumbers.clear();
+  for (const plan::Result &result : plan.results)
+    if (result.isNumber)
+      scratch.resultNumbers.push_back(numbers.get(result.value));
+}
+
+Error PlanExecutor::run(LaunchCache *cache) {
+  if (Error error = prepare(/*withAddresses=*/true))
+    return error;
+  if (Error error = checkMemory())
+    return error;
+  scratch.maps.resize(plan.tensorMaps.size());
+  scratch.mapBuffers.resize(plan.tensorMaps.size());
+  for (size_t i = 0; i < plan.tensorMaps.size(); ++i)
+    if (Error error = encode(i, plan.tensorMaps[i]))
+      return error;
+  if (Error error = take(plan.steps))
+    return error;
+  findNumbers();
+  if (cache && !hasBegun)
+    cache->keep(scratch.commands, scratch.resultNumbers);
+  if (Error error = submit())
+    return error;
+  if (Error error = giveResults())
+    return error;
+  writeNumbers(plan, call, scratch.resultNumbers);
+  return {};
+}
+
+static Error inEntry(const plan::Entry &entry, Error error) {
+  if (error)
+    error.text = "entry '" + entry.name + "': " + error.text;
+  return error;
+}
+
+Error mx::runtime::getResultShape(const mxEntryImpl &entry, const Call &call,
+                                  int32_t index, int64_t *shape) {
+  const plan::Entry &plan = *entry.plan;
+  if (index < 0 || size_t(index) >= plan.results.size())
+    return inEntry(plan, invalid("expected a result below " +
+                                 std::to_string(plan.results.size()) +
+                                 ", found " + std::to_string(index)));
+  if (plan.results[size_t(index)].isTaken)
+    return inEntry(plan, invalid(describe("result", size_t(index),
+                                          plan.results[size_t(index)]) +
+                                 ": expected a shape that is known before the "
+                                 "call, found one that only the run knows"));
+  PlanExecutor execution(entry, call);
+  if (Error error = execution.prepare(/*withAddresses=*/false))
+    return inEntry(plan, error);
+  for (const plan::Number &extent : plan.results[size_t(index)].shape)
+    *shape++ = execution.getNumbers().get(extent);
+  return {};
+}
+
+Error mx::runtime::getWorkspaceBytes(const mxEntryImpl &entry, const Call &call,
+                                     size_t &bytes) {
+  PlanExecutor execution(entry, call);
+  if (Error error = execution.prepare(/*withAddresses=*/false))
+    return inEntry(*entry.plan, error);
+  bytes = size_t(execution.getNumbers().get(entry.plan->workspaceBytes));
+  return {};
+}
+
+static Error submit(const mxEntryImpl &entry, const CachedLaunch &cached,
+                    const Call &call) {
+  if (Error error = cached.commands.submit(*entry.device, call.stream))
+    return error;
+  writeNumbers(*entry.plan, call, cached.numbers);
+  return {};
+}
+
+Error mx::runtime::launchEntry(const mxEntryImpl &entry, const Call &call) {
+  LaunchCache *cache = entry.canCache ? &LaunchCache::get() : nullptr;
+  const CachedLaunch *cached = cache ? cache->find(entry, call) : nullptr;
+  return inEntry(*entry.plan, cached ? submit(entry, *cached, call)
+                                     : PlanExecutor(entry, call).run(cache));
+}

@@ -1,0 +1,138 @@
+//===- SimDevice.h - The simulator as a device ------------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every operation is complete when its call returns, which is one legal order
+// of streams and events; these are therefore only handles here.
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_RUNTIME_LIB_SIM_SIMDEVICE_H
+#define MX_RUNTIME_LIB_SIM_SIMDEVICE_H
+
+#include "SimOptions.h"
+
+#include "mx/Simulator/LaunchRecord.h"
+#include "mx/Simulator/Report.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <tuple>
+
+namespace mx::runtime {
+
+class SimDevice;
+class SimModule;
+
+class SimFunction : public Function {
+public:
+  SimModule *module = nullptr;
+  const sim::KernelInfo *kernel = nullptr;
+};
+
+class SimModule : public Module {
+public:
+  explicit SimModule(SimDevice &device) : device(device) {}
+  ~SimModule() override;
+  Error getFunction(const char *name,
+                    std::unique_ptr<Function> &function) override;
+
+  SimDevice &device;
+  std::unique_ptr<sim::Module> module;
+  std::string ptx;
+  /// Kernel, kind and line of the warnings so far.
+  std::set<std::tuple<std::string, int, unsigned>> warned;
+};
+
+class SimDevice : public Device {
+public:
+  SimDevice();
+
+  mxDeviceInfo info() override;
+  Limits limits() override;
+  bool canRun(std::string_view target) override {
+    return sim::isSimulated(target);
+  }
+  Error alloc(size_t bytes, bool shared, void *&memory) override;
+  Error free(void *memory) override;
+  Error copy(Copy kind, void *to, const void *from, size_t bytes,
+             void *stream) override;
+  Error fill(void *to, uint32_t value, unsigned width, size_t count,
+             void *stream) override;
+  Error registerHost(void *memory, size_t bytes) override;
+  Error unregisterHost(void *memory) override;
+
+  Error createStream(void *&stream) override {
+    return create(Handle::Stream, stream);
+  }
+  Error destroyStream(void *stream) override {
+    return destroy(Handle::Stream, stream);
+  }
+  Error synchronizeStream(void *stream) override {
+    return settle(check(Handle::Stream, stream));
+  }
+  Error createEvent(void *&event) override {
+    return create(Handle::Event, event);
+  }
+  Error destroyEvent(void *event) override {
+    return destroy(Handle::Event, event);
+  }
+  Error synchronizeEvent(void *event) override {
+    return settle(check(Handle::Event, event));
+  }
+  Error recordEvent(void *event, void *stream) override {
+    Error error = check(Handle::Stream, stream);
+    return error ? error : check(Handle::Event, event);
+  }
+  Error waitEvent(void *stream, void *event) override {
+    return recordEvent(event, stream);
+  }
+  Error synchronize() override { return settle({}); }
+
+  Error load(Image &image, int optLevel,
+             std::unique_ptr<Module> &module) override;
+  Error launch(Function &function, const Launch &launch, void **parameters,
+               int64_t count) override;
+  Error encodeTensorMap(void *map, const target::TensorMapDesc &desc) override;
+
+  /// Of the memory: a launch holds it while its kernel runs.
+  std::timed_mutex mutex;
+  /// Of options, counters and handles: never held for long, locked after
+  /// `mutex`.
+  std::mutex stateMutex;
+  SimOptions options;
+  mxSimulatorCounters counters = {};
+
+private:
+  enum class Handle { Stream, Event };
+  Error create(Handle kind, void *&handle);
+  Error destroy(Handle kind, void *handle);
+  /// That it exists; null is the default stream.
+  Error check(Handle kind, void *handle);
+  /// The kernels so far have ended, unless there is an error.
+  Error settle(Error error);
+  Error allocShared(size_t bytes, void *&memory);
+  Error notAllocated(const char *what, const void *pointer, size_t bytes);
+
+  /// Waits for launches of other threads, which may take long: without the lock
+  /// once `*interrupt` is not 0.
+  std::unique_lock<std::timed_mutex> lockUnless(const int32_t *interrupt);
+  /// Runs the kernel; `warning` is the text for the host where it succeeds.
+  Error run(SimFunction &function, const Launch &launch,
+            sim::LaunchConfig &config, std::string &warning);
+  /// Adds a report to those of `file`.
+  Error write(const sim::LaunchReport &report, const std::string &file);
+  /// Writes a record into `directory`.
+  Error write(const sim::LaunchRecord &record, const SimFunction &function,
+              const std::string &directory);
+
+  sim::DeviceMemory memory;
+  std::map<void *, Handle> handles;
+  /// Memory of the host that alloc() gave; the rest was registered.
+  std::set<void *> shared;
+  /// Of launches while a report was asked for.
+  std::vector<sim::LaunchReport> reports;
+};
+
+} // namespace mx::runtime
+
+#endif // MX_RUNTIME_LIB_SIM_SIMDEVICE_H
