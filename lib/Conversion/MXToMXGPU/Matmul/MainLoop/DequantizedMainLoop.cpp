@@ -49,37 +49,25 @@ Value DequantizedMainLoop::dequantizeBlock(LoadedTile tile, int64_t block) {
                  ofBlock.getAOperand());
 }
 
-static int64_t getStages(Value ring) {
-  return cast<RingType>(ring.getType()).getStages();
-}
-
 Value DequantizedMainLoop::multiplyMemory(ForEachWorkTileOp unit) {
   auto type = FragmentType::get(body.getF32Type(), layouts.getSums());
-  bool isPipelined = std::min(getStages(inputs), getStages(operands)) > 1;
-  ForEachKOp step;
-  {
-    OpBuilder::InsertionGuard guard(body);
-    Value zero = ZeroFragmentOp::create(body, type);
-    step = forEachTile(unit, zero);
-    auto stage = ConsumerWaitOp::create(body, inputs);
-    auto tile = ConsumerWaitOp::create(body, operands);
-    Value started = start(product.buffers.mma, stage.getBuffer("a"),
-                          tile.getBuffer("b"), step.getRegionIterArgs()[0]);
-    Value next = MmaWaitOp::create(body, started, isPipelined);
-    ConsumerReleaseOp::create(body, tile.getStage(), isPipelined);
-    ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
-    step.getYield().getValuesMutable().assign(next);
-  }
-  return isPipelined ? finish(step.getResult(0), {operands, inputs})
-                     : step.getResult(0);
+  OpBuilder::InsertionGuard guard(body);
+  Value zero = ZeroFragmentOp::create(body, type);
+  ForEachKOp step = forEachTile(unit, zero);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  auto tile = ConsumerWaitOp::create(body, operands);
+  Value started = start(product.buffers.mma, stage.getBuffer("a"),
+                        tile.getBuffer("b"), step.getRegionIterArgs()[0]);
+  Value next = MmaWaitOp::create(body, started, /*pending=*/0);
+  ConsumerReleaseOp::create(body, tile.getStage());
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(next);
+  return step.getResult(0);
 }
 
 Value DequantizedMainLoop::multiplyRegisters(ForEachWorkTileOp unit) {
   int64_t blocks = layouts.getBlocks();
   auto type = FragmentType::get(body.getF32Type(), ofBlock.getSums());
-  // An instruction reads its registers until it is finished: with one block,
-  // the next step has no others.
-  bool isPipelined = blocks > 1 && getStages(operands) > 1;
   SmallVector<Value> sums(blocks, ZeroFragmentOp::create(body, type));
   ForEachKOp step;
   {
@@ -97,20 +85,12 @@ Value DequantizedMainLoop::multiplyRegisters(ForEachWorkTileOp unit) {
       // Threads have used what they read of A.
       if (block == blocks - 1)
         ConsumerReleaseOp::create(body, a.stage);
-      // The one before is finished, the last of a step in the next step.
-      Value &last = sums[(block + blocks - isPipelined) % blocks];
-      last = MmaWaitOp::create(body, last, isPipelined);
-      if (isPipelined ? block == 0 : block == blocks - 1)
-        ConsumerReleaseOp::create(body, tile.getStage(), isPipelined);
+      sums[block] = MmaWaitOp::create(body, sums[block], /*pending=*/0);
     }
+    ConsumerReleaseOp::create(body, tile.getStage());
     step.getYield().getValuesMutable().assign(sums);
   }
   llvm::copy(step.getResults(), sums.begin());
-  if (isPipelined) {
-    for (Value &sum : sums)
-      sum = MmaWaitOp::create(body, sum, /*pending=*/0);
-    ConsumerTailOp::create(body, operands);
-  }
   if (blocks == 1)
     return sums.front();
   return ConcatRowsOp::create(

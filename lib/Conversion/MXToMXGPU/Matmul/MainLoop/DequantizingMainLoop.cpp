@@ -172,13 +172,6 @@ Value DequantizingMainLoop::start(MmaAttrInterface mma, Value a, Value b,
       .getSums();
 }
 
-Value DequantizingMainLoop::finish(Value sums, ArrayRef<Value> rings) {
-  Value finished = MmaWaitOp::create(body, sums, /*pending=*/0);
-  for (Value ring : rings)
-    ConsumerTailOp::create(body, ring);
-  return finished;
-}
-
 Value DequantizingMainLoop::relabel(Value fragment, FragmentLayoutAttr layout) {
   Type element = cast<FragmentType>(fragment.getType()).getElementType();
   return RelabelFragmentOp::create(body, FragmentType::get(element, layout),

@@ -80,9 +80,6 @@ protected:
   /// registers may be a part of it that begins at `column` of B.
   mlir::Value start(MmaAttrInterface mma, mlir::Value a, mlir::Value b,
                     mlir::Value sums, mlir::IntegerAttr column = {});
-  /// The sums after a loop that keeps a product under way over its steps: waits
-  /// for the last one, and gives back what it has read of `rings`.
-  mlir::Value finish(mlir::Value sums, llvm::ArrayRef<mlir::Value> rings);
   /// The same registers under another layout.
   mlir::Value relabel(mlir::Value fragment, FragmentLayoutAttr layout);
 

@@ -65,24 +65,18 @@ void NumbersMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildLoads();
 }
 
-/// The products of a step are under way while the next are started, if there
-/// is a stage for those.
 Value NumbersMainLoop::multiply(ForEachWorkTileOp unit) {
   auto sums = FragmentType::get(body.getF32Type(), layouts.getSums());
-  bool isPipelined = schedule.getStages() > 1;
-  ForEachKOp step;
-  {
-    OpBuilder::InsertionGuard guard(body);
-    Value zero = ZeroFragmentOp::create(body, sums);
-    step = forEachTile(unit, zero);
-    auto stage = ConsumerWaitOp::create(body, inputs);
-    Value started = start(product.buffers.mma, stage.getBuffer("a"),
-                          stage.getBuffer("b"), step.getRegionIterArgs()[0]);
-    Value next = MmaWaitOp::create(body, started, isPipelined);
-    ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
-    step.getYield().getValuesMutable().assign(next);
-  }
-  return isPipelined ? finish(step.getResult(0), inputs) : step.getResult(0);
+  OpBuilder::InsertionGuard guard(body);
+  Value zero = ZeroFragmentOp::create(body, sums);
+  ForEachKOp step = forEachTile(unit, zero);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  Value started = start(product.buffers.mma, stage.getBuffer("a"),
+                        stage.getBuffer("b"), step.getRegionIterArgs()[0]);
+  Value next = MmaWaitOp::create(body, started, /*pending=*/0);
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(next);
+  return step.getResult(0);
 }
 
 void NumbersMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {

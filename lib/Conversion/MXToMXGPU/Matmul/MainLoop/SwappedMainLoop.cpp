@@ -45,40 +45,35 @@ Value SwappedMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
   return relabel(dequantize(tile), ofPart.getOperand());
 }
 
-/// An instruction reads its registers until it is finished: the next but one
-/// may have them again, in the next step if there is a stage for that.
+/// An instruction reads its registers until it is finished: the next but one of
+/// a step may have them again.
 Value SwappedMainLoop::multiply(ForEachWorkTileOp unit) {
   int64_t parts = getParts();
-  bool isPipelined =
-      parts > 1 && cast<RingType>(inputs.getType()).getStages() > 1;
   auto sums = FragmentType::get(body.getF32Type(), swapped.getSums());
   Value row = getFirstRowOfScales(unit);
-  ForEachKOp step;
-  {
-    OpBuilder::InsertionGuard guard(body);
-    step = forEachTile(unit, ValueRange(ZeroFragmentOp::create(body, sums)));
-    LoadedTile loaded = loadTileOfB(row, step);
-    ConsumerWaitOp stage;
-    Value sum = step.getRegionIterArgs()[0];
-    for (int64_t part = 0; part < parts; ++part) {
-      bool isLast = part == parts - 1;
-      Value operand = dequantizePart(loaded, part);
-      if (!part)
-        stage = ConsumerWaitOp::create(body, inputs);
-      IntegerAttr column;
-      if (parts > 1)
-        column = body.getI64IntegerAttr(part * schedule.getTileK() / parts);
-      sum = start(product.buffers.mma, operand, stage.getBuffer("a"), sum,
-                  column);
-      if (isLast)
-        ConsumerReleaseOp::create(body, loaded.stage);
-      sum = MmaWaitOp::create(body, sum, /*pending=*/isPipelined || !isLast);
-      if (isPipelined ? !part : isLast)
-        ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
-    }
-    step.getYield().getValuesMutable().assign(sum);
+  OpBuilder::InsertionGuard guard(body);
+  ForEachKOp step =
+      forEachTile(unit, ValueRange(ZeroFragmentOp::create(body, sums)));
+  LoadedTile loaded = loadTileOfB(row, step);
+  ConsumerWaitOp stage;
+  Value sum = step.getRegionIterArgs()[0];
+  for (int64_t part = 0; part < parts; ++part) {
+    bool isLast = part == parts - 1;
+    Value operand = dequantizePart(loaded, part);
+    if (!part)
+      stage = ConsumerWaitOp::create(body, inputs);
+    IntegerAttr column;
+    if (parts > 1)
+      column = body.getI64IntegerAttr(part * schedule.getTileK() / parts);
+    sum =
+        start(product.buffers.mma, operand, stage.getBuffer("a"), sum, column);
+    if (isLast)
+      ConsumerReleaseOp::create(body, loaded.stage);
+    sum = MmaWaitOp::create(body, sum, /*pending=*/!isLast);
   }
-  return isPipelined ? finish(step.getResult(0), inputs) : step.getResult(0);
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(sum);
+  return step.getResult(0);
 }
 
 void SwappedMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
