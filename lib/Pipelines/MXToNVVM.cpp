@@ -129,6 +129,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(mxgpu::createMXStoreAsBytes());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUPipelineMmas());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUVerifyPipelines());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUAllocate());
 }

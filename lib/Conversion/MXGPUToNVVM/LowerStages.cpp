@@ -45,8 +45,9 @@ public:
     first = GetStageOp::create(builder, stageType, ring, 0);
     end = GetStageOp::create(builder, stageType, ring, type.getStages());
     SmallVector<Value> start = {first, builder.i32(isProducer)};
-    // A stage whose release is deferred, and whether there is one.
-    if (!isProducer && hasTail())
+    // The stages whose release is deferred, latest first, and whether there is
+    // one.
+    for (int64_t i = 0, depth = getDepth(); i < depth; ++i)
       start.append({first, builder.i1(false)});
     auto isChange = [&](Operation *op) {
       return (isProducer ? isa<ProducerAcquireOp>(op)
@@ -69,35 +70,46 @@ public:
   }
 
 private:
-  bool hasTail() {
-    return llvm::any_of(ring->getUsers(), [&](Operation *user) {
-      return isa<ConsumerTailOp>(user) && getRole(user) == role;
+  /// By how many stages releases are deferred.
+  int64_t getDepth() {
+    uint64_t depth = 0;
+    role.walk([&](ConsumerReleaseOp release) {
+      Operation *take = release.getStage().getDefiningOp();
+      if (!isProducer && take->getOperand(0) == ring)
+        depth = std::max(depth, release.getDeferred());
     });
+    return depth;
   }
 
   SmallVector<Value> advance(ValueRange at) {
     SmallVector<Value> next(
         AdvanceOp::create(builder, at[0], at[1], first, end)->getResults());
-    if (at.size() > 2)
+    if (at.size() > 2) {
       next.append({at[0], builder.i1(true)});
+      llvm::append_range(next, at.drop_front(2).drop_back(2));
+    }
     return next;
   }
 
-  /// Gives back the stage whose release is deferred.
-  void releaseDeferred(ValueRange at) {
-    auto ifOp = scf::IfOp::create(builder, at[3], /*withElse=*/false);
+  /// Gives back the stage whose release is deferred by `distance` stages.
+  void releaseDeferred(ValueRange at, int64_t distance) {
+    Value stage = at[2 * distance], isTaken = at[2 * distance + 1];
+    auto ifOp = scf::IfOp::create(builder, isTaken, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    lowerRelease(at[2]);
+    lowerRelease(stage);
   }
 
   SmallVector<Value> lowerTail(ConsumerTailOp tail, ValueRange at) {
     builder.setInsertionPoint(tail);
     builder.setLoc(tail->getLoc());
-    releaseDeferred(at);
-    Value none = builder.i1(false);
+    SmallVector<Value> next(at);
+    for (size_t distance = at.size() / 2 - 1; distance > 0; --distance) {
+      releaseDeferred(at, distance);
+      next[2 * distance + 1] = builder.i1(false);
+    }
     tail->erase();
-    return {at[0], at[1], at[2], none};
+    return next;
   }
 
   /// Waits for the stage as its producer or as its consumer.
@@ -223,8 +235,8 @@ private:
     builder.setLoc(give->getLoc());
     if (auto commit = dyn_cast<ProducerCommitOp>(give))
       lowerCommit(commit, at[0]);
-    else if (cast<ConsumerReleaseOp>(give).getDeferred())
-      releaseDeferred(at);
+    else if (int64_t distance = cast<ConsumerReleaseOp>(give).getDeferred())
+      releaseDeferred(at, distance);
     else
       lowerRelease(at[0]);
     give->erase();

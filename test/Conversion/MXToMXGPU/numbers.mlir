@@ -6,13 +6,11 @@
 
 // CHECK-LABEL: mxgpu.kernel @dense_matmul(
 // CHECK:         mxgpu.role @multiply warps(8)
-// CHECK:             %[[SUMS:.*]] = mxgpu.for_each_k
+// CHECK:             mxgpu.for_each_k
 // CHECK-NEXT:          %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait %in : ![[$IN]]
 // CHECK-NEXT:          %[[STARTED:.*]] = mxgpu.mma #mxgpu.wgmma<m = 128, n = 256, k = 16, warpgroups = 2> %[[A]], %[[B]] into
-// CHECK-NEXT:          mxgpu.mma_wait %[[STARTED]] pending(1)
-// CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]] deferred
-// CHECK:             mxgpu.mma_wait %[[SUMS]] pending(0)
-// CHECK-NEXT:        mxgpu.consumer_tail %in
+// CHECK-NEXT:          mxgpu.mma_wait %[[STARTED]] pending(0)
+// CHECK-NEXT:          mxgpu.consumer_release %[[STAGE]] :
 // CHECK:         mxgpu.role @load warps(1) elected
 // CHECK:               mxgpu.tma_load %{{.*}}[%row, %k]
 // CHECK-NEXT:          mxgpu.tma_load %{{.*}}[%column, %k]

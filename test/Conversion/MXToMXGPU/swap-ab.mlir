@@ -84,7 +84,7 @@ func.func @parts(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 // -----
 
 // Of many rows a step's reduction has two parts: one is multiplied while the next
-// is dequantized. The stage of A that a step reads goes back in the next step.
+// is dequantized. A step ends when both are finished.
 // CHECK-LABEL: mxgpu.kernel @high_matmul(
 // CHECK:         mxgpu.for_each_k
 // CHECK:           %[[CODES:.*]] = mxgpu.load_fragment
@@ -94,13 +94,11 @@ func.func @parts(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 // CHECK:           %[[STAGE:.*]], %[[X:.*]] = mxgpu.consumer_wait %in :
 // CHECK:           %[[FIRST:.*]] = mxgpu.mma {{.*}}, %[[X]] column(0) into
 // CHECK-NEXT:      mxgpu.mma_wait %[[FIRST]] pending(1)
-// CHECK-NEXT:      mxgpu.consumer_release %[[STAGE]] deferred
 // CHECK:           mxgpu.extract_columns %[[CODES]] at(%c64)
 // CHECK:           %[[SECOND:.*]] = mxgpu.mma {{.*}}, %[[X]] column(64) into
 // CHECK-NEXT:      mxgpu.consumer_release
-// CHECK-NEXT:      mxgpu.mma_wait %[[SECOND]] pending(1)
-// CHECK:         mxgpu.mma_wait {{.*}} pending(0)
-// CHECK-NEXT:    mxgpu.consumer_tail %in
+// CHECK-NEXT:      mxgpu.mma_wait %[[SECOND]] pending(0)
+// CHECK-NEXT:      mxgpu.consumer_release %[[STAGE]] :
 !x = memref<256x512xbf16>
 !w = memref<128x512xf4E2M1FN>
 !ws = memref<1x4x32x4x4xf8E8M0FNU>

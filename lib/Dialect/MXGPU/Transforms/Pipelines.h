@@ -37,6 +37,9 @@ struct Sides {
 
 using RingSides = llvm::MapVector<mlir::Operation *, Sides>;
 
+/// Whether `op` starts a matrix instruction that an mxgpu.mma_wait finishes.
+bool isAsyncMma(mlir::Operation *op);
+
 /// The loops around `op` inside its role, outermost first.
 llvm::SmallVector<mlir::Operation *> getLoops(mlir::Operation *op);
 

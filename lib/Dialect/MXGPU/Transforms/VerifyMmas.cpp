@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-static bool isStarted(Operation *op) {
+bool mxgpu::isAsyncMma(Operation *op) {
   auto mma = dyn_cast<MmaOp>(op);
   return mma && mma.getKind().getFamily().completion ==
                     target::MmaCompletion::WaitGroup;
@@ -28,7 +28,7 @@ static bool isStarted(Operation *op) {
 static int64_t countStarted(Operation *first, Operation *end) {
   int64_t started = 0;
   for (Operation *op = first; op != end; op = op->getNextNode())
-    started += isStarted(op);
+    started += isAsyncMma(op);
   return started;
 }
 
@@ -142,7 +142,7 @@ static LogicalResult verifySums(MmaOp mma) {
 
 LogicalResult mxgpu::verifyMmas(KernelOp kernel) {
   WalkResult result = kernel.walk([](MmaOp mma) {
-    if (isStarted(mma) &&
+    if (isAsyncMma(mma) &&
         (failed(verifyOperands(mma)) || failed(verifySums(mma))))
       return WalkResult::interrupt();
     return WalkResult::advance();

@@ -143,9 +143,11 @@ private:
   /// with, and the last is released after the loop.
   static LogicalResult verifyDeferred(ConsumerReleaseOp release, RingOp ring) {
     // kernel C70
-    if (ring.getType().getStages() < 2)
-      return release.emitOpError("expected a ring of at least 2 stages for a "
-                                 "deferred release, found 1");
+    int64_t kept = release.getDeferred(), stages = ring.getType().getStages();
+    if (stages <= kept)
+      return release.emitOpError("expected a ring of at least ")
+             << kept + 1 << " stages for a release deferred by " << kept
+             << ", found " << stages;
     auto loop = dyn_cast<ForEachKOp>(release->getParentOp());
     // kernel C71
     if (!loop)

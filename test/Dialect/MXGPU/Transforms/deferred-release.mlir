@@ -28,7 +28,7 @@ gpu.module @kernels {
         %stage, %a, %b = mxgpu.consumer_wait %in : !in
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %last = mxgpu.mma_wait %new pending(1) : !sums
-        mxgpu.consumer_release %stage deferred : !input
+        mxgpu.consumer_release %stage deferred(1) : !input
         mxgpu.yield %last : !sums
       }
       %end = mxgpu.mma_wait %sums pending(0) : !sums
@@ -67,7 +67,7 @@ gpu.module @kernels {
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !in
         // expected-note @below {{given back here}}
-        mxgpu.consumer_release %stage deferred : !input
+        mxgpu.consumer_release %stage deferred(1) : !input
         // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait with pending(0) in its block, between it and the release of the stage that it reads, found none}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
@@ -114,7 +114,7 @@ gpu.module @kernels {
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %last = mxgpu.mma_wait %new pending(2) : !sums
         // expected-note @below {{given back here}}
-        mxgpu.consumer_release %stage deferred : !input
+        mxgpu.consumer_release %stage deferred(1) : !input
         mxgpu.yield %last : !sums
       }
       %end = mxgpu.mma_wait %sums pending(0) : !sums
@@ -157,7 +157,7 @@ gpu.module @kernels {
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %last = mxgpu.mma_wait %new pending(1) : !sums
         // expected-note @below {{given back here}}
-        mxgpu.consumer_release %stage deferred : !input
+        mxgpu.consumer_release %stage deferred(1) : !input
         mxgpu.yield %last : !sums
       }
       mxgpu.consumer_tail %in : !in
@@ -197,8 +197,8 @@ gpu.module @kernels {
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %last = mxgpu.mma_wait %new pending(1) : !sums
         // kernel C70
-        // expected-error @below {{'mxgpu.consumer_release' op expected a ring of at least 2 stages for a deferred release, found 1}}
-        mxgpu.consumer_release %stage deferred : !input
+        // expected-error @below {{'mxgpu.consumer_release' op expected a ring of at least 2 stages for a release deferred by 1, found 1}}
+        mxgpu.consumer_release %stage deferred(1) : !input
         mxgpu.yield %last : !sums
       }
       %end = mxgpu.mma_wait %sums pending(0) : !sums
@@ -240,7 +240,7 @@ gpu.module @kernels {
         %last = mxgpu.mma_wait %new pending(1) : !sums
         // kernel C72
         // expected-error @below {{'mxgpu.consumer_release' op expected one mxgpu.consumer_tail of the ring after the loop, in its block, found 0}}
-        mxgpu.consumer_release %stage deferred : !input
+        mxgpu.consumer_release %stage deferred(1) : !input
         mxgpu.yield %last : !sums
       }
       %end = mxgpu.mma_wait %sums pending(0) : !sums
@@ -280,7 +280,7 @@ gpu.module @kernels {
         %last = mxgpu.mma_wait %new pending(1) : !sums
         // kernel C72
         // expected-error @below {{'mxgpu.consumer_release' op expected one mxgpu.consumer_tail of the ring after the loop, in its block, found 2}}
-        mxgpu.consumer_release %stage deferred : !input
+        mxgpu.consumer_release %stage deferred(1) : !input
         mxgpu.yield %last : !sums
       }
       %end = mxgpu.mma_wait %sums pending(0) : !sums
@@ -360,7 +360,7 @@ gpu.module @kernels {
       %end = mxgpu.mma_wait %new pending(0) : !sums
       // kernel C71
       // expected-error @below {{'mxgpu.consumer_release' op expected a deferred release in mxgpu.for_each_k, found mxgpu.role}}
-      mxgpu.consumer_release %stage deferred : !input
+      mxgpu.consumer_release %stage deferred(1) : !input
       mxgpu.consumer_tail %in : !in
     }
   }

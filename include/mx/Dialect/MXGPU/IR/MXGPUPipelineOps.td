@@ -112,24 +112,25 @@ def MXGPU_ConsumerReleaseOp : MXGPU_GiveStageOp<"consumer_release"> {
   let description = [{
     The stage becomes empty when what the consumer started on it has completed.
 
-    With `deferred` the stage goes back one iteration later: here, the one that
-    the role took before it does, if there was one. So matrix instructions that
-    read it may still be under way when the next ones start. After the loop
-    `mxgpu.consumer_tail` releases the last.
+    With `deferred(n)` the stage goes back later: here, the one that the role took
+    n stages before it does, if there was one. So matrix instructions that read it
+    may still be under way when the next ones start. After the loop
+    `mxgpu.consumer_tail` releases the last n.
   }];
-  let arguments = (ins MXGPU_StageType:$stage, UnitAttr:$deferred);
-  let assemblyFormat = "$stage (`deferred` $deferred^)? attr-dict `:` type($stage)";
+  let arguments = (ins MXGPU_StageType:$stage,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$deferred);
+  let assemblyFormat = "$stage (`deferred` `(` $deferred^ `)`)? attr-dict `:` type($stage)";
   let builders = [OpBuilder<(ins "::mlir::Value":$stage), [{
-    build($_builder, $_state, stage, /*deferred=*/false);
+    build($_builder, $_state, stage, /*deferred=*/0);
   }]>];
 }
 
 def MXGPU_ConsumerTailOp : MXGPU_Op<"consumer_tail", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
-  let summary = "hand back the stage whose release is deferred";
+  let summary = "hand back the stages whose release is deferred";
   let description = [{
     Stands after a loop with a deferred `mxgpu.consumer_release` of the ring,
-    and gives back the stage that it left, if the loop took any.
+    and gives back the stages that it left, oldest first, if the loop took any.
 
     Example: an instruction is under way while the next is prepared.
 
@@ -139,7 +140,7 @@ def MXGPU_ConsumerTailOp : MXGPU_Op<"consumer_tail", [
       %stage, %a, %b = mxgpu.consumer_wait %in : !in_ring
       %started = mxgpu.mma #wgmma %a, %b into %d : !a, !b, !sums -> !sums
       %last = mxgpu.mma_wait %started pending(1) : !sums
-      mxgpu.consumer_release %stage deferred : !stage
+      mxgpu.consumer_release %stage deferred(1) : !stage
       mxgpu.yield %last : !sums
     }
     %finished = mxgpu.mma_wait %sums pending(0) : !sums

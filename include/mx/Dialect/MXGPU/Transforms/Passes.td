@@ -7,6 +7,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def MXGPUPipelineMmas
+    : Pass<"mxgpu-pipeline-mmas", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Keep matrix instructions under way over the steps of a loop";
+  let description = [{
+    Of loops over K in plain form: each `mxgpu.mma` whose completion is a wait
+    group is followed by an `mxgpu.mma_wait` for its accumulator, none is pending
+    after the last one, and then the stages that they have read are released.
+    The pass pipelines them: the wait after an instruction is for the one `depth`
+    before it, in this step or an earlier one, and the stages go back as many
+    stages later as that spans steps (`deferred(n)`). After the loop an
+    `mxgpu.mma_wait` with none pending finishes each accumulator, and an
+    `mxgpu.consumer_tail` gives back the rest.
+
+    Instructions are kept under way only as far as each ring has stages for the
+    steps that they span, and, where they read A from registers, no more than one
+    step has beside the next: the others' registers are in use. Loops of another
+    form do not change, those that are pipelined already among them.
+  }];
+  let options = [
+    Option<"depth", "depth", "int64_t", /*default=*/"1",
+           "Instructions under way when the wait after the next one ends">,
+  ];
+}
+
 def MXGPUVerifyPipelines
     : Pass<"mxgpu-verify-pipelines", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Prove that the rings of a kernel neither deadlock nor race";

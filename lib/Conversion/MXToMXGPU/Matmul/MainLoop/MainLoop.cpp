@@ -114,13 +114,6 @@ Value MainLoop::start(MmaAttrInterface mma, Value a, Value b, Value accumulator,
       .getSums();
 }
 
-Value MainLoop::finish(Value accumulator, ArrayRef<Value> rings) {
-  Value finished = MmaWaitOp::create(body, accumulator, /*pending=*/0);
-  for (Value ring : rings)
-    ConsumerTailOp::create(body, ring);
-  return finished;
-}
-
 Value MainLoop::relabel(Value fragment, FragmentLayoutAttr layout) {
   Type element = cast<FragmentType>(fragment.getType()).getElementType();
   return RelabelFragmentOp::create(body, FragmentType::get(element, layout),

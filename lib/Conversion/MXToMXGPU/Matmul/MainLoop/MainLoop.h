@@ -74,10 +74,6 @@ protected:
   /// An A in registers may be a part of it that begins at `column` of B.
   mlir::Value start(MmaAttrInterface mma, mlir::Value a, mlir::Value b,
                     mlir::Value accumulator, mlir::IntegerAttr column = {});
-  /// The accumulator after a loop that keeps a product under way over its
-  /// steps: waits for the last one, and releases what it has read of `rings`.
-  mlir::Value finish(mlir::Value accumulator,
-                     llvm::ArrayRef<mlir::Value> rings);
   /// The same registers under another layout.
   mlir::Value relabel(mlir::Value fragment, FragmentLayoutAttr layout);
   /// Whether the product of a step is added to those before it in an

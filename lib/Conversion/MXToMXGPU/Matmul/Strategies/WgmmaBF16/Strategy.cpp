@@ -353,24 +353,18 @@ void WgmmaBF16MainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildLoads();
 }
 
-/// The products of a step are under way while the next are started, if there
-/// is a stage for those.
 Value WgmmaBF16MainLoop::multiply(ForEachWorkTileOp workTile) {
   auto type = FragmentType::get(body.getF32Type(), layouts.getAccumulator());
-  bool isPipelined = schedule.getStages() > 1;
-  ForEachKOp step;
-  {
-    OpBuilder::InsertionGuard guard(body);
-    Value zero = ZeroFragmentOp::create(body, type);
-    step = forEachTile(workTile, zero);
-    auto stage = ConsumerWaitOp::create(body, inputs);
-    Value started = start(product.buffers.mma, stage.getBuffer("a"),
-                          stage.getBuffer("b"), step.getRegionIterArgs()[0]);
-    Value next = MmaWaitOp::create(body, started, isPipelined);
-    ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
-    step.getYield().getValuesMutable().assign(next);
-  }
-  return isPipelined ? finish(step.getResult(0), inputs) : step.getResult(0);
+  OpBuilder::InsertionGuard guard(body);
+  Value zero = ZeroFragmentOp::create(body, type);
+  ForEachKOp step = forEachTile(workTile, zero);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  Value started = start(product.buffers.mma, stage.getBuffer("a"),
+                        stage.getBuffer("b"), step.getRegionIterArgs()[0]);
+  Value next = MmaWaitOp::create(body, started, /*pending=*/0);
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(next);
+  return step.getResult(0);
 }
 
 void WgmmaBF16MainLoop::buildLoads() {

@@ -438,41 +438,35 @@ Value SwapABMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
   return relabel(dequantize(tile), ofPart.getOperand());
 }
 
-/// An instruction reads its registers until it is finished: the next but one
-/// may have them again, in the next step if there is a stage for that.
+/// An instruction reads its registers until it is finished: the next but one of
+/// a step may have them again.
 Value SwapABMainLoop::multiply(ForEachWorkTileOp workTile) {
   int64_t parts = getParts();
-  bool isPipelined =
-      parts > 1 && cast<RingType>(inputs.getType()).getStages() > 1;
   auto type = FragmentType::get(body.getF32Type(), swapped.getAccumulator());
   Value row = getFirstRowOfScales(workTile);
-  ForEachKOp step;
-  {
-    OpBuilder::InsertionGuard guard(body);
-    step =
-        forEachTile(workTile, ValueRange(ZeroFragmentOp::create(body, type)));
-    LoadedTile loaded = loadTileOfB(row, step);
-    ConsumerWaitOp stage;
-    Value sum = step.getRegionIterArgs()[0];
-    for (int64_t part = 0; part < parts; ++part) {
-      bool isLast = part == parts - 1;
-      Value operand = dequantizePart(loaded, part);
-      if (!part)
-        stage = ConsumerWaitOp::create(body, inputs);
-      IntegerAttr column;
-      if (parts > 1)
-        column = body.getI64IntegerAttr(part * schedule.getTileK() / parts);
-      sum = start(product.buffers.mma, operand, stage.getBuffer("a"), sum,
-                  column);
-      if (isLast)
-        ConsumerReleaseOp::create(body, loaded.stage);
-      sum = MmaWaitOp::create(body, sum, /*pending=*/isPipelined || !isLast);
-      if (isPipelined ? !part : isLast)
-        ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
-    }
-    step.getYield().getValuesMutable().assign(sum);
+  OpBuilder::InsertionGuard guard(body);
+  ForEachKOp step =
+      forEachTile(workTile, ValueRange(ZeroFragmentOp::create(body, type)));
+  LoadedTile loaded = loadTileOfB(row, step);
+  ConsumerWaitOp stage;
+  Value accumulator = step.getRegionIterArgs()[0];
+  for (int64_t part = 0; part < parts; ++part) {
+    bool isLast = part == parts - 1;
+    Value operand = dequantizePart(loaded, part);
+    if (!part)
+      stage = ConsumerWaitOp::create(body, inputs);
+    IntegerAttr column;
+    if (parts > 1)
+      column = body.getI64IntegerAttr(part * schedule.getTileK() / parts);
+    accumulator = start(product.buffers.mma, operand, stage.getBuffer("a"),
+                        accumulator, column);
+    if (isLast)
+      ConsumerReleaseOp::create(body, loaded.stage);
+    accumulator = MmaWaitOp::create(body, accumulator, /*pending=*/!isLast);
   }
-  return isPipelined ? finish(step.getResult(0), inputs) : step.getResult(0);
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(accumulator);
+  return step.getResult(0);
 }
 
 void SwapABMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {

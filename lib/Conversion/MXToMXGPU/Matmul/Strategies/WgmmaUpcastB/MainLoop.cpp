@@ -50,37 +50,25 @@ Value WgmmaUpcastMainLoop::dequantizeBlock(LoadedTile tile, int64_t block) {
                  ofBlock.getAOperand());
 }
 
-static int64_t getStages(Value ring) {
-  return cast<RingType>(ring.getType()).getStages();
-}
-
 Value WgmmaUpcastMainLoop::multiplyMemory(ForEachWorkTileOp workTile) {
   auto type = FragmentType::get(body.getF32Type(), layouts.getAccumulator());
-  bool isPipelined = std::min(getStages(inputs), getStages(operands)) > 1;
-  ForEachKOp step;
-  {
-    OpBuilder::InsertionGuard guard(body);
-    Value zero = ZeroFragmentOp::create(body, type);
-    step = forEachTile(workTile, zero);
-    auto stage = ConsumerWaitOp::create(body, inputs);
-    auto tile = ConsumerWaitOp::create(body, operands);
-    Value started = start(product.buffers.mma, stage.getBuffer("a"),
-                          tile.getBuffer("b"), step.getRegionIterArgs()[0]);
-    Value next = MmaWaitOp::create(body, started, isPipelined);
-    ConsumerReleaseOp::create(body, tile.getStage(), isPipelined);
-    ConsumerReleaseOp::create(body, stage.getStage(), isPipelined);
-    step.getYield().getValuesMutable().assign(next);
-  }
-  return isPipelined ? finish(step.getResult(0), {operands, inputs})
-                     : step.getResult(0);
+  OpBuilder::InsertionGuard guard(body);
+  Value zero = ZeroFragmentOp::create(body, type);
+  ForEachKOp step = forEachTile(workTile, zero);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  auto tile = ConsumerWaitOp::create(body, operands);
+  Value started = start(product.buffers.mma, stage.getBuffer("a"),
+                        tile.getBuffer("b"), step.getRegionIterArgs()[0]);
+  Value next = MmaWaitOp::create(body, started, /*pending=*/0);
+  ConsumerReleaseOp::create(body, tile.getStage());
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(next);
+  return step.getResult(0);
 }
 
 Value WgmmaUpcastMainLoop::multiplyRegisters(ForEachWorkTileOp workTile) {
   int64_t blocks = layouts.getBlocks();
   auto type = FragmentType::get(body.getF32Type(), ofBlock.getAccumulator());
-  // An instruction reads its registers until it is finished: with one block,
-  // the next step has no others.
-  bool isPipelined = blocks > 1 && getStages(operands) > 1;
   SmallVector<Value> accumulators(blocks, ZeroFragmentOp::create(body, type));
   ForEachKOp step;
   {
@@ -98,20 +86,13 @@ Value WgmmaUpcastMainLoop::multiplyRegisters(ForEachWorkTileOp workTile) {
       // Threads have used what they read of A.
       if (block == blocks - 1)
         ConsumerReleaseOp::create(body, a.stage);
-      // The one before is finished, the last of a step in the next step.
-      Value &last = accumulators[(block + blocks - isPipelined) % blocks];
-      last = MmaWaitOp::create(body, last, isPipelined);
-      if (isPipelined ? block == 0 : block == blocks - 1)
-        ConsumerReleaseOp::create(body, tile.getStage(), isPipelined);
+      accumulators[block] =
+          MmaWaitOp::create(body, accumulators[block], /*pending=*/0);
     }
+    ConsumerReleaseOp::create(body, tile.getStage());
     step.getYield().getValuesMutable().assign(accumulators);
   }
   llvm::copy(step.getResults(), accumulators.begin());
-  if (isPipelined) {
-    for (Value &accumulator : accumulators)
-      accumulator = MmaWaitOp::create(body, accumulator, /*pending=*/0);
-    ConsumerTailOp::create(body, operands);
-  }
   if (blocks == 1)
     return accumulators.front();
   return ConcatRowsOp::create(

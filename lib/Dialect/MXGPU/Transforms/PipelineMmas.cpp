@@ -1,0 +1,209 @@
+//===- PipelineMmas.cpp - Matrix instructions under way over steps --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A loop over K in plain form finishes in each step what the step has started,
+// and then gives back the stages that it has read. Waits are moved `depth`
+// instructions later, and releases by as many stages as that takes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pipelines.h"
+#include "mx/Dialect/MXGPU/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_MXGPUPIPELINEMMAS
+#include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
+} // namespace mx::mxgpu
+
+namespace {
+
+/// A loop in plain form: each instruction is followed by a wait for its
+/// accumulator, which the loop carries, and all have finished after the last.
+class PlainLoop {
+public:
+  /// Fails where the loop is of another form.
+  static FailureOr<PlainLoop> match(ForEachKOp loop) {
+    PlainLoop plain(loop);
+    if (!plain.matchMmas() || !plain.matchYield() || !plain.matchReleases())
+      return failure();
+    return plain;
+  }
+
+  /// How many instructions may be under way where the next one is started, up
+  /// to `depth`. Each step that they span takes a stage. One that reads
+  /// registers keeps them, and the next step needs those of its own
+  /// instructions: no more are under way than one step has beside the next one.
+  int64_t limitDepth(int64_t depth) const {
+    int64_t perStep = mmas.size();
+    for (ConsumerReleaseOp release : releases) {
+      RingType ring = release.getStage().getType().getRing();
+      depth = std::min(depth, perStep * (ring.getStages() - 1));
+    }
+    bool readsRegisters = llvm::any_of(mmas, [](MmaOp mma) {
+      return isa<FragmentType>(mma.getA().getType());
+    });
+    return readsRegisters ? std::min(depth, perStep - 1) : depth;
+  }
+
+  void pipeline(int64_t depth) {
+    moveWaits(depth);
+    deferReleases(depth);
+    finishAfterLoop();
+  }
+
+private:
+  explicit PlainLoop(ForEachKOp loop) : loop(loop) {}
+
+  /// The argument of the loop that an accumulator starts as.
+  std::optional<unsigned> getAccumulator(Value sums) {
+    if (auto known = accumulatorOf.find(sums); known != accumulatorOf.end())
+      return known->second;
+    auto argument = dyn_cast<BlockArgument>(sums);
+    auto carried = loop.getRegionIterArgs();
+    if (!argument || argument.getOwner() != &loop.getBody().front() ||
+        !llvm::is_contained(carried, argument))
+      return {};
+    return argument.getArgNumber() - carried.front().getArgNumber();
+  }
+
+  bool matchMmas() {
+    WalkResult nested = loop.walk([&](MmaOp mma) {
+      return isAsyncMma(mma) && mma->getParentOp() == loop
+                 ? WalkResult::advance()
+                 : WalkResult::interrupt();
+    });
+    if (nested.wasInterrupted())
+      return false;
+    for (Operation &op : loop.getBody().front()) {
+      if (auto mma = dyn_cast<MmaOp>(op)) {
+        std::optional<unsigned> accumulator = getAccumulator(mma.getD());
+        if (!accumulator || mmas.size() != waits.size() ||
+            !mma.getSums().hasOneUse())
+          return false;
+        mmas.push_back(mma);
+        accumulators.push_back(*accumulator);
+        accumulatorOf[mma.getSums()] = *accumulator;
+      } else if (auto wait = dyn_cast<MmaWaitOp>(op)) {
+        if (mmas.size() != waits.size() + 1 ||
+            wait.getSums() != mmas.back().getSums())
+          return false;
+        waits.push_back(wait);
+        accumulatorOf[wait.getResult()] = accumulators.back();
+      }
+    }
+    return !mmas.empty() && waits.size() == mmas.size() &&
+           !waits.back().getPending();
+  }
+
+  /// Accumulators go from one instruction to the next, through each step.
+  bool matchYield() {
+    for (MmaWaitOp wait : waits)
+      for (Operation *user : wait.getResult().getUsers())
+        if (!isa<YieldOp>(user) && !(isa<MmaOp>(user) && isAsyncMma(user)))
+          return false;
+    for (auto [i, value] : llvm::enumerate(loop.getYield().getValues()))
+      if (llvm::is_contained(accumulators, i) && getAccumulator(value) != i)
+        return false;
+    return true;
+  }
+
+  /// Stages that the instructions read are given back after the last wait.
+  bool matchReleases() {
+    llvm::SetVector<Operation *> takes;
+    for (MmaOp mma : mmas)
+      for (Value operand : {mma.getA(), Value(mma.getB())})
+        if (auto take = operand.getDefiningOp<ConsumerWaitOp>();
+            take && take->getParentOp() == loop)
+          takes.insert(take);
+    for (Operation &op : loop.getBody().front())
+      if (auto release = dyn_cast<ConsumerReleaseOp>(op);
+          release && takes.contains(release.getStage().getDefiningOp())) {
+        if (release.getDeferred() || release->isBeforeInBlock(waits.back()))
+          return false;
+        releases.push_back(release);
+      }
+    return releases.size() == takes.size();
+  }
+
+  /// The wait after an instruction is for the one `depth` before, in this step
+  /// or in an earlier one.
+  void moveWaits(int64_t depth) {
+    int64_t perStep = mmas.size();
+    SmallVector<Value> current(loop.getRegionIterArgs());
+    for (auto [i, mma, wait] : llvm::enumerate(mmas, waits)) {
+      mma.getDMutable().assign(current[accumulators[i]]);
+      current[accumulators[i]] = mma.getSums();
+      int64_t before = static_cast<int64_t>(i) - depth % perStep;
+      Value &finished =
+          current[accumulators[before < 0 ? before + perStep : before]];
+      OpBuilder builder(wait);
+      finished = MmaWaitOp::create(builder, wait.getLoc(), finished, depth);
+    }
+    for (unsigned accumulator : accumulators)
+      loop.getYield().getValuesMutable()[accumulator].assign(
+          current[accumulator]);
+    for (MmaWaitOp &wait : waits) {
+      auto moved = cast<MmaWaitOp>(wait->getPrevNode());
+      wait->erase();
+      wait = moved;
+    }
+  }
+
+  /// The first wait of a step after which all instructions of an earlier step
+  /// have finished is where that step's stages go back.
+  void deferReleases(int64_t depth) {
+    int64_t perStep = mmas.size(), steps = llvm::divideCeil(depth, perStep);
+    Operation *wait = waits[depth + perStep - 1 - steps * perStep];
+    for (ConsumerReleaseOp release : releases) {
+      release.setDeferred(steps);
+      release->moveAfter(wait);
+      wait = release;
+    }
+  }
+
+  void finishAfterLoop() {
+    OpBuilder builder(loop->getContext());
+    builder.setInsertionPointAfter(loop);
+    Location loc = waits.back().getLoc();
+    for (auto [i, sums] : llvm::enumerate(loop.getResults())) {
+      if (!llvm::is_contained(accumulators, i))
+        continue;
+      auto wait = MmaWaitOp::create(builder, loc, sums, /*pending=*/0);
+      sums.replaceAllUsesExcept(wait.getResult(), wait);
+    }
+    for (ConsumerReleaseOp release : releases) {
+      auto take = release.getStage().getDefiningOp<ConsumerWaitOp>();
+      ConsumerTailOp::create(builder, release.getLoc(), take.getRing());
+    }
+  }
+
+  ForEachKOp loop;
+  SmallVector<MmaOp> mmas;
+  SmallVector<MmaWaitOp> waits;            // one after each instruction
+  SmallVector<unsigned> accumulators;      // of each instruction
+  SmallVector<ConsumerReleaseOp> releases; // of stages that they read
+  DenseMap<Value, unsigned> accumulatorOf;
+};
+
+struct PipelineMmasPass final
+    : mxgpu::impl::MXGPUPipelineMmasBase<PipelineMmasPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    getOperation().walk([&](ForEachKOp loop) {
+      FailureOr<PlainLoop> plain = PlainLoop::match(loop);
+      if (failed(plain))
+        return;
+      if (int64_t under = plain->limitDepth(depth); under > 0)
+        plain->pipeline(under);
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,315 @@
+// RUN: mx-opt %s -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas | FileCheck %s --check-prefixes=CHECK,ONE
+// RUN: mx-opt %s -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas=depth=2 | FileCheck %s --check-prefixes=CHECK,TWO
+// RUN: mx-opt %s -split-input-file -allow-unregistered-dialect --mxgpu-pipeline-mmas=depth=9 | FileCheck %s --check-prefixes=CHECK,MANY
+
+// One instruction in a step, and stages for three under way.
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// CHECK-LABEL: mxgpu.kernel @one(
+// CHECK:         %[[SUMS:.*]] = mxgpu.for_each_k {{.*}} iter_args(%[[OLD:[^ ]+]] =
+// CHECK-NEXT:      %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait
+// CHECK-NEXT:      %[[NEW:.*]] = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %[[A]], %[[B]] into %[[OLD]]
+// ONE-NEXT:        %[[LAST:.*]] = mxgpu.mma_wait %[[NEW]] pending(1)
+// ONE-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(1)
+// TWO-NEXT:        %[[LAST:.*]] = mxgpu.mma_wait %[[NEW]] pending(2)
+// TWO-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(2)
+// MANY-NEXT:       %[[LAST:.*]] = mxgpu.mma_wait %[[NEW]] pending(3)
+// MANY-NEXT:       mxgpu.consumer_release %[[STAGE]] deferred(3)
+// CHECK-NEXT:      mxgpu.yield %[[LAST]]
+// CHECK:         %[[FINISHED:.*]] = mxgpu.mma_wait %[[SUMS]] pending(0)
+// CHECK-NEXT:    mxgpu.consumer_tail %in
+// CHECK-NEXT:    "use"(%[[FINISHED]])
+gpu.module @kernels {
+  mxgpu.kernel @one(%a_map: !a_map, %b_map: !b_map, %n: index) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s, %a, %b = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
+        mxgpu.producer_commit %s : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in : !in
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %last = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %last : !sums
+      }
+      "use"(%sums) : (!sums) -> ()
+    }
+  }
+}
+
+// -----
+
+// The only stage is needed at once.
+
+!in = !mxgpu.ring<1 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// CHECK-LABEL: mxgpu.kernel @single(
+// CHECK:           mxgpu.mma_wait %{{.*}} pending(0)
+// CHECK-NEXT:      mxgpu.consumer_release %{{[^ ]*}} :
+// CHECK-NOT:     mxgpu.consumer_tail
+gpu.module @kernels {
+  mxgpu.kernel @single(%a_map: !a_map, %b_map: !b_map, %n: index) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s, %a, %b = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
+        mxgpu.producer_commit %s : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in : !in
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %last = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %last : !sums
+      }
+      "use"(%sums) : (!sums) -> ()
+    }
+  }
+}
+
+// -----
+
+// Two instructions of one accumulator that read registers: the next step needs
+// those of the first, so that only the second is under way.
+
+!in = !mxgpu.ring<2 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!operand = !mxgpu.fragment<64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>>
+// CHECK-LABEL: mxgpu.kernel @chain(
+// CHECK:           %[[STAGE:.*]], %{{.*}}, %{{.*}} = mxgpu.consumer_wait
+// CHECK:           %[[FIRST:.*]] = mxgpu.mma {{.*}} column(0)
+// ONE-NEXT:        %[[DONE:.*]] = mxgpu.mma_wait %[[FIRST]] pending(1)
+// ONE-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(1)
+// TWO-NEXT:        %[[DONE:.*]] = mxgpu.mma_wait %[[FIRST]] pending(1)
+// TWO-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(1)
+// MANY-NEXT:       %[[DONE:.*]] = mxgpu.mma_wait %[[FIRST]] pending(1)
+// MANY-NEXT:       mxgpu.consumer_release %[[STAGE]] deferred(1)
+// CHECK:           %[[SECOND:.*]] = mxgpu.mma {{.*}} column(32) into %[[DONE]]
+// CHECK-NEXT:      %[[LAST:.*]] = mxgpu.mma_wait %[[SECOND]] pending(1)
+// CHECK-NEXT:      mxgpu.yield %[[LAST]]
+// CHECK:         mxgpu.mma_wait %{{.*}} pending(0)
+// CHECK-NEXT:    mxgpu.consumer_tail %in
+gpu.module @kernels {
+  mxgpu.kernel @chain(%a_map: !a_map, %b_map: !b_map, %n: index) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s, %a, %b = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
+        mxgpu.producer_commit %s : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in : !in
+        %x = "make"() : () -> !operand
+        %half = mxgpu.mma #wgmma %x, %b column(0) into %old : !operand, !b, !sums -> !sums
+        %both = mxgpu.mma_wait %half pending(1) : !sums
+        %y = "make"() : () -> !operand
+        %new = mxgpu.mma #wgmma %y, %b column(32) into %both : !operand, !b, !sums -> !sums
+        %last = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %last : !sums
+      }
+      "use"(%sums) : (!sums) -> ()
+    }
+  }
+}
+
+// -----
+
+// One that reads registers: the next step has no others.
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!operand = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
+// CHECK-LABEL: mxgpu.kernel @registers(
+// CHECK:           mxgpu.mma_wait %{{.*}} pending(0)
+// CHECK-NEXT:      mxgpu.consumer_release %{{[^ ]*}} :
+// CHECK-NOT:     mxgpu.consumer_tail
+gpu.module @kernels {
+  mxgpu.kernel @registers(%a_map: !a_map, %b_map: !b_map, %n: index) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s, %a, %b = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
+        mxgpu.producer_commit %s : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in : !in
+        %x = "make"() : () -> !operand
+        %new = mxgpu.mma #wgmma %x, %b into %old : !operand, !b, !sums -> !sums
+        %last = mxgpu.mma_wait %new pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %last : !sums
+      }
+      "use"(%sums) : (!sums) -> ()
+    }
+  }
+}
+
+// -----
+
+// Two accumulators, of which the other one is waited for.
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// CHECK-LABEL: mxgpu.kernel @two(
+// CHECK:         %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[OLD0:[^ ]+]] = {{[^,]*}}, %[[OLD1:[^ ]+]] =
+// CHECK-NEXT:      %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait
+// CHECK-NEXT:      %[[NEW0:.*]] = mxgpu.mma {{.*}} into %[[OLD0]]
+// ONE-NEXT:        %[[DONE1:.*]] = mxgpu.mma_wait %[[OLD1]] pending(1)
+// ONE-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(1)
+// ONE-NEXT:        %[[NEW1:.*]] = mxgpu.mma {{.*}} into %[[DONE1]]
+// ONE-NEXT:        %[[DONE0:.*]] = mxgpu.mma_wait %[[NEW0]] pending(1)
+// ONE-NEXT:        mxgpu.yield %[[DONE0]], %[[NEW1]]
+// TWO-NEXT:        %[[DONE0:.*]] = mxgpu.mma_wait %[[NEW0]] pending(2)
+// TWO-NEXT:        %[[NEW1:.*]] = mxgpu.mma {{.*}} into %[[OLD1]]
+// TWO-NEXT:        %[[DONE1:.*]] = mxgpu.mma_wait %[[NEW1]] pending(2)
+// TWO-NEXT:        mxgpu.consumer_release %[[STAGE]] deferred(1)
+// TWO-NEXT:        mxgpu.yield %[[DONE0]], %[[DONE1]]
+// MANY-NEXT:       %{{.*}} = mxgpu.mma_wait %[[NEW0]] pending(6)
+// MANY:            mxgpu.consumer_release %[[STAGE]] deferred(3)
+// CHECK:         %[[END0:.*]] = mxgpu.mma_wait %[[ALL]]#0 pending(0)
+// CHECK-NEXT:    %[[END1:.*]] = mxgpu.mma_wait %[[ALL]]#1 pending(0)
+// CHECK-NEXT:    mxgpu.consumer_tail %in
+// CHECK-NEXT:    "use"(%[[END0]], %[[END1]])
+gpu.module @kernels {
+  mxgpu.kernel @two(%a_map: !a_map, %b_map: !b_map, %n: index) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s, %a, %b = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
+        mxgpu.producer_commit %s : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %sums:2 = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old0 = %zero : !sums, %old1 = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in : !in
+        %new0 = mxgpu.mma #wgmma %a, %b into %old0 : !a, !b, !sums -> !sums
+        %last0 = mxgpu.mma_wait %new0 pending(0) : !sums
+        %new1 = mxgpu.mma #wgmma %a, %b into %old1 : !a, !b, !sums -> !sums
+        %last1 = mxgpu.mma_wait %new1 pending(0) : !sums
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %last0, %last1 : !sums, !sums
+      }
+      "use"(%sums#0, %sums#1) : (!sums, !sums) -> ()
+    }
+  }
+}
+
+// -----
+
+// Neither a loop that reads the accumulator in each step nor one that is
+// pipelined already changes.
+
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!input = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
+!b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
+!a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
+!b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
+#wgmma = #mxgpu.wgmma<n = 128, k = 16>
+!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+// CHECK-LABEL: mxgpu.kernel @other_forms(
+// CHECK:           %[[STAGE:.*]], %{{.*}}, %{{.*}} = mxgpu.consumer_wait
+// CHECK:           mxgpu.mma_wait %{{.*}} pending(0)
+// CHECK-NEXT:      "read"
+// CHECK-NEXT:      mxgpu.consumer_release %[[STAGE]] :
+// CHECK:           %[[STAGE1:.*]], %{{.*}}, %{{.*}} = mxgpu.consumer_wait
+// CHECK:           mxgpu.mma_wait %{{.*}} pending(1)
+// CHECK-NEXT:      mxgpu.consumer_release %[[STAGE1]] deferred(1)
+// CHECK:         mxgpu.consumer_tail %in
+// CHECK-NOT:     mxgpu.consumer_tail
+gpu.module @kernels {
+  mxgpu.kernel @other_forms(%a_map: !a_map, %b_map: !b_map, %n: index) {
+    %c0 = arith.constant 0 : index
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
+        %s, %a, %b = mxgpu.producer_acquire %in : !in
+        mxgpu.tma_load %a_map[%c0, %k] into %a for %s : !a_map, !a, !input
+        mxgpu.tma_load %b_map[%c0, %k] into %b for %s : !b_map, !b, !input
+        mxgpu.producer_commit %s : !input
+      }
+    }
+    mxgpu.role @multiply warps(4) {
+      %zero = mxgpu.zero_fragment : !sums
+      %read = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in : !in
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %last = mxgpu.mma_wait %new pending(0) : !sums
+        "read"(%last) : (!sums) -> ()
+        mxgpu.consumer_release %stage : !input
+        mxgpu.yield %last : !sums
+      }
+      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %read : !sums) {
+        %stage, %a, %b = mxgpu.consumer_wait %in : !in
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %last = mxgpu.mma_wait %new pending(1) : !sums
+        mxgpu.consumer_release %stage deferred(1) : !input
+        mxgpu.yield %last : !sums
+      }
+      %end = mxgpu.mma_wait %sums pending(0) : !sums
+      mxgpu.consumer_tail %in : !in
+    }
+  }
+}
