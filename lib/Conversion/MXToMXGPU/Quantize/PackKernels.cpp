@@ -81,10 +81,10 @@ static void buildKernel(KernelOp kernel, Location loc) {
       RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
   body.role("pack", kTile / 32, /*elected=*/false);
   Value thread = ThreadIdOp::create(body);
-  ForEachWorkTileOp unit = body.forEachWorkTile(work);
-  Value row = body.add(unit.getRow(), thread);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work);
+  Value row = body.add(workTile.getRow(), thread);
   Value packedColumn =
-      body.mul(body.div(unit.getColumn(), kTile), body.index(kPackedTile));
+      body.mul(body.div(workTile.getColumn(), kTile), body.index(kPackedTile));
   auto byteVector = [&](int64_t size) {
     return VectorType::get(size, body.getI8Type());
   };
@@ -95,7 +95,7 @@ static void buildKernel(KernelOp kernel, Location loc) {
   for (int64_t block = 0; block < kTile / kBlock; ++block) {
     Value loaded =
         LoadBlockOp::create(body, byteVector(kBlock), bytes, row,
-                            body.add(unit.getColumn(), block * kBlock));
+                            body.add(workTile.getColumn(), block * kBlock));
     Value codes =
         vector::BitCastOp::create(body, wordVector(kBlock / 4), loaded);
     SmallVector<Value> fours;
@@ -141,7 +141,7 @@ Value mx::mxgpu::packSixBits(KernelBuilder &host, Value operand,
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Bytes that are read at a time, and so the unit of rows.
+/// Bytes that are read at a time, and so the work tile of rows.
 static constexpr int64_t kWordBytes = 4;
 /// Columns of which a thread has a pair, and such pairs in a row of a tile.
 static constexpr int64_t kPairColumns = 8;
@@ -177,16 +177,16 @@ public:
               /*elected=*/false);
     Value thread = ThreadIdOp::create(body);
     findPlaceInRow(thread);
-    ForEachWorkTileOp unit = body.forEachWorkTile(work);
-    Value tile = body.div(unit.getRow(), kWeightTileRows);
+    ForEachWorkTileOp workTile = body.forEachWorkTile(work);
+    Value tile = body.div(workTile.getRow(), kWeightTileRows);
     Value first = getFirstRow(thread, tile);
     SmallVector<Value> pairs[2];
     for (int64_t row : {0, 1})
       pairs[row] =
-          loadPairs(getRow(tile, body.add(first, row)), unit.getColumn());
+          loadPairs(getRow(tile, body.add(first, row)), workTile.getColumn());
     Value columnTiles = body.ceilDiv(body.dim(bytes, 1), getTileBytes());
     Value number = body.add(body.mul(tile, columnTiles),
-                            body.div(unit.getColumn(), getTileBytes()));
+                            body.div(workTile.getColumn(), getTileBytes()));
     Value out =
         body.add(body.mul(number, body.index(kWeightTileThreads)), thread);
     store(out, pairs[0], pairs[1]);
@@ -199,8 +199,8 @@ private:
     return arith::ConstantOp::create(body, body.getI32IntegerAttr(value));
   }
 
-  /// Its pair is in one half of 8 bytes, or anywhere in 4, so many bits from
-  /// the lowest.
+  /// Its pair is in one half of 8 bytes, or anywhere in 4, at a bit that
+  /// this counts from the lowest.
   void findPlaceInRow(Value thread) {
     Value pair = arith::RemUIOp::create(body, thread, body.index(4));
     Value inWord =
@@ -312,15 +312,15 @@ static LogicalResult verifySupport(PackWeightsOp op) {
                             "found ")
              << type << ": pack what is an argument or a result of its own";
   auto type = cast<MemRefType>(op.getInput().getType());
-  int64_t unit = kWordBytes * 8 / getStorageBits(type.getElementType());
+  int64_t workTile = kWordBytes * 8 / getStorageBits(type.getElementType());
   int64_t columns = type.getShape().back();
-  if (ShapedType::isDynamic(columns) || columns % unit == 0)
+  if (ShapedType::isDynamic(columns) || columns % workTile == 0)
     return success();
-  int64_t below = columns / unit * unit;
+  int64_t below = columns / workTile * workTile;
   return op.emitOpError("expected rows of a multiple of ")
-         << unit << " weights of " << type.getElementType()
+         << workTile << " weights of " << type.getElementType()
          << " on the GPU, found " << columns << "; the nearest are " << below
-         << " and " << below + unit;
+         << " and " << below + workTile;
 }
 
 LogicalResult mx::mxgpu::convertPackWeights(PackWeightsOp op,

@@ -27,7 +27,7 @@ using namespace mx::mxgpu;
 static constexpr int64_t kBytesAtOnce = 128;
 
 /// The pieces that a thread reads at once, which divide the `rounds` in which
-/// all threads take those of a unit.
+/// all threads take those of a work tile.
 static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
   int64_t bytes = columns * getInputBits(op) / 8;
   int64_t count = 1;
@@ -36,24 +36,26 @@ static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
   return count;
 }
 
-/// The inputs of a piece of a unit: from shared memory if copies have left them
-/// there, else from the tensors.
-QuantizeInputLoader::Piece QuantizeTileBuilder::loadPiece(Unit unit, Value row,
-                                                          Value column) {
-  Value inTensor[] = {body.add(unit.first, row),
+/// The inputs of a piece of a work tile: from shared memory if copies have left
+/// them there, else from the tensors.
+QuantizeInputLoader::Piece
+QuantizeTileBuilder::loadPiece(Unit workTile, Value row, Value column) {
+  Value inTensor[] = {body.add(workTile.first, row),
                       body.add(tile.getColumn(), column)};
-  if (!unit.source)
+  if (!workTile.source)
     return pieces.load(inTensor[0], inTensor[1]);
   SmallVector<Value> loaded;
   for (const Copied &matrix : copied)
-    loaded.push_back(LoadSharedOp::create(
-        body, VectorType::get(kPieceColumns, matrix.type),
-        unit.source.getBuffer(matrix.field), row, column, /*rows=*/Value()));
+    loaded.push_back(
+        LoadSharedOp::create(body, VectorType::get(kPieceColumns, matrix.type),
+                             workTile.source.getBuffer(matrix.field), row,
+                             column, /*rows=*/Value()));
   return pieces.take(inTensor[0], inTensor[1], loaded);
 }
 
-/// All pieces of a unit, which go to `stage`.
-void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Unit unit) {
+/// All pieces of a work tile, which go to `stage`.
+void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage,
+                                        Unit workTile) {
   auto threads = TileThreads::get(body, getProducingThreads(), getColumns(),
                                   kPieceColumns);
   int64_t rounds = getRowsPerStage() / threads.step;
@@ -68,7 +70,7 @@ void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, Unit unit) {
   SmallVector<QuantizeInputLoader::Piece> loaded;
   for (int64_t i = 0; i < count; ++i) {
     rows.push_back(i ? body.add(row, i * threads.step) : row);
-    loaded.push_back(loadPiece(unit, rows.back(), threads.column));
+    loaded.push_back(loadPiece(workTile, rows.back(), threads.column));
   }
   for (auto [rowInUnit, piece] : llvm::zip_equal(rows, loaded))
     for (auto [i, value] : llvm::enumerate(pieces.produce(piece)))
@@ -80,13 +82,13 @@ void QuantizeTileBuilder::buildProduce() {
   OpBuilder::InsertionGuard guard(body);
   body.role("produce", getProducingThreads() / 32, /*elected=*/false);
   tile = forEachTile();
-  Unit unit{body.add(getInputRow(tile), forEachUnit())};
+  Unit workTile{body.add(getInputRow(tile), forEachUnit())};
   if (copiesSources())
-    unit.source = ConsumerWaitOp::create(body, sources);
+    workTile.source = ConsumerWaitOp::create(body, sources);
   auto stage = ProducerAcquireOp::create(body, inputs);
-  producePieces(stage, unit);
+  producePieces(stage, workTile);
   if (copiesSources())
-    ConsumerReleaseOp::create(body, unit.source.getStage());
+    ConsumerReleaseOp::create(body, workTile.source.getStage());
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
 
@@ -116,13 +118,14 @@ Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
 }
 
 /// The scale of row `row` and block `block` of what the tile gives.
-void QuantizeTileBuilder::storeScale(const Destination &dest, Unit unit,
+void QuantizeTileBuilder::storeScale(const Destination &dest, Unit workTile,
                                      Value scale, Value row, Value block) {
   if (dest.numberType)
     return;
   if (dest.isTiled()) {
-    StoreScaleOp::create(
-        body, scale, unit.scales.getBuffer(dest.getScaleBuffer()), row, block);
+    StoreScaleOp::create(body, scale,
+                         workTile.scales.getBuffer(dest.getScaleBuffer()), row,
+                         block);
     return;
   }
   auto [firstRow, firstColumn] = getStart(dest);
@@ -147,19 +150,20 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, Unit unit,
 
 /// Of a group's last tile only the rows that it has.
 void QuantizeTileBuilder::storeElements(const Destination &dest,
-                                        ProducerAcquireOp staged, Unit unit) {
+                                        ProducerAcquireOp staged,
+                                        Unit workTile) {
   auto [row, column] = getStart(dest);
   if (dest.axis == 1)
-    row = body.add(row, unit.first);
+    row = body.add(row, workTile.first);
   if (dest.getPacking() > 1)
     column = body.div(column, dest.getPacking());
   Value isWhole, isPart;
   if (writesRows(dest)) {
     Value all = body.index(getRows());
-    isWhole =
-        arith::CmpIOp::create(body, arith::CmpIPredicate::eq, unit.rows, all);
-    isPart =
-        arith::CmpIOp::create(body, arith::CmpIPredicate::ult, unit.rows, all);
+    isWhole = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                                    workTile.rows, all);
+    isPart = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
+                                   workTile.rows, all);
   }
   int64_t boxColumns = cast<TensorMapType>(dest.map.getType()).getBox().back();
   int64_t strips = dest.rows / dest.boxRows;
@@ -176,7 +180,8 @@ void QuantizeTileBuilder::storeElements(const Destination &dest,
     }
   if (isPart)
     StoreRowsOp::create(body, staged.getBuffer(dest.getElementBuffer()),
-                        dest.kernelElements, row, column, unit.rows, isPart);
+                        dest.kernelElements, row, column, workTile.rows,
+                        isPart);
 }
 
 /// Tiles of scales; the first of them exists.

@@ -184,11 +184,11 @@ void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
 //===----------------------------------------------------------------------===//
 
 static ScheduleError overflow(const Memory &memory, int64_t limit,
-                              StringRef unit,
+                              StringRef what,
                               const target::TargetInfo &target) {
   ScheduleError error;
   error.message = llvm::formatv("expected at most {0} {1} on {2}, found {3}",
-                                limit, unit, target.chip, memory.getUsed());
+                                limit, what, target.chip, memory.getUsed());
   for (const MemoryItem &item : memory.getItems())
     error.table.push_back(
         llvm::formatv("{0}: {1}", item.describe(), item.getTotal()));
@@ -234,12 +234,12 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
   if (problem.numB == 1 && !problem.isQuantized)
     return std::nullopt;
   int64_t columns = fields.tile[1] / problem.numB;
-  int64_t unit = problem.isQuantized ? kQuantizedColumns : kScaleTileRows;
-  if (columns % unit)
+  int64_t multiple = problem.isQuantized ? kQuantizedColumns : kScaleTileRows;
+  if (columns % multiple)
     return ScheduleError{llvm::formatv("expected a tile with a multiple of {0} "
                                        "columns for each of {1} B matrices, "
                                        "found {2} columns",
-                                       unit, problem.numB, fields.tile[1]),
+                                       multiple, problem.numB, fields.tile[1]),
                          {}};
   if (problem.numB % (fields.ctaPair ? 2 : 1) && problem.numB > 1)
     return ScheduleError{llvm::formatv("expected a CTA pair to share an even "

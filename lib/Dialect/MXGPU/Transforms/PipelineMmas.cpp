@@ -84,14 +84,14 @@ private:
       if (auto mma = dyn_cast<MmaOp>(op)) {
         std::optional<unsigned> accumulator = getAccumulator(mma.getD());
         if (!accumulator || mmas.size() != waits.size() ||
-            !mma.getSums().hasOneUse())
+            !mma->getResult(0).hasOneUse())
           return false;
         mmas.push_back(mma);
         accumulators.push_back(*accumulator);
-        accumulatorOf[mma.getSums()] = *accumulator;
+        accumulatorOf[mma->getResult(0)] = *accumulator;
       } else if (auto wait = dyn_cast<MmaWaitOp>(op)) {
         if (mmas.size() != waits.size() + 1 ||
-            wait.getSums() != mmas.back().getSums())
+            wait.getOperand() != mmas.back()->getResult(0))
           return false;
         waits.push_back(wait);
         accumulatorOf[wait.getResult()] = accumulators.back();
@@ -138,7 +138,7 @@ private:
     SmallVector<Value> current(loop.getRegionIterArgs());
     for (auto [i, mma, wait] : llvm::enumerate(mmas, waits)) {
       mma.getDMutable().assign(current[accumulators[i]]);
-      current[accumulators[i]] = mma.getSums();
+      current[accumulators[i]] = mma->getResult(0);
       int64_t before = static_cast<int64_t>(i) - depth % perStep;
       Value &finished =
           current[accumulators[before < 0 ? before + perStep : before]];
@@ -156,7 +156,7 @@ private:
   }
 
   /// The first wait of a step after which all instructions of an earlier step
-  /// have finished is where that step's stages go back.
+  /// have finished is where that step's stages are released.
   void deferReleases(int64_t depth) {
     int64_t perStep = mmas.size(), steps = llvm::divideCeil(depth, perStep);
     Operation *wait = waits[depth + perStep - 1 - steps * perStep];

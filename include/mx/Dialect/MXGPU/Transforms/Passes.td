@@ -15,8 +15,8 @@ def MXGPUPipelineMmas
     group is followed by an `mxgpu.mma_wait` for its accumulator, none is pending
     after the last one, and then the stages that they have read are released.
     The pass pipelines them: the wait after an instruction is for the one `depth`
-    before it, in this step or an earlier one, and the stages go back as many
-    stages later as that spans steps (`deferred(n)`). After the loop an
+    before it, in this step or an earlier one, and the stages are released as
+    many stages later as that spans steps (`deferred(n)`). After the loop an
     `mxgpu.mma_wait` with none pending finishes each accumulator, and an
     `mxgpu.consumer_tail` gives back the rest.
 

@@ -1,0 +1,240 @@
+//===- FragmentLowering.cpp - Fragments as vectors of registers -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A fragment is a vector of a thread's registers, in the order of its layout.
+// What takes it apart picks elements of that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+/// The registers that hold such elements and no others, in that order; none if
+/// elements of a register part.
+static SmallVector<int64_t> getRegistersOf(ArrayRef<int64_t> numbers,
+                                           int64_t inWord) {
+  SmallVector<int64_t> words;
+  for (auto [i, number] : llvm::enumerate(numbers)) {
+    int64_t place = static_cast<int64_t>(i) % inWord;
+    if (number % inWord != place || (place && number / inWord != words.back()))
+      return {};
+    if (!place)
+      words.push_back(number / inWord);
+  }
+  return words;
+}
+
+/// Elements of a fragment's registers by their numbers; all of them in order
+/// are the registers.
+static Value pick(NVVMBuilder &builder, Value registers, FragmentType type,
+                  ArrayRef<int64_t> numbers) {
+  auto isOwn = [](auto pair) {
+    return static_cast<int64_t>(pair.index()) == pair.value();
+  };
+  if (type.getLayout().getNumValues() == static_cast<int64_t>(numbers.size()) &&
+      llvm::all_of(llvm::enumerate(numbers), isOwn))
+    return registers;
+  if (SmallVector<int64_t> words =
+          getRegistersOf(numbers, type.getElementsOfWord());
+      !words.empty())
+    return vector::ShuffleOp::create(builder, registers, registers, words);
+  Type element = type.getElementType();
+  Value spread = spreadElements(builder, registers, element);
+  return packElements(
+      builder, vector::ShuffleOp::create(builder, spread, spread, numbers),
+      element);
+}
+
+/// The columns of a thread's rows, in ascending order.
+static SmallVector<int64_t> getColumns(FragmentLayoutAttr layout) {
+  SmallVector<int64_t> columns;
+  for (const FragmentRun &run : layout.getRuns())
+    for (int64_t i = 0; i < run.size; ++i)
+      columns.push_back(run.column + i);
+  return columns;
+}
+
+SmallVector<Value> mx::mxgpu::takeRows(NVVMBuilder &builder, Value registers,
+                                       FragmentType type) {
+  FragmentLayoutAttr layout = type.getLayout();
+  SmallVector<Value> rows;
+  for (int64_t row : layout.getRowOffsets()) {
+    SmallVector<int64_t> numbers;
+    for (int64_t column : getColumns(layout))
+      numbers.push_back(layout.getRegister(row, column));
+    rows.push_back(pick(builder, registers, type, numbers));
+  }
+  return rows;
+}
+
+namespace {
+
+struct ToRowsLowering final : OpConversionPattern<ToRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ToRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, takeRows(builder, adaptor.getFragment(),
+                                    op.getFragment().getType()));
+    return success();
+  }
+};
+
+struct FromRowsLowering final : OpConversionPattern<FromRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(FromRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    FragmentLayoutAttr layout = op.getType().getLayout();
+    SmallVector<int64_t> columns = getColumns(layout);
+    auto isOwn = [&](auto pair) {
+      return static_cast<int64_t>(pair.index()) ==
+             layout.getRegister(0, pair.value());
+    };
+    if (adaptor.getRows().size() == 1 &&
+        llvm::all_of(llvm::enumerate(columns), isOwn)) {
+      rewriter.replaceOp(op, adaptor.getRows().front());
+      return success();
+    }
+    SmallVector<Value> registers(layout.getNumValues());
+    Type element = op.getType().getElementType();
+    for (auto [row, values] :
+         llvm::zip(layout.getRowOffsets(), adaptor.getRows())) {
+      Value spread = spreadElements(builder, values, element);
+      for (auto [i, column] : llvm::enumerate(columns))
+        registers[layout.getRegister(row, column)] = vector::ExtractOp::create(
+            builder, spread, ArrayRef<int64_t>{int64_t(i)});
+    }
+    auto spread = VectorType::get({int64_t(registers.size())},
+                                  registers.front().getType());
+    rewriter.replaceOp(op, packElements(builder,
+                                        vector::FromElementsOp::create(
+                                            builder, spread, registers),
+                                        element));
+    return success();
+  }
+};
+
+struct ExtractColumnsLowering final : OpConversionPattern<ExtractColumnsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ExtractColumnsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    IntegerAttr first;
+    if (!matchPattern(op.getColumn(), m_Constant(&first)))
+      return rewriter.notifyMatchFailure(op, "a column that is not constant");
+    FragmentLayoutAttr from = op.getFragment().getType().getLayout();
+    FragmentLayoutAttr layout = op.getType().getLayout();
+    SmallVector<int64_t> numbers(layout.getNumValues());
+    for (int64_t row : layout.getRowOffsets())
+      for (int64_t column : getColumns(layout))
+        numbers[layout.getRegister(row, column)] =
+            from.getRegister(row, first.getInt() + column);
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, pick(builder, adaptor.getFragment(),
+                                op.getFragment().getType(), numbers));
+    return success();
+  }
+};
+
+/// The registers of `whole` that have part `part` of its rows, whose layout is
+/// `of`: elements that share a register stay together.
+SmallVector<int64_t> getRegistersOfPart(FragmentType whole, FragmentType of,
+                                        int64_t part) {
+  ArrayRef<FragmentDigit> values = whole.getLayout().getValues();
+  unsigned place = *whole.getLayout().findRowDigit(of.getLayout());
+  int64_t below = 1;
+  for (const FragmentDigit &digit : values.take_front(place))
+    below *= digit.size;
+  int64_t inWord = whole.getElementsOfWord();
+  int64_t run = below / inWord, size = values[place].size;
+  int64_t count = of.getLayout().getNumValues() / inWord;
+  SmallVector<int64_t> numbers;
+  for (int64_t i = 0; i < count; ++i)
+    numbers.push_back((i / run * size + part) * run + i % run);
+  return numbers;
+}
+
+struct ExtractRowsLowering final : OpConversionPattern<ExtractRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ExtractRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value registers = adaptor.getFragment();
+    rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
+        op, registers, registers,
+        getRegistersOfPart(op.getFragment().getType(), op.getType(),
+                           op.getPart()));
+    return success();
+  }
+};
+
+struct ConcatRowsLowering final : OpConversionPattern<ConcatRowsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ConcatRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
+    SmallVector<Value> elements(type.getNumElements());
+    for (auto [part, registers] : llvm::enumerate(adaptor.getParts())) {
+      auto of = cast<FragmentType>(op.getParts()[part].getType());
+      for (auto [i, number] :
+           llvm::enumerate(getRegistersOfPart(op.getType(), of, part)))
+        elements[number] = vector::ExtractOp::create(
+            rewriter, op.getLoc(), registers, static_cast<int64_t>(i));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+};
+
+struct ZeroFragmentLowering final : OpConversionPattern<ZeroFragmentOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ZeroFragmentOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = getTypeConverter()->convertType(op.getType());
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op,
+                                                   rewriter.getZeroAttr(type));
+    return success();
+  }
+};
+
+/// What upstream's canonicalization makes of an scf.if that yields fragments.
+struct SelectLowering final : OpConversionPattern<arith::SelectOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::SelectOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa<FragmentType>(op.getType()))
+      return failure();
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, adaptor.getCondition(),
+                                                 adaptor.getTrueValue(),
+                                                 adaptor.getFalseValue());
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateFragmentPatterns(RewritePatternSet &patterns,
+                                         const TypeConverter &converter) {
+  patterns.add<ToRowsLowering, FromRowsLowering, ExtractColumnsLowering,
+               ExtractRowsLowering, ConcatRowsLowering, ZeroFragmentLowering,
+               SelectLowering>(converter, patterns.getContext());
+}

@@ -1,0 +1,72 @@
+//===- FragmentPlaces.h - Where fragments lie in shared memory --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The accesses by which a thread moves what it holds of a box of a matrix, and
+// their addresses.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_LIB_CONVERSION_MXGPUTONVVM_FRAGMENTS_FRAGMENTPLACES_H
+#define MX_LIB_CONVERSION_MXGPUTONVVM_FRAGMENTS_FRAGMENTPLACES_H
+
+#include "../Lowering.h"
+
+namespace mx::mxgpu {
+
+/// One byte of a list of words.
+struct BytePlace {
+  size_t word;
+  int64_t byte;
+};
+
+/// A word of four bytes, or of fewer in its lower part.
+mlir::Value gatherBytes(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> words,
+                        llvm::ArrayRef<BytePlace> bytes);
+
+/// 1, 2, 4, 8 or 16 adjacent bytes of a row: where they lie, counted from the
+/// thread's first element, and for each the byte of the registers.
+struct FragmentAccess {
+  int64_t row, byte;
+  llvm::SmallVector<int64_t, 16> registerBytes;
+};
+
+/// The accesses of a fragment in a buffer, and their addresses in a box of its
+/// shape.
+class FragmentPlaces {
+public:
+  FragmentPlaces(NVVMBuilder &builder, BufferType buffer, FragmentType type,
+                 mlir::Value start, mlir::Value thread);
+
+  /// The box that begins there (index); else it is the whole buffer.
+  void moveTo(mlir::Value row, mlir::Value column);
+
+  /// Row after row, the widest that runs, their places and the swizzle allow.
+  llvm::SmallVector<FragmentAccess> getAccesses() const;
+  mlir::Value getPointer(const FragmentAccess &access);
+
+private:
+  /// Bytes that so many columns take.
+  int64_t toBytes(int64_t columns) const { return columns * bits / 8; }
+  /// What the swizzle changes in a row: bits 7 and up of the address, added to
+  /// bits 4 and up without carry (PTX ISA, Swizzling modes).
+  int64_t permute(int64_t row) const { return (row * rowBytes >> 3) & mask; }
+  mlir::Value permute(mlir::Value line);
+  /// Bytes that all threads' first bytes are multiples of, 16 at most.
+  int64_t getAlignment() const;
+
+  NVVMBuilder &builder;
+  FragmentType type;
+  FragmentLayoutAttr layout;
+  mlir::Value start;
+  int64_t bits, rowBytes, panelBytes, mask = 0;
+  /// What the thread's number adds to the address of its line, and the place in
+  /// the line; what the box adds to that place.
+  mlir::Value line, inLine, boxInLine;
+  /// Addresses by what is changed in the place in a line.
+  llvm::DenseMap<int64_t, mlir::Value> pointers;
+};
+
+} // namespace mx::mxgpu
+
+#endif // MX_LIB_CONVERSION_MXGPUTONVVM_FRAGMENTS_FRAGMENTPLACES_H

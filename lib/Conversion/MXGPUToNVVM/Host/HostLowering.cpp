@@ -1,0 +1,317 @@
+//===- HostLowering.cpp - Launches, tensor maps and run-time checks -------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The host side of kernels. Parameters are laid out as KernelLowering.cpp
+// expects them. A tensor map is passed by value: a pointer operand would pass
+// the verifier and launch the kernel with garbage.
+//
+// Everything goes to the default stream, in order, and a function waits once,
+// before it returns. Its caller then finds the results, and kernels that may
+// start early can do so.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Utils/Constants.h"
+#include "../../Utils/HostMessages.h"
+#include "../../Utils/MapNumbers.h"
+#include "HostRuntime.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "mx/Dialect/MXGPU/IR/TensorMaps.h"
+#include "mx/Dialect/Shared/ElementBits.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_CONVERTMXGPUHOSTTOGPU
+#include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+} // namespace mx::mxgpu
+
+namespace {
+
+struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(EncodeTensorMapOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    TensorMapType type = op.getType();
+    auto source = cast<MemRefType>(op.getSource().getType());
+    int64_t rank = source.getRank();
+    SmallVector<Value> sizes, strides;
+    for (int64_t dim = 0; dim < rank; ++dim)
+      sizes.push_back(memref::DimOp::create(builder, op.getSource(), dim));
+    if (source.getLayout().isIdentity())
+      strides = mx::getIdentityStrides(builder, op.getLoc(), sizes);
+    else
+      strides =
+          memref::ExtractStridedMetadataOp::create(builder, op.getSource())
+              .getStrides();
+    mx::TensorMapNumbers numbers =
+        mx::getTensorMapNumbers(builder, op, sizes, strides);
+    auto toWords = [&](ArrayRef<Value> values) {
+      return llvm::map_to_vector(values, [&](Value value) -> Value {
+        return arith::IndexCastOp::create(builder, builder.getI64Type(), value);
+      });
+    };
+    SmallVector<Value> box, elementStrides;
+    for (int64_t size : llvm::reverse(type.getBox())) {
+      box.push_back(builder.i32(size));
+      elementStrides.push_back(builder.i32(1));
+    }
+    Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    auto mapType = LLVM::LLVMArrayType::get(builder.getI8Type(),
+                                            mx::target::kTensorMapBytes);
+    Value map = LLVM::AllocaOp::create(
+        builder, pointer, mapType,
+        LLVM::ConstantOp::create(builder, builder.getI64Type(), 1),
+        /*alignment=*/mx::target::kTensorMapAlignment);
+    auto enumerator = [&](auto value) {
+      return builder.i32(static_cast<int64_t>(value));
+    };
+    callRuntime(builder, "mxTensorMapEncodeTiled", i32,
+                {map, enumerator(*getMapType(type)), builder.i32(rank),
+                 getPointer(builder, op.getSource()),
+                 storeArray(builder, toWords(numbers.dims), i64),
+                 storeArray(builder, toWords(numbers.strides), i64),
+                 storeArray(builder, box, i32),
+                 storeArray(builder, elementStrides, i32),
+                 enumerator(mx::target::TensorMapInterleave::None),
+                 enumerator(toSwizzle(type.getSwizzle())),
+                 enumerator(getMapL2(op.getL2Promotion())),
+                 enumerator(kMapFill)});
+    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, mapType, map);
+    return success();
+  }
+};
+
+struct SmCountLowering final : OpConversionPattern<SmCountOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(SmCountOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value count =
+        callRuntime(builder, "mxMultiprocessorCount", builder.getI32Type(), {});
+    rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, builder.getIndexType(),
+                                                    count);
+    return success();
+  }
+};
+
+/// After an error the runtime launches nothing more, so that the check needs
+/// no way out of the function.
+struct RequireLowering final : OpConversionPattern<RequireOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(RequireOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value fails = arith::XOrIOp::create(builder, adaptor.getCondition(),
+                                        builder.i1(true));
+    auto ifOp = scf::IfOp::create(builder, fails, /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    SmallVector<Value> arguments = {mx::getConstantText(
+        builder, op.getLoc(), op->getParentOfType<ModuleOp>(), kTextName,
+        getPlaceInFormat(op.getLoc()) + op.getMessage().str())};
+    for (Value value : adaptor.getValues())
+      arguments.push_back(
+          arith::IndexCastOp::create(builder, builder.getI64Type(), value));
+    callRuntime(builder, "mxReportError", Type(), arguments,
+                /*isVariadic=*/true);
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// The location of an error as part of a printf format.
+  static std::string getPlaceInFormat(Location loc) {
+    std::string escaped;
+    for (char c : mx::getPlace(loc))
+      escaped.append(c == '%' ? 2 : 1, c);
+    return escaped;
+  }
+
+  static constexpr llvm::StringLiteral kTextName = "mx_require_text_";
+};
+
+struct LaunchLowering final : OpConversionPattern<LaunchOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  /// MX_LAUNCH_PROGRAMMATIC of the runtime.
+  static constexpr int64_t kLaunchProgrammatic = 1;
+
+  LogicalResult
+  matchAndRewrite(LaunchOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto kernel =
+        SymbolTable::lookupNearestSymbolFrom<KernelOp>(op, op.getKernelAttr());
+    if (!kernel || !kernel.getSmemBytes())
+      return rewriter.notifyMatchFailure(op, "expected an allocated kernel");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.modifyOpInPlace(kernel, [&] { // gpu.launch_func asks for it
+      kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                      rewriter.getUnitAttr());
+    });
+    SmallVector<Value> parameters;
+    for (auto [original, value] :
+         llvm::zip_equal(op.getArgs(), adaptor.getArgs())) {
+      auto memref = dyn_cast<MemRefType>(original.getType());
+      if (!memref) {
+        parameters.push_back(original.getType().isIndex()
+                                 ? arith::IndexCastOp::create(
+                                       builder, builder.getI64Type(), value)
+                                 : value);
+        continue;
+      }
+      auto taken = cast<MemRefType>(getParameterType(memref));
+      parameters.push_back(taken == memref ? getBasePointer(builder, original)
+                                           : getPointer(builder, original));
+      for (Value number : getDynamicNumbers(builder, original, taken))
+        parameters.push_back(
+            arith::IndexCastOp::create(builder, builder.getI64Type(), number));
+    }
+    // Sizes are i64, for gpu-to-llvm keeps the stream only where it has nothing
+    // to convert.
+    Value one = builder.i64(1);
+    Value ctas = arith::IndexCastOp::create(builder, builder.getI64Type(),
+                                            adaptor.getGrid());
+    Value threads = builder.i64(kernel.getNumThreads());
+    Value bytes = builder.i32(*kernel.getSmemBytes());
+    Value stream = getDefaultStream(builder);
+    // gpu.launch_func has no flag for this. Only a kernel that waits for the
+    // previous ones by itself may start while they run.
+    if (!kernel.getBody().getOps<WaitDependenciesOp>().empty())
+      callRuntime(builder, "mxNextLaunchFlags", Type(),
+                  {builder.i32(kLaunchProgrammatic)});
+    gpu::LaunchFuncOp::create(
+        builder, op.getKernelAttr(), gpu::KernelDim3{ctas, one, one},
+        gpu::KernelDim3{threads, one, one}, bytes, parameters, stream);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Whether an operation puts something on the default stream.
+static bool isQueued(Operation *op) {
+  auto call = dyn_cast<LLVM::CallOp>(op);
+  StringRef callee = call ? call.getCallee().value_or("") : "";
+  return isa<gpu::LaunchFuncOp>(op) || callee.starts_with("mgpu") ||
+         callee == kMemset;
+}
+
+/// Waits for what a function has put on the stream before it returns.
+static void waitForQueued(func::FuncOp function) {
+  WalkResult queues = function.walk([](Operation *op) {
+    return isQueued(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!queues.wasInterrupted())
+    return;
+  for (Block &block : function.getBody())
+    if (auto end = dyn_cast<func::ReturnOp>(block.getTerminator())) {
+      NVVMBuilder builder(end.getLoc(), end.getContext());
+      builder.setInsertionPoint(end);
+      callRuntime(builder, "mgpuStreamSynchronize", Type(),
+                  {getDefaultStream(builder)});
+    }
+}
+
+struct ConvertMXGPUHostToGPUPass final
+    : mx::mxgpu::impl::ConvertMXGPUHostToGPUBase<ConvertMXGPUHostToGPUPass> {
+  void runOnOperation() override {
+    if (failed(verifySupport()))
+      return signalPassFailure();
+    loadConstants(getOperation());
+    MLIRContext *context = &getContext();
+    TypeConverter converter;
+    converter.addConversion([](Type type) { return type; });
+    converter.addConversion([](mx::mxgpu::TensorMapType type) {
+      return LLVM::LLVMArrayType::get(IntegerType::get(type.getContext(), 8),
+                                      mx::target::kTensorMapBytes);
+    });
+    ConversionTarget target(*context);
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addIllegalOp<EncodeTensorMapOp, SmCountOp, RequireOp, LaunchOp>();
+    // All buffers are device memory, also in a function that launches nothing,
+    // since its callers pass and expect device memory.
+    target.addIllegalOp<memref::AllocOp, memref::DeallocOp, memref::CopyOp,
+                        gpu::MemsetOp>();
+    RewritePatternSet patterns(context);
+    patterns.add<EncodeTensorMapLowering, SmCountLowering, RequireLowering,
+                 LaunchLowering>(converter, context);
+    addHostMemoryPatterns(converter, patterns);
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      return signalPassFailure();
+    getOperation().walk(waitForQueued);
+    // Upstream's debug scopes assume that inlined code is in an llvm.func; when
+    // they are added, only kernels are.
+    getOperation().walk<WalkOrder::PreOrder>([](Operation *op) {
+      if (isa<gpu::GPUModuleOp>(op))
+        return WalkResult::skip();
+      while (auto site = dyn_cast<CallSiteLoc>(op->getLoc()))
+        op->setLoc(site.getCallee());
+      return WalkResult::advance();
+    });
+  }
+
+  /// Reports what a pattern would fail on.
+  LogicalResult verifySupport() {
+    WalkResult result = getOperation().walk([](Operation *op) {
+      return failed(verifySupport(op)) ? WalkResult::interrupt()
+                                       : WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  static LogicalResult verifySupport(Operation *op) {
+    if (auto encode = dyn_cast<EncodeTensorMapOp>(op))
+      return mx::verifyMapElements(encode);
+    if (auto launch = dyn_cast<LaunchOp>(op)) {
+      auto kernel = SymbolTable::lookupNearestSymbolFrom<KernelOp>(
+          op, launch.getKernelAttr());
+      if (!kernel || !kernel.getSmemBytes())
+        return op->emitOpError("expected an allocated kernel: run "
+                               "mxgpu-allocate first");
+    }
+    if (auto memset = dyn_cast<gpu::MemsetOp>(op))
+      if (!mx::isZeroBits(memset.getValue()) ||
+          mx::getElementBits(memset.getValue().getType()) % 8 ||
+          memset.getAsyncToken())
+        return op->emitOpError("expected a constant of whole bytes that are 0 "
+                               "and no tokens");
+    if (!isa<memref::AllocOp, memref::DeallocOp, memref::CopyOp, gpu::MemsetOp>(
+            op))
+      return success();
+    SmallVector<Type> types(op->getOperandTypes());
+    llvm::append_range(types, op->getResultTypes());
+    for (Type type : types) {
+      auto memref = dyn_cast<BaseMemRefType>(type);
+      if (!memref || isa<memref::DeallocOp>(op))
+        continue;
+      auto ranked = dyn_cast<MemRefType>(type);
+      if (!ranked || !ranked.getLayout().isIdentity() ||
+          !ranked.getElementType().isIntOrIndexOrFloat())
+        return op->emitOpError("expected memrefs of numbers with identity "
+                               "layout in device memory, found ")
+               << type;
+    }
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,401 @@
+//===- DequantizeFragment.cpp - Elements times scales as 16-bit pairs -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The fields of an element, where bf16 has its own, are the number times
+// 2^(bias - 127), subnormal or not. One multiplication makes up for that and
+// for the scale, and rounds their exact product once.
+//
+// A few scales and elements go another way, all of a thread's together: scales
+// so large that the multiplier is no bf16, and codes of NaN and infinity, which
+// would be finite as fields of bf16. Formats without such codes multiply twice
+// then, first with 2^(127 - bias), which is exact, then with the scale as bf16.
+// So do those with E4M3 scales, always. Other formats compute in f32. With
+// `finite` there are none, and nothing looks for them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DequantizeMath.h"
+#include "../Lowering.h"
+#include "QuantizeMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Support/FloatFormats.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+using Values = SmallVector<Value>;
+
+/// Bits of bf16, and its largest exponent field of a number.
+static constexpr int64_t kMantissaBits = 7, kBias = 127, kMaxField = 254;
+
+/// A scale for each half of a word, by their numbers.
+using ScalePair = std::pair<int64_t, int64_t>;
+
+/// The scales of a thread's registers, two at a time.
+static SmallVector<ScalePair> getScalePairs(FragmentLayoutAttr layout,
+                                            int64_t block) {
+  SmallVector<int64_t> scales(layout.getNumValues());
+  SmallVector<int64_t> blocks = layout.getBlocks(block);
+  for (auto [i, row] : llvm::enumerate(layout.getRowOffsets()))
+    for (const FragmentRun &run : layout.getRuns())
+      for (int64_t k = 0; k < run.size; ++k) {
+        int64_t column = run.column + k;
+        auto *found = llvm::find(blocks, column / block);
+        scales[layout.getRegister(row, column)] =
+            i * blocks.size() + (found - blocks.begin());
+      }
+  SmallVector<ScalePair> pairs;
+  for (size_t i = 0; i < scales.size(); i += 2)
+    pairs.push_back({scales[i], scales[i + 1]});
+  return pairs;
+}
+
+namespace {
+
+/// Builds the products of a thread's elements, which words hold, with scales,
+/// of which words hold four bytes each.
+class FragmentProducts {
+public:
+  FragmentProducts(DequantizeFragmentOp op, NVVMBuilder &builder,
+                   ArrayRef<Value> words, ArrayRef<Value> scaleWords)
+      : builder(builder), element(op.getInput().getType().getElementType()),
+        format(getElementFormat(element)),
+        math(builder, element, hasNarrowConversions(op)), words(words),
+        scaleWords(scaleWords),
+        nvfp4(isa<Float8E4M3FNType>(
+            cast<VectorType>(op.getScales().getType()).getElementType())),
+        pairs(getScalePairs(op.getInput().getType().getLayout(),
+                            op.getBlock())) {}
+
+  /// Words of two bf16, in the order of the elements.
+  Values build();
+  /// By scales relative to `reference`: words of two f16, or bf16, none rare.
+  Values buildInF16(Value reference);
+  Values buildFinite(Value reference);
+
+private:
+  Value shiftLeft(Value word, int64_t bits);
+  Value mask(Value word, uint32_t bits);
+  Value inBothHalves(int64_t bits) { return builder.i32(bits * 0x10001); }
+  Value multiply(Value a, Value b);
+
+  // The fields in their place.
+  Value placePair(Value low, Value high, int64_t first, int64_t second);
+  Values place();
+
+  // Scales.
+  Values forScales(function_ref<Value(Value word, int64_t byte)> get);
+  Value getMultiplier(Value word, int64_t byte, Value offset);
+  Value getScaleInF32(Value word, int64_t byte);
+  Value getScale(Value word, int64_t byte);
+  Value joinScales(ArrayRef<Value> scales, const ScalePair &pair);
+
+  // The ways.
+  Value isRare();
+  Values multiplyOnce(Values placed, Value offset);
+  Values multiplyTwice(Values placed);
+  Values multiplyInF32();
+  Values choose(function_ref<Values()> rare, function_ref<Values()> usual);
+
+  NVVMBuilder &builder;
+  Type element;
+  const FloatFormatInfo &format;
+  DequantizeMath math;
+  ArrayRef<Value> words, scaleWords;
+  bool nvfp4;
+  SmallVector<ScalePair> pairs;
+};
+
+} // namespace
+
+Value FragmentProducts::shiftLeft(Value word, int64_t bits) {
+  if (bits == 0)
+    return word;
+  return arith::ShLIOp::create(builder, word, builder.i32(bits));
+}
+
+Value FragmentProducts::mask(Value word, uint32_t bits) {
+  return arith::AndIOp::create(builder, word, builder.i32(int32_t(bits)));
+}
+
+Value FragmentProducts::multiply(Value a, Value b) {
+  // One after the other: in C++ arguments have no order.
+  Type type = VectorType::get({2}, builder.getBF16Type());
+  Value right = LLVM::BitcastOp::create(builder, type, b);
+  Value left = LLVM::BitcastOp::create(builder, type, a);
+  Value product = LLVM::FMulOp::create(builder, left, right);
+  return LLVM::BitcastOp::create(builder, builder.getI32Type(), product);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// Two bytes, whose highest bit is the element's sign, as fields of bf16: a
+/// byte below its sign eight times over, moved up, is the sign, copies of it,
+/// the exponent, the mantissa, and what was below them.
+Value FragmentProducts::placePair(Value low, Value high, int64_t first,
+                                  int64_t second) {
+  constexpr uint32_t kSign = 8; // PTX ISA, prmt: the byte's sign
+  uint32_t selector =
+      first | (kSign | first) << 4 | second << 8 | (kSign | second) << 12;
+  Value pair = builder.permute(low, high, selector);
+  uint32_t numberBits = format.exponentBits + format.mantissaBits;
+  uint32_t number = ((1u << numberBits) - 1)
+                    << (kMantissaBits - format.mantissaBits);
+  return mask(shiftLeft(pair, format.exponentBits),
+              (0x8000 | number) * 0x10001);
+}
+
+/// Pairs of all elements.
+Values FragmentProducts::place() {
+  Values placed;
+  for (Value word : words) {
+    Value top = shiftLeft(word, 8 - format.bits); // the sign on top of a byte
+    for (int64_t i = 0; i < 4; ++i) {
+      // Low halves of bytes beside the high ones.
+      if (format.bits == 4)
+        placed.push_back(placePair(top, word, i, 4 + i));
+      else if (i % 2 == 0)
+        placed.push_back(placePair(top, top, i, i + 1));
+    }
+  }
+  return placed;
+}
+
+//===----------------------------------------------------------------------===//
+// Scales
+//===----------------------------------------------------------------------===//
+
+/// All scales, in both halves of a word each.
+Values
+FragmentProducts::forScales(function_ref<Value(Value word, int64_t byte)> get) {
+  Values scales;
+  int64_t count = 0;
+  for (const ScalePair &pair : pairs)
+    count = std::max({count, pair.first + 1, pair.second + 1});
+  for (int64_t i = 0; i < count; ++i)
+    scales.push_back(get(scaleWords[i / 4], i % 4));
+  return scales;
+}
+
+/// A power of two with a byte and `offset`, in both halves, as its field.
+Value FragmentProducts::getMultiplier(Value word, int64_t byte, Value offset) {
+  Value field = builder.permute(word, builder.i32(0), 0x4040 | byte * 0x101);
+  return builder.add(shiftLeft(field, kMantissaBits), offset);
+}
+
+Value FragmentProducts::getScaleInF32(Value word, int64_t byte) {
+  Value code = builder.permute(word, builder.i32(0), 0x4440 | byte);
+  return math.decodeScale(
+      arith::TruncIOp::create(builder, builder.getI8Type(), code), nvfp4);
+}
+
+/// The scale as bf16, which it is exactly.
+Value FragmentProducts::getScale(Value word, int64_t byte) {
+  Value bits = arith::BitcastOp::create(builder, builder.getI32Type(),
+                                        getScaleInF32(word, byte));
+  return builder.permute(bits, bits, 0x3232);
+}
+
+Value FragmentProducts::joinScales(ArrayRef<Value> scales,
+                                   const ScalePair &pair) {
+  Value first = scales[pair.first], second = scales[pair.second];
+  return first == second ? first : builder.permute(first, second, 0x5410);
+}
+
+//===----------------------------------------------------------------------===//
+// Ways
+//===----------------------------------------------------------------------===//
+
+/// Whether any of the thread's elements and scales is one that a multiplication
+/// cannot do. Numbers added to all bytes at once find them at the highest bits:
+/// that of a code of NaN changes, that of a scale is lost. What bytes carry
+/// into the next one is no harm, as only those do that have been found.
+Value FragmentProducts::isRare() {
+  Value found = builder.i32(0);
+  auto add = [&](Value word, int64_t number) {
+    return builder.add(word, builder.i32(number * 0x01010101));
+  };
+  auto collect = [&](Value bits) {
+    found = arith::OrIOp::create(builder, found, bits);
+  };
+  // Those whose field would be more than the largest one.
+  int64_t most = kMaxField - (kBias - format.bias);
+  for (Value word : scaleWords) {
+    Value kept = add(word, 0xFF - most);
+    Value lost = arith::XOrIOp::create(builder, kept, builder.i32(-1));
+    collect(arith::AndIOp::create(builder, word, lost));
+  }
+  // From infinity on, or the one code.
+  int64_t last = format.hasInfinity ? 1 << format.mantissaBits : 1;
+  if (format.hasNaN)
+    for (Value word : words)
+      collect(arith::XOrIOp::create(builder, add(word, last), word));
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
+                               mask(found, 0x80808080), builder.i32(0));
+}
+
+Values FragmentProducts::multiplyOnce(Values placed, Value offset) {
+  Values multipliers = forScales([&](Value word, int64_t byte) {
+    return getMultiplier(word, byte, offset);
+  });
+  for (auto [number, pair] : llvm::zip(placed, pairs))
+    number = multiply(number, joinScales(multipliers, pair));
+  return placed;
+}
+
+Values FragmentProducts::multiplyTwice(Values placed) {
+  Values scales =
+      forScales([&](Value word, int64_t byte) { return getScale(word, byte); });
+  Value factor = inBothHalves((kMaxField - format.bias) << kMantissaBits);
+  for (auto [number, pair] : llvm::zip(placed, pairs))
+    number = multiply(multiply(number, factor), joinScales(scales, pair));
+  return placed;
+}
+
+Values FragmentProducts::multiplyInF32() {
+  Values scales = forScales(
+      [&](Value word, int64_t byte) { return getScaleInF32(word, byte); });
+  Values numbers = math.decode(words), products;
+  for (auto [i, pair] : llvm::enumerate(pairs)) {
+    Value low =
+        arith::MulFOp::create(builder, numbers[2 * i], scales[pair.first]);
+    Value high =
+        arith::MulFOp::create(builder, numbers[2 * i + 1], scales[pair.second]);
+    products.push_back(
+        builder.convertToHalves(high, low, builder.getBF16Type()));
+  }
+  return products;
+}
+
+Values FragmentProducts::choose(function_ref<Values()> rare,
+                                function_ref<Values()> usual) {
+  SmallVector<Type> types(pairs.size(), builder.getI32Type());
+  auto ifOp = scf::IfOp::create(builder, types, isRare(), /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  scf::YieldOp::create(builder, rare());
+  builder.setInsertionPointToStart(ifOp.elseBlock());
+  scf::YieldOp::create(builder, usual());
+  return Values(ifOp.getResults());
+}
+
+Values FragmentProducts::build() {
+  Values placed = place();
+  if (nvfp4)
+    return multiplyTwice(placed);
+  // 2^(byte - 127) times 2^(127 - bias).
+  Value offset = inBothHalves((kBias - format.bias) << kMantissaBits);
+  if (!format.hasNaN)
+    return choose([&] { return multiplyTwice(placed); },
+                  [&] { return multiplyOnce(placed, offset); });
+  // Before the branch, whose condition takes a while.
+  Values products = multiplyOnce(placed, offset);
+  return choose([&] { return multiplyInF32(); }, [&] { return products; });
+}
+
+Values FragmentProducts::buildFinite(Value reference) {
+  Value field = arith::SubIOp::create(
+      builder, builder.i32(2 * kBias - int64_t(format.bias)), reference);
+  Value offset = builder.mul(field, inBothHalves(1 << kMantissaBits));
+  return multiplyOnce(place(), offset);
+}
+
+/// The chip's conversion knows NaN, and the multiplication is exact.
+Values FragmentProducts::buildInF16(Value reference) {
+  constexpr int64_t kF16Bias = 15, kF16MantissaBits = 10;
+  Value offset =
+      arith::SubIOp::create(builder, builder.i32(kF16Bias), reference);
+  Values multipliers = forScales([&](Value word, int64_t byte) -> Value {
+    Value code = builder.permute(word, builder.i32(0), 0x4440 | byte);
+    Value field = arith::MaxSIOp::create(builder, builder.add(code, offset),
+                                         builder.i32(0));
+    return builder.mul(field, inBothHalves(1 << kF16MantissaBits));
+  });
+  Type type = VectorType::get({2}, builder.getF16Type());
+  Values products;
+  for (Value word : words)
+    for (int64_t half : {0, 16}) {
+      Value codes =
+          half ? arith::ShRUIOp::create(builder, word, builder.i32(half))
+               : word;
+      Value number = builder.widenNarrow(
+          arith::TruncIOp::create(builder, builder.getI16Type(), codes),
+          element);
+      Value factor = joinScales(multipliers, pairs[products.size()]);
+      Value product = LLVM::FMulOp::create(
+          builder, number,
+          LLVM::BitcastOp::create(builder, type, factor).getResult());
+      products.push_back(
+          LLVM::BitcastOp::create(builder, builder.getI32Type(), product));
+    }
+  return products;
+}
+
+/// Bytes of scales as words, with zeros after the last one.
+static Values getScaleWords(NVVMBuilder &builder, Value scales) {
+  auto type = cast<VectorType>(scales.getType());
+  int64_t count = type.getNumElements();
+  Value bytes = vector::ShapeCastOp::create(
+      builder, VectorType::get({count}, type.getElementType()), scales);
+  auto byteType = VectorType::get({count}, builder.getI8Type());
+  bytes = arith::BitcastOp::create(builder, byteType, bytes);
+  if (count % 4) {
+    auto whole = VectorType::get({int64_t(llvm::alignTo(count, 4))},
+                                 builder.getI8Type());
+    Value zeros =
+        arith::ConstantOp::create(builder, builder.getZeroAttr(whole));
+    bytes = vector::InsertStridedSliceOp::create(
+        builder, bytes, zeros, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1});
+  }
+  return splitWords(builder, bytes);
+}
+
+/// Words in the order of `to`, of which each holds two elements.
+static Values reorder(ArrayRef<Value> words, FragmentLayoutAttr from,
+                      FragmentLayoutAttr to) {
+  if (from == to)
+    return llvm::to_vector(words);
+  Values ordered(words.size());
+  for (int64_t row : to.getRowOffsets())
+    for (const FragmentRun &run : to.getRuns())
+      for (int64_t column = run.column; column < run.column + run.size;
+           column += 2)
+        ordered[to.getRegister(row, column) / 2] =
+            words[from.getRegister(row, column) / 2];
+  return ordered;
+}
+
+namespace {
+struct DequantizeFragmentLowering final
+    : OpConversionPattern<DequantizeFragmentOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(DequantizeFragmentOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Values words = splitWords(builder, adaptor.getInput());
+    Values scaleWords = getScaleWords(builder, adaptor.getScales());
+    FragmentProducts products(op, builder, words, scaleWords);
+    Value reference = adaptor.getReference();
+    Values built = !reference       ? products.build()
+                   : op.getFinite() ? products.buildFinite(reference)
+                                    : products.buildInF16(reference);
+    Values ordered = reorder(built, op.getInput().getType().getLayout(),
+                             op.getType().getLayout());
+    auto type = getTypeConverter()->convertType<VectorType>(op.getType());
+    rewriter.replaceOp(op, joinWords(builder, ordered, type));
+    return success();
+  }
+};
+} // namespace
+
+void mx::mxgpu::populateDequantizeFragmentPatterns(
+    RewritePatternSet &patterns, const TypeConverter &converter) {
+  patterns.add<DequantizeFragmentLowering>(converter, patterns.getContext());
+}

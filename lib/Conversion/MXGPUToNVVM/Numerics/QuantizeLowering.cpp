@@ -1,0 +1,285 @@
+//===- QuantizeLowering.cpp - Blocks of a quantizer in registers ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Threads read and write global memory directly, 16 bytes at a time where they
+// have as many. Lanes that share a block exchange its maximum. The numbers are
+// QuantizeMath's; ScaleLowering has the scales.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Lowering.h"
+#include "QuantizeMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Dialect/Shared/ScaleRounding.h"
+#include "mx/Support/FloatFormats.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Words of 32 bits in one access to memory.
+static constexpr int64_t kWordsAtOnce = 4;
+
+/// Elements in a byte of memory.
+static int64_t getPacking(Type element) {
+  return element.getIntOrFloatBitWidth() == 4 ? 2 : 1;
+}
+
+/// Whether an element of `type` is inside the matrix that holds it.
+static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
+                      Value column, Type type) {
+  Value rows = memref::DimOp::create(builder, matrix, 0);
+  Value bytes = memref::DimOp::create(builder, matrix, 1);
+  Value columns = builder.mul(bytes, builder.index(getPacking(type)));
+  Value isRow = builder.isBelow(row, rows);
+  return builder.both(isRow, builder.isBelow(column, columns));
+}
+
+/// Its address there.
+static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
+                      Value column, Type type) {
+  if (getPacking(type) > 1)
+    column = arith::DivUIOp::create(builder, column,
+                                    builder.index(getPacking(type)));
+  int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
+  return getGlobalAddress(builder, matrix, row, column, bytes);
+}
+
+SmallVector<Value> mx::mxgpu::splitWords(NVVMBuilder &builder, Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  Type element = type.getElementType();
+  int64_t bits = element.getIntOrFloatBitWidth();
+  if (!element.isInteger())
+    vector = arith::BitcastOp::create(
+        builder, VectorType::get(type.getShape(), builder.getIntegerType(bits)),
+        vector);
+  int64_t count = type.getNumElements() * bits / 32;
+  auto wordType = VectorType::get(count, builder.getI32Type());
+  if (vector.getType() != wordType)
+    vector = vector::BitCastOp::create(builder, wordType, vector);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < count; ++i)
+    words.push_back(
+        vector::ExtractOp::create(builder, vector, ArrayRef<int64_t>{i}));
+  return words;
+}
+
+Value mx::mxgpu::joinWords(NVVMBuilder &builder, ArrayRef<Value> words,
+                           VectorType type) {
+  auto wordType = VectorType::get(int64_t(words.size()), builder.getI32Type());
+  Value vector = vector::FromElementsOp::create(builder, wordType, words);
+  Type element = type.getElementType();
+  int64_t bits = element.getIntOrFloatBitWidth();
+  auto integers =
+      VectorType::get(type.getShape(), builder.getIntegerType(bits));
+  if (integers != wordType)
+    vector = vector::BitCastOp::create(builder, integers, vector);
+  return integers == type
+             ? vector
+             : arith::BitcastOp::create(builder, type, vector).getResult();
+}
+
+namespace {
+
+struct LoadBlockLowering final : OpConversionPattern<LoadBlockOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(LoadBlockOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto type = cast<VectorType>(op.getType());
+    Type element = type.getElementType();
+    Value row = adaptor.getRow(), column = adaptor.getColumn();
+    Value inside;
+    if (!op.getInBounds())
+      inside = isInside(builder, op.getSource(), row, column, element);
+    Value place = getPlace(builder, op.getSource(), row, column, element);
+    auto loaded = cast<VectorType>(getTypeConverter()->convertType(type));
+    int64_t count =
+        loaded.getNumElements() * loaded.getElementTypeBitWidth() / 32;
+    SmallVector<Value> words;
+    for (int64_t i = 0; i < count; i += kWordsAtOnce) {
+      int64_t size = std::min(kWordsAtOnce, count - i);
+      llvm::append_range(words, splitWords(builder, load(builder, place, 4 * i,
+                                                         size, inside)));
+    }
+    rewriter.replaceOp(op, joinWords(builder, words, loaded));
+    return success();
+  }
+
+private:
+  /// Words, or zeros where there is a condition that does not hold.
+  static Value load(NVVMBuilder &builder, Value place, int64_t offset,
+                    int64_t size, Value condition) {
+    auto type = VectorType::get(size, builder.getI32Type());
+    if (!condition)
+      return builder.loadGlobal(builder.offset(place, offset), type);
+    auto ifOp = scf::IfOp::create(builder, type, condition, /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    scf::YieldOp::create(
+        builder, builder.loadGlobal(builder.offset(place, offset), type));
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    scf::YieldOp::create(
+        builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
+                     .getResult());
+    return ifOp.getResult(0);
+  }
+};
+
+struct StoreBlockLowering final : OpConversionPattern<StoreBlockOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreBlockOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Type element = getElementTypeOrSelf(op.getValue().getType());
+    Value row = adaptor.getRow(), column = adaptor.getColumn();
+    Value inside = isInside(builder, op.getDest(), row, column, element);
+    Value place = getPlace(builder, op.getDest(), row, column, element);
+    SmallVector<Value> words = splitWords(builder, adaptor.getValue());
+    auto ifOp = scf::IfOp::create(builder, inside, /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    for (size_t i = 0; i < words.size(); i += kWordsAtOnce) {
+      ArrayRef<Value> some = ArrayRef(words).slice(
+          i, std::min<size_t>(kWordsAtOnce, words.size() - i));
+      auto type = VectorType::get(int64_t(some.size()), builder.getI32Type());
+      LLVM::StoreOp::create(
+          builder, vector::FromElementsOp::create(builder, type, some),
+          builder.offset(place, 4 * i), /*alignment=*/4 * some.size());
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct QuantizeBlockLowering final : OpConversionPattern<QuantizeBlockOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(QuantizeBlockOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto type = cast<VectorType>(op.getElements().getType());
+    QuantizeRecipe recipe = QuantizeRecipe::get(
+        op, getElementTypeOrSelf(op.getInput().getType()),
+        type.getElementType(), op.getScale().getType(), op.getScaleRounding());
+    QuantizeMath math(builder, recipe);
+    SmallVector<Value> words = splitWords(builder, adaptor.getInput());
+    Value maximum = math.shareMaximum(math.getMaximum(words), op.getLanes());
+    BlockScale scale =
+        math.getScale(math.getRowMaximum(maximum), adaptor.getEncode());
+    auto converted = cast<VectorType>(getTypeConverter()->convertType(type));
+    std::optional<RandomNumbers> random;
+    if (op.getSeed())
+      random = {adaptor.getSeed(),
+                arith::IndexCastUIOp::create(builder, builder.getI64Type(),
+                                             adaptor.getFirst()),
+                builder.i64(1)};
+    Value elements =
+        joinWords(builder, math.convertRow(words, scale, random), converted);
+    Value byte =
+        arith::TruncIOp::create(builder, builder.getI8Type(), scale.byte);
+    rewriter.replaceOp(
+        op, {elements,
+             arith::BitcastOp::create(builder, op.getScale().getType(), byte)});
+    return success();
+  }
+};
+
+/// The maxima of vectors are those that a quantizer of them computes too.
+struct ThreadAmaxLowering final : OpConversionPattern<ThreadAmaxOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ThreadAmaxOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    QuantizeRecipe recipe;
+    recipe.input = getElementTypeOrSelf(op.getValues()[0]);
+    recipe.nvfp4 = op.getAsIntegers();
+    QuantizeMath math(builder, recipe);
+    SmallVector<Value> words;
+    for (Value value : adaptor.getValues()) {
+      auto type = cast<VectorType>(value.getType());
+      if (type.getRank() != 1)
+        value = vector::ShapeCastOp::create(
+            builder,
+            VectorType::get(type.getNumElements(), type.getElementType()),
+            value);
+      llvm::append_range(words, splitWords(builder, value));
+    }
+    Value bits = math.getRowMaximum(math.getMaximum(words));
+    Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt,
+                                        bits, builder.i32(0x7F800000));
+    bits = arith::SelectOp::create(builder, isNaN,
+                                   builder.i32(kF32CanonicalNaN), bits);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, builder.getF32Type(),
+                                                  bits);
+    return success();
+  }
+};
+
+struct LoadRelaxedLowering final : OpConversionPattern<LoadRelaxedOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(LoadRelaxedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value bits = builder.loadRelaxed(
+        getGlobalAddress(builder, op.getSource(), builder.index(0)));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, builder.getF32Type(),
+                                                  bits);
+    return success();
+  }
+};
+
+struct AtomicMaxLowering final : OpConversionPattern<AtomicMaxOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(AtomicMaxOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto toBits = [&](Value f32) -> Value {
+      return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
+    };
+    Value largest = builder.largestInWarp(toBits(adaptor.getValue()));
+    Value isHigher = builder.isBelow(toBits(adaptor.getKnown()), largest);
+    auto ifOp = scf::IfOp::create(builder,
+                                  builder.both(builder.isFirstLane(), isHigher),
+                                  /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    builder.raiseGlobal(
+        getGlobalAddress(builder, op.getDest(), builder.index(0)), largest);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::addNarrowVectorConversions(TypeConverter &converter) {
+  converter.addConversion([](VectorType type) -> Type {
+    Type element = type.getElementType();
+    if (!isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(element))
+      return type;
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() = shape.back() / getPacking(element) / 4;
+    return VectorType::get(shape, IntegerType::get(type.getContext(), 32));
+  });
+}
+
+void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
+                                         const TypeConverter &converter) {
+  patterns.add<LoadBlockLowering, StoreBlockLowering, QuantizeBlockLowering,
+               ThreadAmaxLowering, LoadRelaxedLowering, AtomicMaxLowering>(
+      converter, patterns.getContext());
+}

@@ -1,0 +1,324 @@
+//===- QuantizeTileLowering.cpp - Fragments of tiles in shared memory -----===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Where a thread's fragment of a tile lies, given that bulk copies permute the
+// 16-byte chunks of a row by the row's number (PTX ISA, Swizzling modes): bits
+// 7 and up of an address are added to bits 4 and up, without carry. A fragment
+// begins at a multiple of its shape, so that within it the permutation of a row
+// or chunk is a constant more.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Lowering.h"
+#include "QuantizeMath.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Support/ScaleLayout.h"
+#include "mx/Target/TargetInfo.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace {
+
+/// The accesses by which one thread moves a fragment.
+class Fragment {
+public:
+  Fragment(NVVMBuilder &builder, BufferType buffer, VectorType type,
+           Value start, Value row, Value column)
+      : builder(builder), shape(getFragmentShape(type)), start(start) {
+    int64_t bits = getStoredBits(type.getElementType());
+    rowBytes = buffer.getShape().back() *
+               buffer.getElementType().getIntOrFloatBitWidth() / 8;
+    int64_t rowElements = rowBytes * 8 / bits;
+    fragmentBytes = shape[1] * bits / 8;
+    if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
+      mask = static_cast<int64_t>(buffer.getSwizzle()) - 16;
+    row = builder.toI32(row);
+    column = builder.toI32(column);
+    line = builder.mul(row, builder.i32(rowBytes));
+    Value inRow = column;
+    if (buffer.getShape().size() == 3) {
+      Value elements = builder.i32(rowElements);
+      inRow = arith::RemUIOp::create(builder, column, elements);
+      Value panel = arith::DivUIOp::create(builder, column, elements);
+      int64_t panelBytes = buffer.getShape()[1] * rowBytes;
+      base = builder.add(line, builder.mul(panel, builder.i32(panelBytes)));
+    } else {
+      base = line;
+    }
+    Value byte = arith::DivUIOp::create(
+        builder, builder.mul(inRow, builder.i32(bits)), builder.i32(8));
+    Value permutation = arith::AndIOp::create(
+        builder, arith::ShRUIOp::create(builder, line, builder.i32(3)),
+        builder.i32(mask));
+    inLine = arith::XOrIOp::create(builder, byte, permutation);
+  }
+
+  int64_t getRows() const { return shape[0]; }
+  /// Words that one access moves, and accesses in a row.
+  int64_t getWords() const { return std::min<int64_t>(fragmentBytes, 16) / 4; }
+  int64_t getChunks() const { return fragmentBytes / (4 * getWords()); }
+  int64_t getTotalWords() const { return getRows() * getChunks() * getWords(); }
+
+  /// The pointer of an access: registers for the few constants of the
+  /// permutation, the row as part of the instruction.
+  Value getPointer(int64_t row, int64_t chunk) {
+    int64_t change = ((row * rowBytes >> 3) & mask) ^ (chunk * 16);
+    Value &pointer = pointers[change];
+    if (!pointer) {
+      Value place = arith::XOrIOp::create(builder, inLine, builder.i32(change));
+      pointer = LLVM::GEPOp::create(
+          builder, start.getType(), builder.getI8Type(), start,
+          ArrayRef<LLVM::GEPArg>{builder.add(base, place)});
+    }
+    return builder.offset(pointer, row * rowBytes);
+  }
+
+private:
+  NVVMBuilder &builder;
+  SmallVector<int64_t, 2> shape;
+  Value start, line, base, inLine;
+  int64_t rowBytes, fragmentBytes, mask = 0;
+  DenseMap<int64_t, Value> pointers;
+};
+
+VectorType flatten(Type type) {
+  auto vector = cast<VectorType>(type);
+  return VectorType::get(vector.getNumElements(), vector.getElementType());
+}
+
+/// A vector of `type` from its words, and back.
+Value fromWords(NVVMBuilder &builder, ArrayRef<Value> words, VectorType type) {
+  Value vector = joinWords(builder, words, flatten(type));
+  return vector::ShapeCastOp::create(builder, type, vector);
+}
+
+SmallVector<Value> toWords(NVVMBuilder &builder, Value value) {
+  return splitWords(builder, vector::ShapeCastOp::create(
+                                 builder, flatten(value.getType()), value));
+}
+
+/// The lowest `bits` of a word, all or none where there are more or fewer.
+Value getLowBits(NVVMBuilder &builder, Value bits) {
+  Value some = arith::SubIOp::create(
+      builder, arith::ShLIOp::create(builder, builder.i32(1), bits),
+      builder.i32(1));
+  auto compare = [&](arith::CmpIPredicate predicate, int64_t bound) -> Value {
+    return arith::CmpIOp::create(builder, predicate, bits, builder.i32(bound));
+  };
+  Value low = arith::SelectOp::create(
+      builder, compare(arith::CmpIPredicate::slt, 32), some, builder.i32(-1));
+  return arith::SelectOp::create(builder, compare(arith::CmpIPredicate::sgt, 0),
+                                 low, builder.i32(0));
+}
+
+/// The words are lines of so many elements: in each, those from number `left`
+/// (i32, signed) on become 0. Mostly there are none, and one branch leaves all
+/// as they are.
+void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words, Value left,
+                 int64_t lines, int64_t elementBits, int64_t elements) {
+  auto ifOp = scf::IfOp::create(
+      builder, ValueRange(words).getTypes(),
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, left,
+                            builder.i32(elements)),
+      /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  scf::YieldOp::create(builder, words);
+  builder.setInsertionPointToStart(ifOp.elseBlock());
+  SmallVector<Value> cleared;
+  size_t inLine = words.size() / lines;
+  for (auto [i, word] : llvm::enumerate(words)) {
+    int64_t before = i % inLine * 32 / elementBits;
+    Value bits = builder.mul(builder.add(left, builder.i32(-before)),
+                             builder.i32(elementBits));
+    cleared.push_back(
+        arith::AndIOp::create(builder, word, getLowBits(builder, bits)));
+  }
+  scf::YieldOp::create(builder, cleared);
+  llvm::copy(ifOp.getResults(), words.begin());
+}
+
+struct LoadSharedLowering final : OpConversionPattern<LoadSharedOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(LoadSharedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto type = cast<VectorType>(op.getType());
+    Fragment fragment(builder, op.getBuffer().getType(), type,
+                      adaptor.getBuffer(), adaptor.getRow(),
+                      adaptor.getColumn());
+    SmallVector<Value> words;
+    for (int64_t row = 0; row < fragment.getRows(); ++row)
+      for (int64_t chunk = 0; chunk < fragment.getChunks(); ++chunk)
+        llvm::append_range(words,
+                           builder.loadShared(fragment.getPointer(row, chunk),
+                                              fragment.getWords()));
+    if (op.getRows()) {
+      Value left =
+          arith::SubIOp::create(builder, builder.toI32(adaptor.getRows()),
+                                builder.toI32(adaptor.getRow()));
+      // Rows of whole words.
+      int64_t rows = fragment.getRows();
+      clearBehind(builder, words, left, /*lines=*/1, 32 * words.size() / rows,
+                  rows);
+    }
+    rewriter.replaceOp(op, fromWords(builder, words, type));
+    return success();
+  }
+};
+
+struct StoreFragmentSharedLowering final : OpConversionPattern<StoreSharedOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getCoords().empty())
+      return rewriter.notifyMatchFailure(op, "a fragment");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Fragment fragment(builder, op.getBuffer().getType(),
+                      cast<VectorType>(op.getValue().getType()),
+                      adaptor.getBuffer(), adaptor.getCoords()[0],
+                      adaptor.getCoords()[1]);
+    SmallVector<Value> words = toWords(builder, adaptor.getValue());
+    ArrayRef<Value> rest = words;
+    for (int64_t row = 0; row < fragment.getRows(); ++row)
+      for (int64_t chunk = 0; chunk < fragment.getChunks(); ++chunk) {
+        builder.storeShared(fragment.getPointer(row, chunk),
+                            rest.take_front(fragment.getWords()));
+        rest = rest.drop_front(fragment.getWords());
+      }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Where scaleOffsetInTile (mx/Support/ScaleLayout.h) says.
+struct StoreScaleLowering final : OpConversionPattern<StoreScaleOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreScaleOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value row = builder.toI32(adaptor.getRow());
+    Value inBand = arith::RemUIOp::create(builder, row, builder.i32(32));
+    Value band = arith::DivUIOp::create(builder, row, builder.i32(32));
+    Value block = builder.toI32(adaptor.getBlock());
+    ArrayRef<int64_t> shape = op.getBuffer().getType().getShape();
+    Value start = adaptor.getBuffer();
+    if (shape.size() == 3)
+      start = builder.offset(start, getTileOffset(builder, shape, row, block));
+    inBand = builder.mul(inBand, builder.i32(16));
+    band = arith::RemUIOp::create(builder, band, builder.i32(4));
+    Value place = builder.add(inBand, builder.mul(band, builder.i32(4)));
+    block = arith::RemUIOp::create(builder, block, builder.i32(4));
+    place = builder.add(place, block);
+    Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
+                                          adaptor.getScale());
+    LLVM::StoreOp::create(builder, byte, builder.offset(start, place));
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// Where the tile of a matrix of tiles begins.
+  static Value getTileOffset(NVVMBuilder &builder, ArrayRef<int64_t> shape,
+                             Value row, Value block) {
+    Value rowTile =
+        arith::DivUIOp::create(builder, row, builder.i32(mx::kScaleTileRows));
+    Value blockTile = arith::DivUIOp::create(builder, block,
+                                             builder.i32(mx::kScaleTileBlocks));
+    Value tile =
+        builder.add(builder.mul(rowTile, builder.i32(shape[1])), blockTile);
+    return builder.mul(tile, builder.i32(shape[2]));
+  }
+};
+
+/// A column has its own scale. Halves stand in pairs of columns in
+/// their words, so that what is done to a word is done to both.
+struct QuantizeColumnsLowering final : OpConversionPattern<QuantizeColumnsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(QuantizeColumnsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto getElement = [](Value vector) {
+      return cast<VectorType>(vector.getType()).getElementType();
+    };
+    QuantizeRecipe recipe = QuantizeRecipe::get(
+        op, getElement(op.getInput()), getElement(op.getElements()),
+        getElement(op.getScales()), op.getScaleRounding());
+    QuantizeMath math(builder, recipe);
+    SmallVector<Value> words = toWords(builder, adaptor.getInput());
+    auto input = cast<VectorType>(op.getInput().getType());
+    int64_t block = input.getDimSize(0);
+    Value left = op.getRows() ? builder.toI32(adaptor.getRows()) : Value();
+    std::optional<RandomNumbers> random;
+    if (op.getSeed())
+      random = {adaptor.getSeed(), toI64(builder, adaptor.getFirst()),
+                toI64(builder, adaptor.getStride())};
+    Value maximum = math.shareMaximum(math.getMaximum(words), op.getLanes());
+    SmallVector<Value> packed, bytes;
+    Value encode = adaptor.getEncode();
+    if (recipe.inWord() == 1) {
+      BlockScale scale = math.getScale(math.getRowMaximum(maximum), encode);
+      packed = math.convertRow(words, scale, random);
+      bytes = {scale.byte};
+    } else {
+      std::array<BlockScale, 2> scales;
+      if (op.getLanes() > 1)
+        scales.fill(math.getScale(math.getRowMaximum(maximum), encode));
+      else
+        for (unsigned half : {0, 1})
+          scales[half] =
+              math.getScale(math.getColumnMaximum(maximum, half), encode);
+      for (ArrayRef<Value> column : math.convertColumns(words, scales, random))
+        llvm::append_range(packed, column);
+      bytes = {scales[0].byte, scales[1].byte};
+    }
+    if (left) // NaN for a scale of NaN
+      clearBehind(builder, packed, left, input.getDimSize(1),
+                  recipe.elementBits(), block);
+    auto elementsType = cast<VectorType>(
+        getTypeConverter()->convertType(op.getElements().getType()));
+    rewriter.replaceOp(op, {fromWords(builder, packed, elementsType),
+                            joinScales(builder, op, bytes)});
+    return success();
+  }
+
+private:
+  static Value toI64(NVVMBuilder &builder, Value index) {
+    return arith::IndexCastUIOp::create(builder, builder.getI64Type(), index);
+  }
+
+  static Value joinScales(NVVMBuilder &builder, QuantizeColumnsOp op,
+                          ArrayRef<Value> bytes) {
+    auto type = cast<VectorType>(op.getScales().getType());
+    SmallVector<Value> scales;
+    for (Value byte : bytes) {
+      Value narrow =
+          arith::TruncIOp::create(builder, builder.getI8Type(), byte);
+      scales.push_back(
+          arith::BitcastOp::create(builder, type.getElementType(), narrow));
+    }
+    return vector::FromElementsOp::create(builder, type, scales);
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateTilePatterns(RewritePatternSet &patterns,
+                                     const TypeConverter &converter) {
+  patterns.add<LoadSharedLowering, StoreFragmentSharedLowering,
+               StoreScaleLowering, QuantizeColumnsLowering>(
+      converter, patterns.getContext());
+}

@@ -1,0 +1,340 @@
+//===- BarrierLowering.cpp - Stages and barriers to NVVM ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A stage in shared memory is known by the address at which it starts, so that
+// its buffers and barriers are constants away; one in tensor memory, or for
+// bulk stores, by its number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
+#include "mx/Target/TargetInfo.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+/// Whether roles know a stage by the pointer into shared memory at which it
+/// starts, not by its number.
+static bool isKnownByAddress(RingType type) {
+  return type.getSpace() == Space::Smem && !type.isStaging();
+}
+
+Type mx::mxgpu::convertStageType(StageType type) {
+  MLIRContext *context = type.getContext();
+  if (isKnownByAddress(type.getRing()))
+    return LLVM::LLVMPointerType::get(context, 3);
+  return IntegerType::get(context, 32);
+}
+
+/// What is `offset` bytes from the start of shared memory for the first stage.
+/// The constant is added last, where instructions take it as part of the
+/// address.
+static Value getInStage(NVVMBuilder &builder, RingOp ring, int64_t offset,
+                        Value stage) {
+  if (isKnownByAddress(ring.getType()))
+    return builder.offset(stage, offset - ring.getOffsets()->front());
+  return builder.offset(
+      builder.shared(builder.mul(stage, builder.i32(*ring.getStride()))),
+      offset);
+}
+
+/// The same place, a constant away from the stage again where it is used: then
+/// the constant is part of the instruction.
+static Value atUse(NVVMBuilder &builder, Value pointer) {
+  auto [stage, offset] = splitOffset(pointer);
+  return builder.offset(stage, offset);
+}
+
+namespace {
+
+struct GetStageLowering final : OpConversionPattern<GetStageOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(GetStageOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto ring = op.getRing().getDefiningOp<RingOp>();
+    int64_t number = op.getNumber();
+    if (!isKnownByAddress(ring.getType())) {
+      rewriter.replaceOp(op, builder.i32(number));
+      return success();
+    }
+    int64_t offset = ring.getOffsets()->front() + number * *ring.getStride();
+    rewriter.replaceOp(op, builder.keep(builder.shared(offset)));
+    return success();
+  }
+};
+
+struct OtherStageLowering final : OpConversionPattern<OtherStageOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(OtherStageOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOpWithNewOp<arith::XOrIOp>(op, adaptor.getStage(),
+                                               builder.i32(1));
+    return success();
+  }
+};
+
+struct StageNumberLowering final : OpConversionPattern<StageNumberOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(StageNumberOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getStage());
+    return success();
+  }
+};
+
+/// Steps to the next stage; the parity changes with each round.
+struct AdvanceLowering final : OpConversionPattern<AdvanceOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(AdvanceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value stage = adaptor.getStage();
+    Value next;
+    if (isKnownByAddress(op.getStage().getType().getRing()))
+      next = builder.offset(stage, getStride(op));
+    else
+      next = builder.add(stage, builder.i32(1));
+    Value wraps = LLVM::ICmpOp::create(builder, LLVM::ICmpPredicate::eq, next,
+                                       adaptor.getEnd());
+    Value wrapped =
+        arith::SelectOp::create(builder, wraps, adaptor.getFirst(), next);
+    Value flip = arith::ExtUIOp::create(builder, builder.getI32Type(), wraps);
+    Value flipped = arith::XOrIOp::create(builder, adaptor.getParity(), flip);
+    rewriter.replaceOp(op, {wrapped, flipped});
+    return success();
+  }
+
+private:
+  /// Bytes from one stage to the next: the ring's, which `first` is of.
+  static int64_t getStride(AdvanceOp op) {
+    return *op.getFirst()
+                .getDefiningOp<GetStageOp>()
+                .getRing()
+                .getDefiningOp<RingOp>()
+                .getStride();
+  }
+};
+
+struct NextStageLowering final : OpConversionPattern<NextStageOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(NextStageOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value next = builder.add(adaptor.getStage(), builder.i32(1));
+    Value end = builder.i32(op.getType().getRing().getStages());
+    Value wraps =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next, end);
+    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, wraps, builder.i32(0),
+                                                 next);
+    return success();
+  }
+};
+
+struct StageBuffersLowering final : OpConversionPattern<StageBuffersOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(StageBuffersOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto ring = op.getRing().getDefiningOp<RingOp>();
+    SmallVector<Value> views;
+    for (auto [offset, buffer] :
+         llvm::zip_equal(*ring.getOffsets(), ring.getType().getBuffers())) {
+      if (buffer.getSpace() == Space::Tmem)
+        views.push_back(getColumn(builder, ring, offset, buffer, adaptor));
+      else if (ring.getType().isStaging())
+        views.push_back(getStaged(builder, ring, offset, adaptor));
+      else
+        views.push_back(getInStage(builder, ring, offset, adaptor.getStage()));
+    }
+    rewriter.replaceOp(op, views);
+    return success();
+  }
+
+private:
+  static Value getColumn(NVVMBuilder &builder, RingOp ring, int64_t offset,
+                         BufferType buffer, OpAdaptor adaptor) {
+    Value start = builder.add(adaptor.getTensorMemory(), builder.i32(offset));
+    int64_t step = buffer.getShape()[1] - ring.getType().getOverlap();
+    return builder.add(start,
+                       builder.mul(adaptor.getStage(), builder.i32(step)));
+  }
+
+  /// Of a warp's stages, those of the warps before come first.
+  static Value getStaged(NVVMBuilder &builder, RingOp ring, int64_t offset,
+                         OpAdaptor adaptor) {
+    int64_t stride = *ring.getStride();
+    Value start = builder.i32(offset);
+    if (Value warp = adaptor.getWarp()) {
+      int64_t ofWarp = ring.getType().getStages() * stride;
+      start = builder.add(builder.mul(warp, builder.i32(ofWarp)), start);
+    }
+    return builder.shared(builder.add(
+        start, builder.mul(adaptor.getStage(), builder.i32(stride))));
+  }
+};
+
+struct BufferAddressLowering final : OpConversionPattern<BufferAddressOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(BufferAddressOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getBuffer());
+    return success();
+  }
+};
+
+struct StageBarriersLowering final : OpConversionPattern<StageBarriersOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(StageBarriersOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto ring = op.getRing().getDefiningOp<RingOp>();
+    int64_t full = *ring.getBarriers();
+    int64_t empty = full + mx::target::kMBarrierBytes;
+    if (hasBarriersBehind(ring.getType())) {
+      Value place = getBehind(builder, ring, adaptor.getStage());
+      rewriter.replaceOp(
+          op, {builder.offset(place, full), builder.offset(place, empty)});
+      return success();
+    }
+    rewriter.replaceOp(op,
+                       {getInStage(builder, ring, full, adaptor.getStage()),
+                        getInStage(builder, ring, empty, adaptor.getStage())});
+    return success();
+  }
+
+private:
+  /// Where shared memory starts, and as many steps from one stage's barriers to
+  /// the next's as the stage is after the first.
+  static Value getBehind(NVVMBuilder &builder, RingOp ring, Value stage) {
+    Value first = builder.shared(ring.getOffsets()->front());
+    Value distance = arith::SubIOp::create(
+        builder, builder.sharedAddress(stage), builder.sharedAddress(first));
+    Value steps = arith::ShRUIOp::create(
+        builder, distance, builder.i32(getBarrierShift(*ring.getStride())));
+    return builder.shared(steps);
+  }
+};
+
+struct LeaderBarrierLowering final : OpConversionPattern<LeaderBarrierOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(LeaderBarrierOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto [stage, offset] = splitOffset(adaptor.getBarrier());
+    rewriter.replaceOp(op, builder.offset(builder.atLeader(stage), offset));
+    return success();
+  }
+};
+
+struct WaitLowering final : OpConversionPattern<WaitOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(WaitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    builder.wait(atUse(builder, adaptor.getBarrier()), adaptor.getParity(),
+                 op.getPair());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ArriveLowering final : OpConversionPattern<ArriveOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ArriveOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    bool ofPair =
+        cast<BarrierType>(op.getBarrier().getType()).getScope() == Scope::Pair;
+    Value barrier = atUse(builder, adaptor.getBarrier());
+    if (std::optional<int64_t> bytes = op.getBytes())
+      ofPair ? builder.arriveExpectBytesInCluster(barrier, *bytes)
+             : builder.arriveExpectBytes(barrier, *bytes);
+    else
+      ofPair ? builder.arriveInCluster(barrier, op.getCount())
+             : builder.arrive(barrier, op.getCount());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ArriveBothLowering final : OpConversionPattern<ArriveBothOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ArriveBothOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    for (int64_t rank : {0, 1})
+      builder.arriveAt(atUse(builder, adaptor.getBarrier()), rank,
+                       /*isOrdered=*/!op.getOfAsync());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct CommitLowering final : OpConversionPattern<CommitOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(CommitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    builder.commit(atUse(builder, adaptor.getBarrier()), op.getPair());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct RequestUnitLowering final : OpConversionPattern<RequestUnitOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(RequestUnitOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    builder.requestCluster(adaptor.getBuffer(),
+                           atUse(builder, adaptor.getBarrier()),
+                           /*multicast=*/op.getPair());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateBarrierPatterns(RewritePatternSet &patterns,
+                                        const TypeConverter &converter) {
+  patterns.add<GetStageLowering, OtherStageLowering, StageNumberLowering,
+               AdvanceLowering, NextStageLowering, StageBuffersLowering,
+               BufferAddressLowering, StageBarriersLowering,
+               LeaderBarrierLowering, WaitLowering, ArriveLowering,
+               ArriveBothLowering, CommitLowering, RequestUnitLowering>(
+      converter, patterns.getContext());
+}
