@@ -15,10 +15,10 @@ def MXGPUPipelineMmas
     group is followed by an `mxgpu.mma_wait` for its accumulator, none is pending
     after the last one, and then the stages that they have read are released.
     The pass pipelines them: the wait after an instruction is for the one `depth`
-    before it, in this step or an earlier one, and the stages go back as many
-    stages later as that spans steps (`deferred(n)`). After the loop an
+    before it, in this step or an earlier one, and the stages are released as
+    many stages later as that spans steps (`deferred(n)`). After the loop an
     `mxgpu.mma_wait` with none pending finishes each accumulator, and an
-    `mxgpu.consumer_tail` gives back the rest.
+    `mxgpu.consumer_tail` releases the rest.
 
     Instructions are kept under way only as far as each ring has stages for the
     steps that they span, and, where they read A from registers, no more than one
@@ -68,6 +68,29 @@ def MXGPUAllocate : Pass<"mxgpu-allocate", "::mlir::gpu::GPUModuleOp"> {
     enclosing `gpu.module`. If something does not fit, the error lists how much
     each part takes.
   }];
+}
+
+def MXGPUInsertProxyFences
+    : Pass<"mxgpu-insert-proxy-fences", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Insert fences between threads and asynchronous accesses";
+  let description = [{
+    Threads access shared memory by the generic proxy; copies, matrix
+    instructions and answers of cluster launch control by the async proxy.
+    Barriers do not order one with the other (PTX ISA, Async proxy). From the
+    operations on the buffers of each ring in shared memory the pass decides
+    where `nvvm.fence.proxy` is needed:
+
+    - before `producer_commit`, if threads write the stage and an asynchronous
+      operation reads it;
+    - before `consumer_release`, if threads read the stage and an asynchronous
+      operation writes it, unless all that is computed from these reads comes
+      before the release: no read is under way then;
+    - before the first copy out of a stage for bulk stores, and before each of
+      those by a warp for itself.
+
+    Runs before `mxgpu-lower-rings`, which adds none.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
 #endif // MX_DIALECT_MXGPU_TRANSFORMS_PASSES
