@@ -39,10 +39,15 @@ def MXGPUVerifyPipelines
     graph with a fixed number of tokens per iteration. The pass checks that
 
     - each ring has one producer role and one consumer role;
-    - both use it in the same nest of loops, so that they acquire the same
-      number of stages;
+    - both acquire the same number of stages: as many one after another in the
+      same nest of loops. Iterations that are peeled off, and those of a loop
+      that is unrolled, count if the number of iterations is known, or if both
+      roles have the same;
     - each stage is handed back exactly once, in the iteration and block that
-      acquired it, and in the order in which stages were acquired;
+      acquired it, or as many stages later as its release is deferred, and all of
+      them before the role ends;
+    - a stage is handed back after its last use, and after matrix instructions
+      that read it have finished;
     - operations of mxgpu use stages and buffers directly as they were acquired,
       and not through other values;
     - a produced stage is filled before it is committed: each buffer of a `tma`
