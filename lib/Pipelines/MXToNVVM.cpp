@@ -191,6 +191,7 @@ void mx::buildMXGPUToNVVMPipeline(OpPassManager &pm) {
   kernels.addPass(mxgpu::createMXGPULowerCoordinates());
   kernels.addPass(mxgpu::createMXGPULowerMath());
   kernels.addPass(mxgpu::createMXGPULowerWork());
+  kernels.addPass(mxgpu::createMXGPUInsertProxyFences());
   kernels.addPass(mxgpu::createMXGPULowerRings());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());

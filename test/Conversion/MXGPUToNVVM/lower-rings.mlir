@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file --mxgpu-allocate --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mxgpu-allocate --mxgpu-insert-proxy-fences --mxgpu-lower-rings --verify-roundtrip | FileCheck %s
 
 // The copy engine fills stages for the tensor core. Loops carry a role's stage and
 // the parity that it waits for there. A producer begins with parity 1, the phase
@@ -307,10 +307,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
     mxgpu.role @rows warps(1) {
       %stage, %x = mxgpu.consumer_wait %ring : !ring
+      %v = mxgpu.load_shared %x at [%i, %i] : !x -> vector<4xf32>
       mxgpu.consumer_release %stage : !stage
     }
     mxgpu.role @columns warps(4) {
       %stage, %x = mxgpu.consumer_wait %ring : !ring
+      %v = mxgpu.load_shared %x at [%i, %i] : !x -> vector<4xf32>
       mxgpu.consumer_release %stage : !stage
     }
   }
@@ -479,7 +481,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:         mxgpu.role @fill
 // CHECK:           mxgpu.store_shared
 // CHECK:           nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
-// CHECK-NEXT:      %[[LEADERS:.*]] = mxgpu.leader_barrier
+// CHECK:           %[[LEADERS:.*]] = mxgpu.leader_barrier
 // CHECK:           nvvm.bar.warp.sync
 // CHECK:           scf.if
 // CHECK-NEXT:        mxgpu.arrive %[[LEADERS]] : !mxgpu.barrier<pair>
@@ -534,8 +536,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           scf.if
 // CHECK-NEXT:        mxgpu.request_unit %[[UNIT]], %[[FULL]] pair
 // CHECK:           mxgpu.wait %{{.*}} parity(%c0_i32) pair
-// CHECK:           nvvm.fence.proxy
-// CHECK-NEXT:      %[[LEADERS:.*]] = mxgpu.leader_barrier
+// CHECK:           %[[LEADERS:.*]] = mxgpu.leader_barrier
 // CHECK-NEXT:      mxgpu.arrive %[[LEADERS]] : !mxgpu.barrier<pair>
 // CHECK:         mxgpu.role @other
 // CHECK:           nvvm.bar.warp.sync

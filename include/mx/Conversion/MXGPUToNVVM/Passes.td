@@ -66,10 +66,11 @@ def MXGPULowerRings : Pass<"mxgpu-lower-rings", "::mlir::gpu::GPUModuleOp"> {
     another one for when it is empty. A role's loops carry the next stage and
     the parity to wait for. A producer starts with the phase before the first,
     which counts as complete, so all stages start empty (PTX ISA,
-    mbarrier.test_wait). Arrivals, expected bytes, fences and elections follow
-    from who fills and empties the ring. At its end a role waits for the
-    operations that it started. Rings for bulk stores use groups of copies
-    instead of barriers.
+    mbarrier.test_wait). Arrivals, expected bytes, fences of tensor memory and
+    elections follow from who fills and empties the ring; fences between proxies
+    stand there already (`mxgpu-insert-proxy-fences`). At its end a role waits
+    for the operations that it started. Rings for bulk stores use groups of
+    copies instead of barriers.
 
     Requires allocated kernels whose loops are those of scf
     (`mxgpu-lower-work`).

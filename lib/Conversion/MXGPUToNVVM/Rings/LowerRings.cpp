@@ -101,17 +101,19 @@ struct EmptyingArrivals {
     RingType type = ring.getType();
     if (!type.isEmptiedByThreads() && type.getConsumer() != AsyncKind::Roles)
       return {};
-    int64_t arrivals = 0, ofLeader = 0;
+    llvm::SetVector<RoleOp> roles;
     for (Operation *user : ring->getUsers())
-      if (isa<ConsumerWaitOp>(user)) {
-        RoleOp role = getRole(user);
-        int64_t threads =
-            role.getElected() ? 1 : role.getWarps() * mx::target::kWarpSize;
-        int64_t ofRole = getArrivals(type, threads);
-        arrivals += ofRole * (type.isPair() && !role.getOnLeader() ? 2 : 1);
-        if (!type.isPair() && role.getOnLeader())
-          ofLeader += ofRole;
-      }
+      if (isa<ConsumerWaitOp>(user))
+        roles.insert(getRole(user));
+    int64_t arrivals = 0, ofLeader = 0;
+    for (RoleOp role : roles) {
+      int64_t threads =
+          role.getElected() ? 1 : role.getWarps() * mx::target::kWarpSize;
+      int64_t ofRole = getArrivals(type, threads);
+      arrivals += ofRole * (type.isPair() && !role.getOnLeader() ? 2 : 1);
+      if (!type.isPair() && role.getOnLeader())
+        ofLeader += ofRole;
+    }
     if (!ofLeader)
       return {arrivals, {}};
     return {arrivals, arrivals - ofLeader};

@@ -11,7 +11,6 @@
 
 #include "CarryValues.h"
 #include "LowerRings.h"
-#include "StageUses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -28,6 +27,13 @@ void onLeader(NVVMBuilder &builder, llvm::function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(ifOp.thenBlock());
   body();
+}
+
+/// Whether the tensor core fills or empties the stages: its accesses have an
+/// order of their own (PTX ISA, tcgen05.fence).
+bool isOfTensorCore(RingType type) {
+  return type.getProducer() == AsyncKind::Mma ||
+         type.getConsumer() == AsyncKind::Mma;
 }
 
 /// How one role uses the stages of one ring with barriers, as its producer or
@@ -168,12 +174,8 @@ private:
         gives.push_back(user);
       else if (auto load = dyn_cast<TmaLoadOp>(user))
         load.getStageMutable().assign(filled);
-    for (Operation *give : gives) {
-      isRead =
-          isReadByThreads(type, take) &&
-          (type.getProducer() == AsyncKind::Clc || !isUsedBefore(take, give));
+    for (Operation *give : gives)
       lowerGive(give, at);
-    }
     replaceTake(take, at[0], buffers);
     return next;
   }
@@ -251,11 +253,6 @@ private:
       commitOrArrive(full, commit.getEmpty());
       break;
     case AsyncKind::Threads:
-      // Each thread makes what it wrote visible to matrix instructions (PTX
-      // ISA, Async proxy).
-      if (type.getConsumer() == AsyncKind::Wgmma ||
-          type.getConsumer() == AsyncKind::Mma)
-        builder.fenceAsyncShared();
       if (type.isPair())
         full = LeaderBarrierOp::create(builder, full);
       arriveByRole(full);
@@ -309,9 +306,6 @@ private:
       ask();
   }
 
-  /// What threads read is written next by copies, of another proxy: an arrival
-  /// does not make them wait for reads that are under way. On an H200 some
-  /// reads came too late without the fence.
   void lowerRelease(Value stage) {
     Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
     // The tensor core tells both CTAs of a pair; threads tell the leader.
@@ -321,8 +315,6 @@ private:
     }
     if (isOfTensorCore(type))
       builder.fenceBeforeSync();
-    else if (isWrittenByCopies(type) && isRead)
-      builder.fenceAsyncShared();
     if (type.isFilledByBoth())
       return arriveAtBoth(empty);
     if (type.isPair())
@@ -380,8 +372,6 @@ private:
   /// The views of the last acquired stage, and the barrier of its copies.
   SmallVector<Value> buffers;
   Value filled;
-  /// Whether reads by threads may be under way where it goes back.
-  bool isRead = false;
 };
 
 } // namespace

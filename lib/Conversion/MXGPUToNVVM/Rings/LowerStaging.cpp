@@ -16,6 +16,7 @@
 #include "CarryValues.h"
 #include "LowerRings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -124,12 +125,15 @@ private:
         expandRows(rows);
         continue;
       }
-      if (auto store = dyn_cast<TmaStoreOp>(copy))
+      if (auto store = dyn_cast<TmaStoreOp>(copy)) {
+        // A fence stays next to the copy.
+        if (isa_and_present<NVVM::FenceProxyOp>(copy->getPrevNode()))
+          builder.setInsertionPoint(copy->getPrevNode());
         narrowCoords(store);
-      if (waits) {
-        builder.fenceAsyncShared();
-        syncSharers();
+        builder.setInsertionPoint(copy);
       }
+      if (waits)
+        syncSharers();
       // Without a copy, too: stages are counted by groups of copies.
       byStoringThread([&] {
         startCopy(copy);

@@ -2,144 +2,313 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A dependence runs either to an earlier iteration of a common loop, and such
-// dependences end, or to the same iteration, or to all iterations of a loop
-// that stands before in program order. A deadlock is a cycle of the latter two:
-// the live marked graphs of Commoner et al. (Marked directed graphs, 1971),
-// level by level.
+// Roles take and give stages in an order of their own, so that it makes no
+// difference in which order they run: if one execution ends, all do (Kahn, The
+// semantics of a simple language for parallel programming, 1974). The pass runs
+// one, with a bound on iterations that proves all numbers of them.
 //
-// An event is therefore looked at in three parts of its loops, outermost first:
-// one iteration, any but the same for all events; the first iteration; all
-// iterations. To take a stage in all iterations of a loop is to wait for stages
-// given back in its first ones, because a ring has fewer stages than a loop can
-// have iterations.
+// A deadlock is a circle of takes that wait for gives, and gives that come
+// after takes in their roles. A shortest one goes through each role once, and
+// from a take to the give that it waits for it goes back by no more stages than
+// the ring has. So its takes lie within as many iterations of a loop as all
+// rings have stages together. More iterations add operations and remove no
+// order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"
-#include <map>
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
 
 namespace {
 
-/// A take or give in one iteration of its `one` outermost loops, the first of
-/// the following up to `first` loops, and all of the rest.
-struct Event {
+/// A take, give or tail, or a loop with its body. The ring counts from 0.
+struct Step {
   Operation *op;
-  unsigned one, first;
+  unsigned ring = 0;
+  std::vector<Step> body = {};
+  int64_t trips = 0;
+};
 
-  bool operator<(const Event &other) const {
-    return std::tuple(op, one, first) <
-           std::tuple(other.op, other.one, other.first);
+/// A stage that a role has taken: one of all that it takes of a ring as
+/// producer, or as consumer, counted from 0.
+struct Taken {
+  unsigned ring;
+  bool isProducer;
+  int64_t number;
+};
+
+/// One role on its way through its steps.
+class RoleRun {
+public:
+  RoleRun(RoleOp role, const std::vector<Step> &steps, unsigned rings)
+      : role(role), counts(rings) {
+    enter(steps, /*trips=*/1);
   }
+
+  /// The next take, give or tail; null at the end.
+  const Step *getNext() const {
+    if (frames.empty())
+      return nullptr;
+    const Frame &frame = frames.back();
+    return &(*frame.steps)[frame.next];
+  }
+
+  /// What the next step takes, if it is a take.
+  std::optional<Taken> getTaken() const {
+    const Step *step = getNext();
+    if (!step || !isa<ProducerAcquireOp, ConsumerWaitOp>(step->op))
+      return {};
+    bool isProducer = isa<ProducerAcquireOp>(step->op);
+    return Taken{step->ring, isProducer, counts[step->ring].taken[isProducer]};
+  }
+
+  /// Does the next step, and says what it gives away.
+  SmallVector<Taken> advance() {
+    const Step &step = *getNext();
+    SmallVector<Taken> given;
+    Count &count = counts[step.ring];
+    if (std::optional<Taken> taken = getTaken()) {
+      numbers[step.op] = taken->number;
+      ++count.taken[taken->isProducer];
+    } else if (auto commit = dyn_cast<ProducerCommitOp>(step.op)) {
+      given.push_back({step.ring, true, getNumber(commit.getStage())});
+    } else if (auto release = dyn_cast<ConsumerReleaseOp>(step.op)) {
+      int64_t number = getNumber(release.getStage()) - release.getDeferred();
+      count.kept = release.getDeferred();
+      if (number >= count.drained)
+        given.push_back({step.ring, false, number});
+    } else {
+      int64_t taken = count.taken[false];
+      for (int64_t number = std::max(count.drained, taken - count.kept);
+           number < taken; ++number)
+        given.push_back({step.ring, false, number});
+      count.drained = taken;
+    }
+    ++frames.back().next;
+    settle();
+    return given;
+  }
+
+  RoleOp role;
+
+private:
+  struct Frame {
+    const std::vector<Step> *steps;
+    size_t next;
+    int64_t trips; // that are left, with this one
+  };
+  struct Count {
+    int64_t taken[2] = {0, 0}; // as consumer, as producer
+    int64_t kept = 0;          // by deferred releases
+    int64_t drained = 0;       // of those kept, all before this one went back
+  };
+
+  int64_t getNumber(Value stage) const {
+    return numbers.lookup(stage.getDefiningOp());
+  }
+
+  void enter(const std::vector<Step> &steps, int64_t trips) {
+    if (trips > 0 && !steps.empty()) {
+      frames.push_back({&steps, 0, trips});
+      settle();
+    }
+  }
+
+  /// Goes on to the next step that is no loop.
+  void settle() {
+    while (!frames.empty()) {
+      Frame &frame = frames.back();
+      if (frame.next == frame.steps->size()) {
+        frame.next = 0;
+        if (--frame.trips == 0)
+          frames.pop_back();
+        continue;
+      }
+      const Step &step = (*frame.steps)[frame.next];
+      if (step.body.empty())
+        return;
+      ++frame.next;
+      if (step.trips > 0)
+        frames.push_back({&step.body, 0, step.trips});
+    }
+  }
+
+  SmallVector<Frame> frames;
+  std::vector<Count> counts;
+  DenseMap<Operation *, int64_t> numbers;
+};
+
+/// The stages of a ring that have been committed, and released by each role.
+struct RingRun {
+  int64_t stages;
+  SmallVector<RoleOp> producers, consumers;
+  std::vector<bool> committed;
+  std::vector<std::vector<bool>> released;
 };
 
 class Liveness {
 public:
-  explicit Liveness(const RingSides &rings) {
-    for (auto &[ring, sides] : rings) {
-      addPort(sides.producer);
-      for (const Port &consumer : sides.getConsumers()) {
-        producers[consumer.take] = sides.producer.give;
-        consumers[sides.producer.take].push_back(consumer.give);
-        addPort(consumer);
-      }
+  Liveness(const RingSides &sides, bool countsIterations)
+      : countsIterations(countsIterations) {
+    for (auto &[op, ofRing] : sides) {
+      RingType type = cast<RingOp>(op).getType();
+      numberOf[op] = rings.size();
+      // Where stages overlap, the one before must be empty.
+      RingRun ring{type.getOverlap() ? 1 : type.getStages(),
+                   getRoles(ofRing.producers),
+                   getRoles(ofRing.consumers),
+                   {},
+                   {}};
+      ring.released.resize(ring.consumers.size());
+      iterations += type.getStages();
+      roles.insert(ring.producers.begin(), ring.producers.end());
+      roles.insert(ring.consumers.begin(), ring.consumers.end());
+      rings.push_back(std::move(ring));
     }
   }
 
   LogicalResult verify() {
-    for (Operation *op : ops) {
-      unsigned depth = getLoops(op).size();
-      for (unsigned one = 0; one <= depth; ++one)
-        for (unsigned first = one; first <= depth; ++first)
-          if (failed(visit({op, one, first})))
-            return failure();
-    }
+    std::vector<std::vector<Step>> programs;
+    for (RoleOp role : roles)
+      programs.push_back(getSteps(role.getBody().front()));
+    for (auto [role, steps] : llvm::zip_equal(roles, programs))
+      runs.emplace_back(role, steps, rings.size());
+    bool progress = true;
+    while (std::exchange(progress, false))
+      for (RoleRun &run : runs)
+        while (run.getNext() && !getGiver(run)) {
+          for (Taken given : run.advance())
+            give(given, run.role);
+          progress = true;
+        }
+    for (RoleRun &run : runs)
+      if (run.getNext())
+        return report(run);
     return success();
   }
 
 private:
-  void addPort(const Port &port) {
-    for (Operation *op : {port.take, port.give}) {
-      ops.push_back(op);
-      roleOf[op] = port.role;
+  std::vector<Step> getSteps(Block &block) {
+    std::vector<Step> steps;
+    for (Operation &op : block) {
+      Operation *ring = nullptr;
+      if (isa<ProducerAcquireOp, ConsumerWaitOp, ConsumerTailOp>(op))
+        ring = op.getOperand(0).getDefiningOp();
+      else if (isa<ProducerCommitOp, ConsumerReleaseOp>(op))
+        ring = op.getOperand(0).getDefiningOp()->getOperand(0).getDefiningOp();
+      if (auto number = numberOf.find(ring); number != numberOf.end()) {
+        steps.push_back({&op, number->second});
+      } else if (isa<ForEachWorkTileOp, ForEachKOp>(op)) {
+        std::vector<Step> body = getSteps(op.getRegion(0).front());
+        if (!body.empty())
+          steps.push_back({&op, 0, std::move(body), getTrips(&op)});
+      }
     }
+    return steps;
   }
 
-  /// What must have happened before `event`.
-  SmallVector<Event> getEarlier(Event event) {
-    SmallVector<Event> earlier;
-    unsigned depth = getLoops(event.op).size();
-    if (Operation *publish = producers.lookup(event.op))
-      earlier.push_back({publish, event.one, event.first});
-    if (event.first < depth)
-      for (Operation *release : consumers.lookup(event.op))
-        earlier.push_back({release, event.one, depth});
-    for (Operation *other : ops)
-      if (std::optional<unsigned> common = getCommonLoops(other, event.op))
-        earlier.push_back({other, std::min(event.one, *common),
-                           std::min(event.first, *common)});
-    return earlier;
+  int64_t getTrips(Operation *loop) {
+    std::optional<int64_t> known = getTripCount(loop);
+    if (!known)
+      return iterations;
+    return countsIterations ? *known : std::min(*known, iterations);
   }
 
-  /// The number of loops around both `a` and `b` if they are in one role and
-  /// `a` comes first in an iteration of those.
-  std::optional<unsigned> getCommonLoops(Operation *a, Operation *b) {
-    if (a == b || roleOf[a] != roleOf[b])
+  static bool has(const std::vector<bool> &stages, int64_t number) {
+    return number < static_cast<int64_t>(stages.size()) && stages[number];
+  }
+
+  /// The role whose stage the next step waits for, and which one; none if it
+  /// does not wait.
+  std::optional<std::pair<RoleOp, Taken>> getGiver(const RoleRun &run) {
+    std::optional<Taken> taken = run.getTaken();
+    if (!taken)
       return {};
-    for (Block *block = b->getBlock();;
-         block = block->getParentOp()->getBlock()) {
-      Operation *inBlockA = block->findAncestorOpInBlock(*a);
-      if (!inBlockA)
-        continue;
-      Operation *inBlockB = block->findAncestorOpInBlock(*b);
-      if (inBlockA == inBlockB || !inBlockA->isBeforeInBlock(inBlockB))
+    const RingRun &ring = rings[taken->ring];
+    int64_t number = taken->number;
+    if (!taken->isProducer) {
+      if (has(ring.committed, number))
         return {};
-      return getLoops(inBlockA).size();
+      return std::pair(ring.producers.front(),
+                       Taken{taken->ring, /*isProducer=*/true, number});
     }
+    number -= ring.stages;
+    for (auto [role, released] : llvm::zip_equal(ring.consumers, ring.released))
+      if (number >= 0 && !has(released, number))
+        return std::pair(role,
+                         Taken{taken->ring, /*isProducer=*/false, number});
+    return {};
   }
 
-  LogicalResult visit(Event event) {
-    State &state = states[event];
-    if (state == State::Done)
-      return success();
-    if (state == State::OnPath) {
-      // kernel C25
-      InFlightDiagnostic diag = event.op->emitOpError(
-          "expected not to wait for itself through other roles, found a "
-          "deadlock");
-      auto *start = llvm::find_if(path, [&](const Event &other) {
-        return !(other < event) && !(event < other);
-      });
-      for (const Event &other : llvm::make_range(start + 1, path.end()))
-        diag.attachNote(other.op->getLoc()) << "which waits for this";
-      return diag;
-    }
-    state = State::OnPath;
-    path.push_back(event);
-    for (Event other : getEarlier(event))
-      if (failed(visit(other)))
-        return failure();
-    path.pop_back();
-    states[event] = State::Done;
-    return success();
+  void give(Taken given, RoleOp role) {
+    RingRun &ring = rings[given.ring];
+    std::vector<bool> *stages = &ring.committed;
+    if (!given.isProducer)
+      stages = &ring.released[llvm::find(ring.consumers, role) -
+                              ring.consumers.begin()];
+    if (given.number >= static_cast<int64_t>(stages->size()))
+      stages->resize(given.number + 1);
+    (*stages)[given.number] = true;
   }
 
-  enum class State { New, OnPath, Done };
+  /// The operation by which a role would give a stage, if it did not wait.
+  static Operation *findGive(RoleRun run, Taken wanted) {
+    while (const Step *step = run.getNext())
+      for (Taken given : run.advance())
+        if (given.ring == wanted.ring && given.number == wanted.number &&
+            given.isProducer == wanted.isProducer)
+          return step->op;
+    return nullptr;
+  }
 
-  SmallVector<Operation *> ops;
-  DenseMap<Operation *, Operation *> producers; // consume -> publish
-  DenseMap<Operation *, SmallVector<Operation *>> consumers; // acquire ->
-                                                             // releases
-  DenseMap<Operation *, Operation *> roleOf;
-  std::map<Event, State> states;
-  SmallVector<Event> path;
+  LogicalResult report(const RoleRun &first) {
+    // From one role that waits to the one that it waits for, until a circle.
+    SmallVector<const RoleRun *> circle = {&first};
+    SmallVector<Operation *> gives;
+    while (true) {
+      auto [giver, wanted] = *getGiver(*circle.back());
+      const RoleRun *next = llvm::find_if(
+          runs, [&](const RoleRun &run) { return run.role == giver; });
+      gives.push_back(findGive(*next, wanted));
+      if (!next->getNext() || !gives.back()) {
+        circle.assign(1, circle.back());
+        gives.clear();
+        break;
+      }
+      if (auto *start = llvm::find(circle, next); start != circle.end()) {
+        gives.erase(gives.begin(), gives.begin() + (start - circle.begin()));
+        circle.erase(circle.begin(), start);
+        break;
+      }
+      circle.push_back(next);
+    }
+    // kernel C25
+    InFlightDiagnostic diag = circle.front()->getNext()->op->emitOpError(
+        "expected not to wait for itself through other roles, found a "
+        "deadlock");
+    for (auto [i, give] : llvm::enumerate(gives)) {
+      diag.attachNote(give->getLoc()) << "which waits for this";
+      if (i + 1 < circle.size())
+        diag.attachNote(circle[i + 1]->getNext()->op->getLoc())
+            << "which waits for this";
+    }
+    return diag;
+  }
+
+  bool countsIterations;
+  int64_t iterations = 2;
+  std::vector<RingRun> rings;
+  DenseMap<Operation *, unsigned> numberOf;
+  llvm::SetVector<RoleOp> roles;
+  SmallVector<RoleRun, 0> runs;
 };
 
 } // namespace
 
-LogicalResult mx::mxgpu::verifyLiveness(const RingSides &rings) {
-  return Liveness(rings).verify();
+LogicalResult mx::mxgpu::verifyLiveness(const RingSides &rings,
+                                        bool countsIterations) {
+  return Liveness(rings, countsIterations).verify();
 }

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Two roles take stages equally often if the loops around do as many rounds.
+// Two roles take stages equally often if they take as many, one after another,
+// in loops that run as many iterations, or if all these numbers are known.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mx;
@@ -58,21 +60,118 @@ static OperandRange getBounds(Operation *loop) {
   return loop->getOperands();
 }
 
-bool mxgpu::isSameNest(ArrayRef<Operation *> loopsA,
-                       ArrayRef<Operation *> loopsB) {
-  if (loopsA.size() != loopsB.size())
+/// Whether two loops, in outer ones that are the same, run as often.
+static bool isSameLoop(Operation *a, Operation *b, ArrayRef<Operation *> outerA,
+                       ArrayRef<Operation *> outerB) {
+  if (a->getName() != b->getName() ||
+      getBounds(a).size() != getBounds(b).size())
     return false;
-  for (auto [depth, a, b] : llvm::enumerate(loopsA, loopsB)) {
-    if (a->getName() != b->getName() ||
-        getBounds(a).size() != getBounds(b).size())
+  for (auto [x, y] : llvm::zip_equal(getBounds(a), getBounds(b)))
+    if (!isSameValue(x, y, outerA, outerB))
       return false;
-    for (auto [x, y] : llvm::zip_equal(getBounds(a), getBounds(b)))
-      if (!isSameValue(x, y, loopsA.take_front(depth),
-                       loopsB.take_front(depth)))
-        return false;
-    if (auto forK = dyn_cast<ForEachKOp>(a))
-      if (forK.getStep() != cast<ForEachKOp>(b).getStep())
-        return false;
+  auto forK = dyn_cast<ForEachKOp>(a);
+  return !forK || forK.getStep() == cast<ForEachKOp>(b).getStep();
+}
+
+std::optional<int64_t> mxgpu::getTripCount(Operation *loop) {
+  auto forK = dyn_cast<ForEachKOp>(loop);
+  APInt start, end;
+  if (!forK || !matchPattern(forK.getStart(), m_ConstantInt(&start)) ||
+      !matchPattern(forK.getEnd(), m_ConstantInt(&end)))
+    return {};
+  int64_t extent = end.getSExtValue() - start.getSExtValue();
+  return extent <= 0 ? 0 : llvm::divideCeil(extent, forK.getStep());
+}
+
+namespace {
+
+/// Stages that are taken one after another, or those in a loop.
+struct Takes {
+  int64_t count = 0;
+  Operation *loop = nullptr;
+  std::vector<Takes> inLoop = {};
+};
+
+} // namespace
+
+static void addTakes(std::vector<Takes> &all, int64_t count) {
+  if (all.empty() || all.back().loop)
+    all.push_back({});
+  all.back().count += count;
+}
+
+static std::vector<Takes> collectTakes(Block &block,
+                                       function_ref<bool(Operation *)> isTake) {
+  std::vector<Takes> all;
+  for (Operation &op : block) {
+    if (isTake(&op))
+      addTakes(all, 1);
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        if (auto inLoop = collectTakes(inner, isTake); !inLoop.empty())
+          all.push_back({0, &op, std::move(inLoop)});
+  }
+  return all;
+}
+
+static bool areSameTakes(ArrayRef<Takes> a, ArrayRef<Takes> b,
+                         SmallVector<Operation *> outerA,
+                         SmallVector<Operation *> outerB) {
+  if (a.size() != b.size())
+    return false;
+  for (auto [x, y] : llvm::zip_equal(a, b)) {
+    if (x.count != y.count || !x.loop != !y.loop)
+      return false;
+    if (!x.loop)
+      continue;
+    if (!isSameLoop(x.loop, y.loop, outerA, outerB))
+      return false;
+    SmallVector<Operation *> nestA = outerA, nestB = outerB;
+    nestA.push_back(x.loop);
+    nestB.push_back(y.loop);
+    if (!areSameTakes(x.inLoop, y.inLoop, nestA, nestB))
+      return false;
   }
   return true;
+}
+
+/// The same takes, those of loops with a known number of iterations counted.
+static std::vector<Takes> countTakes(ArrayRef<Takes> all) {
+  std::vector<Takes> counted;
+  for (const Takes &takes : all) {
+    if (!takes.loop) {
+      addTakes(counted, takes.count);
+      continue;
+    }
+    std::vector<Takes> inLoop = countTakes(takes.inLoop);
+    std::optional<int64_t> trips = getTripCount(takes.loop);
+    // As many as are run, one by one, by the proof that no role waits for
+    // itself.
+    constexpr int64_t kMaxTrips = 1 << 16;
+    if (trips && *trips <= kMaxTrips && inLoop.size() == 1 &&
+        !inLoop.front().loop) {
+      if (*trips)
+        addTakes(counted, *trips * inLoop.front().count);
+    } else {
+      counted.push_back({0, takes.loop, std::move(inLoop)});
+    }
+  }
+  return counted;
+}
+
+TakesOfSides mxgpu::compareTakes(RingOp ring, RoleOp producer,
+                                 RoleOp consumer) {
+  std::vector<Takes> filled =
+      collectTakes(producer.getBody().front(), [&](Operation *op) {
+        return isa<ProducerAcquireOp>(op) && op->getOperand(0) == ring;
+      });
+  std::vector<Takes> emptied =
+      collectTakes(consumer.getBody().front(), [&](Operation *op) {
+        return isa<ConsumerWaitOp>(op) && op->getOperand(0) == ring;
+      });
+  if (areSameTakes(filled, emptied, {}, {}))
+    return TakesOfSides::Same;
+  return areSameTakes(countTakes(filled), countTakes(emptied), {}, {})
+             ? TakesOfSides::SameNumber
+             : TakesOfSides::Different;
 }

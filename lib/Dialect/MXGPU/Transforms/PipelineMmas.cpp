@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A loop over K in plain form finishes in each step what the step has started,
-// and then gives back the stages that it has read. Waits are moved `depth`
+// and then releases the stages that it has read. Waits are moved `depth`
 // instructions later, and releases by as many stages as that takes.
 //
 //===----------------------------------------------------------------------===//
@@ -61,10 +61,10 @@ private:
   explicit PlainLoop(ForEachKOp loop) : loop(loop) {}
 
   /// The argument of the loop that an accumulator starts as.
-  std::optional<unsigned> getAccumulator(Value sums) {
-    if (auto known = accumulatorOf.find(sums); known != accumulatorOf.end())
+  std::optional<unsigned> getAccumulator(Value value) {
+    if (auto known = accumulatorOf.find(value); known != accumulatorOf.end())
       return known->second;
-    auto argument = dyn_cast<BlockArgument>(sums);
+    auto argument = dyn_cast<BlockArgument>(value);
     auto carried = loop.getRegionIterArgs();
     if (!argument || argument.getOwner() != &loop.getBody().front() ||
         !llvm::is_contained(carried, argument))
@@ -83,8 +83,7 @@ private:
     for (Operation &op : loop.getBody().front()) {
       if (auto mma = dyn_cast<MmaOp>(op)) {
         std::optional<unsigned> accumulator = getAccumulator(mma.getD());
-        if (!accumulator || mmas.size() != waits.size() ||
-            !mma->getResult(0).hasOneUse())
+        if (!accumulator || mmas.size() != waits.size() || !mma->hasOneUse())
           return false;
         mmas.push_back(mma);
         accumulators.push_back(*accumulator);
@@ -155,8 +154,8 @@ private:
     }
   }
 
-  /// The first wait of a step after which all instructions of an earlier step
-  /// have finished is where that step's stages are released.
+  /// Stages of an earlier step are released after the first wait of a step that
+  /// finishes all of its instructions.
   void deferReleases(int64_t depth) {
     int64_t perStep = mmas.size(), steps = llvm::divideCeil(depth, perStep);
     Operation *wait = waits[depth + perStep - 1 - steps * perStep];
@@ -171,11 +170,11 @@ private:
     OpBuilder builder(loop->getContext());
     builder.setInsertionPointAfter(loop);
     Location loc = waits.back().getLoc();
-    for (auto [i, sums] : llvm::enumerate(loop.getResults())) {
+    for (auto [i, carried] : llvm::enumerate(loop.getResults())) {
       if (!llvm::is_contained(accumulators, i))
         continue;
-      auto wait = MmaWaitOp::create(builder, loc, sums, /*pending=*/0);
-      sums.replaceAllUsesExcept(wait.getResult(), wait);
+      auto wait = MmaWaitOp::create(builder, loc, carried, /*pending=*/0);
+      carried.replaceAllUsesExcept(wait.getResult(), wait);
     }
     for (ConsumerReleaseOp release : releases) {
       auto take = release.getStage().getDefiningOp<ConsumerWaitOp>();

@@ -15,25 +15,21 @@
 
 namespace mx::mxgpu {
 
-/// One role's use of one ring: where it takes stages and gives them back.
+/// A place where a role takes stages of a ring, and where it gives them back.
 struct Port {
   RoleOp role;
   mlir::Operation *take = nullptr; // acquire or consume
   mlir::Operation *give = nullptr; // publish or release
 };
 
-/// The two sides of a ring. `others` are further consumers, of a ring for all
-/// roles.
+/// The two sides of a ring: places of the role that fills stages, and of the
+/// role or roles that empty them.
 struct Sides {
-  Port producer, consumer;
-  llvm::SmallVector<Port, 0> others;
-
-  llvm::SmallVector<Port> getConsumers() const {
-    llvm::SmallVector<Port> consumers = {consumer};
-    consumers.append(others.begin(), others.end());
-    return consumers;
-  }
+  llvm::SmallVector<Port, 1> producers, consumers;
 };
+
+/// The roles of a side, each once.
+llvm::SmallVector<RoleOp> getRoles(llvm::ArrayRef<Port> ports);
 
 using RingSides = llvm::MapVector<mlir::Operation *, Sides>;
 
@@ -43,9 +39,13 @@ bool isAsyncMma(mlir::Operation *op);
 /// The loops around `op` inside its role, outermost first.
 llvm::SmallVector<mlir::Operation *> getLoops(mlir::Operation *op);
 
-/// Whether two loop nests run the same number of iterations.
-bool isSameNest(llvm::ArrayRef<mlir::Operation *> loopsA,
-                llvm::ArrayRef<mlir::Operation *> loopsB);
+/// How often a loop runs, where that is known.
+std::optional<int64_t> getTripCount(mlir::Operation *loop);
+
+/// Whether a ring's sides take stages equally often: in the same loops, or
+/// only by the numbers of iterations, which are known then.
+enum class TakesOfSides { Same, SameNumber, Different };
+TakesOfSides compareTakes(RingOp ring, RoleOp producer, RoleOp consumer);
 
 /// Whether a value is the same in all threads of a role, as far as one can tell
 /// from how it was computed.
@@ -58,6 +58,10 @@ llvm::LogicalResult verifyStaging(RingOp ring);
 /// Fails unless the right CTAs of a pair produce and consume the stages of a
 /// ring, equally often.
 llvm::LogicalResult verifyPair(RingOp ring, const Sides &sides);
+
+/// Fails unless stages are used before they are released, and those whose
+/// release is deferred are released in the end.
+llvm::LogicalResult verifyReleases(RingOp ring, const Sides &sides);
 
 /// Whether `op` reads columns of an accumulator that are not shared with the
 /// next one: its release does not speak of them.
@@ -74,8 +78,11 @@ llvm::LogicalResult verifyFilled(RingOp ring, const Sides &sides);
 /// are given back after it.
 llvm::LogicalResult verifyMmas(KernelOp kernel);
 
-/// Fails if a role waits for something that happens only after the wait.
-llvm::LogicalResult verifyLiveness(const RingSides &rings);
+/// Fails if a role waits for something that happens only after the wait. All
+/// known numbers of iterations count with `countsIterations`, else loops of two
+/// roles are the same.
+llvm::LogicalResult verifyLiveness(const RingSides &rings,
+                                   bool countsIterations);
 
 } // namespace mx::mxgpu
 

@@ -25,7 +25,7 @@ static unsigned getIndex(Value buffer) {
 
 /// Bulk copies fill each part of each field of their stage exactly once, as
 /// the expected bytes say.
-static LogicalResult verifyLoaded(RingOp ring, Port producer) {
+static LogicalResult verifyLoaded(RingOp ring, const Port &producer) {
   SmallVector<SmallVector<bool>> loaded(ring.getType().getNames().size());
   for (Operation *user : producer.take->getResult(0).getUsers()) {
     auto load = dyn_cast<TmaLoadOp>(user);
@@ -75,7 +75,7 @@ static LogicalResult verifyLoaded(RingOp ring, Port producer) {
 }
 
 /// Threads write something into each field.
-static LogicalResult verifyWritten(RingOp ring, Port producer) {
+static LogicalResult verifyWritten(RingOp ring, const Port &producer) {
   // kernel C39
   for (StringAttr name : ring.getType().getNames())
     if (llvm::none_of(producer.take->getUsers(), [&](Operation *user) {
@@ -88,14 +88,13 @@ static LogicalResult verifyWritten(RingOp ring, Port producer) {
 }
 
 /// Each accumulator is written by an MMA that always runs, or runs in loops
-/// without iterations where `publish` says that the stage is empty and the
-/// reader asks.
-static LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
-  auto publish = cast<ProducerCommitOp>(sides.producer.give);
+/// without iterations where the commit says that the stage is empty.
+static LogicalResult verifyMultiplied(RingOp ring, const Port &producer) {
+  auto publish = cast<ProducerCommitOp>(producer.give);
   Block *block = publish->getBlock();
   for (StringAttr name : ring.getType().getNames()) {
     MmaOp found;
-    for (Operation *user : sides.producer.take->getUsers()) {
+    for (Operation *user : producer.take->getUsers()) {
       auto mma = dyn_cast<MmaOp>(user);
       if (!mma || getBufferName(mma.getD()) != name)
         continue;
@@ -121,12 +120,17 @@ static LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
       return diag;
     }
   }
-  for (Operation *user : sides.consumer.take->getUsers()) {
+  return success();
+}
+
+/// Who reads an accumulator asks whether it is empty where it may be.
+static LogicalResult verifyRead(const Port &consumer, bool mayBeEmpty) {
+  for (Operation *user : consumer.take->getUsers()) {
     auto load = dyn_cast<LoadAccumulatorOp>(user);
     if (!load)
       continue;
     // kernel C43
-    if (publish.getEmpty() && !load.getEmpty())
+    if (mayBeEmpty && !load.getEmpty())
       return load.emitOpError("expected `empty`, because the stage may be "
                               "published empty, found none");
     if (failed(verifyColumns(load)))
@@ -151,14 +155,14 @@ static LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
 }
 
 /// Every field that is read must have been written.
-LogicalResult mxgpu::verifyFilled(RingOp ring, const Sides &sides) {
+static LogicalResult verifyFilled(RingOp ring, const Port &producer) {
   switch (ring.getType().getProducer()) {
   case AsyncKind::Tma:
-    return verifyLoaded(ring, sides.producer);
+    return verifyLoaded(ring, producer);
   case AsyncKind::Mma:
-    return verifyMultiplied(ring, sides);
+    return verifyMultiplied(ring, producer);
   case AsyncKind::Threads:
-    return verifyWritten(ring, sides.producer);
+    return verifyWritten(ring, producer);
   case AsyncKind::TmaStore:
   case AsyncKind::Clc:
   case AsyncKind::AtomicCounter:
@@ -167,5 +171,20 @@ LogicalResult mxgpu::verifyFilled(RingOp ring, const Sides &sides) {
   case AsyncKind::Wgmma:
     break;
   }
+  return success();
+}
+
+LogicalResult mxgpu::verifyFilled(RingOp ring, const Sides &sides) {
+  bool mayBeEmpty = false;
+  for (const Port &producer : sides.producers) {
+    if (failed(::verifyFilled(ring, producer)))
+      return failure();
+    mayBeEmpty |=
+        static_cast<bool>(cast<ProducerCommitOp>(producer.give).getEmpty());
+  }
+  if (ring.getType().getProducer() == AsyncKind::Mma)
+    for (const Port &consumer : sides.consumers)
+      if (failed(verifyRead(consumer, mayBeEmpty)))
+        return failure();
   return success();
 }

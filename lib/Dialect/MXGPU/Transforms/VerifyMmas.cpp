@@ -11,6 +11,7 @@
 
 #include "Pipelines.h"
 #include "llvm/ADT/SetVector.h"
+#include <set>
 
 using namespace mlir;
 using namespace mx;
@@ -48,62 +49,154 @@ static bool finishes(MmaOp mma, MmaWaitOp wait, bool inNext) {
   return static_cast<int64_t>(wait.getPending()) <= later;
 }
 
-/// Whether an operation from `first` to `end` in a block waits for `mma`,
-/// there in the next iteration if `inNext`.
-static bool isWaitedFor(MmaOp mma, Operation *first, Operation *end,
-                        bool inNext = false) {
-  for (Operation *op = first; op && op != end; op = op->getNextNode())
-    if (auto wait = dyn_cast<MmaWaitOp>(op);
-        wait && finishes(mma, wait, inNext))
+namespace {
+
+/// What a role may have started and not waited for, wherever it is: of each
+/// instruction, how many have been started after it, and how many stages of a
+/// ring have been taken since the one that it reads. Of a take, how many since
+/// its own. All that any path through the role leads to is in one set.
+class ReadsUnderWay {
+public:
+  LogicalResult verify(RoleOp role) {
+    State state;
+    return run(role.getBody().front(), state);
+  }
+
+private:
+  struct Read {
+    Operation *op; // an instruction, or a take
+    Operation *ring;
+    int64_t taken, started;
+
+    bool operator<(const Read &other) const {
+      return std::tuple(op, ring, taken, started) <
+             std::tuple(other.op, other.ring, other.taken, other.started);
+    }
+  };
+  using State = std::set<Read>;
+
+  /// As many started count as more: a wait that leaves more pending than that
+  /// waits for nothing.
+  static constexpr int64_t kManyStarted = 64;
+
+  LogicalResult run(Block &block, State &state) {
+    for (Operation &op : block)
+      if (failed(run(op, state)))
+        return failure();
+    // What a block has taken is used and released in it.
+    change(state, [&](Read &read) {
+      return isa<MmaOp>(read.op) || read.op->getBlock() != &block;
+    });
+    return success();
+  }
+
+  LogicalResult run(Operation &op, State &state) {
+    if (op.getNumRegions())
+      return runRegions(op, state);
+    if (auto wait = dyn_cast<ConsumerWaitOp>(op))
+      take(wait, state);
+    else if (auto mma = dyn_cast<MmaOp>(op); mma && isAsyncMma(mma))
+      start(mma, state);
+    else if (auto wait = dyn_cast<MmaWaitOp>(op))
+      finish(wait.getPending(), state);
+    else if (auto release = dyn_cast<ConsumerReleaseOp>(op))
+      return verifyRelease(release, state);
+    else if (auto tail = dyn_cast<ConsumerTailOp>(op))
+      return verifyGiven(tail, tail.getRing().getDefiningOp(), /*first=*/0,
+                         /*last=*/kMaxStages, state);
+    return success();
+  }
+
+  /// Any number of iterations of a loop, or one branch.
+  LogicalResult runRegions(Operation &op, State &state) {
+    size_t known;
+    do {
+      known = state.size();
+      State before = state;
+      for (Region &region : op.getRegions())
+        for (Block &block : region) {
+          State after = before;
+          if (failed(run(block, after)))
+            return failure();
+          state.merge(after);
+        }
+    } while (state.size() != known);
+    return success();
+  }
+
+  template <typename ChangeFn>
+  static void change(State &state, ChangeFn changed) {
+    State next;
+    for (Read read : state)
+      if (changed(read))
+        next.insert(read);
+    state = std::move(next);
+  }
+
+  /// A stage is taken again after all others of the ring: it was released.
+  static void take(ConsumerWaitOp wait, State &state) {
+    Operation *ring = wait.getRing().getDefiningOp();
+    int64_t stages = wait.getRing().getType().getStages();
+    change(state, [&](Read &read) {
+      read.taken += read.ring == ring;
+      return read.op != wait && read.taken < stages;
+    });
+    state.insert({wait, ring, 0, 0});
+  }
+
+  static void start(MmaOp mma, State &state) {
+    State reads;
+    for (Value operand : {mma.getA(), Value(mma.getB())})
+      for (const Read &read : state)
+        if (read.op == operand.getDefiningOp())
+          reads.insert({mma, read.ring, read.taken, 0});
+    change(state, [&](Read &read) {
+      read.started = std::min(read.started + isa<MmaOp>(read.op), kManyStarted);
       return true;
-  return false;
-}
+    });
+    state.merge(reads);
+  }
 
-/// What gives back the last stage of a loop with a deferred release.
-static Operation *findTail(ConsumerReleaseOp release) {
-  Operation *loop = release->getParentOp();
-  auto take = release.getStage().getDefiningOp<ConsumerWaitOp>();
-  for (Operation *op = loop->getNextNode(); op; op = op->getNextNode())
-    if (auto tail = dyn_cast<ConsumerTailOp>(op);
-        tail && tail.getRing() == take.getRing())
-      return tail;
-  return nullptr;
-}
+  static void finish(int64_t pending, State &state) {
+    change(state, [&](Read &read) {
+      return !isa<MmaOp>(read.op) || read.started < pending;
+    });
+  }
 
-/// Whether the stage that `mma` reads, taken in its block, goes back after a
-/// wait for it: in its iteration, or in the next and after the loop.
-static bool isFinishedBefore(MmaOp mma, ConsumerReleaseOp release) {
-  if (!release.getDeferred())
-    return isWaitedFor(mma, mma->getNextNode(), release);
-  Operation *following = release->getParentOp()->getNextNode();
-  return (isWaitedFor(mma, mma->getNextNode(), nullptr) ||
-          isWaitedFor(mma, &mma->getBlock()->front(), release,
-                      /*inNext=*/true)) &&
-         isWaitedFor(mma, following, findTail(release));
-}
+  static LogicalResult verifyRelease(ConsumerReleaseOp release,
+                                     const State &state) {
+    auto wait = release.getStage().getDefiningOp<ConsumerWaitOp>();
+    for (const Read &read : state)
+      if (read.op == wait) {
+        int64_t given = read.taken + release.getDeferred();
+        if (failed(verifyGiven(release, read.ring, given, given, state)))
+          return failure();
+      }
+    return success();
+  }
 
-/// A stage goes back when nothing reads it any more.
-static LogicalResult verifyOperands(MmaOp mma) {
-  for (Value operand : {Value(mma.getA()), Value(mma.getB())}) {
-    if (!isa<BufferType>(operand.getType()))
-      continue;
-    Operation *take = operand.getDefiningOp();
-    for (Operation *user : take->getResult(0).getUsers()) {
-      auto release = dyn_cast<ConsumerReleaseOp>(user);
-      if (!release || user->getBlock() != take->getBlock())
-        continue;
-      if (mma->getBlock() == user->getBlock() && isFinishedBefore(mma, release))
+  /// Fails where an instruction may still read a stage that goes back, one of
+  /// those from `first` to `last`, the latest being 0.
+  static LogicalResult verifyGiven(Operation *give, Operation *ring,
+                                   int64_t first, int64_t last,
+                                   const State &state) {
+    for (const Read &read : state) {
+      auto mma = dyn_cast<MmaOp>(read.op);
+      if (!mma || read.ring != ring || read.taken < first || read.taken > last)
         continue;
       // kernel C49
-      InFlightDiagnostic diag = mma.emitOpError(
-          "expected an mxgpu.mma_wait with pending(0) in its block, between it "
-          "and the release of the stage that it reads, found none");
-      diag.attachNote(user->getLoc()) << "given back here";
+      InFlightDiagnostic diag =
+          mma.emitOpError("expected an mxgpu.mma_wait that finishes it before "
+                          "the stage that it "
+                          "reads is given back, found none");
+      diag.attachNote(give->getLoc()) << "given back here";
       return diag;
     }
+    return success();
   }
-  return success();
-}
+};
+
+} // namespace
 
 /// Sums are under way wherever they go, until a wait for them.
 static LogicalResult verifySums(MmaOp mma) {
@@ -123,10 +216,16 @@ static LogicalResult verifySums(MmaOp mma) {
       if (auto next = dyn_cast<MmaOp>(user);
           next && next.getKind() == mma.getKind())
         continue;
-      auto loop = dyn_cast<ForEachKOp>(user->getParentOp());
-      if (loop && isa<mxgpu::YieldOp>(user)) {
-        values.insert(loop.getResult(use.getOperandNumber()));
-        values.insert(loop.getRegionIterArgs()[use.getOperandNumber()]);
+      auto loop = dyn_cast<ForEachKOp>(user);
+      unsigned carried = use.getOperandNumber();
+      if (loop) {
+        carried -= loop.getInits().getBeginOperandIndex();
+      } else if (isa<mxgpu::YieldOp>(user)) {
+        loop = cast<ForEachKOp>(user->getParentOp());
+      }
+      if (loop) {
+        values.insert(loop.getResult(carried));
+        values.insert(loop.getRegionIterArgs()[carried]);
         continue;
       }
       // kernel C50
@@ -141,11 +240,11 @@ static LogicalResult verifySums(MmaOp mma) {
 }
 
 LogicalResult mxgpu::verifyMmas(KernelOp kernel) {
+  for (auto role : kernel.getBody().getOps<RoleOp>())
+    if (failed(ReadsUnderWay().verify(role)))
+      return failure();
   WalkResult result = kernel.walk([](MmaOp mma) {
-    if (isAsyncMma(mma) &&
-        (failed(verifyOperands(mma)) || failed(verifySums(mma))))
-      return WalkResult::interrupt();
-    return WalkResult::advance();
+    return WalkResult(failure(isAsyncMma(mma) && failed(verifySums(mma))));
   });
   return failure(result.wasInterrupted());
 }

@@ -49,11 +49,14 @@ static LogicalResult verifyPort(RingOp ring, const Port &port,
 LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
   RingType type = ring.getType();
   auto kernel = ring->getParentOfType<KernelOp>();
+  auto verifyProducers = [&] {
+    return success(llvm::all_of(sides.producers, [&](const Port &port) {
+      return succeeded(verifyPort(ring, port, type.getProducer()));
+    }));
+  };
   // Each CTA of a pair looks for its groups by itself.
   if (type.getProducer() == AsyncKind::Groups)
-    return kernel.isPair()
-               ? verifyPort(ring, sides.producer, type.getProducer())
-               : success();
+    return kernel.isPair() ? verifyProducers() : success();
   // And it may load for its own threads.
   bool isOfCta = kernel.isPair() && type.getScope() == Scope::Cta &&
                  type.getProducer() == AsyncKind::Tma &&
@@ -66,9 +69,9 @@ LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
            << "), found scope = " << stringifyScope(type.getScope());
   if (!kernel.isPair())
     return success();
-  if (failed(verifyPort(ring, sides.producer, type.getProducer())))
+  if (failed(verifyProducers()))
     return failure();
-  for (const Port &consumer : sides.getConsumers())
+  for (const Port &consumer : sides.consumers)
     if (failed(verifyPort(ring, consumer, type.getConsumer())))
       return failure();
   return success();

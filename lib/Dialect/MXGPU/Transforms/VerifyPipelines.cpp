@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Roles are sequences of loops without data-dependent control flow around the
-// rings, so that a ring is a place in a marked graph: a producer puts one token
-// in per iteration, a consumer takes one out, and the initial tokens are the
-// empty stages.
+// rings, so that a ring is a place in a marked graph: a producer puts tokens
+// in, a consumer takes as many out, and the initial tokens are the empty
+// stages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mx/Dialect/MXGPU/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mx;
@@ -22,6 +23,13 @@ namespace mx::mxgpu {
 #define GEN_PASS_DEF_MXGPUVERIFYPIPELINES
 #include "mx/Dialect/MXGPU/Transforms/Passes.h.inc"
 } // namespace mx::mxgpu
+
+SmallVector<RoleOp> mxgpu::getRoles(ArrayRef<Port> ports) {
+  llvm::SetVector<RoleOp> roles;
+  for (const Port &port : ports)
+    roles.insert(port.role);
+  return roles.takeVector();
+}
 
 namespace {
 
@@ -37,7 +45,7 @@ public:
         return failure();
     if (failed(verifyMmas(kernel)))
       return failure();
-    return verifyLiveness(rings);
+    return verifyLiveness(rings, countsIterations);
   }
 
 private:
@@ -74,7 +82,7 @@ private:
   }
 
   template <typename TakeOp, typename GiveOp>
-  LogicalResult collect(TakeOp take, Port Sides::*side) {
+  LogicalResult collect(TakeOp take, SmallVector<Port, 1> Sides::*side) {
     auto ring = take.getRing().template getDefiningOp<RingOp>();
     RoleOp role = getRole(take);
     // kernel C16
@@ -82,19 +90,19 @@ private:
       if (!isa<ForEachWorkTileOp, ForEachKOp>(loop))
         return take.emitOpError("expected only mxgpu loops around it, found ")
                << loop->getName().getStringRef();
-    Sides &sides = rings[ring];
-    Port *place = &(sides.*side);
-    if (place->take && isa<ConsumerWaitOp>(take) && isShared(ring, sides, role))
-      place = &sides.others.emplace_back();
-    Port &port = *place;
-    if (port.take) {
+    auto &ports = rings[ring].*side;
+    auto other = llvm::find_if(
+        ports, [&](const Port &port) { return port.role != role; });
+    if (other != ports.end() &&
+        !(isa<ConsumerWaitOp>(take) && isShared(ring.getType()))) {
       // kernel C17
-      InFlightDiagnostic diag = take.emitOpError("expected one ")
+      InFlightDiagnostic diag = take.emitOpError("expected one role with ")
                                 << take->getName().getStringRef()
                                 << " of the ring, found another";
-      diag.attachNote(port.take->getLoc()) << "here";
+      diag.attachNote(other->take->getLoc()) << "here";
       return diag;
     }
+    Port &port = ports.emplace_back();
     port.role = role;
     port.take = take;
     for (Operation *user : take.getStage().getUsers()) {
@@ -122,79 +130,15 @@ private:
     if (port.give->getBlock() != take->getBlock())
       return port.give->emitOpError(
           "expected to be in the block that takes the stage");
-    if (auto release = dyn_cast<ConsumerReleaseOp>(port.give);
-        release && release.getDeferred())
-      return verifyDeferred(release, ring);
-    for (Operation *user : take->getUsers()) {
-      Operation *ancestor = take->getBlock()->findAncestorOpInBlock(*user);
-      if (user != port.give && !ancestor->isBeforeInBlock(port.give) &&
-          !isReadOfRest(user)) {
-        // kernel C21
-        InFlightDiagnostic diag = user->emitOpError(
-            "expected to use the stage before it is given back");
-        diag.attachNote(port.give->getLoc()) << "given back here";
-        return diag;
-      }
-    }
     return success();
   }
 
-  /// A stage that is kept for an iteration: another must be there to go on
-  /// with, and the last is released after the loop.
-  static LogicalResult verifyDeferred(ConsumerReleaseOp release, RingOp ring) {
-    // kernel C70
-    int64_t kept = release.getDeferred(), stages = ring.getType().getStages();
-    if (stages <= kept)
-      return release.emitOpError("expected a ring of at least ")
-             << kept + 1 << " stages for a release deferred by " << kept
-             << ", found " << stages;
-    auto loop = dyn_cast<ForEachKOp>(release->getParentOp());
-    // kernel C71
-    if (!loop)
-      return release.emitOpError("expected a deferred release in ")
-             << ForEachKOp::getOperationName() << ", found "
-             << release->getParentOp()->getName();
-    int64_t tails = 0;
-    for (Operation *user : ring->getUsers())
-      tails += isa<ConsumerTailOp>(user) && getRole(user) == getRole(release) &&
-               user->getBlock() == loop->getBlock() &&
-               loop->isBeforeInBlock(user);
-    // kernel C72
-    if (tails != 1)
-      return release.emitOpError("expected one ")
-             << ConsumerTailOp::getOperationName()
-             << " of the ring after the loop, in its block, found " << tails;
-    return success();
-  }
-
-  /// A tail without a deferred release would wait for a stage that no role
-  /// releases.
-  static LogicalResult verifyTail(ConsumerTailOp tail) {
-    for (Operation *user : tail.getRing().getUsers()) {
-      auto wait = dyn_cast<ConsumerWaitOp>(user);
-      if (!wait || getRole(wait) != getRole(tail))
-        continue;
-      for (Operation *give : wait.getStage().getUsers())
-        if (auto release = dyn_cast<ConsumerReleaseOp>(give);
-            release && release.getDeferred() &&
-            release->getParentOp()->getBlock() == tail->getBlock())
-          return success();
-    }
-    // kernel C73
-    return tail.emitOpError("expected a deferred release of the ring in a loop "
-                            "before it, found none");
-  }
-
-  /// Whether `role` may consume the ring beside those that do: each has a turn
-  /// of its own, and what they read does not change.
-  static bool isShared(RingOp ring, const Sides &sides, RoleOp role) {
-    RingType type = ring.getType();
-    if (type.getConsumer() == AsyncKind::Roles)
-      return true;
-    return type.isEmptiedByThreads() && !type.isPair() &&
-           type.getProducer() != AsyncKind::Mma &&
-           llvm::none_of(sides.getConsumers(),
-                         [&](const Port &port) { return port.role == role; });
+  /// Whether several roles may consume a ring: each has a turn of its own, and
+  /// what they read does not change.
+  static bool isShared(RingType type) {
+    return type.getConsumer() == AsyncKind::Roles ||
+           (type.isEmptiedByThreads() && !type.isPair() &&
+            type.getProducer() != AsyncKind::Mma);
   }
 
   LogicalResult collectPorts() {
@@ -211,12 +155,10 @@ private:
         return WalkResult::advance();
       else if (acquire)
         collected = collect<ProducerAcquireOp, ProducerCommitOp>(
-            acquire, &Sides::producer);
+            acquire, &Sides::producers);
       else if (auto consume = dyn_cast<ConsumerWaitOp>(op))
         collected = collect<ConsumerWaitOp, ConsumerReleaseOp>(
-            consume, &Sides::consumer);
-      else if (auto tail = dyn_cast<ConsumerTailOp>(op))
-        collected = verifyTail(tail);
+            consume, &Sides::consumers);
       return failed(collected) ? WalkResult::interrupt()
                                : WalkResult::advance();
     });
@@ -224,41 +166,49 @@ private:
   }
 
   LogicalResult verifyRing(RingOp ring, const Sides &sides) {
-    Port producer = sides.producer, consumer = sides.consumer;
     // kernel C22
-    if (!producer.take || !consumer.take)
+    if (sides.producers.empty() || sides.consumers.empty())
       return ring.emitOpError("expected a role that ")
-             << (producer.take ? "consumes" : "produces")
+             << (sides.producers.empty() ? "produces" : "consumes")
              << " its stages, found none";
+    RoleOp producer = sides.producers.front().role;
+    SmallVector<RoleOp> consumers = getRoles(sides.consumers);
     if (ring.getType().getConsumer() == AsyncKind::Roles) {
       if (failed(verifyRequests(ring, sides)))
         return failure();
-    } else if (producer.role == consumer.role)
+    } else if (llvm::is_contained(consumers, producer))
       // kernel C23
       return ring.emitOpError("expected different roles to produce and "
                               "consume, found ")
-             << producer.role.getSymNameAttr() << " twice";
+             << producer.getSymNameAttr() << " twice";
     if (failed(verifyAsyncKind(ring, producer, ring.getType().getProducer(),
                                ring.getType().getProducerThreads(),
                                getThreads(producer))))
       return failure();
     int64_t threads = 0;
-    for (Port port : sides.getConsumers())
-      threads += getThreads(port);
-    for (Port port : sides.getConsumers()) {
-      if (!isSameNest(getLoops(producer.take), getLoops(port.take))) {
+    for (RoleOp consumer : consumers)
+      threads += getThreads(consumer);
+    for (RoleOp consumer : consumers) {
+      TakesOfSides takes = compareTakes(ring, producer, consumer);
+      countsIterations |= takes == TakesOfSides::SameNumber;
+      if (takes == TakesOfSides::Different) {
         // kernel C24
         InFlightDiagnostic diag = ring.emitOpError(
-            "expected the same loops around acquire and consume");
-        diag.attachNote(producer.take->getLoc()) << "acquired here";
-        diag.attachNote(port.take->getLoc()) << "consumed here";
+            "expected as many stages acquired as consumed, in the same loops");
+        diag.attachNote(sides.producers.front().take->getLoc())
+            << "acquired here";
+        for (const Port &port : sides.consumers)
+          if (port.role == consumer) {
+            diag.attachNote(port.take->getLoc()) << "consumed here";
+            break;
+          }
         return diag;
       }
-      if (failed(verifyAsyncKind(ring, port, ring.getType().getConsumer(),
+      if (failed(verifyAsyncKind(ring, consumer, ring.getType().getConsumer(),
                                  ring.getType().getConsumerThreads(), threads)))
         return failure();
     }
-    if (failed(verifyPair(ring, sides)))
+    if (failed(verifyReleases(ring, sides)) || failed(verifyPair(ring, sides)))
       return failure();
     return verifyFilled(ring, sides);
   }
@@ -267,36 +217,37 @@ private:
   /// not make another. So the role that asks waits for each answer before it
   /// asks again, and like all others leaves its loop where there is none.
   LogicalResult verifyRequests(RingOp ring, const Sides &sides) {
-    Port producer = sides.producer;
-    bool waits = false;
-    llvm::SmallDenseSet<Operation *> roles;
-    for (Port port : sides.getConsumers()) {
-      // kernel C26
-      if (!roles.insert(port.role).second)
-        return port.take->emitOpError(
-                   "expected one mxgpu.consumer_wait of the ring in role ")
-               << port.role.getSymNameAttr() << ", found another";
-      waits |= port.role == producer.role &&
-               port.take->getBlock() == producer.give->getBlock() &&
-               producer.give->isBeforeInBlock(port.take);
+    const Port &producer = sides.producers.front();
+    for (ArrayRef<Port> ports :
+         {ArrayRef(sides.producers), ArrayRef(sides.consumers)}) {
+      llvm::SmallDenseSet<Operation *> roles;
+      for (const Port &port : ports)
+        // kernel C26
+        if (!roles.insert(port.role).second)
+          return port.take->emitOpError("expected one ")
+                 << port.take->getName() << " of the ring in role "
+                 << RoleOp(port.role).getSymNameAttr() << ", found another";
     }
     // kernel C27
-    if (!waits)
+    if (llvm::none_of(sides.consumers, [&](const Port &port) {
+          return port.role == producer.role &&
+                 port.take->getBlock() == producer.give->getBlock() &&
+                 producer.give->isBeforeInBlock(port.take);
+        }))
       return producer.give->emitOpError(
           "expected its role to consume the answer in the same iteration");
     return success();
   }
 
-  static int64_t getThreads(Port port) {
-    return port.role.getElected() ? 1 : port.role.getWarps() * 32;
+  static int64_t getThreads(RoleOp role) {
+    return role.getElected() ? 1 : role.getWarps() * 32;
   }
 
   /// One thread drives the copy engine and the tensor core, a warp looks for
   /// groups; `threads(n)` and `wgmma(n)` are all threads of a role, or of the
   /// roles that consume a ring together.
-  LogicalResult verifyAsyncKind(RingOp ring, Port port, AsyncKind asyncKind,
+  LogicalResult verifyAsyncKind(RingOp ring, RoleOp role, AsyncKind asyncKind,
                                 int64_t threads, int64_t found) {
-    RoleOp role = port.role;
     if (asyncKind == AsyncKind::Roles)
       return success();
     if (asyncKind == AsyncKind::Groups) {
@@ -325,6 +276,8 @@ private:
 
   KernelOp kernel;
   RingSides rings;
+  /// Whether sides of a ring agree only by known numbers of iterations.
+  bool countsIterations = false;
 };
 
 struct VerifyPipelinesPass final

@@ -31,15 +31,15 @@
 // CHECK-NEXT: double-release 6: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 7: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 8: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
-// CHECK-NEXT: read-after-release 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.next_work_tile' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.tma_load' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.next_work_tile' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 4: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 5: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 6: rejected, 'mxgpu.next_work_tile' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 7: rejected, 'mxgpu.next_work_tile' op expected to use the stage before it is given back
-// CHECK-NEXT: late-acquire 0: rejected, 'mxgpu.ring' op expected the same loops around acquire and consume
+// CHECK-NEXT: read-after-release 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.next_work_tile' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.tma_load' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.next_work_tile' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 4: rejected, 'mxgpu.mma' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 5: rejected, 'mxgpu.mma' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 6: rejected, 'mxgpu.next_work_tile' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 7: rejected, 'mxgpu.next_work_tile' op expected to use the stage before it is handed back
+// CHECK-NEXT: late-acquire 0: rejected, 'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops
 // CHECK-NEXT: swap-acquires 0: accepted
 // CHECK-NEXT: swap-acquires 1: accepted
 // CHECK-NEXT: swap-acquires 2: rejected, 'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration

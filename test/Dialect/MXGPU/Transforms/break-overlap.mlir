@@ -23,11 +23,11 @@
 // CHECK-NEXT: double-release 1: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 2: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 3: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
-// CHECK-NEXT: read-after-release 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.tma_load' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
-// CHECK-NEXT: late-acquire 0: rejected, 'mxgpu.ring' op expected the same loops around acquire and consume
+// CHECK-NEXT: read-after-release 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.tma_load' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.mma' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.mma' op expected to use the stage before it is handed back
+// CHECK-NEXT: late-acquire 0: rejected, 'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops
 // CHECK-NEXT: shrink-ring 0: accepted
 // CHECK-NEXT: shrink-ring 1: rejected, 'mxgpu.ring' op expected an overlap only of 2 stages of one buffer in tensor memory, found 1 stages of 1 buffers
 // CHECK-NEXT: flip-leader 0: rejected, 'mxgpu.role' op expected a role of both CTAs for threads of ring "acc", found one on_leader
@@ -36,10 +36,10 @@
 // CHECK-NEXT: flip-scope 0: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or parts(n)
 // CHECK-NEXT: flip-scope 1: rejected, 'mxgpu.cta_rank' op expected to be inside a kernel with cluster(2) or parts(n)
 // CHECK-NEXT: count-by-rank 0: rejected, 'mxgpu.for_each_k' op expected equally many iterations in both CTAs of a pair, found operands that depend on mxgpu.cta_rank
-// CHECK-NEXT: drain-earlier 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is given back
-// CHECK-NEXT: drain-earlier 1: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is given back
-// CHECK-NEXT: drain-askew 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is given back
-// CHECK-NEXT: drain-askew 1: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is given back
+// CHECK-NEXT: drain-earlier 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
+// CHECK-NEXT: drain-earlier 1: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
+// CHECK-NEXT: drain-askew 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is handed back
+// CHECK-NEXT: drain-askew 1: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is handed back
 // CHECK-NOT: {{.}}
 
 !a = memref<1024x1024xf8E4M3FN>

@@ -22,11 +22,11 @@
 // CHECK-NEXT: double-release 1: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 2: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 3: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
-// CHECK-NEXT: read-after-release 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.tma_load' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
-// CHECK-NEXT: late-acquire 0: rejected, 'mxgpu.ring' op expected the same loops around acquire and consume
+// CHECK-NEXT: read-after-release 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.tma_load' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.mma' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.mma' op expected to use the stage before it is handed back
+// CHECK-NEXT: late-acquire 0: rejected, 'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops
 // CHECK-NEXT: shrink-ring 0: accepted
 // CHECK-NEXT: shrink-ring 1: accepted
 // CHECK-NOT: {{.}}

@@ -29,17 +29,17 @@
 // CHECK-NEXT: double-release 4: rejected, 'mxgpu.consumer_release' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: double-release 5: rejected, 'mxgpu.producer_commit' op expected the stage to be given back once, found a second time
 // CHECK-NEXT: read-after-release 0: rejected, 'mxgpu.producer_commit' op expected to come after mxgpu.tma_store
-// CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is given back
+// CHECK-NEXT: read-after-release 1: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
 // CHECK-NEXT: read-after-release 2: rejected, 'mxgpu.producer_commit' op expected to come after mxgpu.tma_store
-// CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.tma_load' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 4: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
-// CHECK-NEXT: read-after-release 5: rejected, 'mxgpu.mma' op expected to use the stage before it is given back
-// CHECK-NEXT: late-acquire 0: rejected, 'mxgpu.ring' op expected the same loops around acquire and consume
+// CHECK-NEXT: read-after-release 3: rejected, 'mxgpu.tma_load' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 4: rejected, 'mxgpu.mma' op expected to use the stage before it is handed back
+// CHECK-NEXT: read-after-release 5: rejected, 'mxgpu.mma' op expected to use the stage before it is handed back
+// CHECK-NEXT: late-acquire 0: rejected, 'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops
 // CHECK-NEXT: shrink-ring 0: accepted
 // CHECK-NEXT: shrink-ring 1: rejected, 'mxgpu.ring' op expected an overlap only of 2 stages of one buffer in tensor memory, found 1 stages of 1 buffers
 // CHECK-NEXT: shrink-ring 2: accepted
-// CHECK-NEXT: drain-earlier 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is given back
-// CHECK-NEXT: drain-askew 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is given back
+// CHECK-NEXT: drain-earlier 0: rejected, 'mxgpu.epilogue_column' op expected to use the stage before it is handed back
+// CHECK-NEXT: drain-askew 0: rejected, 'mxgpu.load_accumulator' op expected to use the stage before it is handed back
 // CHECK-NOT: {{.}}
 
 !a = memref<1024x1024xf8E4M3FN>

@@ -11,7 +11,7 @@
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 // CHECK-LABEL: mxgpu.kernel @one(
 // CHECK:         %[[SUMS:.*]] = mxgpu.for_each_k {{.*}} iter_args(%[[OLD:[^ ]+]] =
 // CHECK-NEXT:      %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait
@@ -39,15 +39,15 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
+      %zero = mxgpu.zero_fragment : !acc
+      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
-        %last = mxgpu.mma_wait %new pending(0) : !accumulator
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
+        %last = mxgpu.mma_wait %new pending(0) : !acc
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last : !accumulator
+        mxgpu.yield %last : !acc
       }
-      "use"(%accumulator) : (!accumulator) -> ()
+      "use"(%total) : (!acc) -> ()
     }
   }
 }
@@ -63,7 +63,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 // CHECK-LABEL: mxgpu.kernel @single(
 // CHECK:           mxgpu.mma_wait %{{.*}} pending(0)
 // CHECK-NEXT:      mxgpu.consumer_release %{{[^ ]*}} :
@@ -81,15 +81,15 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
+      %zero = mxgpu.zero_fragment : !acc
+      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
-        %last = mxgpu.mma_wait %new pending(0) : !accumulator
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
+        %last = mxgpu.mma_wait %new pending(0) : !acc
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last : !accumulator
+        mxgpu.yield %last : !acc
       }
-      "use"(%accumulator) : (!accumulator) -> ()
+      "use"(%total) : (!acc) -> ()
     }
   }
 }
@@ -106,7 +106,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !operand = !mxgpu.fragment<64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>>
 // CHECK-LABEL: mxgpu.kernel @chain(
 // CHECK:           %[[STAGE:.*]], %{{.*}}, %{{.*}} = mxgpu.consumer_wait
@@ -135,19 +135,19 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
+      %zero = mxgpu.zero_fragment : !acc
+      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !in
         %x = "make"() : () -> !operand
-        %half = mxgpu.mma #wgmma %x, %b column(0) into %old : !operand, !b, !accumulator -> !accumulator
-        %both = mxgpu.mma_wait %half pending(1) : !accumulator
+        %half = mxgpu.mma #wgmma %x, %b column(0) into %old : !operand, !b, !acc -> !acc
+        %both = mxgpu.mma_wait %half pending(1) : !acc
         %y = "make"() : () -> !operand
-        %new = mxgpu.mma #wgmma %y, %b column(32) into %both : !operand, !b, !accumulator -> !accumulator
-        %last = mxgpu.mma_wait %new pending(0) : !accumulator
+        %new = mxgpu.mma #wgmma %y, %b column(32) into %both : !operand, !b, !acc -> !acc
+        %last = mxgpu.mma_wait %new pending(0) : !acc
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last : !accumulator
+        mxgpu.yield %last : !acc
       }
-      "use"(%accumulator) : (!accumulator) -> ()
+      "use"(%total) : (!acc) -> ()
     }
   }
 }
@@ -163,7 +163,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !operand = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 // CHECK-LABEL: mxgpu.kernel @registers(
 // CHECK:           mxgpu.mma_wait %{{.*}} pending(0)
@@ -182,16 +182,16 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
+      %zero = mxgpu.zero_fragment : !acc
+      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !in
         %x = "make"() : () -> !operand
-        %new = mxgpu.mma #wgmma %x, %b into %old : !operand, !b, !accumulator -> !accumulator
-        %last = mxgpu.mma_wait %new pending(0) : !accumulator
+        %new = mxgpu.mma #wgmma %x, %b into %old : !operand, !b, !acc -> !acc
+        %last = mxgpu.mma_wait %new pending(0) : !acc
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last : !accumulator
+        mxgpu.yield %last : !acc
       }
-      "use"(%accumulator) : (!accumulator) -> ()
+      "use"(%total) : (!acc) -> ()
     }
   }
 }
@@ -207,7 +207,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 // CHECK-LABEL: mxgpu.kernel @two(
 // CHECK:         %[[ALL:.*]]:2 = mxgpu.for_each_k {{.*}} iter_args(%[[OLD0:[^ ]+]] = {{[^,]*}}, %[[OLD1:[^ ]+]] =
 // CHECK-NEXT:      %[[STAGE:.*]], %[[A:.*]], %[[B:.*]] = mxgpu.consumer_wait
@@ -241,17 +241,17 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %accumulator:2 = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old0 = %zero : !accumulator, %old1 = %zero : !accumulator) {
+      %zero = mxgpu.zero_fragment : !acc
+      %total:2 = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old0 = %zero : !acc, %old1 = %zero : !acc) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %new0 = mxgpu.mma #wgmma %a, %b into %old0 : !a, !b, !accumulator -> !accumulator
-        %last0 = mxgpu.mma_wait %new0 pending(0) : !accumulator
-        %new1 = mxgpu.mma #wgmma %a, %b into %old1 : !a, !b, !accumulator -> !accumulator
-        %last1 = mxgpu.mma_wait %new1 pending(0) : !accumulator
+        %new0 = mxgpu.mma #wgmma %a, %b into %old0 : !a, !b, !acc -> !acc
+        %last0 = mxgpu.mma_wait %new0 pending(0) : !acc
+        %new1 = mxgpu.mma #wgmma %a, %b into %old1 : !a, !b, !acc -> !acc
+        %last1 = mxgpu.mma_wait %new1 pending(0) : !acc
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last0, %last1 : !accumulator, !accumulator
+        mxgpu.yield %last0, %last1 : !acc, !acc
       }
-      "use"(%accumulator#0, %accumulator#1) : (!accumulator, !accumulator) -> ()
+      "use"(%total#0, %total#1) : (!acc, !acc) -> ()
     }
   }
 }
@@ -268,7 +268,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!acc = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 // CHECK-LABEL: mxgpu.kernel @other_forms(
 // CHECK:           %[[STAGE:.*]], %{{.*}}, %{{.*}} = mxgpu.consumer_wait
 // CHECK:           mxgpu.mma_wait %{{.*}} pending(0)
@@ -292,23 +292,23 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !accumulator
-      %read = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
+      %zero = mxgpu.zero_fragment : !acc
+      %read = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !acc) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
-        %last = mxgpu.mma_wait %new pending(0) : !accumulator
-        "read"(%last) : (!accumulator) -> ()
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
+        %last = mxgpu.mma_wait %new pending(0) : !acc
+        "read"(%last) : (!acc) -> ()
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %last : !accumulator
+        mxgpu.yield %last : !acc
       }
-      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %read : !accumulator) {
+      %total = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %read : !acc) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !in
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
-        %last = mxgpu.mma_wait %new pending(1) : !accumulator
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !acc -> !acc
+        %last = mxgpu.mma_wait %new pending(1) : !acc
         mxgpu.consumer_release %stage deferred(1) : !input
-        mxgpu.yield %last : !accumulator
+        mxgpu.yield %last : !acc
       }
-      %end = mxgpu.mma_wait %accumulator pending(0) : !accumulator
+      %end = mxgpu.mma_wait %total pending(0) : !acc
       mxgpu.consumer_tail %in : !in
     }
   }

@@ -226,7 +226,7 @@ gpu.module @kernels {
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // kernel C49
-        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait with pending(0) in its block, between it and the release of the stage that it reads, found none}}
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage : !input
@@ -265,7 +265,7 @@ gpu.module @kernels {
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // kernel C49
-        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait with pending(0) in its block, between it and the release of the stage that it reads, found none}}
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %one = mxgpu.mma_wait %new pending(1) : !sums
         // expected-note @below {{given back here}}
@@ -312,7 +312,7 @@ gpu.module @kernels {
         %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
         // kernel C49
-        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait with pending(0) in its block, between it and the release of the stage that it reads, found none}}
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
         %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
         %one = mxgpu.mma_wait %s1 pending(1) : !sums
         mxgpu.consumer_release %stage0 : !input
@@ -358,7 +358,7 @@ gpu.module @kernels {
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
         // kernel C49
-        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait with pending(0) in its block, between it and the release of the stage that it reads, found none}}
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
         %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
         %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
@@ -402,7 +402,7 @@ gpu.module @kernels {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         %before = mxgpu.mma_wait %old pending(0) : !sums
         // kernel C49
-        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait with pending(0) in its block, between it and the release of the stage that it reads, found none}}
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
         %new = mxgpu.mma #wgmma %a, %b into %before : !a, !b, !sums -> !sums
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage : !input
@@ -441,7 +441,7 @@ gpu.module @kernels {
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // kernel C49
-        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait with pending(0) in its block, between it and the release of the stage that it reads, found none}}
+        // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %maybe = scf.if %yes -> !sums {
           %inner = mxgpu.mma_wait %new pending(0) : !sums
@@ -488,7 +488,7 @@ gpu.module @kernels {
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage : !input
         // kernel C21
-        // expected-error @below {{'mxgpu.mma' op expected to use the stage before it is given back}}
+        // expected-error @below {{'mxgpu.mma' op expected to use the stage before it is handed back}}
         %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
         %done = mxgpu.mma_wait %new pending(0) : !sums
         mxgpu.yield %done : !sums

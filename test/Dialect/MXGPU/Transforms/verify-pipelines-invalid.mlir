@@ -132,7 +132,7 @@ gpu.module @kernels {
         // expected-note @below {{given back here}}
         mxgpu.producer_commit %s : !stage
         // kernel C21
-        // expected-error @below {{'mxgpu.tma_load' op expected to use the stage before it is given back}}
+        // expected-error @below {{'mxgpu.tma_load' op expected to use the stage before it is handed back}}
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
       }
     }
@@ -265,7 +265,7 @@ gpu.module @kernels {
 
 // -----
 
-// Two on one side, in two roles or in one.
+// Two roles on one side.
 !map = !mxgpu.tensor_map<128x16xi8>
 !ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
 !stage = !mxgpu.stage<!ring>
@@ -285,7 +285,7 @@ gpu.module @kernels {
     mxgpu.role @load2 warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // kernel C17
-        // expected-error @below {{'mxgpu.producer_acquire' op expected one mxgpu.producer_acquire of the ring, found another}}
+        // expected-error @below {{'mxgpu.producer_acquire' op expected one role with mxgpu.producer_acquire of the ring, found another}}
         %s, %a = mxgpu.producer_acquire %ring : !ring
         mxgpu.tma_load %map[%n] into %a for %s : !map, !a, !stage
         mxgpu.producer_commit %s : !stage
@@ -322,8 +322,45 @@ gpu.module @kernels {
         // expected-note @below {{here}}
         %s, %s_a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %s : !stage
+      }
+    }
+    mxgpu.role @mma2 warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         // kernel C17
-        // expected-error @below {{'mxgpu.consumer_wait' op expected one mxgpu.consumer_wait of the ring, found another}}
+        // expected-error @below {{'mxgpu.consumer_wait' op expected one role with mxgpu.consumer_wait of the ring, found another}}
+        %t, %t_a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %t : !stage
+      }
+    }
+  }
+}
+
+// -----
+
+// One stage is filled where two are emptied.
+!map = !mxgpu.tensor_map<128x16xi8>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!stage = !mxgpu.stage<!ring>
+!a = !mxgpu.buffer<smem<128x16xi8>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%map: !map, %n: index) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    // kernel C24
+    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
+    %ring = mxgpu.ring "ring" : !ring
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        // expected-note @below {{acquired here}}
+        %s, %s_a = mxgpu.producer_acquire %ring : !ring
+        mxgpu.tma_load %map[%n] into %s_a for %s : !map, !a, !stage
+        mxgpu.producer_commit %s : !stage
+      }
+    }
+    mxgpu.role @mma warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        // expected-note @below {{consumed here}}
+        %s, %s_a = mxgpu.consumer_wait %ring : !ring
+        mxgpu.consumer_release %s : !stage
         %t, %t_a = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %t : !stage
       }
@@ -367,7 +404,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
+    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -400,7 +437,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
+    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -435,7 +472,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
+    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -471,7 +508,7 @@ gpu.module @kernels {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %other = mxgpu.tile_scheduler static raster = linear tile [128, 256] of(%n, %n, %n)
     // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
+    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -502,7 +539,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
+    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 128 {
@@ -533,7 +570,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
+    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
@@ -1094,7 +1131,8 @@ gpu.module @kernels {
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          // expected-note @below {{which waits for this}}
+          // kernel C25
+          // expected-error @below {{'mxgpu.producer_acquire' op expected not to wait for itself through other roles, found a deadlock}}
           %sx, %sx_a = mxgpu.producer_acquire %x : !ring
           mxgpu.tma_load %map[%n] into %sx_a for %sx : !map, !a, !stage
           mxgpu.producer_commit %sx : !stage
@@ -1111,10 +1149,8 @@ gpu.module @kernels {
         %sy, %sy_a = mxgpu.consumer_wait %y : !ring
         mxgpu.consumer_release %sy : !stage
         mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 128 {
-          // expected-note @below {{which waits for this}}
           %sx, %sx_a = mxgpu.consumer_wait %x : !ring
-          // kernel C25
-          // expected-error @below {{'mxgpu.consumer_release' op expected not to wait for itself through other roles, found a deadlock}}
+          // expected-note @below {{which waits for this}}
           mxgpu.consumer_release %sx : !stage
         }
       }
@@ -1156,7 +1192,6 @@ gpu.module @kernels {
         mxgpu.consumer_release %sy : !stage
       }
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{which waits for this}}
         %sx, %sx_a = mxgpu.consumer_wait %x : !ring
         // expected-note @below {{which waits for this}}
         mxgpu.consumer_release %sx : !stage
@@ -1184,10 +1219,10 @@ gpu.module @kernels {
     %reply = mxgpu.ring "reply" : !reply
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{which waits for this}}
+        // kernel C25
+        // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
         %r, %r_d = mxgpu.consumer_wait %reply : !reply
         mxgpu.consumer_release %r : !reply_stage
-        // expected-note @below {{which waits for this}}
         %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
         mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
@@ -1198,8 +1233,7 @@ gpu.module @kernels {
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %d, %d_d = mxgpu.producer_acquire %reply : !reply
-        // kernel C25
-        // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
+        // expected-note @below {{which waits for this}}
         %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
         %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
         mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
@@ -1313,7 +1347,7 @@ gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %map: !map) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C24
-    // expected-error @below {{'mxgpu.ring' op expected the same loops around acquire and consume}}
+    // expected-error @below {{'mxgpu.ring' op expected as many stages acquired as consumed, in the same loops}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {

@@ -177,8 +177,7 @@ gpu.module @kernels {
     %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        // kernel C25
-        // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
+        // expected-note @below {{which waits for this}}
         %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
         mxgpu.next_work_tile %answer_unit : !unit
         mxgpu.consumer_release %answer : !stage
@@ -190,10 +189,10 @@ gpu.module @kernels {
     }
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        // expected-note @below {{which waits for this}}
+        // kernel C25
+        // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
         %a, %a_a = mxgpu.consumer_wait %in : !in
         mxgpu.consumer_release %a : !in_stage
-        // expected-note @below {{which waits for this}}
         %request, %request_unit = mxgpu.producer_acquire %units : !ring
         // expected-note @below {{which waits for this}}
         mxgpu.producer_commit %request : !stage

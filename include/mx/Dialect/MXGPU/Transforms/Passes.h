@@ -9,6 +9,7 @@
 #ifndef MX_DIALECT_MXGPU_TRANSFORMS_PASSES_H
 #define MX_DIALECT_MXGPU_TRANSFORMS_PASSES_H
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Pass/Pass.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Target/TargetInfo.h"

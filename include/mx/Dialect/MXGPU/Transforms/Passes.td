@@ -18,7 +18,7 @@ def MXGPUPipelineMmas
     before it, in this step or an earlier one, and the stages are released as
     many stages later as that spans steps (`deferred(n)`). After the loop an
     `mxgpu.mma_wait` with none pending finishes each accumulator, and an
-    `mxgpu.consumer_tail` gives back the rest.
+    `mxgpu.consumer_tail` releases the rest.
 
     Instructions are kept under way only as far as each ring has stages for the
     steps that they span, and, where they read A from registers, no more than one
@@ -39,10 +39,15 @@ def MXGPUVerifyPipelines
     graph with a fixed number of tokens per iteration. The pass checks that
 
     - each ring has one producer role and one consumer role;
-    - both use it in the same nest of loops, so that they acquire the same
-      number of stages;
+    - both acquire the same number of stages: as many one after another in the
+      same nest of loops. Iterations that are peeled off, and those of a loop
+      that is unrolled, count if the number of iterations is known, or if both
+      roles have the same;
     - each stage is handed back exactly once, in the iteration and block that
-      acquired it, and in the order in which stages were acquired;
+      acquired it, or as many stages later as its release is deferred, and all of
+      them before the role ends;
+    - a stage is handed back after its last use, and after matrix instructions
+      that read it have finished;
     - operations of mxgpu use stages and buffers directly as they were acquired,
       and not through other values;
     - a produced stage is filled before it is committed: each buffer of a `tma`
@@ -68,6 +73,29 @@ def MXGPUAllocate : Pass<"mxgpu-allocate", "::mlir::gpu::GPUModuleOp"> {
     enclosing `gpu.module`. If something does not fit, the error lists how much
     each part takes.
   }];
+}
+
+def MXGPUInsertProxyFences
+    : Pass<"mxgpu-insert-proxy-fences", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Insert fences between threads and asynchronous accesses";
+  let description = [{
+    Threads access shared memory by the generic proxy; copies, matrix
+    instructions and answers of cluster launch control by the async proxy.
+    Barriers do not order one with the other (PTX ISA, Async proxy). From the
+    operations on the buffers of each ring in shared memory the pass decides
+    where `nvvm.fence.proxy` is needed:
+
+    - before `producer_commit`, if threads write the stage and an asynchronous
+      operation reads it;
+    - before `consumer_release`, if threads read the stage and an asynchronous
+      operation writes it, unless all that is computed from these reads comes
+      before the release: no read is under way then;
+    - before the first copy out of a stage for bulk stores, and before each of
+      those by a warp for itself.
+
+    Runs before `mxgpu-lower-rings`, which adds none.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }
 
 #endif // MX_DIALECT_MXGPU_TRANSFORMS_PASSES
