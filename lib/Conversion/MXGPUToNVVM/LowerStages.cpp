@@ -63,7 +63,7 @@ public:
     if (failed(last))
       return failure();
     // No arrival may still be under way when the CTA ends.
-    if (isProducer && type.getConsumer() == AsyncKind::Mma)
+    if (isProducer && type.getConsumer() == AsyncKind::MmaCommit)
       waitForAll(*last);
     return success();
   }
@@ -184,7 +184,7 @@ private:
 
   void prepareToFill(Value stage) {
     switch (type.getProducer()) {
-    case AsyncKind::Tma: {
+    case AsyncKind::BulkCopy: {
       // The arrival that goes with the bytes of all copies; before any of them,
       // so that the count can only fall to zero when all are in. Each CTA of a
       // pair announces what arrives in its own memory.
@@ -196,15 +196,15 @@ private:
       // In a pair each CTA at its own barrier, before or after the answer.
       expect(StageBarriersOp::create(builder, ring, stage).getFull());
       break;
-    case AsyncKind::Mma:
+    case AsyncKind::MmaCommit:
       builder.fenceAfterSync();
       break;
     case AsyncKind::Threads:
-    case AsyncKind::TmaStore:
+    case AsyncKind::BulkStore:
     case AsyncKind::AtomicCounter:
     case AsyncKind::Groups:
     case AsyncKind::Roles:
-    case AsyncKind::Wgmma:
+    case AsyncKind::AsyncThreads:
       break;
     }
   }
@@ -231,18 +231,18 @@ private:
   }
 
   void lowerCommit(ProducerCommitOp commit, Value stage) {
-    if (type.getProducer() == AsyncKind::Tma)
+    if (type.getProducer() == AsyncKind::BulkCopy)
       return; // the copies themselves complete the phase
     Value full = StageBarriersOp::create(builder, ring, stage).getFull();
     switch (type.getProducer()) {
-    case AsyncKind::Mma:
+    case AsyncKind::MmaCommit:
       commitOrArrive(full, commit.getEmpty());
       break;
     case AsyncKind::Threads:
       // Each thread makes what it wrote visible to matrix instructions (PTX
       // ISA, Async proxy).
-      if (type.getConsumer() == AsyncKind::Wgmma ||
-          type.getConsumer() == AsyncKind::Mma)
+      if (type.getConsumer() == AsyncKind::AsyncThreads ||
+          type.getConsumer() == AsyncKind::MmaCommit)
         builder.fenceAsyncShared();
       if (type.isPair())
         full = LeaderBarrierOp::create(builder, full);
@@ -261,10 +261,10 @@ private:
       arrive(full);
       break;
     }
-    case AsyncKind::Tma:
-    case AsyncKind::TmaStore:
+    case AsyncKind::BulkCopy:
+    case AsyncKind::BulkStore:
     case AsyncKind::Roles:
-    case AsyncKind::Wgmma:
+    case AsyncKind::AsyncThreads:
       break;
     }
   }
@@ -303,7 +303,7 @@ private:
   void lowerRelease(Value stage) {
     Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
     // The tensor core tells both CTAs of a pair; threads tell the leader.
-    if (type.getConsumer() == AsyncKind::Mma) {
+    if (type.getConsumer() == AsyncKind::MmaCommit) {
       CommitOp::create(builder, empty, type.isPair());
       return;
     }

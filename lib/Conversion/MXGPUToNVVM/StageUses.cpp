@@ -12,17 +12,17 @@ using namespace mlir;
 using namespace mx::mxgpu;
 
 bool mx::mxgpu::isOfTensorCore(RingType type) {
-  return type.getProducer() == AsyncKind::Mma ||
-         type.getConsumer() == AsyncKind::Mma;
+  return type.getProducer() == AsyncKind::MmaCommit ||
+         type.getConsumer() == AsyncKind::MmaCommit;
 }
 
 bool mx::mxgpu::isWrittenByCopies(RingType type) {
-  return llvm::is_contained({AsyncKind::Tma, AsyncKind::Clc},
+  return llvm::is_contained({AsyncKind::BulkCopy, AsyncKind::Clc},
                             type.getProducer());
 }
 
 bool mx::mxgpu::isReadByThreads(RingType type, Operation *take) {
-  return type.getConsumer() != AsyncKind::Wgmma ||
+  return type.getConsumer() != AsyncKind::AsyncThreads ||
          llvm::any_of(take->getUsers(), [](Operation *user) {
            return !isa<ConsumerReleaseOp, MmaOp>(user);
          });

@@ -45,7 +45,7 @@ struct BlockScaledTypes : BufferTypes {
                    {getOperand(tileM / ctas, problem.a, *problem.product.a),
                     getOperand(tileN / ctas, problem.b, *problem.product.b),
                     getScales(tileM / ctas), getScales(tileN)},
-                   {AsyncKind::Tma}, {AsyncKind::Mma}, scope);
+                   {AsyncKind::BulkCopy}, {AsyncKind::MmaCommit}, scope);
   }
 
   MmaAttrInterface getMma() const {

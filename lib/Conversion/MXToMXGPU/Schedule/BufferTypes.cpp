@@ -52,7 +52,8 @@ RingType BufferTypes::getBInputs(int64_t threads) const {
                             ? getPackedBuffer(problem.b, rows, tileK)
                             : getBytes(rows, problem.b, /*isSwizzled=*/true);
   return getRing(fields.stages, {"b", "sfb"}, {elements, getScales(rows)},
-                 {AsyncKind::Tma}, {AsyncKind::Threads, threads}, Scope::Cta);
+                 {AsyncKind::BulkCopy}, {AsyncKind::Threads, threads},
+                 Scope::Cta);
 }
 
 RingType BufferTypes::getOperands(int64_t threads, Side consumer) const {
@@ -67,7 +68,7 @@ RingType BufferTypes::getAccumulators() const {
                                                 static_cast<unsigned>(tileM),
                                                 static_cast<unsigned>(tileN))},
       Float32Type::get(context), mxgpu::Swizzle::None);
-  return getRing(fields.accumulators, {"d"}, {sums}, {AsyncKind::Mma},
+  return getRing(fields.accumulators, {"d"}, {sums}, {AsyncKind::MmaCommit},
                  {AsyncKind::Threads, kEpilogueWarps * target::kWarpSize},
                  scope, fields.overlap);
 }
@@ -96,8 +97,8 @@ RingType BufferTypes::getStaging(FragmentLayoutAttr sums) const {
       BufferType::get(context, Space::Smem, {sums.getWarpRows(), columns}, out,
                       getSwizzle(columns * bits / 8));
   return getRing(fields.staging, {"c"}, {rows},
-                 {AsyncKind::Threads, target::kWarpSize}, {AsyncKind::TmaStore},
-                 Scope::Warp);
+                 {AsyncKind::Threads, target::kWarpSize},
+                 {AsyncKind::BulkStore}, Scope::Warp);
 }
 
 RingType BufferTypes::getUnits() const {

@@ -29,7 +29,7 @@ struct ConvertedTypes : BufferTypes {
 
   RingType getAInputs() const {
     return getRing(fields.stages, {"a"}, {getNumbers(tileM / ctas)},
-                   {AsyncKind::Tma}, {AsyncKind::Mma}, scope);
+                   {AsyncKind::BulkCopy}, {AsyncKind::MmaCommit}, scope);
   }
 };
 
@@ -43,7 +43,7 @@ MatmulBuffers mx::mxgpu::getConvertedBuffers(const MatmulProblem &problem,
   buffers.inputs = types.getAInputs();
   buffers.bInputs = types.getBInputs(warps * target::kWarpSize);
   buffers.operands =
-      types.getOperands(warps * target::kWarpSize, {AsyncKind::Mma});
+      types.getOperands(warps * target::kWarpSize, {AsyncKind::MmaCommit});
   buffers.accumulators = types.getAccumulators();
   buffers.mma = types.getMma();
   buffers.sums = types.getTmemSums(buffers.mma);

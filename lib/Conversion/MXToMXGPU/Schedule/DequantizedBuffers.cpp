@@ -39,8 +39,9 @@ struct DequantizedTypes : BufferTypes {
 
   /// An A of bf16 for `threads` that multiply.
   RingType getNumberInputs(int64_t threads) const {
-    return getRing(fields.stages, {"a"}, {getNumbers(tileM)}, {AsyncKind::Tma},
-                   {AsyncKind::Wgmma, threads}, Scope::Cta);
+    return getRing(fields.stages, {"a"}, {getNumbers(tileM)},
+                   {AsyncKind::BulkCopy}, {AsyncKind::AsyncThreads, threads},
+                   Scope::Cta);
   }
 
   RingType getAInputs() const {
@@ -49,7 +50,7 @@ struct DequantizedTypes : BufferTypes {
     return getRing(
         fields.stages, {"a", "sfa"},
         {getBytes(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
-        {AsyncKind::Tma}, {AsyncKind::Threads, getThreads()}, Scope::Cta);
+        {AsyncKind::BulkCopy}, {AsyncKind::Threads, getThreads()}, Scope::Cta);
   }
 };
 
@@ -61,8 +62,9 @@ MatmulBuffers mx::mxgpu::getDequantizedBuffers(const MatmulProblem &problem,
   MatmulBuffers buffers;
   buffers.inputs = types.getAInputs();
   buffers.bInputs = types.getBInputs(types.getDequantizeThreads());
-  buffers.operands = types.getOperands(types.getDequantizeThreads(),
-                                       {AsyncKind::Wgmma, types.getThreads()});
+  buffers.operands =
+      types.getOperands(types.getDequantizeThreads(),
+                        {AsyncKind::AsyncThreads, types.getThreads()});
   buffers.mma = types.getMma();
   buffers.sums = DequantizedLayouts(types.getMma(), types.tileK,
                                     problem.hasScalesOfA(), problem.isPackedB)

@@ -87,8 +87,8 @@ FragmentLayoutAttr DequantizedLayouts::getAOrder() const {
 }
 
 FragmentLayoutAttr DequantizedLayouts::getAOperand() const {
-  FragmentDigits digits =
-      mma.getOperandDigits(BFloat16Type::get(mma.getContext()), tileK);
+  FragmentDigits digits = mma.getOperandDigits(
+      MmaOperand::A, BFloat16Type::get(mma.getContext()), tileK);
   return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
                                  digits.values);
 }

@@ -24,11 +24,11 @@ MatmulBuffers mx::mxgpu::getNumbersBuffers(const MatmulProblem &problem,
                             getWgmmaWarpgroups(types.tileM / types.ctas));
   int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
   MatmulBuffers buffers;
-  buffers.inputs =
-      types.getRing(fields.stages, {"a", "b"},
-                    {types.getNumbers(types.tileM / types.ctas),
-                     types.getNumbers(types.tileN)},
-                    {AsyncKind::Tma}, {AsyncKind::Wgmma, threads}, types.scope);
+  buffers.inputs = types.getRing(
+      fields.stages, {"a", "b"},
+      {types.getNumbers(types.tileM / types.ctas),
+       types.getNumbers(types.tileN)},
+      {AsyncKind::BulkCopy}, {AsyncKind::AsyncThreads, threads}, types.scope);
   buffers.mma = mma;
   buffers.sums =
       NumbersLayouts(mma, types.tileK, problem.isQuantized).getResult();

@@ -39,8 +39,8 @@ FragmentLayoutAttr SwappedLayouts::getLoad() const {
 }
 
 FragmentLayoutAttr SwappedLayouts::getOperand() const {
-  FragmentDigits digits =
-      mma.getOperandDigits(BFloat16Type::get(mma.getContext()), tileK);
+  FragmentDigits digits = mma.getOperandDigits(
+      MmaOperand::A, BFloat16Type::get(mma.getContext()), tileK);
   return get(digits.threads, digits.values);
 }
 

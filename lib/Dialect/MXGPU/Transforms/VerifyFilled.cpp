@@ -153,18 +153,18 @@ static LogicalResult verifyMultiplied(RingOp ring, const Sides &sides) {
 /// Every field that is read must have been written.
 LogicalResult mxgpu::verifyFilled(RingOp ring, const Sides &sides) {
   switch (ring.getType().getProducer()) {
-  case AsyncKind::Tma:
+  case AsyncKind::BulkCopy:
     return verifyLoaded(ring, sides.producer);
-  case AsyncKind::Mma:
+  case AsyncKind::MmaCommit:
     return verifyMultiplied(ring, sides);
   case AsyncKind::Threads:
     return verifyWritten(ring, sides.producer);
-  case AsyncKind::TmaStore:
+  case AsyncKind::BulkStore:
   case AsyncKind::Clc:
   case AsyncKind::AtomicCounter:
   case AsyncKind::Groups:
   case AsyncKind::Roles:
-  case AsyncKind::Wgmma:
+  case AsyncKind::AsyncThreads:
     break;
   }
   return success();

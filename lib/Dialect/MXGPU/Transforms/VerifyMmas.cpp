@@ -18,7 +18,7 @@ using namespace mx::mxgpu;
 
 static bool isStarted(Operation *op) {
   auto mma = dyn_cast<MmaOp>(op);
-  return mma && mma.getKind().getFamily().completion ==
+  return mma && mma.getKind().getRoles().completion ==
                     target::MmaCompletion::WaitGroup;
 }
 

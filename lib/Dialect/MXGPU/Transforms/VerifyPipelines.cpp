@@ -190,7 +190,7 @@ private:
     if (type.getConsumer() == AsyncKind::Roles)
       return true;
     return type.isEmptiedByThreads() && !type.isPair() &&
-           type.getProducer() != AsyncKind::Mma &&
+           type.getProducer() != AsyncKind::MmaCommit &&
            llvm::none_of(sides.getConsumers(),
                          [&](const Port &port) { return port.role == role; });
   }
@@ -290,8 +290,8 @@ private:
   }
 
   /// One thread drives the copy engine and the tensor core, a warp looks for
-  /// groups; `threads(n)` and `wgmma(n)` are all threads of a role, or of the
-  /// roles that consume a ring together.
+  /// groups; `threads(n)` and `async_threads(n)` are all threads of a role, or
+  /// of the roles that consume a ring together.
   LogicalResult verifyAsyncKind(RingOp ring, Port port, AsyncKind asyncKind,
                                 int64_t threads, int64_t found) {
     RoleOp role = port.role;
@@ -305,7 +305,7 @@ private:
                               "groups of ring \"")
              << ring.getName() << '"';
     }
-    if (asyncKind != AsyncKind::Threads && asyncKind != AsyncKind::Wgmma) {
+    if (!hasThreads(asyncKind)) {
       if (role.getElected())
         return success();
       // kernel C29

@@ -54,8 +54,8 @@ void ConvertedMainLoop::buildMma() {
   MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
                 stage.getBuffer("a"), tile.getBuffer("b"),
                 /*a_scales=*/Value(), /*b_scales=*/Value(),
-                accumulator.getBuffer("d"), /*a_row=*/Value(),
-                /*b_offset=*/Value(), isAdded(step), /*extent=*/Value(),
+                accumulator.getBuffer("d"), /*b_offset=*/Value(), isAdded(step),
+                /*extent=*/Value(),
                 /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr());
   ConsumerReleaseOp::create(body, tile.getStage());
   ConsumerReleaseOp::create(body, stage.getStage());

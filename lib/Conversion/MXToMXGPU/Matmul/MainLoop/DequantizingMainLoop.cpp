@@ -166,8 +166,8 @@ Value DequantizingMainLoop::start(MmaAttrInterface mma, Value a, Value b,
                                   Value sums, IntegerAttr column) {
   return MmaOp::create(body, sums.getType(), mma, a, b,
                        /*a_scales=*/Value(), /*b_scales=*/Value(), sums,
-                       /*a_row=*/Value(), /*b_offset=*/Value(),
-                       /*accumulate=*/Value(), /*extent=*/Value(),
+                       /*b_offset=*/Value(), /*accumulate=*/Value(),
+                       /*extent=*/Value(),
                        /*first_warp=*/IntegerAttr(), column)
       .getSums();
 }
