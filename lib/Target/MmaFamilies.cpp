@@ -14,17 +14,23 @@ namespace {
 
 /// In the order of the enumeration.
 constexpr MmaFamilyInfo kFamilies[] = {
-    {MmaFamily::Wgmma, "wgmma.mma_async", kWarpGroupSize,
-     MmaPlace::SharedMemory, MmaPlace::None, MmaPlace::Registers,
-     MmaCompletion::WaitGroup},
-    {MmaFamily::Tcgen05, "tcgen05.mma.block_scale", 1, MmaPlace::SharedMemory,
-     MmaPlace::TensorMemory, MmaPlace::TensorMemory, MmaCompletion::Commit},
-    {MmaFamily::MmaSync, "mma.sync.block_scale", kWarpSize, MmaPlace::Registers,
-     MmaPlace::Registers, MmaPlace::Registers, MmaCompletion::Synchronous},
+    {MmaFamily::Wgmma,
+     "wgmma.mma_async",
+     {kWarpGroupSize, MmaPlace::SharedMemory | MmaPlace::Registers,
+      MmaPlace::SharedMemory, MmaPlace::None, MmaPlace::Registers,
+      MmaCompletion::WaitGroup}},
+    {MmaFamily::Tcgen05,
+     "tcgen05.mma.block_scale",
+     {1, MmaPlace::SharedMemory, MmaPlace::SharedMemory, MmaPlace::TensorMemory,
+      MmaPlace::TensorMemory, MmaCompletion::Commit}},
+    {MmaFamily::MmaSync,
+     "mma.sync.block_scale",
+     {kWarpSize, MmaPlace::Registers, MmaPlace::Registers, MmaPlace::Registers,
+      MmaPlace::Registers, MmaCompletion::Synchronous}},
 };
 
-constexpr const char *kPlaces[] = {"none", "shared memory", "tensor memory",
-                                   "registers"};
+constexpr const char *kPlaces[kNumMmaPlaces] = {"none", "shared memory",
+                                                "tensor memory", "registers"};
 constexpr const char *kCompletions[] = {"commit", "wait group", "synchronous"};
 
 } // namespace
@@ -35,6 +41,14 @@ const MmaFamilyInfo &mx::target::getInfo(MmaFamily family) {
 
 const char *mx::target::getName(MmaPlace place) {
   return kPlaces[unsigned(place)];
+}
+
+std::string mx::target::getName(MmaPlaces places) {
+  std::string names;
+  for (unsigned place = 0; place < kNumMmaPlaces; ++place)
+    if (places.contains(MmaPlace(place)))
+      names += (names.empty() ? "" : " or ") + std::string(kPlaces[place]);
+  return names;
 }
 
 const char *mx::target::getName(MmaCompletion completion) {

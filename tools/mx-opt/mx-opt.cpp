@@ -16,6 +16,7 @@
 #ifdef MX_INCLUDE_TESTS
 namespace mx::test {
 void registerBreakPasses();
+void registerMmaDialect(mlir::DialectRegistry &registry);
 } // namespace mx::test
 #endif
 
@@ -53,6 +54,9 @@ extern "C" int mxOptMain(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   mlir::registerAllGPUToLLVMIRTranslations(registry); // mx-host-to-llvm
   mx::registerAllDialects(registry);
+#ifdef MX_INCLUDE_TESTS
+  mx::test::registerMmaDialect(registry);
+#endif
   // Counting costs nothing; whether to print is known after the options.
   llvm::EnableStatistics(/*DoPrintOnExit=*/false);
   (void)llvm::GetStatistics(); // makes LLVM's list, before the printer

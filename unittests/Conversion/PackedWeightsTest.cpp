@@ -82,8 +82,8 @@ TEST_F(PackedWeights, RegistersAreWhatMemoryHas) {
 /// thread's two rows are 8 apart.
 TEST_F(PackedWeights, AreFragmentsOfWgmma) {
   auto mma = WgmmaAttr::get(&context, 64, 64, 16, 1);
-  FragmentDigits digits =
-      mma.getOperandDigits(BFloat16Type::get(&context), kWeightTileColumns);
+  FragmentDigits digits = mma.getOperandDigits(
+      MmaOperand::A, BFloat16Type::get(&context), kWeightTileColumns);
   auto a = FragmentLayoutAttr::get(&context, digits.threads, digits.values);
   ASSERT_EQ(a.getNumValues(), kWeightTileValues);
   for (int64_t thread = 0; thread < kWeightTileThreads; ++thread)

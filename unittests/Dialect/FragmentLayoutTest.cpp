@@ -199,10 +199,10 @@ TEST_F(FragmentLayout, WgmmaBlocks) {
            thread % 32 / 4 + 8 * below;
   };
   FragmentLayoutAttr sums = get(half.getSumDigits(64));
-  FragmentLayoutAttr halves =
-      get(half.getOperandDigits(BFloat16Type::get(&context), 48));
-  FragmentLayoutAttr bytes =
-      get(byte.getOperandDigits(Float8E4M3FNType::get(&context), 96));
+  FragmentLayoutAttr halves = get(
+      half.getOperandDigits(MmaOperand::A, BFloat16Type::get(&context), 48));
+  FragmentLayoutAttr bytes = get(byte.getOperandDigits(
+      MmaOperand::A, Float8E4M3FNType::get(&context), 96));
   checkAnswers(sums);
   checkAnswers(halves);
   checkAnswers(bytes);

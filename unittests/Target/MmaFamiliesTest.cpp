@@ -21,26 +21,29 @@ constexpr MmaFamily kFamilies[] = {MmaFamily::Wgmma, MmaFamily::Tcgen05,
                                    MmaFamily::MmaSync};
 
 TEST(MmaFamilies, Rows) {
-  const MmaFamilyInfo &wgmma = getInfo(MmaFamily::Wgmma);
-  EXPECT_STREQ(wgmma.name, "wgmma.mma_async");
+  EXPECT_STREQ(getInfo(MmaFamily::Wgmma).name, "wgmma.mma_async");
+  const MmaRoles &wgmma = getInfo(MmaFamily::Wgmma).roles;
   EXPECT_EQ(wgmma.threads, 128u);
-  EXPECT_EQ(wgmma.operands, MmaPlace::SharedMemory);
+  EXPECT_EQ(wgmma.a, MmaPlace::SharedMemory | MmaPlace::Registers);
+  EXPECT_EQ(wgmma.b, MmaPlace::SharedMemory);
   EXPECT_EQ(wgmma.scales, MmaPlace::None);
   EXPECT_EQ(wgmma.accumulator, MmaPlace::Registers);
   EXPECT_EQ(wgmma.completion, MmaCompletion::WaitGroup);
 
-  const MmaFamilyInfo &tcgen05 = getInfo(MmaFamily::Tcgen05);
-  EXPECT_STREQ(tcgen05.name, "tcgen05.mma.block_scale");
+  EXPECT_STREQ(getInfo(MmaFamily::Tcgen05).name, "tcgen05.mma.block_scale");
+  const MmaRoles &tcgen05 = getInfo(MmaFamily::Tcgen05).roles;
   EXPECT_EQ(tcgen05.threads, 1u);
-  EXPECT_EQ(tcgen05.operands, MmaPlace::SharedMemory);
+  EXPECT_EQ(tcgen05.a, MmaPlace::SharedMemory);
+  EXPECT_EQ(tcgen05.b, MmaPlace::SharedMemory);
   EXPECT_EQ(tcgen05.scales, MmaPlace::TensorMemory);
   EXPECT_EQ(tcgen05.accumulator, MmaPlace::TensorMemory);
   EXPECT_EQ(tcgen05.completion, MmaCompletion::Commit);
 
-  const MmaFamilyInfo &sync = getInfo(MmaFamily::MmaSync);
-  EXPECT_STREQ(sync.name, "mma.sync.block_scale");
+  EXPECT_STREQ(getInfo(MmaFamily::MmaSync).name, "mma.sync.block_scale");
+  const MmaRoles &sync = getInfo(MmaFamily::MmaSync).roles;
   EXPECT_EQ(sync.threads, 32u);
-  EXPECT_EQ(sync.operands, MmaPlace::Registers);
+  EXPECT_EQ(sync.a, MmaPlace::Registers);
+  EXPECT_EQ(sync.b, MmaPlace::Registers);
   EXPECT_EQ(sync.scales, MmaPlace::Registers);
   EXPECT_EQ(sync.accumulator, MmaPlace::Registers);
   EXPECT_EQ(sync.completion, MmaCompletion::Synchronous);
@@ -54,9 +57,9 @@ TEST(MmaFamilies, RowsStandInTheOrderOfTheEnumeration) {
     EXPECT_EQ(getInfo(target.mmaFamily).family, target.mmaFamily)
         << target.chip;
     // Sums or scales in tensor memory need some.
-    const MmaFamilyInfo &info = getInfo(target.mmaFamily);
-    EXPECT_EQ(info.accumulator == MmaPlace::TensorMemory ||
-                  info.scales == MmaPlace::TensorMemory,
+    const MmaRoles &roles = getInfo(target.mmaFamily).roles;
+    EXPECT_EQ(roles.accumulator == MmaPlace::TensorMemory ||
+                  roles.scales == MmaPlace::TensorMemory,
               target.tmemColumns != 0)
         << target.chip;
   }
@@ -89,9 +92,11 @@ std::string getRow(const MmaFamilyInfo &info) {
       row << separator << "`" << target.chip << "`";
       separator = ", ";
     }
-  row << " | " << info.threads << " | " << getName(info.operands) << " | "
-      << getName(info.scales) << " | " << getName(info.accumulator) << " | "
-      << getName(info.completion) << " | ";
+  const MmaRoles &roles = info.roles;
+  row << " | " << roles.threads << " | " << getName(roles.a) << " | "
+      << getName(roles.b) << " | " << getName(roles.scales) << " | "
+      << getName(roles.accumulator) << " | " << getName(roles.completion)
+      << " | ";
   return row.str();
 }
 

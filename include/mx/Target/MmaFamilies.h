@@ -19,6 +19,31 @@ namespace mx::target {
 
 /// Where operands, scales and accumulators lie.
 enum class MmaPlace : uint8_t { None, SharedMemory, TensorMemory, Registers };
+constexpr unsigned kNumMmaPlaces = 4;
+
+/// The places that an instruction can take one operand from.
+class MmaPlaces {
+public:
+  constexpr MmaPlaces(MmaPlace place) : bits(1u << unsigned(place)) {}
+  constexpr MmaPlaces operator|(MmaPlaces other) const {
+    MmaPlaces both = *this;
+    both.bits |= other.bits;
+    return both;
+  }
+  constexpr bool contains(MmaPlace place) const {
+    return bits >> unsigned(place) & 1;
+  }
+  constexpr bool operator==(MmaPlaces other) const {
+    return bits == other.bits;
+  }
+
+private:
+  uint8_t bits;
+};
+
+constexpr MmaPlaces operator|(MmaPlace a, MmaPlace b) {
+  return MmaPlaces(a) | MmaPlaces(b);
+}
 
 /// How one learns that a matrix instruction is done.
 enum class MmaCompletion : uint8_t {
@@ -27,18 +52,25 @@ enum class MmaCompletion : uint8_t {
   Synchronous ///< when the instruction after it executes
 };
 
-struct MmaFamilyInfo {
-  MmaFamily family;
-  const char *name;  ///< the instruction in PTX
-  unsigned threads;  ///< that issue an instruction together
-  MmaPlace operands; ///< of A and B
-  MmaPlace scales;   ///< of A and B
+/// What an instruction takes and gives.
+struct MmaRoles {
+  unsigned threads; ///< that issue an instruction together
+  MmaPlaces a, b;
+  MmaPlace scales; ///< of A and B
   MmaPlace accumulator;
   MmaCompletion completion;
 };
 
+struct MmaFamilyInfo {
+  MmaFamily family;
+  const char *name; ///< the instruction in PTX
+  MmaRoles roles;
+};
+
 const MmaFamilyInfo &getInfo(MmaFamily family);
 const char *getName(MmaPlace place);
+/// "shared memory or registers".
+std::string getName(MmaPlaces places);
 const char *getName(MmaCompletion completion);
 
 /// Empty if the chip has instructions of the family.

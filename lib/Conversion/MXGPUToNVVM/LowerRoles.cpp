@@ -45,11 +45,11 @@ static void lowerThreadIds(RoleOp role) {
   }
 }
 
-/// So do those of its warpgroups.
-static void numberWarpgroups(RoleOp role) {
+/// So do those of warps that issue a matrix instruction together.
+static void numberWarps(RoleOp role) {
   if (int64_t first = *role.getFirstWarp())
     role.walk([&](MmaOp mma) {
-      if (mma.getKind().getFamily().threads == mx::target::kWarpGroupSize)
+      if (mma.getKind().getRoles().threads > 1)
         mma.setFirstWarp(first);
     });
 }
@@ -85,7 +85,7 @@ void mx::mxgpu::lowerRoles(KernelOp kernel) {
   Value warp = builder.warpInCta();
   for (RoleOp role : roles) {
     lowerThreadIds(role);
-    numberWarpgroups(role);
+    numberWarps(role);
     bool isLast = role == roles.back() && !registers;
     Value relative =
         arith::SubIOp::create(builder, warp, builder.i32(*role.getFirstWarp()));

@@ -102,7 +102,7 @@ module attributes {gpu.container_module} {
   }
   gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
     mxgpu.kernel @kernel(%map: !map, %y: memref<?x4xf32>, %f: f32, %n: index) {
-      %in = mxgpu.ring "in" : !mxgpu.ring<1 x (a: smem<64x128xf8E4M3FN, sw128>), producer = tma, consumer = mma>
+      %in = mxgpu.ring "in" : !mxgpu.ring<1 x (a: smem<64x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = mma_commit>
       mxgpu.role @a warps(1) {
       }
       mxgpu.role @b warps(2) {

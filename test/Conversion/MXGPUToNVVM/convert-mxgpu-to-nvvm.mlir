@@ -4,15 +4,15 @@
 // and reductions have files of their own.
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
-!scales = !mxgpu.ring<2 x (sf: smem<1024xi8>), producer = tma, consumer = mma>
-!out = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!scales = !mxgpu.ring<2 x (sf: smem<1024xi8>), producer = bulk_copy, consumer = mma_commit>
+!out = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !out_map = !mxgpu.tensor_map<32x32xf32, sw128>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {

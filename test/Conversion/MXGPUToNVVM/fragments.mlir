@@ -15,10 +15,10 @@
 !mixed = !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [2: 2 columns, 2: 1 column]>>
 
 !rows = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
-!rows_out = !mxgpu.ring<1 x (c: smem<16x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!rows_out = !mxgpu.ring<1 x (c: smem<16x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !rows_c = !mxgpu.buffer<smem<16x32xf32, sw128>>
 !shared = !mxgpu.fragment<8x128xf32, #mxgpu.fragment_layout<threads = [32: 4 columns, 4: 2 rows], values = [4: 1 column, 2: 1 row]>>
-!shared_out = !mxgpu.ring<1 x (c: smem<2x128xf32>), producer = threads(32), consumer = tma_store, scope = warp>
+!shared_out = !mxgpu.ring<1 x (c: smem<2x128xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
 !shared_c = !mxgpu.buffer<smem<2x128xf32>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {

@@ -21,7 +21,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
   mxgpu.kernel @kernel() smem(1024) {
@@ -33,7 +33,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
   mxgpu.kernel @kernel() smem(1024) {
@@ -45,7 +45,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected an allocated kernel: run mxgpu-allocate first}}
   mxgpu.kernel @kernel() smem(1024) tmem(32 at 1020 warp 0) {

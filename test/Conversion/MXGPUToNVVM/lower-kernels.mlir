@@ -3,8 +3,8 @@
 // Kernels become functions, with what each CTA does once.
 
 !map = !mxgpu.tensor_map<16xi8>
-!ring = !mxgpu.ring<2 x (x: smem<16xi8>), producer = tma, consumer = threads(128)>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!ring = !mxgpu.ring<2 x (x: smem<16xi8>), producer = bulk_copy, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // One thread initializes all barriers and makes them visible to the copy engine; the

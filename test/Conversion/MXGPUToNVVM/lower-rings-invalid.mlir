@@ -79,7 +79,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // In a pair each CTA has stages of its own, and its own roles empty them.
 
-!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @leader_only() cluster(2) {

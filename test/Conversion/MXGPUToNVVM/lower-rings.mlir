@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: mxgpu.kernel @tma(
 // CHECK:         %[[IN:.*]] = mxgpu.ring "in"
-// CHECK-NEXT:    mxgpu.init_barriers %[[IN]] full(1) empty(1) : !tma_ring
+// CHECK-NEXT:    mxgpu.init_barriers %[[IN]] full(1) empty(1) : !bulk_copy_ring
 // CHECK:         mxgpu.role @load
 // CHECK-DAG:       %[[FIRST:.*]] = mxgpu.get_stage %[[IN]][0]
 // CHECK-DAG:       %[[END:.*]] = mxgpu.get_stage %[[IN]][4]
@@ -47,7 +47,7 @@
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xi8>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   mxgpu.kernel @tma(%map: !map, %n: index, %m: index) {
@@ -108,7 +108,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // Threads empty the stages: they end by themselves, and nothing is waited for.
 // CHECK-NOT:       mxgpu.wait
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
@@ -154,7 +154,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers %{{.*}}, %[[STAGE]]
 // CHECK-NEXT:      mxgpu.commit %[[FULL]]
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128), overlap = 32>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128), overlap = 32>
 !acc_stage = !mxgpu.stage<!acc>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   mxgpu.kernel @overlap() {
@@ -177,8 +177,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // empty accumulators at the leader's barrier: 2 x 4 warps. The tensor core tells both.
 
 // CHECK-LABEL: mxgpu.kernel @pair(
-// CHECK:         mxgpu.init_barriers %{{.*}} full(2) empty(1) : !tma_ring
-// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(8) : !mma_ring
+// CHECK:         mxgpu.init_barriers %{{.*}} full(2) empty(1) : !bulk_copy_ring
+// CHECK:         mxgpu.init_barriers %{{.*}} full(1) empty(8) : !mma_commit_ring
 // CHECK:         mxgpu.role @epilogue
 // CHECK:           mxgpu.wait %{{.*}} parity(%{{.*}}) pair
 // CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers
@@ -194,9 +194,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           scf.for
 // CHECK:             mxgpu.wait %{{.*}} parity(%{{.*}}) pair
 // CHECK:         mxgpu.role @mma
-// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers %{{.*}} : !mma_ring
+// CHECK:           %{{.*}}, %[[EMPTY:.*]] = mxgpu.stage_barriers %{{.*}} : !mma_commit_ring
 // CHECK-NEXT:      mxgpu.wait %[[EMPTY]] parity(%{{.*}}) pair
-// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers %{{.*}} : !tma_ring
+// CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers %{{.*}} : !bulk_copy_ring
 // CHECK-NEXT:      mxgpu.wait %[[FULL]] parity(%{{.*}}) pair
 // CHECK:           mxgpu.commit %{{.*}} pair
 // CHECK:           scf.if
@@ -206,9 +206,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = tma, consumer = mma, scope = pair>
+!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = mma_commit, scope = pair>
 !in_stage = !mxgpu.stage<!in>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128), scope = pair>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128), scope = pair>
 !acc_stage = !mxgpu.stage<!acc>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
   mxgpu.kernel @pair(%map: !map, %n: index, %none: i1) cluster(2) {
@@ -293,7 +293,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:           scf.if
 // CHECK-NEXT:        mxgpu.arrive
 
-!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(160)>
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(160)>
 !stage = !mxgpu.stage<!ring>
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
 !x = !mxgpu.buffer<smem<32x32xf32, sw128>>
@@ -353,9 +353,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:           scf.if
 // CHECK-NEXT:        mxgpu.arrive
 
-!ring = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!ring = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !stage = !mxgpu.stage<!ring>
-!filled = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(64), consumer = wgmma(128)>
+!filled = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(64), consumer = async_threads(128)>
 !filled_stage = !mxgpu.stage<!filled>
 !map = !mxgpu.tensor_map<128x64xbf16, sw128>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -437,10 +437,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // CHECK:           scf.for
 // CHECK:             mxgpu.wait
 
-!ring = !mxgpu.ring<2 x (a: smem<128x64xbf16, sw128>), producer = threads(64), consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x64xbf16, sw128>), producer = threads(64), consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
@@ -486,10 +486,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           scf.if
 // CHECK-NEXT:        mxgpu.arrive %[[LEADERS]] : !mxgpu.barrier<pair>
 
-!ring = !mxgpu.ring<2 x (a: smem<128x64xbf16, sw128>), producer = threads(64), consumer = mma, scope = pair>
+!ring = !mxgpu.ring<2 x (a: smem<128x64xbf16, sw128>), producer = threads(64), consumer = mma_commit, scope = pair>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), scope = pair>
+!acc = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), scope = pair>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x256xf32>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
@@ -634,7 +634,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // CHECK:             mxgpu.copy_scales %{{.*}} tensor_memory(%[[TMEM]]) place(%[[PLACE]]) stages(3) column(4) :
 // CHECK:             scf.yield %[[WRAPPED]], {{.*}} :
 
-!in = !mxgpu.ring<3 x (sfa: smem<512xi8>, sfb: smem<1024xi8>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<3 x (sfa: smem<512xi8>, sfb: smem<1024xi8>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !sfa = !mxgpu.buffer<smem<512xi8>>
 !sfb = !mxgpu.buffer<smem<1024xi8>>
@@ -700,7 +700,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           mxgpu.arrive %[[FILLED:.*]] expect(16384)
 // CHECK:           mxgpu.tma_load %{{.*}} into %{{.*}} box(%{{.*}}) for %[[FILLED]] multicast
 
-!ring = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128), scope = pair>
+!ring = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128), scope = pair>
 !stage = !mxgpu.stage<!ring>
 !map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>

@@ -4,7 +4,7 @@
 // counts them.
 
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
@@ -151,7 +151,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK-NEXT:      scf.if %[[IS_FIRST]] {
 // CHECK-NEXT:        nvvm.cp.async.bulk.wait_group 0{{$}}
 
-!ring = !mxgpu.ring<2 x (q: smem<128x128xi8>, s: smem<512xf8E8M0FNU>), producer = threads(128), consumer = tma_store>
+!ring = !mxgpu.ring<2 x (q: smem<128x128xi8>, s: smem<512xf8E8M0FNU>), producer = threads(128), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !q = !mxgpu.buffer<smem<128x128xi8>>
 !s = !mxgpu.buffer<smem<512xf8E8M0FNU>>

@@ -9,7 +9,7 @@
                             values = [2: 1 column, 2: 8 rows, 2: 2 columns, 4: 4 columns, 2: 16 rows]>
 #a_use = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows],
                                 values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns, 2: 64 rows]>
-!in = !mxgpu.ring<2 x (a: smem<256x64xf8E4M3FN, sw64>), producer = tma, consumer = threads(256)>
+!in = !mxgpu.ring<2 x (a: smem<256x64xf8E4M3FN, sw64>), producer = bulk_copy, consumer = threads(256)>
 !a = !mxgpu.buffer<smem<256x64xf8E4M3FN, sw64>>
 !map = !mxgpu.tensor_map<256x64xf8E4M3FN, sw64>
 !q = !mxgpu.fragment<256x64xf8E4M3FN, #a>
@@ -59,7 +59,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // of the same word stay as they are.
 #b = #mxgpu.fragment_layout<threads = [2: 1 row, 4: 8 rows, 4: 2 rows, 4: 32 rows],
                             values = [2: 1 column, 2: 8 columns, 4: 16 columns, 4: 2 columns]>
-!out = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = tma_store>
+!out = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = bulk_store>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 !y = !mxgpu.fragment<128x64xbf16, #b>
@@ -85,7 +85,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // -----
 
 // Four blocks are a word. Those from the extent on are 0, for all rows by one mask.
-!in = !mxgpu.ring<1 x (sf: smem<1x2x2x256xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (sf: smem<1x2x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<1x2x2x256xf8E8M0FNU>>
 !map = !mxgpu.tensor_map<1x2x2x256xf8E8M0FNU>
 !q = !mxgpu.fragment<64x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [128: 1 column, 2: 32 rows]>>
@@ -124,7 +124,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // -----
 
 // Two elements of 4 bits in a byte, in a buffer of them and in one of bytes.
-!in = !mxgpu.ring<1 x (a: smem<32x32xf4E2M1FN>, b: smem<32x16xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<32x32xf4E2M1FN>, b: smem<32x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x32xf4E2M1FN>>
 !b = !mxgpu.buffer<smem<32x16xi8>>
 !a_map = !mxgpu.tensor_map<32x32xf4E2M1FN>

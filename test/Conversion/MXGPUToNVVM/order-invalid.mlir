@@ -110,7 +110,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 //--- scales.mlir
 // CHECK: error: failed to legalize operation 'mxgpu.copy_scales'
 // CHECK-NOT: error
-!ring = !mxgpu.ring<2 x (x: smem<512xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (x: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   llvm.func @function() {
     %ring = mxgpu.ring "ring" offsets [0] barriers(512) stride(640) : !ring
@@ -124,7 +124,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 //--- load.mlir
 // CHECK: error: 'mxgpu.tma_load' op expected a buffer of the stage that it fills
 // CHECK-NOT: error
-!ring = !mxgpu.ring<2 x (x: smem<256xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (x: smem<256xi8>), producer = bulk_copy, consumer = mma_commit>
 !map = !mxgpu.tensor_map<256xi8>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   llvm.func @function(%pointer: !llvm.ptr) {
@@ -148,7 +148,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 //--- fragment.mlir
 // CHECK: error: 'mxgpu.load_fragment' op expected the number of the thread before rings are lowered: run mxgpu-lower-coordinates first
 // CHECK-NOT: error
-!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x16xi8>>
 !map = !mxgpu.tensor_map<32x16xi8>
 !q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>

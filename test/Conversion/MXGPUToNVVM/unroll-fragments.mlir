@@ -2,7 +2,7 @@
 
 // Loops over the columns of a tile, so that columns are constants.
 
-!acc = !mxgpu.ring<1 x (d: tmem<128x64xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x64xf32>), producer = mma_commit, consumer = threads(128)>
 !stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x64xf32>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {

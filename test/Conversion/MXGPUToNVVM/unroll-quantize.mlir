@@ -3,8 +3,8 @@
 // A thread quantizes at most 128 elements in straight-line code. Longer loops keep
 // rounds of a divisor of theirs, and short ones are unrolled.
 
-!in = !mxgpu.ring<1 x (x: smem<128x256xbf16>), producer = tma, consumer = threads(128)>
-!rows = !mxgpu.ring<1 x (e: smem<128x256xf8E4M3FN>), producer = threads(128), consumer = tma_store>
+!in = !mxgpu.ring<1 x (x: smem<128x256xbf16>), producer = bulk_copy, consumer = threads(128)>
+!rows = !mxgpu.ring<1 x (e: smem<128x256xf8E4M3FN>), producer = threads(128), consumer = bulk_store>
 !x = !mxgpu.buffer<smem<128x256xbf16>>
 !e = !mxgpu.buffer<smem<128x256xf8E4M3FN>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {

@@ -2,32 +2,32 @@
 
 // wgmma.mma_async: what one product of a stage becomes, for each pair of types.
 
-!bf16_in = !mxgpu.ring<2 x (a: smem<2x64x64xbf16, sw128>, b: smem<2x8x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!bf16_in = !mxgpu.ring<2 x (a: smem<2x64x64xbf16, sw128>, b: smem<2x8x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !bf16_input = !mxgpu.stage<!bf16_in>
 !bf16_a = !mxgpu.buffer<smem<2x64x64xbf16, sw128>>
 !bf16_b = !mxgpu.buffer<smem<2x8x64xbf16, sw128>>
 !bf16_sums = !mxgpu.fragment<64x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>
-!f16_in = !mxgpu.ring<2 x (a: smem<64x64xf16, sw128>, b: smem<256x64xf16, sw128>), producer = tma, consumer = wgmma(128)>
+!f16_in = !mxgpu.ring<2 x (a: smem<64x64xf16, sw128>, b: smem<256x64xf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !f16_input = !mxgpu.stage<!f16_in>
 !f16_a = !mxgpu.buffer<smem<64x64xf16, sw128>>
 !f16_b = !mxgpu.buffer<smem<256x64xf16, sw128>>
 !f16_sums = !mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>
-!f8_in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<64x128xf8E5M2, sw128>), producer = tma, consumer = wgmma(128)>
+!f8_in = !mxgpu.ring<2 x (a: smem<64x128xf8E4M3FN, sw128>, b: smem<64x128xf8E5M2, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !f8_input = !mxgpu.stage<!f8_in>
-!f8_a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!f8_a = !mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>
 !f8_b = !mxgpu.buffer<smem<64x128xf8E5M2, sw128>>
 !f8_sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-!held_in = !mxgpu.ring<2 x (b: smem<8x32xbf16, sw64>), producer = tma, consumer = wgmma(256)>
+!held_in = !mxgpu.ring<2 x (b: smem<8x32xbf16, sw64>), producer = bulk_copy, consumer = async_threads(256)>
 !held_input = !mxgpu.stage<!held_in>
 !held_b = !mxgpu.buffer<smem<8x32xbf16, sw64>>
 !held = !mxgpu.fragment<256x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns, 2: 64 rows]>>
 !held_sums = !mxgpu.fragment<256x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows]>>
-!held_f8_in = !mxgpu.ring<2 x (b: smem<16x32xf8E5M2, sw32>), producer = tma, consumer = wgmma(128)>
+!held_f8_in = !mxgpu.ring<2 x (b: smem<16x32xf8E5M2, sw32>), producer = bulk_copy, consumer = async_threads(128)>
 !held_f8_b = !mxgpu.buffer<smem<16x32xf8E5M2, sw32>>
 !held_f8 = !mxgpu.fragment<64x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 4 columns, 8: 1 row, 4: 16 rows], values = [4: 1 column, 2: 8 rows, 2: 16 columns]>>
 !held_f8_sums = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
-!blocks_in = !mxgpu.ring<2 x (a: smem<512x32xbf16, sw64>, b: smem<16x32xbf16, sw64>), producer = tma, consumer = wgmma(256)>
-!blocks_a = !mxgpu.buffer<smem<512x32xbf16, sw64>>
+!blocks_in = !mxgpu.ring<2 x (a: smem<256x32xbf16, sw64>, b: smem<16x32xbf16, sw64>), producer = bulk_copy, consumer = async_threads(256)>
+!blocks_a = !mxgpu.buffer<smem<256x32xbf16, sw64>>
 !blocks_b = !mxgpu.buffer<smem<16x32xbf16, sw64>>
 !blocks_sums = !mxgpu.fragment<256x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 2: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
@@ -123,18 +123,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     }
   }
 
-  // Each operand has a type of its own. Rows of A begin at a row: 8 units of 16 bytes each.
+  // Each operand has a type of its own.
   // CHECK-LABEL: llvm.func @f8(
-  // CHECK-SAME:    %{{[a-z0-9]*}}: !llvm.ptr, %{{[a-z0-9]*}}: i64, %{{[a-z0-9]*}}: i64, %[[I:[a-z0-9]*]]: i64,
-  // CHECK:       %[[INDEX:.*]] = arith.index_cast %[[I]] : i64 to index
   // CHECK:       %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i64
-  // CHECK-NEXT:  %[[START:.*]] = arith.addi %[[UNITS]], %c4611686293305294848_i64
-  // CHECK-NEXT:  %[[ROW:.*]] = arith.index_cast %[[INDEX]] : index to i32
-  // CHECK-NEXT:  %[[ROWS:.*]] = arith.muli %[[ROW]], %c8_i32
-  // CHECK-NEXT:  %[[MORE:.*]] = arith.extui %[[ROWS]] : i32 to i64
-  // CHECK-NEXT:  %[[A0:.*]] = arith.addi %[[START]], %[[MORE]]
+  // CHECK-NEXT:  %[[A0:.*]] = arith.addi %[[UNITS]], %c4611686293305294848_i64
   // CHECK:       nvvm.wgmma.fence.aligned
-  // CHECK:       %[[A1:.*]] = arith.addi %[[A0]], %c2_i64
+  // CHECK:       %[[A1:.*]] = arith.addi %[[UNITS]], %c4611686293305294850_i64
   // CHECK:       nvvm.wgmma.mma_async %[[A0]], %{{.*}}, <m = 64, n = 64, k = 32>, D[<f32>, <one>], A[<e4m3>, <one>, <row>], B[<e5m2>, <one>, <col>]
   // CHECK-NEXT:  %{{.*}} = nvvm.wgmma.mma_async %[[A1]], %
   // CHECK-COUNT-2: nvvm.wgmma.mma_async
@@ -147,7 +141,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       %zero = mxgpu.zero_fragment : !f8_sums
       %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 128 iter_args(%old = %zero : !f8_sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !f8_in
-        %started = mxgpu.mma #mxgpu.wgmma<n = 64, k = 32> %a row(%i), %b into %old : !f8_a, !f8_b, !f8_sums -> !f8_sums
+        %started = mxgpu.mma #mxgpu.wgmma<n = 64, k = 32> %a, %b into %old : !f8_a, !f8_b, !f8_sums -> !f8_sums
         %new = mxgpu.mma_wait %started pending(0) : !f8_sums
         mxgpu.consumer_release %stage : !f8_input
         mxgpu.yield %new : !f8_sums
@@ -237,9 +231,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // whatever its number in the CTA; the second block is 64 rows below.
   // CHECK-LABEL: llvm.func @blocks(
   // CHECK:       %[[THREAD:.*]] = nvvm.read.ptx.sreg.tid.x
-  // CHECK:       %[[ROWS:.*]] = arith.muli %{{.*}}, %c4_i32
-  // CHECK-NEXT:  %[[MORE:.*]] = arith.extui %[[ROWS]]
-  // CHECK-NEXT:  %[[START:.*]] = arith.addi %{{.*}}, %[[MORE]]
+  // CHECK:       %[[UNITS:.*]] = arith.shrui %{{.*}}, %c4_i64
+  // CHECK-NEXT:  %[[START:.*]] = arith.addi %[[UNITS]], %
   // CHECK-NEXT:  %[[IN_CTA:.*]] = arith.shrui %[[THREAD]], %c7_i32
   // CHECK-NEXT:  %[[GROUP:.*]] = arith.addi %[[IN_CTA]], %c-1_i32
   // CHECK-NEXT:  %[[ROWS:.*]] = arith.muli %[[GROUP]], %c512_i32
@@ -264,7 +257,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     mxgpu.role @multiply warps(8) {
       %zero = mxgpu.zero_fragment : !blocks_sums
       %stage, %a, %b = mxgpu.consumer_wait %in : !blocks_in
-      %started = mxgpu.mma #mxgpu.wgmma<m = 256, n = 16, k = 16, warpgroups = 2> %a row(%i), %b into %zero : !blocks_a, !blocks_b, !blocks_sums -> !blocks_sums
+      %started = mxgpu.mma #mxgpu.wgmma<m = 256, n = 16, k = 16, warpgroups = 2> %a, %b into %zero : !blocks_a, !blocks_b, !blocks_sums -> !blocks_sums
       %sums = mxgpu.mma_wait %started pending(0) : !blocks_sums
       mxgpu.consumer_release %stage : !mxgpu.stage<!blocks_in>
     }

@@ -7,8 +7,8 @@
 // CHECK-DAG: [[$B:!map[0-9]*]] = !mxgpu.tensor_map<256x128xf8E4M3FN, sw128>
 // CHECK-DAG: [[$SA:!map[0-9]*]] = !mxgpu.tensor_map<1x1x2x256xf8E8M0FNU>
 // CHECK-DAG: [[$SB:!map[0-9]*]] = !mxgpu.tensor_map<2x1x2x256xf8E8M0FNU>
-// CHECK-DAG: [[$IN:!tma_ring]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<2x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
-// CHECK-DAG: [[$ACC:!mma_ring]] = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128)>
+// CHECK-DAG: [[$IN:!bulk_copy_ring]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
+// CHECK-DAG: [[$ACC:!mma_commit_ring]] = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128)>
 
 // CHECK: module attributes {gpu.container_module}
 // CHECK-LABEL: func.func @static(

@@ -5,10 +5,10 @@
 // scales reach the tensor core. Sums are in tensor memory.
 
 // CHECK-DAG: ![[$MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xbf16, sw128>
-// CHECK-DAG: ![[$IN:tma_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = tma, consumer = mma>
-// CHECK-DAG: ![[$IN_B:tma_ring[0-9]*]] = !mxgpu.ring<4 x (b: smem<128x32xi8, sw32>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(256)>
-// CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(256), consumer = mma>
-// CHECK-DAG: ![[$ACC:mma_ring[0-9]*]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+// CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit>
+// CHECK-DAG: ![[$IN_B:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (b: smem<128x32xi8, sw32>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
+// CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(256), consumer = mma_commit>
+// CHECK-DAG: ![[$ACC:mma_commit_ring[0-9]*]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 // CHECK-DAG: #[[$ROWS:.*]] = #mxgpu.fragment_layout<threads = [128: 1 row, 2: 32 columns], values = [32: 1 column]>
 // CHECK-DAG: ![[$TILE:.*]] = !mxgpu.fragment<128x64xbf16, #[[$ROWS]]>
 
@@ -68,9 +68,9 @@ func.func @rows(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 
 // Each CTA of a pair converts half of B, with the scales of its own rows, for the
 // instruction of both.
-// CHECK-DAG: !mxgpu.ring<{{.*}} x (a: smem<128x64xbf16, sw128>), producer = tma, consumer = mma, scope = pair>
-// CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(256)>
-// CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xbf16, sw128>), producer = threads(256), consumer = mma, scope = pair>
+// CHECK-DAG: !mxgpu.ring<{{.*}} x (a: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit, scope = pair>
+// CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
+// CHECK-DAG: !mxgpu.ring<{{.*}} x (b: smem<128x64xbf16, sw128>), producer = threads(256), consumer = mma_commit, scope = pair>
 // CHECK-LABEL: mxgpu.kernel @pair_matmul(
 // CHECK:         %[[RANK:.*]] = mxgpu.cta_rank
 // CHECK:         mxgpu.role @load warps(1) elected
@@ -78,7 +78,7 @@ func.func @rows(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 // CHECK:           %[[FIRST:.*]] = arith.addi %column, %[[ROWS]]
 // CHECK:           %[[TILE:.*]] = arith.addi %{{.*}}, %[[RANK]]
 // CHECK:           mxgpu.tma_load %{{.*}}[%[[FIRST]], %k] into %b
-// CHECK-NEXT:      mxgpu.tma_load %{{.*}}[%[[TILE]], %{{.*}}] into %sfb for %in_b_stage : !map{{[0-9]*}}, !smem{{[0-9]*}}, !tma_stage{{[0-9]*}}
+// CHECK-NEXT:      mxgpu.tma_load %{{.*}}[%[[TILE]], %{{.*}}] into %sfb for %in_b_stage : !map{{[0-9]*}}, !smem{{[0-9]*}}, !bulk_copy_stage{{[0-9]*}}
 // CHECK:         mxgpu.role @mma warps(1) elected on_leader
 // CHECK:           mxgpu.mma #mxgpu.tcgen05_mma<f16, m = 256, n = 256, ctas = 2>
 !x = memref<512x512xbf16>

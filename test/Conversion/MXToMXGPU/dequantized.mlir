@@ -6,9 +6,9 @@
 
 // CHECK-DAG: ![[$A_MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xf8E4M3FN>
 // CHECK-DAG: ![[$B_MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xf8E4M3FN, sw64>
-// CHECK-DAG: ![[$IN:tma_ring[0-9]*]] = !mxgpu.ring<2 x (a: smem<128x64xf8E4M3FN>, sfa: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(256)>
-// CHECK-DAG: ![[$IN_B:tma_ring[0-9]*]] = !mxgpu.ring<2 x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(128)>
-// CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<3 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = wgmma(256)>
+// CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (a: smem<128x64xf8E4M3FN>, sfa: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
+// CHECK-DAG: ![[$IN_B:bulk_copy_ring[0-9]*]] = !mxgpu.ring<2 x (b: smem<128x64xf8E4M3FN, sw64>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(128)>
+// CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<3 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = async_threads(256)>
 
 // A thread reads 16 adjacent elements of rows of A, which wgmma takes as 2 of
 // each 8, two rows in turn; it has a row of B, which it writes in the same order.

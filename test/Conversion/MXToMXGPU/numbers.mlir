@@ -2,7 +2,7 @@
 
 // Products of bf16 by bf16: one ring, and two roles.
 
-// CHECK-DAG: ![[$IN:tma_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<256x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
+// CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<256x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 
 // CHECK-LABEL: mxgpu.kernel @dense_matmul(
 // CHECK:         mxgpu.role @multiply warps(8)
@@ -29,7 +29,7 @@ func.func @dense(%x: !x, %w: !w, %y: !y) {
 
 // Each CTA of a pair loads its rows of A, and half of B for both.
 
-// CHECK-DAG: ![[$IN:tma_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<256x64xbf16, sw128>), producer = tma, consumer = wgmma(256), scope = pair>
+// CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<256x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256), scope = pair>
 // CHECK-DAG: ![[$MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xbf16, sw128>
 
 // CHECK-LABEL: mxgpu.kernel @pair_matmul(

@@ -47,7 +47,7 @@ func.func @dynamic(%w: memref<?x?xf8E5M2>, %p: memref<?x?x128x32xf8E5M2>) {
 // wgmma reads.
 
 // CHECK-DAG: ![[$MAP:.*]] = !mxgpu.tensor_map<2x8x256xi8>
-// CHECK-DAG: !mxgpu.ring<4 x (b: smem<256x16xi8>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(128)>
+// CHECK-DAG: !mxgpu.ring<4 x (b: smem<256x16xi8>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(128)>
 // CHECK-DAG: #[[$PLACES:.*]] = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column, 2: 128 rows]>
 // CHECK-DAG: #[[$WEIGHTS:.*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 4: 2 rows, 2: 8 rows, 2: 16 rows, 2: 32 rows], values = [2: 1 column, 2: 1 row, 2: 8 columns, 4: 16 columns, 2: 64 rows]>
 // CHECK-DAG: #[[$OPERAND:.*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 4: 8 rows, 2: 2 rows, 2: 4 rows, 2: 32 rows], values = [2: 1 column, 2: 1 row, 2: 8 columns, 4: 16 columns, 2: 64 rows]>

@@ -6,8 +6,8 @@
 // CHECK-DAG: !map = !mxgpu.tensor_map<128x64xbf16, sw128>
 // CHECK-DAG: !map{{[0-9]+}} = !mxgpu.tensor_map<1x128x64xbf16, sw128>
 // CHECK-DAG: !map{{[0-9]+}} = !mxgpu.tensor_map<1x128x128xf8E4M3FN, sw128>
-// CHECK-DAG: !tma_ring = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(256)>
-// CHECK-DAG: !threads_ring = !mxgpu.ring<1 x (columns: smem<128x128xf8E4M3FN, sw128>, columns_scales: smem<1x1x512xf8E8M0FNU>), producer = threads(256), consumer = tma_store>
+// CHECK-DAG: !bulk_copy_ring = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(256)>
+// CHECK-DAG: !threads_ring = !mxgpu.ring<1 x (columns: smem<128x128xf8E4M3FN, sw128>, columns_scales: smem<1x1x512xf8E8M0FNU>), producer = threads(256), consumer = bulk_store>
 
 // CHECK-LABEL: func.func @columns(
 // CHECK:         mxgpu.require %{{.*}}, "expected dimension 1 of input to be a multiple of 8, found %lld; the nearest are %lld and %lld"

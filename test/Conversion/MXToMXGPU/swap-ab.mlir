@@ -5,8 +5,8 @@
 // A of bf16 is read where it was loaded. The sums are relabelled: threads have two
 // adjacent columns in a few rows of the result.
 
-// CHECK-DAG: ![[$IN:tma_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<16x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
-// CHECK-DAG: ![[$IN_B:tma_ring[0-9]*]] = !mxgpu.ring<4 x (b: smem<128x32xi8, sw32>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(256)>
+// CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<16x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
+// CHECK-DAG: ![[$IN_B:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (b: smem<128x32xi8, sw32>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
 // CHECK-DAG: #[[$LOAD:.*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 2 rows, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 1 row, 2: 8 columns, 4: 16 columns]>
 // CHECK-DAG: #[[$OPERAND:.*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>
 // CHECK-DAG: #[[$SUMS:.*]] = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>
@@ -50,7 +50,7 @@ func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 
 // Of two B matrices a thread has the same row of both, and so the sums of both
 // for its columns. More of the reduction are panels of A.
-// CHECK-DAG: !mxgpu.ring<2 x (a: smem<2x32x64xbf16, sw128>), producer = tma, consumer = wgmma(512)>
+// CHECK-DAG: !mxgpu.ring<2 x (a: smem<2x32x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(512)>
 // CHECK-DAG: #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 8 rows, 4: 32 rows], values = [2: 1 column, 2: 128 rows, 2: 8 columns, 8: 16 columns]>
 // CHECK-DAG: #[[$BOTH:.*]] = #mxgpu.fragment_layout<threads = [4: 2 rows, 8: 1 column, 4: 8 columns, 4: 32 columns], values = [2: 1 row, 2: 128 columns, 4: 8 rows]>
 // CHECK-DAG: #[[$ONE:.*]] = #mxgpu.fragment_layout<threads = [4: 2 rows, 8: 1 column, 4: 8 columns, 4: 32 columns], values = [2: 1 row, 4: 8 rows]>

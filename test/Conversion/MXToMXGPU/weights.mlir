@@ -4,9 +4,9 @@
 // dequantized from one ring to another, in the order of the reduction.
 
 // CHECK-DAG: ![[$MAP:map[0-9]*]] = !mxgpu.tensor_map<128x64xbf16, sw128>
-// CHECK-DAG: ![[$IN:tma_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
-// CHECK-DAG: ![[$IN_B:tma_ring[0-9]*]] = !mxgpu.ring<4 x (b: smem<128x32xi8, sw32>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(128)>
-// CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<{{.*}} x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = wgmma(256)>
+// CHECK-DAG: ![[$IN:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
+// CHECK-DAG: ![[$IN_B:bulk_copy_ring[0-9]*]] = !mxgpu.ring<4 x (b: smem<128x32xi8, sw32>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(128)>
+// CHECK-DAG: ![[$OPERANDS:threads_ring[0-9]*]] = !mxgpu.ring<{{.*}} x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = async_threads(256)>
 // CHECK-DAG: #[[$STORED:.*]] = #mxgpu.fragment_layout<threads = [2: 1 row, 4: 8 rows, 4: 2 rows, 4: 32 rows], values = [64: 1 column]>
 // CHECK-DAG: ![[$TILE:.*]] = !mxgpu.fragment<128x64xbf16, #[[$STORED]]>
 

@@ -117,8 +117,8 @@ class Case:
         out, out_box, out_parts, out_step = self.pieces(box, self.out or "")
         fragment = "!mxgpu.fragment<{}x{}x{}, {{}}>".format(*self.box, self.element)
         load, use = fragment.format(self.load), fragment.format(self.use)
-        ring_in = f"!mxgpu.ring<1 x (x: smem<{in_}>), producer = tma, consumer = threads({threads})>"
-        ring_out = f"!mxgpu.ring<1 x (y: smem<{out}>), producer = threads({threads}), consumer = tma_store>"
+        ring_in = f"!mxgpu.ring<1 x (x: smem<{in_}>), producer = bulk_copy, consumer = threads({threads})>"
+        ring_out = f"!mxgpu.ring<1 x (y: smem<{out}>), producer = threads({threads}), consumer = bulk_store>"
         matrix = f"{rows}x{columns}x{self.held}"
         map_in, map_out = f"!mxgpu.tensor_map<{in_box}>", f"!mxgpu.tensor_map<{out_box}>"
         x, y = f"!mxgpu.buffer<smem<{in_}>>", f"!mxgpu.buffer<smem<{out}>>"
@@ -222,7 +222,7 @@ class ScaleCase:
         scales, held = f"{m}x{n}x2x256x{self.element}", len(self.rows) * len(self.blocks)
         result = f"{threads}x{held * len(self.boxes)}xi8"
         fragment = f"!mxgpu.fragment<{self.box[0]}x{self.columns}xf8E4M3FN, {self.layout}>"
-        ring = f"!mxgpu.ring<1 x (sf: smem<{scales}>), producer = tma, consumer = threads({threads})>"
+        ring = f"!mxgpu.ring<1 x (sf: smem<{scales}>), producer = bulk_copy, consumer = threads({threads})>"
         vector = f"vector<{len(self.rows)}x{len(self.blocks)}x"
         body = []
         extent = " extent(%extent)" if self.extent is not None else ""

@@ -45,7 +45,7 @@ TYPES = """\
 !{name}_bm = !mxgpu.tensor_map<{n}x{step}x{b}, sw128>
 !{name}_a = !mxgpu.buffer<smem<64x{step}x{a}, sw128>>
 !{name}_b = !mxgpu.buffer<smem<{n}x{step}x{b}, sw128>>
-!{name}_in = !mxgpu.ring<2 x (a: smem<64x{step}x{a}, sw128>, b: smem<{n}x{step}x{b}, sw128>), producer = tma, consumer = wgmma(128)>
+!{name}_in = !mxgpu.ring<2 x (a: smem<64x{step}x{a}, sw128>, b: smem<{n}x{step}x{b}, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !{name}_input = !mxgpu.stage<!{name}_in>
 !{name}_sums = !mxgpu.fragment<64x{n}xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows{runs}]>>"""
 

@@ -70,7 +70,7 @@ def types(case):
     buffers = ", ".join(f"{f}: smem<{rows}x{c.step}x{t}, sw128>" for f, rows, t in fields)
     producer = "threads(128)" if c.filled else "tma"
     lines = [f"!{c.name}_in = !mxgpu.ring<2 x ({buffers}), producer = {producer}, "
-             f"consumer = wgmma({c.threads})>",
+             f"consumer = async_threads({c.threads})>",
              f"!{c.name}_input = !mxgpu.stage<!{c.name}_in>",
              f"!{c.name}_sums = !mxgpu.fragment<{c.m}x{c.n}xf32, {layout(c, 'sums')}>",
              f"#{c.name} = #mxgpu.wgmma<m = {c.m}, n = {c.n}, k = {c.k}, "

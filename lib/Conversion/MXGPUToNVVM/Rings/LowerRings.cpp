@@ -85,7 +85,7 @@ int64_t getFillingArrivals(RingType type) {
   int64_t ctas = type.isPair() && !type.isFilledByBoth() ? 2 : 1;
   if (type.getProducer() == AsyncKind::Threads)
     return ctas * getArrivals(type, type.getProducerThreads());
-  return type.getProducer() == AsyncKind::Tma ? ctas : 1;
+  return type.getProducer() == AsyncKind::BulkCopy ? ctas : 1;
 }
 
 /// Arrivals that empty a stage in one CTA.

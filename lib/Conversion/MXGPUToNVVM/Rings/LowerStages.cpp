@@ -32,8 +32,8 @@ void onLeader(NVVMBuilder &builder, llvm::function_ref<void()> body) {
 /// Whether the tensor core fills or empties the stages: its accesses have an
 /// order of their own (PTX ISA, tcgen05.fence).
 bool isOfTensorCore(RingType type) {
-  return type.getProducer() == AsyncKind::Mma ||
-         type.getConsumer() == AsyncKind::Mma;
+  return type.getProducer() == AsyncKind::MmaCommit ||
+         type.getConsumer() == AsyncKind::MmaCommit;
 }
 
 /// How one role uses the stages of one ring with barriers, as its producer or
@@ -70,7 +70,7 @@ public:
     if (failed(last))
       return failure();
     // No arrival may still be under way when the CTA ends.
-    if (isProducer && type.getConsumer() == AsyncKind::Mma)
+    if (isProducer && type.getConsumer() == AsyncKind::MmaCommit)
       waitForAll(*last);
     return success();
   }
@@ -198,7 +198,7 @@ private:
 
   void prepareToFill(Value stage) {
     switch (type.getProducer()) {
-    case AsyncKind::Tma: {
+    case AsyncKind::BulkCopy: {
       // The arrival that goes with the bytes of all copies; before any of them,
       // so that the count can only fall to zero when all are in. Each CTA of a
       // pair announces what arrives in its own memory.
@@ -210,15 +210,15 @@ private:
       // In a pair each CTA at its own barrier, before or after the answer.
       expect(StageBarriersOp::create(builder, ring, stage).getFull());
       break;
-    case AsyncKind::Mma:
+    case AsyncKind::MmaCommit:
       builder.fenceAfterSync();
       break;
     case AsyncKind::Threads:
-    case AsyncKind::TmaStore:
+    case AsyncKind::BulkStore:
     case AsyncKind::AtomicCounter:
     case AsyncKind::Groups:
     case AsyncKind::Roles:
-    case AsyncKind::Wgmma:
+    case AsyncKind::AsyncThreads:
       break;
     }
   }
@@ -245,11 +245,11 @@ private:
   }
 
   void lowerCommit(ProducerCommitOp commit, Value stage) {
-    if (type.getProducer() == AsyncKind::Tma)
+    if (type.getProducer() == AsyncKind::BulkCopy)
       return; // the copies themselves complete the phase
     Value full = StageBarriersOp::create(builder, ring, stage).getFull();
     switch (type.getProducer()) {
-    case AsyncKind::Mma:
+    case AsyncKind::MmaCommit:
       commitOrArrive(full, commit.getEmpty());
       break;
     case AsyncKind::Threads:
@@ -270,10 +270,10 @@ private:
       arrive(full);
       break;
     }
-    case AsyncKind::Tma:
-    case AsyncKind::TmaStore:
+    case AsyncKind::BulkCopy:
+    case AsyncKind::BulkStore:
     case AsyncKind::Roles:
-    case AsyncKind::Wgmma:
+    case AsyncKind::AsyncThreads:
       break;
     }
   }
@@ -309,7 +309,7 @@ private:
   void lowerRelease(Value stage) {
     Value empty = StageBarriersOp::create(builder, ring, stage).getEmpty();
     // The tensor core tells both CTAs of a pair; threads tell the leader.
-    if (type.getConsumer() == AsyncKind::Mma) {
+    if (type.getConsumer() == AsyncKind::MmaCommit) {
       CommitOp::create(builder, empty, type.isPair());
       return;
     }

@@ -9,7 +9,9 @@
 
 #include "../Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"
 
@@ -109,6 +111,16 @@ struct CopyScalesLowering final : OpConversionPattern<CopyScalesOp> {
   }
 };
 
+/// Registers that threads of the kernel around `op` are launched with, if that
+/// is bounded.
+static std::optional<int64_t> getLaunchRegisters(Operation *op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  auto bound = function ? function->getAttrOfType<IntegerAttr>(
+                              NVVM::NVVMDialect::getMaxnregAttrName())
+                        : IntegerAttr();
+  return bound ? std::optional(bound.getInt()) : std::nullopt;
+}
+
 /// The instruction emits itself.
 struct MmaLowering final : OpConversionPattern<MmaOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -120,8 +132,8 @@ struct MmaLowering final : OpConversionPattern<MmaOp> {
     Value sums = op.getKind().emit(
         builder, op,
         {adaptor.getA(), adaptor.getB(), adaptor.getAScales(),
-         adaptor.getBScales(), adaptor.getD(), adaptor.getARow(),
-         adaptor.getBOffset(), adaptor.getAccumulate(), adaptor.getExtent()});
+         adaptor.getBScales(), adaptor.getD(), adaptor.getBOffset(),
+         adaptor.getAccumulate(), adaptor.getExtent(), getLaunchRegisters(op)});
     if (sums)
       rewriter.replaceOp(op, sums);
     else

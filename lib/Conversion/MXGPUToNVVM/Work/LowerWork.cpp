@@ -182,10 +182,12 @@ void WorkLowering::fillCondition(NextWorkTileOp next, scf::WhileOp loop) {
     answer = loadGroupWorkTile(builder, address).getWords();
     isUnit = isNumber(builder, answer.back());
     break;
-  default:
+  case AsyncKind::Clc:
     answer = {builder.loadAnswer(address)};
     isUnit = builder.isCluster(answer[0]);
     break;
+  default:
+    llvm_unreachable("the verifier lets no other ring tell of work tiles");
   }
   scf::ConditionOp condition = loop.getConditionOp();
   condition.getConditionMutable().assign(isUnit);

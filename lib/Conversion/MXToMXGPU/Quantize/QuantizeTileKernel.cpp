@@ -65,7 +65,7 @@ RingType QuantizeTileBuilder::getInputRing() {
   }
   bool produced = isProduced();
   return getRing(names, buffers, schedule.getStages(),
-                 produced ? AsyncKind::Threads : AsyncKind::Tma,
+                 produced ? AsyncKind::Threads : AsyncKind::BulkCopy,
                  produced ? getProducingThreads() : 1, AsyncKind::Threads,
                  schedule.getThreads());
 }
@@ -78,8 +78,8 @@ RingType QuantizeTileBuilder::getSourceRing() {
     names.push_back(host.getStringAttr(matrix.field));
     buffers.push_back(getUnitBuffer(matrix.type));
   }
-  return getRing(names, buffers, schedule.getInputStages(), AsyncKind::Tma, 1,
-                 AsyncKind::Threads, getProducingThreads());
+  return getRing(names, buffers, schedule.getInputStages(), AsyncKind::BulkCopy,
+                 1, AsyncKind::Threads, getProducingThreads());
 }
 
 /// A ring for the outputs of an axis, which come stage by stage or else tile by
@@ -109,7 +109,7 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
   if (names.empty())
     return Value();
   RingType type = getRing(names, buffers, /*stages=*/1, AsyncKind::Threads,
-                          getAxisThreads(), AsyncKind::TmaStore, 1);
+                          getAxisThreads(), AsyncKind::BulkStore, 1);
   return body.ring(type, ofUnits ? "units" : axis ? "rows" : "columns");
 }
 

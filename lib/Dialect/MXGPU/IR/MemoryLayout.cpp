@@ -50,8 +50,8 @@ static int64_t getAlignment(BufferType buffer) {
 }
 
 bool mx::mxgpu::hasBarriersBehind(RingType type) {
-  return type.getProducer() == AsyncKind::Tma &&
-         type.getConsumer() == AsyncKind::Wgmma;
+  return type.getProducer() == AsyncKind::BulkCopy &&
+         type.getConsumer() == AsyncKind::AsyncThreads;
 }
 
 /// Barriers are at multiples of 8 bytes, and two for each stage.

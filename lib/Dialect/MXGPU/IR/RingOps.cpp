@@ -30,7 +30,7 @@ LogicalResult RingOp::verify() {
   if (getBarriers().has_value() != (placed && hasBarriers))
     return emitOpError(hasBarriers
                            ? "expected offsets and barriers together"
-                           : "expected no barriers for stages of tma_store");
+                           : "expected no barriers for stages of bulk_store");
   // ring C13
   if (DenseI64ArrayAttr offsets = getOffsetsAttr())
     for (int64_t start : offsets.asArrayRef())

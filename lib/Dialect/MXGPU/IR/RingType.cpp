@@ -15,11 +15,6 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Whether a kind is followed by the number of threads that play it.
-static bool hasThreads(AsyncKind asyncKind) {
-  return asyncKind == AsyncKind::Threads || asyncKind == AsyncKind::Wgmma;
-}
-
 static ParseResult parseAsyncKind(AsmParser &parser, StringRef keyword,
                                   AsyncKind &asyncKind, int64_t &threads) {
   threads = 1;
@@ -128,19 +123,19 @@ static int64_t getUnitBytes(AsyncKind producer) {
 /// What each kind can fill and empty.
 static bool canFill(AsyncKind asyncKind, Space space, Scope scope) {
   switch (asyncKind) {
-  case AsyncKind::Tma:
+  case AsyncKind::BulkCopy:
   case AsyncKind::Clc:
     return space == Space::Smem && scope != Scope::Warp;
   case AsyncKind::AtomicCounter:
   case AsyncKind::Groups:
     return space == Space::Smem && scope == Scope::Cta;
-  case AsyncKind::Mma:
+  case AsyncKind::MmaCommit:
     return space == Space::Tmem && scope != Scope::Warp;
   case AsyncKind::Threads:
     return space == Space::Smem;
-  case AsyncKind::TmaStore:
+  case AsyncKind::BulkStore:
   case AsyncKind::Roles:
-  case AsyncKind::Wgmma:
+  case AsyncKind::AsyncThreads:
     return false;
   }
   return false;
@@ -149,22 +144,22 @@ static bool canFill(AsyncKind asyncKind, Space space, Scope scope) {
 static bool canEmpty(AsyncKind asyncKind, Space space, AsyncKind producer,
                      Scope scope) {
   switch (asyncKind) {
-  case AsyncKind::Mma:
+  case AsyncKind::MmaCommit:
     return space == Space::Smem &&
-           (producer == AsyncKind::Tma ||
+           (producer == AsyncKind::BulkCopy ||
             (producer == AsyncKind::Threads && scope != Scope::Warp));
   case AsyncKind::Threads:
-    return space == Space::Tmem || producer == AsyncKind::Tma ||
+    return space == Space::Tmem || producer == AsyncKind::BulkCopy ||
            (producer == AsyncKind::Threads && scope == Scope::Cta);
-  case AsyncKind::Wgmma:
-    return producer == AsyncKind::Tma ||
+  case AsyncKind::AsyncThreads:
+    return producer == AsyncKind::BulkCopy ||
            (producer == AsyncKind::Threads && scope == Scope::Cta);
-  case AsyncKind::TmaStore:
+  case AsyncKind::BulkStore:
     return space == Space::Smem && producer == AsyncKind::Threads &&
            scope != Scope::Pair;
   case AsyncKind::Roles:
     return space == Space::Smem && getUnitBytes(producer);
-  case AsyncKind::Tma:
+  case AsyncKind::BulkCopy:
   case AsyncKind::Clc:
   case AsyncKind::AtomicCounter:
   case AsyncKind::Groups:
@@ -218,12 +213,6 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
     if (threads < 1 || threads > target::kMaxThreadsPerCta)
       return emitError() << "expected 1 to " << target::kMaxThreadsPerCta
                          << " threads, found " << threads;
-  // ring C16
-  if (consumer == AsyncKind::Wgmma && consumerThreads % target::kWarpGroupSize)
-    return emitError() << "expected threads of whole warpgroups for "
-                       << stringifyAsyncKind(consumer) << ", a multiple of "
-                       << target::kWarpGroupSize << ", found "
-                       << consumerThreads;
   for (BufferType buffer : buffers) {
     // ring C5
     if (!canFill(producer, buffer.getSpace(), scope))

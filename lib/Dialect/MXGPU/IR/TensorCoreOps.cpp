@@ -1,17 +1,15 @@
-//===- TensorCoreOps.cpp - Loads, scale copies, MMAs, tensor maps ---------===//
+//===- TensorCoreOps.cpp - Loads, scale copies, tensor maps ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the copy engine and the tensor core can take, as verifiers. The rules
-// of instructions are those of mx/Target, so that they stand there once.
+// What the copy engine can take, as verifiers. The rules of instructions are
+// those of mx/Target, so that they stand there once.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Mma/Operands.h"
 #include "OpChecks.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mx;
@@ -48,10 +46,10 @@ RingType mxgpu::findRing(Value buffer) {
 
 LogicalResult mxgpu::verifyStaged(Operation *op, Value buffer) {
   RingType ring = findRing(buffer);
-  if (!ring || ring.getConsumer() == AsyncKind::TmaStore)
+  if (!ring || ring.getConsumer() == AsyncKind::BulkStore)
     return success();
   // shared C3
-  return op->emitOpError("expected a ring with consumer tma_store, found ")
+  return op->emitOpError("expected a ring with consumer bulk_store, found ")
          << stringifyAsyncKind(ring.getConsumer());
 }
 
@@ -84,8 +82,8 @@ LogicalResult TmaLoadOp::verify() {
            << map.getBox().size() << " coordinates, found "
            << getCoords().size();
   // tma_load C4
-  if (ring && ring.getProducer() != AsyncKind::Tma)
-    return emitOpError("expected a ring with producer tma, found ")
+  if (ring && ring.getProducer() != AsyncKind::BulkCopy)
+    return emitOpError("expected a ring with producer bulk_copy, found ")
            << stringifyAsyncKind(ring.getProducer());
   // tma_load C5
   if (map.getSwizzle() != buffer.getSwizzle())
@@ -182,186 +180,5 @@ LogicalResult CopyScalesOp::verify() {
       column && (column.getInt() < 0 || column.getInt() % 4))
     return emitOpError("expected a column that is a multiple of 4, found ")
            << column.getInt();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// MMA
-//===----------------------------------------------------------------------===//
-
-BufferType MmaOp::getABuffer() {
-  return dyn_cast<BufferType>(getA().getType());
-}
-
-int64_t MmaOp::getReduction() {
-  if (auto fragment = dyn_cast<FragmentType>(getA().getType()))
-    return fragment.getColumns();
-  return getOperandReduction(getABuffer());
-}
-
-/// A and B are read, and so are scales; sums in tensor memory change.
-void MmaOp::getEffects(
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-        &effects) {
-  for (OpOperand *operand : {&getAMutable(), &getBMutable()})
-    if (isa<BufferType>(operand->get().getType()))
-      effects.emplace_back(MemoryEffects::Read::get(), operand,
-                           SharedMemory::get());
-  for (MutableOperandRange range : {getAScalesMutable(), getBScalesMutable()})
-    for (OpOperand &operand : range)
-      effects.emplace_back(MemoryEffects::Read::get(), &operand,
-                           TensorMemory::get());
-  if (!isa<BufferType>(getD().getType()))
-    return;
-  effects.emplace_back(MemoryEffects::Read::get(), &getDMutable(),
-                       TensorMemory::get());
-  effects.emplace_back(MemoryEffects::Write::get(), &getDMutable(),
-                       TensorMemory::get());
-}
-
-/// The places of operands, scales and sums are those that the instruction has.
-static LogicalResult verifyPlaces(MmaOp op,
-                                  const target::MmaFamilyInfo &family) {
-  using target::MmaPlace;
-  bool hasScales = static_cast<bool>(op.getAScales());
-  // mma C1
-  if (hasScales != (op.getKind().getScaleBlock() > 0))
-    return op.emitOpError("expected ")
-           << (hasScales ? "no scales" : "scales of a and b") << " for "
-           << op.getKind() << ", found " << (hasScales ? "some" : "none");
-  MmaPlace found = isa<FragmentType>(op.getD().getType())
-                       ? MmaPlace::Registers
-                       : MmaPlace::TensorMemory;
-  // mma C2
-  if (found != family.accumulator)
-    return op.emitOpError("expected sums in ")
-           << target::getName(family.accumulator) << " for " << family.name
-           << ", found " << op.getD().getType();
-  if (auto a = dyn_cast<FragmentType>(op.getA().getType())) {
-    FragmentType expected =
-        op.getKind().getOperandType(a.getElementType(), a.getColumns());
-    // mma C9
-    if (!expected)
-      return op.emitOpError("expected a in ")
-             << target::getName(family.operands) << " for " << family.name
-             << ", or as many elements of a type that it takes from registers, "
-                "found "
-             << a;
-    // mma C10
-    if (a != expected)
-      return op.emitOpError("expected a in registers as ")
-             << expected << ", found " << a;
-  }
-  bool givesSums = static_cast<bool>(op.getSums());
-  // mma C3
-  if (givesSums != (found == MmaPlace::Registers) ||
-      (givesSums && op.getSums().getType() != op.getD().getType()))
-    return op.emitOpError("expected a result like the sums that it is given "
-                          "where they are in registers, and only there");
-  return success();
-}
-
-/// Instructions read through the async proxy: the ring says so, for the fence
-/// of threads that fill it, and because no fence is needed where it is done;
-/// and who gives the stage back waits for them as the ring says.
-static LogicalResult verifyRings(MmaOp op) {
-  AsyncKind expected =
-      op.getKind().getFamily().completion == target::MmaCompletion::WaitGroup
-          ? AsyncKind::Wgmma
-          : AsyncKind::Mma;
-  for (auto [operand, name] :
-       {std::pair(Value(op.getA()), "a"), std::pair(Value(op.getB()), "b")}) {
-    RingType ring = findRing(operand);
-    // mma C11
-    if (ring && ring.getConsumer() != expected)
-      return op.emitOpError("expected ")
-             << name << " in a ring with consumer "
-             << stringifyAsyncKind(expected)
-             << (expected == AsyncKind::Wgmma ? "(n)" : "") << ", found "
-             << stringifyAsyncKind(ring.getConsumer());
-  }
-  return success();
-}
-
-/// An A in registers may be multiplied with part of B.
-static LogicalResult verifyPartOfB(MmaOp op) {
-  std::optional<int64_t> column = op.getColumn();
-  if (!column)
-    return success();
-  // mma C13
-  if (op.getABuffer())
-    return op.emitOpError("expected no column of b, as a is in shared memory "
-                          "and has the whole reduction");
-  int64_t step = op.getKind().getMmaShape().k;
-  int64_t last = getOperandReduction(op.getBBuffer()) - op.getReduction();
-  // mma C14
-  if (*column < 0 || *column > last || *column % step)
-    return op.emitOpError("expected a column of b from 0 to ")
-           << last << " in steps of " << step << ", found " << *column;
-  return success();
-}
-
-LogicalResult MmaOp::verify() {
-  BufferType a = getABuffer(), b = getBBuffer();
-  auto d = dyn_cast<BufferType>(getD().getType());
-  if ((a && failed(verifyBufferOf<ConsumerWaitOp>(*this, getA()))) ||
-      failed(verifyBufferOf<ConsumerWaitOp>(*this, getB())) ||
-      (d && failed(verifyBufferOf<ProducerAcquireOp>(*this, getD()))) ||
-      failed(verifyPlaces(*this, getKind().getFamily())) ||
-      failed(verifyRings(*this)))
-    return failure();
-  for (auto [scales, operand, name] :
-       {std::tuple(getAScales(), Value(getA()), "a"),
-        std::tuple(getBScales(), Value(getB()), "b")}) {
-    auto copy = scales ? scales.getDefiningOp<CopyScalesOp>() : CopyScalesOp();
-    // mma C4
-    if (scales &&
-        (!copy || (findRing(operand) && copy.getBuffer().getDefiningOp() !=
-                                            operand.getDefiningOp())))
-      return emitOpError("expected scales of ")
-             << name << " copied from the stage that holds " << name;
-  }
-  for (auto [buffer, space, name] :
-       {std::tuple(a, Space::Smem, "a"), std::tuple(b, Space::Smem, "b"),
-        std::tuple(d, Space::Tmem, "d")}) {
-    if (!buffer)
-      continue;
-    size_t rank = buffer.getShape().size();
-    bool hasPanels = rank == 3 && space == Space::Smem;
-    // mma C5
-    if (buffer.getSpace() != space || (rank != 2 && !hasPanels))
-      return emitOpError("expected ")
-             << name << " to be a matrix in " << stringifySpace(space)
-             << ", found " << buffer;
-  }
-  // mma C6
-  if (!getColumn() && getReduction() != getOperandReduction(b))
-    return emitOpError("expected a and b with the same reduction, found ")
-           << getReduction() << " and " << getOperandReduction(b);
-  // mma C7
-  if (int64_t k = getKind().getMmaShape().k; getReduction() % k)
-    return emitOpError("expected a reduction of a multiple of ")
-           << k << " elements, found " << getReduction();
-  if (failed(verifyPartOfB(*this)))
-    return failure();
-  for (BufferType buffer : {a, b})
-    if (buffer && failed(verifyOperandRows(*this, buffer)))
-      return failure();
-  // mma C12
-  if (IntegerAttr warp = getFirstWarpAttr();
-      warp && (warp.getInt() < 0 || warp.getInt() % target::kWarpGroupWarps))
-    return emitOpError("expected first_warp to be a multiple of ")
-           << target::kWarpGroupWarps << ", where a warpgroup begins, found "
-           << warp.getInt();
-  return getKind().verifyMma(*this);
-}
-
-LogicalResult MmaWaitOp::verify() {
-  // PTX ISA, wgmma.wait_group: N.
-  constexpr int64_t kMost = 7;
-  // mma_wait C1
-  if (int64_t pending = getPending(); pending < 0 || pending > kMost)
-    return emitOpError("expected 0 to ")
-           << kMost << " pending, found " << pending;
   return success();
 }

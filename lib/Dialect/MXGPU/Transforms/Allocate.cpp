@@ -159,15 +159,18 @@ struct AllocatePass final : mxgpu::impl::MXGPUAllocateBase<AllocatePass> {
 
   /// A warp reaches the tensor memory lanes of its number modulo 4 (PTX ISA,
   /// tcgen05 access restrictions), and the warps of a warpgroup begin at such a
-  /// number: roles that read accumulators or multiply together start there.
+  /// number: roles that read accumulators or multiply by warpgroups start
+  /// there.
   LogicalResult placeRoles(KernelOp kernel) {
     int64_t next = 0;
     for (auto role : kernel.getBody().getOps<RoleOp>()) {
-      bool readsTensorMemory = false, multiplies = false;
+      bool readsTensorMemory = false;
       role.walk([&](LoadAccumulatorOp) { readsTensorMemory = true; });
+      int64_t together = 1; // warps that issue an instruction
       role.walk([&](MmaOp mma) {
-        multiplies |=
-            mma.getKind().getFamily().threads == target::kWarpGroupSize;
+        int64_t threads = mma.getKind().getRoles().threads;
+        together = std::max<int64_t>(
+            together, llvm::divideCeil(threads, target::kWarpSize));
       });
       constexpr int64_t kWarps = target::kWarpGroupWarps;
       if (readsTensorMemory && (next % kWarps || role.getWarps() != kWarps))
@@ -175,11 +178,13 @@ struct AllocatePass final : mxgpu::impl::MXGPUAllocateBase<AllocatePass> {
                << kWarps << " warps from a multiple of " << kWarps
                << " in a role that reads accumulators, found "
                << role.getWarps() << " from " << next;
-      if (multiplies && (next % kWarps || role.getWarps() % kWarps))
-        return role.emitOpError("expected whole warpgroups, warps from a "
-                                "multiple of ")
-               << kWarps << ", in a role that multiplies together, found "
-               << role.getWarps() << " from " << next;
+      int64_t warps = role.getWarps();
+      if (next % together || warps % together)
+        return role.emitOpError("expected a multiple of ")
+               << together << " warps, from a multiple of " << together
+               << ", in a role of which " << together
+               << " issue a matrix instruction together, found " << warps
+               << " from " << next;
       role.setFirstWarp(next);
       next += role.getWarps();
     }
@@ -190,7 +195,7 @@ struct AllocatePass final : mxgpu::impl::MXGPUAllocateBase<AllocatePass> {
   static int64_t getAllocatingWarp(KernelOp kernel) {
     int64_t warp = 0;
     kernel.walk([&](ProducerAcquireOp acquire) {
-      if (acquire.getRing().getType().getProducer() == AsyncKind::Mma)
+      if (acquire.getRing().getType().getProducer() == AsyncKind::MmaCommit)
         warp = *getRole(acquire).getFirstWarp();
     });
     return warp;

@@ -157,18 +157,18 @@ static LogicalResult verifyRead(const Port &consumer, bool mayBeEmpty) {
 /// Every field that is read must have been written.
 static LogicalResult verifyFilled(RingOp ring, const Port &producer) {
   switch (ring.getType().getProducer()) {
-  case AsyncKind::Tma:
+  case AsyncKind::BulkCopy:
     return verifyLoaded(ring, producer);
-  case AsyncKind::Mma:
+  case AsyncKind::MmaCommit:
     return verifyMultiplied(ring, producer);
   case AsyncKind::Threads:
     return verifyWritten(ring, producer);
-  case AsyncKind::TmaStore:
+  case AsyncKind::BulkStore:
   case AsyncKind::Clc:
   case AsyncKind::AtomicCounter:
   case AsyncKind::Groups:
   case AsyncKind::Roles:
-  case AsyncKind::Wgmma:
+  case AsyncKind::AsyncThreads:
     break;
   }
   return success();
@@ -182,7 +182,7 @@ LogicalResult mxgpu::verifyFilled(RingOp ring, const Sides &sides) {
     mayBeEmpty |=
         static_cast<bool>(cast<ProducerCommitOp>(producer.give).getEmpty());
   }
-  if (ring.getType().getProducer() == AsyncKind::Mma)
+  if (ring.getType().getProducer() == AsyncKind::MmaCommit)
     for (const Port &consumer : sides.consumers)
       if (failed(verifyRead(consumer, mayBeEmpty)))
         return failure();

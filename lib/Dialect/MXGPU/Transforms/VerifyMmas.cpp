@@ -19,7 +19,7 @@ using namespace mx::mxgpu;
 
 bool mxgpu::isAsyncMma(Operation *op) {
   auto mma = dyn_cast<MmaOp>(op);
-  return mma && mma.getKind().getFamily().completion ==
+  return mma && mma.getKind().getRoles().completion ==
                     target::MmaCompletion::WaitGroup;
 }
 

@@ -26,7 +26,7 @@ static bool dependsOnRank(Value value) {
 static LogicalResult verifyPort(RingOp ring, const Port &port,
                                 AsyncKind asyncKind) {
   RoleOp role = port.role;
-  bool leads = asyncKind == AsyncKind::Mma;
+  bool leads = asyncKind == AsyncKind::MmaCommit;
   // kernel C31
   if (asyncKind != AsyncKind::Roles && role.getOnLeader() != leads)
     return role.emitOpError(leads ? "expected a role on_leader for "
@@ -59,7 +59,7 @@ LogicalResult mx::mxgpu::verifyPair(RingOp ring, const Sides &sides) {
     return kernel.isPair() ? verifyProducers() : success();
   // And it may load for its own threads.
   bool isOfCta = kernel.isPair() && type.getScope() == Scope::Cta &&
-                 type.getProducer() == AsyncKind::Tma &&
+                 type.getProducer() == AsyncKind::BulkCopy &&
                  type.getConsumer() == AsyncKind::Threads;
   // kernel C33
   if (type.isPair() != kernel.isPair() && !isOfCta)

@@ -138,7 +138,7 @@ private:
   static bool isShared(RingType type) {
     return type.getConsumer() == AsyncKind::Roles ||
            (type.isEmptiedByThreads() && !type.isPair() &&
-            type.getProducer() != AsyncKind::Mma);
+            type.getProducer() != AsyncKind::MmaCommit);
   }
 
   LogicalResult collectPorts() {
@@ -244,8 +244,8 @@ private:
   }
 
   /// One thread drives the copy engine and the tensor core, a warp looks for
-  /// groups; `threads(n)` and `wgmma(n)` are all threads of a role, or of the
-  /// roles that consume a ring together.
+  /// groups; `threads(n)` and `async_threads(n)` are all threads of a role, or
+  /// of the roles that consume a ring together.
   LogicalResult verifyAsyncKind(RingOp ring, RoleOp role, AsyncKind asyncKind,
                                 int64_t threads, int64_t found) {
     if (asyncKind == AsyncKind::Roles)
@@ -258,7 +258,7 @@ private:
                               "groups of ring \"")
              << ring.getName() << '"';
     }
-    if (asyncKind != AsyncKind::Threads && asyncKind != AsyncKind::Wgmma) {
+    if (!hasThreads(asyncKind)) {
       if (role.getElected())
         return success();
       // kernel C29

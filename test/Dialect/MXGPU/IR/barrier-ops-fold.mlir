@@ -3,7 +3,7 @@
 // Stages without barriers are numbers that a chain of steps, or a loop, may come back
 // to: then they are known.
 
-!ring = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 
 gpu.module @kernels {

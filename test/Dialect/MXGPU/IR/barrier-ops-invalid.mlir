@@ -32,7 +32,7 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<3 x (d: tmem<128x32xf32>), producer = mma, consumer = threads(128)>
+!ring = !mxgpu.ring<3 x (d: tmem<128x32xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %ring = mxgpu.ring "ring" : !ring
@@ -79,7 +79,7 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (d: tmem<128x32xf32>), producer = mma, consumer = threads(128)>
+!ring = !mxgpu.ring<2 x (d: tmem<128x32xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %ring = mxgpu.ring "ring" : !ring
@@ -109,7 +109,7 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %ring = mxgpu.ring "ring" : !ring
@@ -156,7 +156,7 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %ring = mxgpu.ring "ring" : !ring
@@ -171,7 +171,7 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (d: tmem<128x32xf32>), producer = mma, consumer = threads(128)>
+!ring = !mxgpu.ring<2 x (d: tmem<128x32xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%column: i32) {
     %ring = mxgpu.ring "ring" : !ring
@@ -204,7 +204,7 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %ring = mxgpu.ring "ring" : !ring

@@ -4,11 +4,11 @@
 
 // What mxgpu-lower-rings makes of stages; every operation once.
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xi8>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
-!out = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!out = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !out_stage = !mxgpu.stage<!out>
 !unit = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
 !unit_stage = !mxgpu.stage<!unit>
@@ -23,25 +23,25 @@ gpu.module @kernels {
     %tmem = mxgpu.tensor_memory
     // CHECK: %[[IN:.*]] = mxgpu.ring "in"
     %in = mxgpu.ring "in" : !in
-    // CHECK: mxgpu.init_barriers %[[IN]] full(2) empty(1) : !tma_ring
+    // CHECK: mxgpu.init_barriers %[[IN]] full(2) empty(1) : !bulk_copy_ring
     mxgpu.init_barriers %in full(2) empty(1) : !in
     // CHECK: %[[ACC:.*]] = mxgpu.ring "acc"
     %acc = mxgpu.ring "acc" : !acc
-    // CHECK: mxgpu.init_barriers %[[ACC]] full(1) empty(4) other_empty(3) : !mma_ring
+    // CHECK: mxgpu.init_barriers %[[ACC]] full(1) empty(4) other_empty(3) : !mma_commit_ring
     mxgpu.init_barriers %acc full(1) empty(4) other_empty(3) : !acc
     %out = mxgpu.ring "out" : !out
     %units = mxgpu.ring "units" : !unit
     mxgpu.role @role warps(4) {
       // Names say what values are.
-      // CHECK: %stage = mxgpu.get_stage %[[IN]][0] : !tma_ring
+      // CHECK: %stage = mxgpu.get_stage %[[IN]][0] : !bulk_copy_ring
       %stage = mxgpu.get_stage %in[0] : !in
-      // CHECK-NEXT: %end = mxgpu.get_stage %[[IN]][4] : !tma_ring
+      // CHECK-NEXT: %end = mxgpu.get_stage %[[IN]][4] : !bulk_copy_ring
       %last = mxgpu.get_stage %in[4] : !in
-      // CHECK-NEXT: %next, %next_parity = mxgpu.advance %stage, %[[NUMBER]] in(%stage, %end) : !tma_stage
+      // CHECK-NEXT: %next, %next_parity = mxgpu.advance %stage, %[[NUMBER]] in(%stage, %end) : !bulk_copy_stage
       %1, %2 = mxgpu.advance %stage, %number in(%stage, %last) : !in_stage
-      // CHECK-NEXT: %a, %sf = mxgpu.stage_buffers %[[IN]], %next : !tma_ring, !tma_stage
+      // CHECK-NEXT: %a, %sf = mxgpu.stage_buffers %[[IN]], %next : !bulk_copy_ring, !bulk_copy_stage
       %3, %4 = mxgpu.stage_buffers %in, %1 : !in, !in_stage
-      // CHECK-NEXT: %full, %empty = mxgpu.stage_barriers %[[IN]], %next : !tma_ring, !tma_stage
+      // CHECK-NEXT: %full, %empty = mxgpu.stage_barriers %[[IN]], %next : !bulk_copy_ring, !bulk_copy_stage
       %5, %6 = mxgpu.stage_barriers %in, %1 : !in, !in_stage
       // CHECK-NEXT: mxgpu.wait %full parity(%next_parity){{$}}
       mxgpu.wait %5 parity(%2)
@@ -62,13 +62,13 @@ gpu.module @kernels {
       // CHECK-NEXT: mxgpu.commit %empty pair
       mxgpu.commit %6 pair
 
-      // CHECK-NEXT: %[[D0:.*]] = mxgpu.get_stage %[[ACC]][0] : !mma_ring
+      // CHECK-NEXT: %[[D0:.*]] = mxgpu.get_stage %[[ACC]][0] : !mma_commit_ring
       %8 = mxgpu.get_stage %acc[0] : !acc
-      // CHECK-NEXT: %other = mxgpu.other_stage %[[D0]] : !mma_stage
+      // CHECK-NEXT: %other = mxgpu.other_stage %[[D0]] : !mma_commit_stage
       %9 = mxgpu.other_stage %8 : !acc_stage
-      // CHECK-NEXT: mxgpu.stage_number %other : !mma_stage
+      // CHECK-NEXT: mxgpu.stage_number %other : !mma_commit_stage
       %10 = mxgpu.stage_number %9 : !acc_stage
-      // CHECK-NEXT: %d = mxgpu.stage_buffers %[[ACC]], %other tensor_memory(%[[TMEM]]) : !mma_ring, !mma_stage
+      // CHECK-NEXT: %d = mxgpu.stage_buffers %[[ACC]], %other tensor_memory(%[[TMEM]]) : !mma_commit_ring, !mma_commit_stage
       %11 = mxgpu.stage_buffers %acc, %9 tensor_memory(%tmem) : !acc, !acc_stage
 
       // CHECK-NEXT: %[[C0:.*]] = mxgpu.get_stage %{{.*}}[0] : !threads_ring

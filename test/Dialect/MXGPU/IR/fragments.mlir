@@ -6,7 +6,7 @@
 
 // CHECK: #layout = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 // CHECK: #layout2 = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>
-!inputs = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!inputs = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !input = !mxgpu.stage<!inputs>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
@@ -18,7 +18,7 @@
 !part = !mxgpu.fragment<64x32xf32, #part>
 !rows = !mxgpu.fragment<128x32xf32, #rows>
 
-!held_inputs = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(256)>
+!held_inputs = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 !held = !mxgpu.fragment<256x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns, 2: 64 rows]>>
 !held_sums = !mxgpu.fragment<256x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>
 !held_part = !mxgpu.fragment<256x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 4: 8 columns]>>

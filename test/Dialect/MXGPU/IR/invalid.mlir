@@ -545,7 +545,7 @@ gpu.module @kernels {
 // -----
 
 // Stages and their buffers stay where they are taken.
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -563,7 +563,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -634,7 +634,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // ring C10
@@ -647,7 +647,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // ring C12
@@ -660,7 +660,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // ring C13
@@ -673,7 +673,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // ring C14
@@ -686,7 +686,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // ring C11
@@ -699,7 +699,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // ring C15
@@ -712,11 +712,11 @@ gpu.module @kernels {
 
 // -----
 
-!staging = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(128), consumer = tma_store, scope = warp>
+!staging = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(128), consumer = bulk_store, scope = warp>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     // ring C12
-    // expected-error @below {{'mxgpu.ring' op expected no barriers for stages of tma_store}}
+    // expected-error @below {{'mxgpu.ring' op expected no barriers for stages of bulk_store}}
     %staging = mxgpu.ring "staging" offsets [0] barriers(0) stride(4096) : !staging
     mxgpu.role @role warps(1) {
     }
@@ -725,7 +725,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     mxgpu.role @role warps(1) {
@@ -738,7 +738,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
@@ -752,7 +752,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
@@ -766,7 +766,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%yes: i1) {
     %a = mxgpu.ring "a" : !in
@@ -782,7 +782,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%yes: i1) {
     %a = mxgpu.ring "a" : !in
@@ -798,8 +798,8 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -814,7 +814,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -830,7 +830,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -846,7 +846,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%yes: i1) {
@@ -868,7 +868,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
@@ -886,7 +886,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
@@ -904,7 +904,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
@@ -931,7 +931,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       %stage, %a = mxgpu.producer_acquire %in : !in
       // tma_load C4
-      // expected-error @below {{'mxgpu.tma_load' op expected a ring with producer tma, found threads}}
+      // expected-error @below {{'mxgpu.tma_load' op expected a ring with producer bulk_copy, found threads}}
       mxgpu.tma_load %map[%n, %n] into %a for %stage : !map, !a, !in_stage
     }
   }
@@ -941,7 +941,7 @@ gpu.module @kernels {
 
 // The buffer of another stage, of no stage, and a stage that is read.
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
@@ -961,7 +961,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
@@ -980,7 +980,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
@@ -998,7 +998,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
@@ -1015,7 +1015,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
@@ -1032,7 +1032,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1048,7 +1048,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1064,7 +1064,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1080,7 +1080,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1096,7 +1096,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1112,7 +1112,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1128,12 +1128,12 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1153,12 +1153,12 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1179,12 +1179,12 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1205,11 +1205,11 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1229,11 +1229,11 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1245,7 +1245,7 @@ gpu.module @kernels {
       %sfa = mxgpu.copy_scales %s_sfa : !sfa -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %s_sfb : !sfb -> !mxgpu.scales<128>
       // mma C5
-      // expected-error @below {{'mxgpu.mma' op expected a to be a matrix in smem, found '!mxgpu.buffer<smem<512xf8E8M0FNU>>'}}
+      // expected-error @below {{'mxgpu.mma' op expected a to be a matrix or panels of one, found '!mxgpu.buffer<smem<512xf8E8M0FNU>>'}}
       mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_sfa, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !sfa, !b, !d
     }
   }
@@ -1253,12 +1253,12 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x64xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x64xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xi8>>
 !sfb = !mxgpu.buffer<smem<512xi8>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1278,12 +1278,12 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xi8>>
 !sfb = !mxgpu.buffer<smem<512xi8>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<256x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1303,12 +1303,12 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<1024xi8>>
 !sfb = !mxgpu.buffer<smem<512xi8>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1328,12 +1328,12 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<256x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xi8>>
 !sfb = !mxgpu.buffer<smem<512xi8>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<256x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128)>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x256xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1353,12 +1353,12 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<384x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<1536xi8>), producer = tma, consumer = mma>
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<384x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<1536xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xi8>>
 !sfb = !mxgpu.buffer<smem<1536xi8>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<384x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x384xf32>), producer = mma, consumer = threads(128)>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x384xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x384xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1378,12 +1378,12 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xi8, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xi8, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xi8>>
 !sfb = !mxgpu.buffer<smem<512xi8>>
 !a = !mxgpu.buffer<smem<128x128xi8, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1403,12 +1403,12 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!in2 = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xi8>>
 !sfb = !mxgpu.buffer<smem<512xi8>>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1428,12 +1428,12 @@ gpu.module @kernels {
 
 // -----
 
-!in2 = !mxgpu.ring<1 x (a: smem<128x64xf8E4M3FN, sw128>, b: smem<128x64xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = tma, consumer = mma>
+!in2 = !mxgpu.ring<1 x (a: smem<128x64xf8E4M3FN, sw128>, b: smem<128x64xf8E4M3FN, sw128>, sfa: smem<512xi8>, sfb: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xi8>>
 !sfb = !mxgpu.buffer<smem<512xi8>>
 !a = !mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x64xf8E4M3FN, sw128>>
-!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc2 = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -1453,7 +1453,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -1470,7 +1470,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -1487,7 +1487,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -1504,7 +1504,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -1521,7 +1521,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc48 = !mxgpu.ring<1 x (d: tmem<128x48xf32>), producer = mma, consumer = threads(128)>
+!acc48 = !mxgpu.ring<1 x (d: tmem<128x48xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x48xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -2185,7 +2185,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x128xf8E5M2, sw128>
-!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
@@ -2203,7 +2203,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<96x128xf8E4M3FN, sw128>
-!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
@@ -2221,7 +2221,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
-!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 gpu.module @kernels {
@@ -2239,7 +2239,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<2 x (sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<2 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -2255,7 +2255,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<2 x (sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<2 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() {
@@ -2271,7 +2271,7 @@ gpu.module @kernels {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x64xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x64xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x64xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -2305,12 +2305,12 @@ func.func @f(%x: memref<4x64xf32>, %n: index, %p: i1, %v: vector<2x4xf32>) {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E4M3FN>, sfb: smem<512xf8E4M3FN>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E4M3FN>, sfb: smem<512xf8E4M3FN>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sfa = !mxgpu.buffer<smem<512xf8E4M3FN>>
 !sfb = !mxgpu.buffer<smem<512xf8E4M3FN>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -2330,12 +2330,12 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -2355,12 +2355,12 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<192x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<1024xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<192x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<1024xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<192x128xf8E4M3FN, sw128>>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !sfb = !mxgpu.buffer<smem<1024xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x192xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x192xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x192xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -2381,12 +2381,12 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E4M3FN>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<512xf8E8M0FNU>, sfb: smem<512xf8E4M3FN>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !sfb = !mxgpu.buffer<smem<512xf8E4M3FN>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
@@ -2406,12 +2406,12 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<1 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1024xf8E8M0FNU>, sfb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sfa = !mxgpu.buffer<smem<1024xf8E8M0FNU>>
 !sfb = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {

@@ -3,7 +3,7 @@
 // What threads read of operands and their scales, fragments under another layout, and
 // fragments that a role writes to a buffer.
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = threads(32), consumer = tma_store>
+!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = threads(32), consumer = bulk_store>
 !a = !mxgpu.buffer<smem<32x16xi8>>
 !q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -21,7 +21,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = tma, consumer = threads(64)>
+!in = !mxgpu.ring<1 x (a: smem<32x16xi8>), producer = bulk_copy, consumer = threads(64)>
 !a = !mxgpu.buffer<smem<32x16xi8>>
 !q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -39,7 +39,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<512xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<512xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<512xi8>>
 !q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -57,7 +57,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xi8, sw32>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<32x16xi8, sw32>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x16xi8, sw32>>
 !q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -75,7 +75,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xbf16>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<32x16xbf16>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x16xbf16>>
 !q = !mxgpu.fragment<32x16xf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -93,7 +93,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xf64>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<32x16xf64>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x16xf64>>
 !q = !mxgpu.fragment<32x16xf64, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -111,7 +111,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x16xf6E3M2FN>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<32x16xf6E3M2FN>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x16xf6E3M2FN>>
 !q = !mxgpu.fragment<32x16xf6E3M2FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -129,7 +129,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<48x16xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<48x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<48x16xi8>>
 !q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -147,7 +147,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<3x32x16xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<3x32x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<3x32x16xi8>>
 !q = !mxgpu.fragment<32x32xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column]>>
 gpu.module @kernels {
@@ -165,7 +165,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<2x32x48xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<2x32x48xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<2x32x48xi8>>
 !q = !mxgpu.fragment<32x96xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [96: 1 column]>>
 gpu.module @kernels {
@@ -183,7 +183,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x6xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<32x6xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x6xi8>>
 !q = !mxgpu.fragment<32x6xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column]>>
 gpu.module @kernels {
@@ -201,7 +201,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<64x8xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<64x8xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<64x8xi8>>
 !q = !mxgpu.fragment<64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 32 rows, 16: 1 column]>>
 gpu.module @kernels {
@@ -219,7 +219,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<64x16xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<64x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<64x16xi8>>
 !q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -237,7 +237,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<32x32xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<32x32xi8>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<32x32xi8>>
 !q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -255,7 +255,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<12x128xi8, sw128>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<12x128xi8, sw128>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<12x128xi8, sw128>>
 !q = !mxgpu.fragment<12x128xi8, #mxgpu.fragment_layout<threads = [32: 4 columns], values = [4: 1 column, 12: 1 row]>>
 gpu.module @kernels {
@@ -273,7 +273,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (a: smem<2x4x128xi8, sw128>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (a: smem<2x4x128xi8, sw128>), producer = bulk_copy, consumer = threads(32)>
 !a = !mxgpu.buffer<smem<2x4x128xi8, sw128>>
 !q = !mxgpu.fragment<4x256xi8, #mxgpu.fragment_layout<threads = [32: 8 columns], values = [8: 1 column, 4: 1 row]>>
 gpu.module @kernels {
@@ -355,7 +355,7 @@ func.func @relabel(%x: !x) {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<1x2x128xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (sf: smem<1x2x128xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<1x2x128xf8E8M0FNU>>
 !q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
 gpu.module @kernels {
@@ -373,7 +373,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (sf: smem<512xi8>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<512xi8>>
 !q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
 gpu.module @kernels {
@@ -391,7 +391,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
 gpu.module @kernels {
@@ -409,7 +409,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !q = !mxgpu.fragment<96x16xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column, 3: 32 rows]>>
 gpu.module @kernels {
@@ -427,7 +427,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<2x256xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (sf: smem<2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<2x256xf8E8M0FNU>>
 !q = !mxgpu.fragment<32x256xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [256: 1 column]>>
 gpu.module @kernels {
@@ -445,7 +445,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
 gpu.module @kernels {
@@ -463,7 +463,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (sf: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (sf: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
 !q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>
 gpu.module @kernels {
@@ -481,7 +481,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (y: smem<64x16xi8>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (y: smem<64x16xi8>), producer = threads(32), consumer = bulk_store>
 !y = !mxgpu.buffer<smem<64x16xi8>>
 !q = !mxgpu.fragment<32x16xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
@@ -499,7 +499,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (y: smem<32x6xi8>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (y: smem<32x6xi8>), producer = threads(32), consumer = bulk_store>
 !y = !mxgpu.buffer<smem<32x6xi8>>
 !q = !mxgpu.fragment<32x6xi8, #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column]>>
 gpu.module @kernels {
@@ -517,7 +517,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (y: smem<32x16xi8>), producer = threads(32), consumer = tma_store, scope = warp>
+!out = !mxgpu.ring<1 x (y: smem<32x16xi8>), producer = threads(32), consumer = bulk_store, scope = warp>
 !y = !mxgpu.buffer<smem<32x16xi8>>
 !q = vector<16xi8>
 gpu.module @kernels {

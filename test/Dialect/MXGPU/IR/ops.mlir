@@ -7,16 +7,16 @@
 // CHECK-DAG: [[$MAP:!map[0-9]*]] = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 // CHECK-DAG: [[$A:!smem[0-9]*]] = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 // CHECK-DAG: [[$SF:!smem[0-9]*]] = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
-// CHECK-DAG: [[$IN:!tma_ring]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
-// CHECK-DAG: [[$ACC:!mma_ring]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+// CHECK-DAG: [[$IN:!bulk_copy_ring]] = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
+// CHECK-DAG: [[$ACC:!mma_commit_ring]] = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_map = !mxgpu.tensor_map<1x1x2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sfa: smem<1x1x2x256xf8E8M0FNU>, sfb: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sfa = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
 !sfb = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 
 module attributes {gpu.container_module} {
@@ -57,7 +57,7 @@ module attributes {gpu.container_module} {
             // CHECK: mxgpu.store_fragment %{{.*}}, %{{.*}}[%[[ROW]], %{{.*}}] when(%{{.*}}) aligned(32) : vector<32xbf16>, memref<?x?xbf16>
             mxgpu.store_fragment %g, %c[%row, %at] when(%none) aligned(32) : vector<32xbf16>, memref<?x?xbf16>
           }
-          // CHECK: mxgpu.consumer_release %[[STAGE]] : !mma_stage
+          // CHECK: mxgpu.consumer_release %[[STAGE]] : !mma_commit_stage
           mxgpu.consumer_release %d : !mxgpu.stage<!acc>
         }
       }
@@ -71,12 +71,12 @@ module attributes {gpu.container_module} {
             %k_tile = arith.floordivsi %k, %c128 : index
             // CHECK: %[[STAGE:.*]], %[[A:.*]], %{{.*}}, %{{.*}}, %{{.*}} = mxgpu.producer_acquire %{{.*}} : [[$IN]]
             %s, %s_a, %s_b, %s_sfa, %s_sfb = mxgpu.producer_acquire %in : !in
-            // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[A]] for %[[STAGE]] : [[$MAP]], [[$A]], !tma_stage
+            // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[A]] for %[[STAGE]] : [[$MAP]], [[$A]], !bulk_copy_stage
             mxgpu.tma_load %a[%row, %k] into %s_a for %s : !map, !a, !mxgpu.stage<!in>
             mxgpu.tma_load %b[%column, %k] into %s_b for %s : !map, !b, !mxgpu.stage<!in>
             mxgpu.tma_load %sa[%row_tile, %k_tile] into %s_sfa for %s : !scale_map, !sfa, !mxgpu.stage<!in>
             mxgpu.tma_load %sb[%column_tile, %k_tile] into %s_sfb for %s : !scale_map, !sfb, !mxgpu.stage<!in>
-            // CHECK: mxgpu.producer_commit %[[STAGE]] : !tma_stage
+            // CHECK: mxgpu.producer_commit %[[STAGE]] : !bulk_copy_stage
             mxgpu.producer_commit %s : !mxgpu.stage<!in>
           }
         }
@@ -97,7 +97,7 @@ module attributes {gpu.container_module} {
             mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d accumulate(%more) extent(%extent) : !a, !b, !d
             mxgpu.consumer_release %s : !mxgpu.stage<!in>
           }
-          // CHECK: mxgpu.producer_commit %[[STAGE]] empty(%{{.*}}) : !mma_stage
+          // CHECK: mxgpu.producer_commit %[[STAGE]] empty(%{{.*}}) : !mma_commit_stage
           mxgpu.producer_commit %d empty(%none) : !mxgpu.stage<!acc>
         }
       }

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s | mx-opt | FileCheck %s
 
-// CHECK-DAG: !mma_ring = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), scope = pair, overlap = 64>
-// CHECK-DAG: !threads_ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+// CHECK-DAG: !mma_commit_ring = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), scope = pair, overlap = 64>
+// CHECK-DAG: !threads_ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 
 // Every part of a schedule is written when it differs from its default; parts
 // may be given in any order.
@@ -56,6 +56,6 @@ func.func @swapped(%a: tensor<256x256xbf16>, %b: !a, %s: !s, %y: !y) -> !y {
 // CHECK-SAME: #mxgpu.raster<group_m(4)>
 func.func private @raster() attributes {test.raster = #mxgpu.raster<group_m(4)>}
 
-// CHECK: func.func private @rings(!mma_ring, !threads_ring)
-func.func private @rings(!mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64, scope = pair>,
-                         !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>)
+// CHECK: func.func private @rings(!mma_commit_ring, !threads_ring)
+func.func private @rings(!mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), overlap = 64, scope = pair>,
+                         !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>)

@@ -2,7 +2,7 @@
 
 // Fragments of tiles in shared memory, and what is stored from there.
 
-!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
 !x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
@@ -18,7 +18,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
 !x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
@@ -34,7 +34,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (x: smem<512xbf16>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (x: smem<512xbf16>), producer = bulk_copy, consumer = threads(32)>
 !x = !mxgpu.buffer<smem<512xbf16>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
@@ -50,7 +50,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (x: smem<128x32xbf16, sw128>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (x: smem<128x32xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
 !x = !mxgpu.buffer<smem<128x32xbf16, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
@@ -66,7 +66,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
 !x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
@@ -82,7 +82,7 @@ gpu.module @kernels {
 
 // -----
 
-!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (x: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
 !x = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
@@ -98,7 +98,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<128x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %v: i8) {
@@ -115,7 +115,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %v: i8) {
@@ -132,7 +132,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %v: i8) {
@@ -150,7 +150,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (sf: smem<256xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (sf: smem<256xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 !sf = !mxgpu.buffer<smem<256xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %v: i8) {
@@ -167,7 +167,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %f: memref<?x?xf8E8M0FNU>) {
@@ -183,7 +183,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %f: memref<512xf8E8M0FNU>) {
@@ -249,7 +249,7 @@ func.func @f(%x: vector<32x2xbf16>) {
 
 // -----
 
-!out = !mxgpu.ring<1 x (sf: smem<2x1x512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (sf: smem<2x1x512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 !sf = !mxgpu.buffer<smem<2x1x512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %f: memref<?x?x32x4x4xf8E8M0FNU>) {
@@ -265,7 +265,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<2x128x128xi8, sw128>>
 !map = !mxgpu.tensor_map<128x128xi8, sw128>
 gpu.module @kernels {
@@ -282,7 +282,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<128x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xf8E4M3FN>) {
@@ -308,7 +308,7 @@ gpu.module @kernels {
       %s, %s_f = mxgpu.producer_acquire %out : !out
       %f = arith.constant 1.0 : f8E8M0FNU
       // shared C3
-      // expected-error @below {{'mxgpu.store_scale' op expected a ring with consumer tma_store, found threads}}
+      // expected-error @below {{'mxgpu.store_scale' op expected a ring with consumer bulk_store, found threads}}
       mxgpu.store_scale %f, %s_f at [%i, %i] : f8E8M0FNU, !f
     }
   }
@@ -324,7 +324,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %s_q = mxgpu.producer_acquire %out : !out
       // shared C3
-      // expected-error @below {{'mxgpu.store_rows' op expected a ring with consumer tma_store, found threads}}
+      // expected-error @below {{'mxgpu.store_rows' op expected a ring with consumer bulk_store, found threads}}
       mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xi8>
     }
   }
@@ -333,7 +333,7 @@ gpu.module @kernels {
 // -----
 
 // A part begins where the swizzle does.
-!out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (q: smem<2x128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<2x128x128xi8, sw128>>
 !map = !mxgpu.tensor_map<4x128xi8, sw128>
 gpu.module @kernels {
@@ -350,7 +350,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<128x128xi8, sw128>>
 !map = !mxgpu.tensor_map<32x128xi8, sw128>
 gpu.module @kernels {
@@ -406,7 +406,7 @@ func.func @f(%x: vector<32x1152921504606846978xbf16>) {
 
 // -----
 
-!in = !mxgpu.ring<1 x (x: smem<64x64xbf16>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<1 x (x: smem<64x64xbf16>), producer = bulk_copy, consumer = threads(32)>
 !x = !mxgpu.buffer<smem<64x64xbf16>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
@@ -422,7 +422,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (q: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %c: i1, %f: memref<512xf8E8M0FNU, strided<[2]>>) {
@@ -438,7 +438,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %c: i1, %q: memref<?x?xi8>) {
@@ -446,7 +446,7 @@ gpu.module @kernels {
     mxgpu.role @write warps(1) {
       %s, %s_q = mxgpu.producer_acquire %out : !out
       // store_rows C1
-      // expected-error @below {{'mxgpu.store_rows' op expected a ring with scope = cta, found '!mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store, scope = warp>'}}
+      // expected-error @below {{'mxgpu.store_rows' op expected a ring with scope = cta, found '!mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>'}}
       mxgpu.store_rows %s_q to %q[%i, %i] rows(%i) when(%c) : !q, memref<?x?xi8>
     }
   }
@@ -454,7 +454,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %c: i1, %map: !mxgpu.tensor_map<32x128xi8, sw128>) {
@@ -470,7 +470,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %c: i1, %map: !mxgpu.tensor_map<32x128xf8E4M3FN, sw128>) {
@@ -486,7 +486,7 @@ gpu.module @kernels {
 
 // -----
 
-!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (q: smem<32x128xi8, sw128>), producer = threads(32), consumer = bulk_store>
 !q = !mxgpu.buffer<smem<32x128xi8, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %c: i1, %map: !mxgpu.tensor_map<32x128xi8, sw128>) {

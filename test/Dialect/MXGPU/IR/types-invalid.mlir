@@ -99,61 +99,61 @@ func.func private @f(!mxgpu.buffer<tmem<128xf32>>)
 
 // ring C1
 // expected-error @below {{expected 1 to 1024 stages, found 0}}
-func.func private @f(!mxgpu.ring<0 x (a: smem<128xi8>), producer = tma, consumer = mma>)
+func.func private @f(!mxgpu.ring<0 x (a: smem<128xi8>), producer = bulk_copy, consumer = mma_commit>)
 
 // -----
 
 // ring C1
 // expected-error @below {{expected 1 to 1024 stages, found 1025}}
-func.func private @f(!mxgpu.ring<1025 x (a: smem<128xi8>), producer = tma, consumer = mma>)
+func.func private @f(!mxgpu.ring<1025 x (a: smem<128xi8>), producer = bulk_copy, consumer = mma_commit>)
 
 // -----
 
 // ring C2
 // expected-error @below {{expected at least 1 buffer in a stage, found none}}
-func.func private @f(!mxgpu.ring<1 x (), producer = tma, consumer = mma>)
+func.func private @f(!mxgpu.ring<1 x (), producer = bulk_copy, consumer = mma_commit>)
 
 // -----
 
 // ring C3
 // expected-error @below {{expected different names, found "a" twice}}
-func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>, a: smem<128xi8>), producer = tma, consumer = mma>)
+func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>, a: smem<128xi8>), producer = bulk_copy, consumer = mma_commit>)
 
 // -----
 
 // ring C4
 // expected-error @below {{expected 1 to 1024 threads, found 0}}
-func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(0)>)
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(0)>)
 
 // -----
 
 // ring C4
 // expected-error @below {{expected 1 to 1024 threads, found 1025}}
-func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(1025)>)
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(1025)>)
 
 // -----
 
 // ring C5
-// expected-error @below {{expected a producer that can write tmem with scope = cta, found tma}}
-func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = tma, consumer = threads(128)>)
+// expected-error @below {{expected a producer that can write tmem with scope = cta, found bulk_copy}}
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = bulk_copy, consumer = threads(128)>)
 
 // -----
 
 // ring C5
-// expected-error @below {{expected a producer that can write smem with scope = cta, found mma}}
-func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = mma, consumer = mma>)
+// expected-error @below {{expected a producer that can write smem with scope = cta, found mma_commit}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = mma_commit, consumer = mma_commit>)
 
 // -----
 
 // ring C5
-// expected-error @below {{expected a consumer that can read smem filled by threads, found tma_store}}
-func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = threads(128), consumer = tma_store, scope = pair>)
+// expected-error @below {{expected a consumer that can read smem filled by threads, found bulk_store}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = threads(128), consumer = bulk_store, scope = pair>)
 
 // -----
 
 // ring C6
-// expected-error @below {{expected a consumer that can read smem filled by tma, found tma}}
-func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = tma, consumer = tma>)
+// expected-error @below {{expected a consumer that can read smem filled by bulk_copy, found bulk_copy}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<128xi8>), producer = bulk_copy, consumer = bulk_copy>)
 
 // -----
 
@@ -164,32 +164,32 @@ func.func private @f(!mxgpu.ring<1 x (a: smem<16xi8>), producer = clc, consumer 
 // -----
 
 // ring C6
-// expected-error @below {{expected a consumer that can read tmem filled by mma, found mma}}
-func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = mma>)
+// expected-error @below {{expected a consumer that can read tmem filled by mma_commit, found mma_commit}}
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = mma_commit>)
 
 // -----
 
 // ring C8
 // expected-error @below {{expected an overlap only of 2 stages of one buffer in tensor memory, found 1 stages of 1 buffers}}
-func.func private @f(!mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64>)
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), overlap = 64>)
 
 // -----
 
 // ring C9
 // expected-error @below {{expected an overlap of 1 to 128 columns, found 129}}
-func.func private @f(!mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 129>)
+func.func private @f(!mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), overlap = 129>)
 
 // -----
 
 // ring C5
-// expected-error @below {{expected a producer that can write smem with scope = warp, found tma}}
-func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer = mma, scope = warp>)
+// expected-error @below {{expected a producer that can write smem with scope = warp, found bulk_copy}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = bulk_copy, consumer = mma_commit, scope = warp>)
 
 // -----
 
 // ring C6
-// expected-error @below {{expected a consumer that can read smem filled by threads, found mma}}
-func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = mma, scope = warp>)
+// expected-error @below {{expected a consumer that can read smem filled by threads, found mma_commit}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = mma_commit, scope = warp>)
 
 // -----
 
@@ -201,8 +201,8 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128),
 // -----
 
 // ring C6
-// expected-error @below {{expected a consumer that can read smem filled by threads, found wgmma}}
-func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128), consumer = wgmma(128), scope = pair>)
+// expected-error @below {{expected a consumer that can read smem filled by threads, found async_threads}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(128), consumer = async_threads(128), scope = pair>)
 
 // -----
 
@@ -214,32 +214,26 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), 
 // -----
 
 // ring C6
-// expected-error @below {{expected a consumer that can read smem filled by clc, found wgmma}}
-func.func private @f(!mxgpu.ring<1 x (a: smem<16xi8>), producer = clc, consumer = wgmma(128)>)
+// expected-error @below {{expected a consumer that can read smem filled by clc, found async_threads}}
+func.func private @f(!mxgpu.ring<1 x (a: smem<16xi8>), producer = clc, consumer = async_threads(128)>)
 
 // -----
 
 // ring C6
-// expected-error @below {{expected a consumer that can read tmem filled by mma, found wgmma}}
-func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = wgmma(128)>)
+// expected-error @below {{expected a consumer that can read tmem filled by mma_commit, found async_threads}}
+func.func private @f(!mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = async_threads(128)>)
 
 // -----
 
 // ring C6
-// expected-error @below {{expected a consumer that can read smem filled by threads, found wgmma}}
-func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = wgmma(128), scope = warp>)
+// expected-error @below {{expected a consumer that can read smem filled by threads, found async_threads}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = threads(32), consumer = async_threads(128), scope = warp>)
 
 // -----
 
 // ring C5
-// expected-error @below {{expected a producer that can write smem with scope = cta, found wgmma}}
-func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = wgmma(128), consumer = threads(128)>)
-
-// -----
-
-// ring C16
-// expected-error @below {{expected threads of whole warpgroups for wgmma, a multiple of 128, found 64}}
-func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = tma, consumer = wgmma(64)>)
+// expected-error @below {{expected a producer that can write smem with scope = cta, found async_threads}}
+func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads(128), consumer = threads(128)>)
 
 // -----
 

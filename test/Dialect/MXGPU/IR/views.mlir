@@ -13,10 +13,10 @@
 !q = !mxgpu.buffer<smem<128x128xi8, sw128>>
 !f = !mxgpu.buffer<smem<2x1x512xf8E8M0FNU>>
 !d = !mxgpu.buffer<tmem<128x256xf32>>
-!in = !mxgpu.ring<2 x (x: smem<2x128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
-!pair_in = !mxgpu.ring<2 x (y: smem<128x64xbf16, sw128>), producer = tma, consumer = mma, scope = pair>
-!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>, f: smem<2x1x512xf8E8M0FNU>), producer = threads(128), consumer = tma_store>
-!acc = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128), overlap = 64>
+!in = !mxgpu.ring<2 x (x: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(128)>
+!pair_in = !mxgpu.ring<2 x (y: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = mma_commit, scope = pair>
+!out = !mxgpu.ring<1 x (q: smem<128x128xi8, sw128>, f: smem<2x1x512xf8E8M0FNU>), producer = threads(128), consumer = bulk_store>
+!acc = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128), overlap = 64>
 
 gpu.module @kernels {
   // CHECK-LABEL: mxgpu.kernel @tiles(
@@ -28,11 +28,11 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !in
     %out = mxgpu.ring "out" : !out
     mxgpu.role @load warps(1) elected {
-      // CHECK: %[[STAGE:.*]], %[[X:.*]] = mxgpu.producer_acquire %in : !tma_ring
+      // CHECK: %[[STAGE:.*]], %[[X:.*]] = mxgpu.producer_acquire %in : !bulk_copy_ring
       %s, %x = mxgpu.producer_acquire %in : !in
       // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}, %{{.*}}] into %[[X]] box(%c1) for %[[STAGE]] cache = evict_first :
       mxgpu.tma_load %map[%i, %n] into %x box(%c1) for %s cache = evict_first : !map, !x, !mxgpu.stage<!in>
-      // CHECK: mxgpu.producer_commit %[[STAGE]] : !tma_stage
+      // CHECK: mxgpu.producer_commit %[[STAGE]] : !bulk_copy_stage
       mxgpu.producer_commit %s : !mxgpu.stage<!in>
     }
     mxgpu.role @quantize warps(4) {
@@ -64,7 +64,7 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !pair_in
     %rank = mxgpu.cta_rank
     mxgpu.role @load warps(1) elected {
-      // CHECK: %[[STAGE:.*]], %[[Y:.*]] = mxgpu.producer_acquire %in : !tma_ring
+      // CHECK: %[[STAGE:.*]], %[[Y:.*]] = mxgpu.producer_acquire %in : !bulk_copy_ring
       %s, %y = mxgpu.producer_acquire %in : !pair_in
       // CHECK: mxgpu.tma_load %{{.*}}[%{{.*}}] into %[[Y]] box(%rank) for %[[STAGE]] multicast cache = evict_last :
       mxgpu.tma_load %map[%i] into %y box(%rank) for %s multicast cache = evict_last : !half_map, !y, !mxgpu.stage<!pair_in>
@@ -79,11 +79,11 @@ gpu.module @kernels {
     %zero = arith.constant dense<0.0> : vector<32xf32>
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @sum warps(4) {
-      // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc : !mma_ring
+      // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc : !mma_commit_ring
       %s, %d = mxgpu.consumer_wait %acc : !acc
       // CHECK: %[[SUMS:.*]]:2 = mxgpu.for_each_k (%k, %extent, %first) from %{{.*}} to %{{.*}} step 64 iter_args(%[[SUM:.*]] = %{{.*}} : vector<32xf32>, %[[COUNT:.*]] = %{{.*}} : index) {
       %sums, %count = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%sum = %zero : vector<32xf32>, %so_far = %c0 : index) {
-        // CHECK: %[[COLUMN:.*]] = mxgpu.epilogue_column %[[STAGE]], %{{.*}} b 1 of 2 : !mma_stage
+        // CHECK: %[[COLUMN:.*]] = mxgpu.epilogue_column %[[STAGE]], %{{.*}} b 1 of 2 : !mma_commit_stage
         %column = mxgpu.epilogue_column %s, %place b 1 of 2 : !mxgpu.stage<!acc>
         // CHECK: mxgpu.load_accumulator %[[D]] column(%[[COLUMN]]) : !tmem -> !fragment
         %part_fragment = mxgpu.load_accumulator %d column(%column) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>

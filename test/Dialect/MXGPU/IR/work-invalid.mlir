@@ -26,12 +26,12 @@ gpu.module @kernels {
 
 // Only cluster launch control gives units.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %ring = mxgpu.ring "ring" : !ring
     // tile_scheduler C5
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected a ring with producer clc or groups, found tma}}
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected a ring with producer clc or groups, found bulk_copy}}
     %scheduler = mxgpu.tile_scheduler clc(%ring : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
     }

@@ -1,7 +1,7 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --mxgpu-allocate
 
-!in = !mxgpu.ring<7 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!in = !mxgpu.ring<7 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected at most 232448 bytes of shared memory on sm_100a, found 236580}}
   // expected-note @below {{in.a: 16384}}
@@ -21,10 +21,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-!in = !mxgpu.ring<2 x (sfa: smem<512xf8E8M0FNU>, sfb: smem<1024xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<2 x (sfa: smem<512xf8E8M0FNU>, sfb: smem<1024xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !sfa = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !sfb = !mxgpu.buffer<smem<1024xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x256xf32>), producer = mma_commit, consumer = threads(128)>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected at most 512 columns of tensor memory on sm_100a, found 524}}
   // expected-note @below {{2 stages of acc.d: 512}}
@@ -44,7 +44,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // -----
 
 // The largest sizes that the types allow add up without wrapping around.
-!in = !mxgpu.ring<1024 x (a: smem<1073741824xi8>, b: smem<1073741824xi8>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<1024 x (a: smem<1073741824xi8>, b: smem<1073741824xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   // expected-error @below {{'mxgpu.kernel' op expected at most 232448 bytes of shared memory on sm_100a, found 2199023386624}}
   // expected-note @below {{in.a: 1073741824}}
@@ -61,7 +61,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // -----
 
 // Tensor memory is read by warps whose number modulo 4 is known.
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @lanes(%n: index) {
@@ -79,7 +79,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(256)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(256)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @lanes(%n: index) {
@@ -128,7 +128,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_101x">] {
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // expected-error @below {{'mxgpu.kernel' op chip 'sm_90a' has no tcgen05 instructions: expected one of 'sm_100a', 'sm_100f', 'sm_103a'}}
   mxgpu.kernel @no_tensor_memory() {
-    %acc = mxgpu.ring "acc" : !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+    %acc = mxgpu.ring "acc" : !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
     mxgpu.role @only warps(1) {
     }
   }
@@ -146,7 +146,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_120a">] {
 
 // -----
 
-!out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store>
+!out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @barriers() {
     %r1 = mxgpu.ring "r1" : !out
@@ -250,7 +250,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // -----
 
 // Chips have the matrix instructions of one family.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -268,7 +268,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -286,10 +286,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_103a">] {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, b: smem<128x128xf8E4M3FN, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<1 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @kernel() {
@@ -309,7 +309,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 // -----
 
 // The threads of a warpgroup multiply together, and it begins at every fourth warp.
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -318,7 +318,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @load warps(1) elected {
     }
-    // expected-error @below {{'mxgpu.role' op expected whole warpgroups, warps from a multiple of 4, in a role that multiplies together, found 4 from 1}}
+    // expected-error @below {{'mxgpu.role' op expected a multiple of 4 warps, from a multiple of 4, in a role of which 4 issue a matrix instruction together, found 4 from 1}}
     mxgpu.role @multiply warps(4) {
       %zero = mxgpu.zero_fragment : !sums
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
@@ -329,7 +329,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
@@ -340,7 +340,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
     mxgpu.role @load warps(2) {
     }
-    // expected-error @below {{'mxgpu.role' op expected whole warpgroups, warps from a multiple of 4, in a role that multiplies together, found 4 from 6}}
+    // expected-error @below {{'mxgpu.role' op expected a multiple of 4 warps, from a multiple of 4, in a role of which 4 issue a matrix instruction together, found 4 from 6}}
     mxgpu.role @multiply warps(4) {
       %zero = mxgpu.zero_fragment : !sums
       %stage, %a, %b = mxgpu.consumer_wait %in : !in

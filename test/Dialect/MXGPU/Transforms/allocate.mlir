@@ -7,9 +7,9 @@
 // follow, then 4 bytes for the address of tensor memory, whose columns are rounded
 // up to a power of two.
 
-!in = !mxgpu.ring<3 x (sf: smem<512xf8E8M0FNU>, a: smem<128x128xf8E4M3FN, sw128>, pad: smem<144xi8>, b: smem<32x32xi8, sw32>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<3 x (sf: smem<512xf8E8M0FNU>, a: smem<128x128xf8E4M3FN, sw128>, pad: smem<144xi8>, b: smem<32x32xi8, sw32>), producer = bulk_copy, consumer = mma_commit>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x48xf32>, e: tmem<128x16xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x48xf32>, e: tmem<128x16xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x48xf32>>
 
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
@@ -60,7 +60,7 @@ gpu.module @other [#nvvm.target<chip = "sm_103a">] {
   // CHECK: mxgpu.kernel @few(
   // CHECK-SAME: tmem(32 at 16 warp 0) {
   mxgpu.kernel @few() {
-    %acc = mxgpu.ring "acc" : !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma, consumer = threads(32)>
+    %acc = mxgpu.ring "acc" : !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma_commit, consumer = threads(32)>
     mxgpu.role @only warps(1) {
     }
   }
@@ -69,9 +69,9 @@ gpu.module @other [#nvvm.target<chip = "sm_103a">] {
 // Roles whose threads wait for each other have a named barrier each; the warp
 // that allocates tensor memory is that of the role that fills it; and threads are
 // launched with what the warpgroups have on average: (152 + 56) / 2.
-!out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
-!own = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = tma_store, scope = warp>
-!sums = !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma, consumer = threads(128)>
+!out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
+!own = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store, scope = warp>
+!sums = !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma_commit, consumer = threads(128)>
 // CHECK: gpu.module @roles
 gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
   // CHECK: mxgpu.kernel @waiting() registers(104) smem({{[0-9]+}}) tmem(32 at {{[0-9]+}} warp 6) {
@@ -107,7 +107,7 @@ gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
 }
 
 // A role that multiplies together begins where a warpgroup does.
-!hopper_in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!hopper_in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !hopper_a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !hopper_b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !hopper_sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>

@@ -8,7 +8,7 @@
 // CHECK-NOT: mxgpu.consumer_release
 // BEYOND: error: expected a place below 1 of drop-release, found 1
 // UNKNOWN: error: unknown kind of breakage 'nothing'
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
     %ring = mxgpu.ring "ring" : !ring

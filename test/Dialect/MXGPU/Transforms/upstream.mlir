@@ -4,17 +4,17 @@
 // passes: they keep what changes hands, and take what is said twice or in vain.
 
 !tile = !mxgpu.tensor_map<64x64xbf16, sw128>
-!in = !mxgpu.ring<2 x (x: smem<64x64xbf16, sw128>), producer = tma, consumer = threads(32)>
+!in = !mxgpu.ring<2 x (x: smem<64x64xbf16, sw128>), producer = bulk_copy, consumer = threads(32)>
 !in_stage = !mxgpu.stage<!in>
 !x = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !more = !mxgpu.ring<2 x (y: smem<64x64xbf16, sw128>), producer = threads(32), consumer = threads(32)>
 !more_stage = !mxgpu.stage<!more>
 !a_map = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !sf_map = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!operands = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!operands = !mxgpu.ring<2 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 !units = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
 !unit = !mxgpu.buffer<smem<16xi8>>

@@ -4,7 +4,7 @@
 
 // The leader's tensor core multiplies for both.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma, scope = pair>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit, scope = pair>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -19,7 +19,7 @@ gpu.module @kernels {
       }
     }
     // kernel C31
-    // expected-error @below {{'mxgpu.role' op expected a role on_leader for mma of ring "ring", found one of both CTAs}}
+    // expected-error @below {{'mxgpu.role' op expected a role on_leader for mma_commit of ring "ring", found one of both CTAs}}
     mxgpu.role @mma warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
@@ -33,7 +33,7 @@ gpu.module @kernels {
 
 // The other CTA's half is never loaded.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma, scope = pair>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit, scope = pair>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -41,7 +41,7 @@ gpu.module @kernels {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     // kernel C31
-    // expected-error @below {{'mxgpu.role' op expected a role of both CTAs for tma of ring "ring", found one on_leader}}
+    // expected-error @below {{'mxgpu.role' op expected a role of both CTAs for bulk_copy of ring "ring", found one on_leader}}
     mxgpu.role @load warps(1) elected on_leader {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -62,7 +62,7 @@ gpu.module @kernels {
 
 // The CTAs take different numbers of stages.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma, scope = pair>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit, scope = pair>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -97,7 +97,7 @@ gpu.module @kernels {
 
 // Each CTA's ring is its own, though the pair multiplies together.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -127,7 +127,7 @@ gpu.module @kernels {
 // A CTA's own ring, from copies to threads: both CTAs have it.
 !map = !mxgpu.tensor_map<128x16xi8>
 !a = !mxgpu.buffer<smem<128x16xi8>>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) cluster(2) {
@@ -155,7 +155,7 @@ gpu.module @kernels {
 
 // There is no pair.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma, scope = pair>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit, scope = pair>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {

@@ -2,7 +2,7 @@
 
 // Nothing is given back.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -29,7 +29,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -57,7 +57,7 @@ gpu.module @kernels {
 
 // Twice.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -88,7 +88,7 @@ gpu.module @kernels {
 
 // In another iteration.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -119,7 +119,7 @@ gpu.module @kernels {
 
 // Used after it was given back.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -149,7 +149,7 @@ gpu.module @kernels {
 
 // Under a condition, which the other side does not know.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -179,7 +179,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -208,7 +208,7 @@ gpu.module @kernels {
 
 // Nobody on one side.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -230,7 +230,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
@@ -250,7 +250,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
@@ -267,7 +267,7 @@ gpu.module @kernels {
 
 // Two roles on one side.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -303,7 +303,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -372,7 +372,7 @@ gpu.module @kernels {
 
 // One role on both sides.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -397,7 +397,7 @@ gpu.module @kernels {
 
 // One loop against two.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -430,7 +430,7 @@ gpu.module @kernels {
 
 // A loop over other steps.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -465,7 +465,7 @@ gpu.module @kernels {
 
 // A loop that ends elsewhere.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -500,7 +500,7 @@ gpu.module @kernels {
 
 // Other work.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -532,7 +532,7 @@ gpu.module @kernels {
 
 // Loops of different kinds.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -563,7 +563,7 @@ gpu.module @kernels {
 
 // Arguments of corresponding loops, but not the same ones.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -602,7 +602,7 @@ gpu.module @kernels {
 
 // One thread drives the copy engine.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -610,7 +610,7 @@ gpu.module @kernels {
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     %ring = mxgpu.ring "ring" : !ring
     // kernel C29
-    // expected-error @below {{'mxgpu.role' op expected an elected role for tma of ring "ring"}}
+    // expected-error @below {{'mxgpu.role' op expected an elected role for bulk_copy of ring "ring"}}
     mxgpu.role @load warps(1) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.producer_acquire %ring : !ring
@@ -630,7 +630,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -645,7 +645,7 @@ gpu.module @kernels {
       }
     }
     // kernel C29
-    // expected-error @below {{'mxgpu.role' op expected an elected role for mma of ring "ring"}}
+    // expected-error @below {{'mxgpu.role' op expected an elected role for mma_commit of ring "ring"}}
     mxgpu.role @mma warps(4) {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
         %s, %a = mxgpu.consumer_wait %ring : !ring
@@ -659,7 +659,7 @@ gpu.module @kernels {
 
 // A field that nobody loads.
 !map = !mxgpu.tensor_map<128x16xi8>
-!two = !mxgpu.ring<2 x (a: smem<128x16xi8>, b: smem<128x16xi8>), producer = tma, consumer = mma>
+!two = !mxgpu.ring<2 x (a: smem<128x16xi8>, b: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index) {
@@ -687,7 +687,7 @@ gpu.module @kernels {
 
 // A field that is loaded twice, or in a loop, or under a condition.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -716,7 +716,7 @@ gpu.module @kernels {
 // -----
 
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -748,11 +748,11 @@ gpu.module @kernels {
 // An accumulator that nobody writes.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
@@ -799,11 +799,11 @@ gpu.module @kernels {
 // An accumulator that may not be written.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
@@ -851,11 +851,11 @@ gpu.module @kernels {
 
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
@@ -902,11 +902,11 @@ gpu.module @kernels {
 
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
@@ -955,11 +955,11 @@ gpu.module @kernels {
 // A load that some threads of a warp do not reach.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
@@ -1013,11 +1013,11 @@ gpu.module @kernels {
 // Other threads than the ring counts.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
@@ -1066,11 +1066,11 @@ gpu.module @kernels {
 
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(128)>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !acc_stage = !mxgpu.stage<!acc>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
@@ -1120,7 +1120,7 @@ gpu.module @kernels {
 // Many stages of x for one of y, in opposite orders: x is full before y is
 // published, and nobody empties it before y has come.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -1162,7 +1162,7 @@ gpu.module @kernels {
 
 // Whole loops in opposite orders.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -1205,11 +1205,11 @@ gpu.module @kernels {
 // The load waits for a reply to what it has not sent yet.
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
-!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
-!reply = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma, consumer = threads(1)>
+!reply = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(1)>
 !reply_stage = !mxgpu.stage<!reply>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
 gpu.module @kernels {
@@ -1304,7 +1304,7 @@ gpu.module @kernels {
 // -----
 
 // Of all roles that consume a ring together.
-!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(64)>
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(64)>
 !stage = !mxgpu.stage<!ring>
 !x = !mxgpu.buffer<smem<32x32xf32, sw128>>
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
@@ -1339,7 +1339,7 @@ gpu.module @kernels {
 // -----
 
 // A role that consumes some stages only would leave the others waiting.
-!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = tma, consumer = threads(64)>
+!ring = !mxgpu.ring<2 x (x: smem<32x32xf32, sw128>), producer = bulk_copy, consumer = threads(64)>
 !stage = !mxgpu.stage<!ring>
 !x = !mxgpu.buffer<smem<32x32xf32, sw128>>
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
@@ -1375,7 +1375,7 @@ gpu.module @kernels {
 
 // A buffer passed on by another operation.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -1406,7 +1406,7 @@ gpu.module @kernels {
 
 // Carried by a loop.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -1438,7 +1438,7 @@ gpu.module @kernels {
 
 // Passed out of a condition.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -1472,7 +1472,7 @@ gpu.module @kernels {
 
 // Taken by an unknown operation.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -1502,7 +1502,7 @@ gpu.module @kernels {
 
 // A buffer of no stage.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -1534,7 +1534,7 @@ gpu.module @kernels {
 
 // Which part is loaded must be known.
 !map = !mxgpu.tensor_map<64x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
@@ -1563,7 +1563,7 @@ gpu.module @kernels {
 
 // Boxes of two sizes fill one field.
 !map = !mxgpu.tensor_map<64x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {

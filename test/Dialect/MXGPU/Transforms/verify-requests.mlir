@@ -164,7 +164,7 @@ gpu.module @kernels {
 
 // Answers wait for a role that waits for another which comes after its answer.
 !map = !mxgpu.tensor_map<128x16xi8>
-!in = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!in = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 !ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>

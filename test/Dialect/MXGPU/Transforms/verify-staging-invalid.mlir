@@ -4,7 +4,7 @@
 
 // Nothing is written.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
@@ -30,7 +30,7 @@ gpu.module @kernels {
 
 // Nothing is copied.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
@@ -57,7 +57,7 @@ gpu.module @kernels {
 
 // Nothing is given back.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
@@ -83,7 +83,7 @@ gpu.module @kernels {
 
 // The copy comes before what it copies.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
@@ -112,7 +112,7 @@ gpu.module @kernels {
 
 // The copy comes when the stage is given away.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
@@ -141,7 +141,7 @@ gpu.module @kernels {
 
 // Two stages at a time: the copy of the first has not started when the second is taken.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
@@ -175,7 +175,7 @@ gpu.module @kernels {
 
 // Part of a warp.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
@@ -205,7 +205,7 @@ gpu.module @kernels {
 
 // Each thread its own number of times.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
@@ -234,7 +234,7 @@ gpu.module @kernels {
 
 // One thread for a whole warp.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
@@ -262,7 +262,7 @@ gpu.module @kernels {
 
 // Nobody.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%map: !map, %n: index, %v: f32) {
     %c0 = arith.constant 0 : index
@@ -281,7 +281,7 @@ gpu.module @kernels {
 
 // A store that the order of stores and copies does not speak of.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 gpu.module @kernels {
@@ -312,7 +312,7 @@ gpu.module @kernels {
 
 // The first copy is written over.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 !fragment = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -338,7 +338,7 @@ gpu.module @kernels {
 
 // A warp's stage is one buffer.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>, d: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>, d: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 !fragment = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -363,7 +363,7 @@ gpu.module @kernels {
 
 // The copies empty the stages.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 !fragment = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
@@ -389,7 +389,7 @@ gpu.module @kernels {
 
 // Two roles have no warps in common.
 !map = !mxgpu.tensor_map<32x32xf32, sw128>
-!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!ring = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !stage = !mxgpu.stage<!ring>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 !fragment = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>

@@ -3,7 +3,7 @@
 // Stages for stores that all threads of a role share, used wrongly.
 
 // Nothing is written.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -22,7 +22,7 @@ gpu.module @kernels {
 // -----
 
 // Nothing is copied.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -42,7 +42,7 @@ gpu.module @kernels {
 // -----
 
 // What is written late may be missed.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -65,7 +65,7 @@ gpu.module @kernels {
 // -----
 
 // The stage is never given away.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%m: memref<?x?x32x4x4xf8E8M0FNU>, %i: index, %b: i8) {
@@ -84,7 +84,7 @@ gpu.module @kernels {
 // -----
 
 // Copies that threads do not start together.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -107,7 +107,7 @@ gpu.module @kernels {
 // -----
 
 // Threads that wait for more than there are.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(128), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(128), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -128,7 +128,7 @@ gpu.module @kernels {
 // -----
 
 // A thread that comes late, or not at all.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -151,7 +151,7 @@ gpu.module @kernels {
 // -----
 
 // Threads that do not agree would not copy together.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -174,7 +174,7 @@ gpu.module @kernels {
 // -----
 
 // One of two tiles is not copied.
-!ring = !mxgpu.ring<1 x (f: smem<1x2x512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<1x2x512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !f = !mxgpu.buffer<smem<1x2x512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -195,7 +195,7 @@ gpu.module @kernels {
 // -----
 
 // Strips of two panels; one is copied twice, another not at all.
-!ring = !mxgpu.ring<1 x (q: smem<2x16x128xi8, sw128>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (q: smem<2x16x128xi8, sw128>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !q = !mxgpu.buffer<smem<2x16x128xi8, sw128>>
 !map = !mxgpu.tensor_map<8x128xi8, sw128>
@@ -220,7 +220,7 @@ gpu.module @kernels {
 // -----
 
 // Stages are taken in one place.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {
@@ -245,7 +245,7 @@ gpu.module @kernels {
 // -----
 
 // The stage is given away before it is copied.
-!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = tma_store>
+!ring = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !stage = !mxgpu.stage<!ring>
 !f = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 gpu.module @kernels {

@@ -4,6 +4,7 @@
 
 #plan = #zoo.plan<tiles = 8, grouped, raster = grouped(4)>
 !in_stage = !zoo.stage<4 x (a: zoo<128xf8>), producer = shared>
+!in_stage1 = !zoo.stage<2 x (a: zoo<128xf8>), producer = shared>
 !shared = !zoo.other<shared>
 
 // CHECK-LABEL: func @producer
@@ -24,6 +25,7 @@ func.func @producer(%a_cage: !in_stage, %shared: tensor<8xf8, #zoo.layout<sf_128
   scf.if %c { zoo.load grouped %in_stage : !in_stage } else { zoo.later producer }
   %x = zoo.other %a_cage : !other_cage
   zoo.say "zoo.fetch shared // \" shared"
+  zoo.later : !in_stage1
   return %in_stage : !in_stage
 }
 func.func @walk(%plan: index) {

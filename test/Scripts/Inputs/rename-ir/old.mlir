@@ -4,6 +4,7 @@
 
 #plan = #zoo.plan<tiles = 8, shared, raster = shared(4)>
 !in_cage = !zoo.cage<4 x (a: zoo<128xf8>), producer = shared>
+!in_cage1 = !zoo.cage<2 x (a: zoo<128xf8>), producer = shared>
 !shared = !zoo.other<shared>
 
 // CHECK-LABEL: func @producer
@@ -24,6 +25,7 @@ func.func @producer(%a_cage: !in_cage, %shared: tensor<8xf8, #zoo.layout<tiles, 
   scf.if %c { zoo.load shared %in_cage : !in_cage } else { zoo.later producer }
   %x = zoo.other %a_cage : !other_cage
   zoo.say "zoo.fetch shared // \" shared"
+  zoo.later : !in_cage1
   return %in_cage : !in_cage
 }
 func.func @walk(%plan: index) {

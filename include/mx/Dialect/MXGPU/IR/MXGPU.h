@@ -36,6 +36,12 @@
 #include "mx/Dialect/MXGPU/IR/MXGPUEnums.h.inc"
 
 namespace mx::mxgpu {
+/// Whether a kind is threads that arrive: their number follows it.
+inline bool hasThreads(AsyncKind asyncKind) {
+  return asyncKind == AsyncKind::Threads ||
+         asyncKind == AsyncKind::AsyncThreads;
+}
+
 class FragmentType;
 class MmaOp;
 class RasterAttr;

@@ -26,16 +26,16 @@ def MXGPU_Space : MXGPU_I32Enum<"Space", "memory of a ring's buffer", [
       I32EnumAttrCase<"Tmem", 1, "tmem">]>;
 
 def MXGPU_AsyncKind : MXGPU_I32Enum<"AsyncKind",
-    "who fills or empties the stages of a ring", [
-      I32EnumAttrCase<"Tma", 0, "tma">,
-      I32EnumAttrCase<"Mma", 1, "mma">,
+    "what fills or empties the stages of a ring", [
+      I32EnumAttrCase<"BulkCopy", 0, "bulk_copy">,
+      I32EnumAttrCase<"MmaCommit", 1, "mma_commit">,
       I32EnumAttrCase<"Threads", 2, "threads">,
-      I32EnumAttrCase<"TmaStore", 3, "tma_store">,
-      I32EnumAttrCase<"Clc", 4, "clc">,
-      I32EnumAttrCase<"Roles", 5, "roles">,
+      I32EnumAttrCase<"AsyncThreads", 3, "async_threads">,
+      I32EnumAttrCase<"BulkStore", 4, "bulk_store">,
+      I32EnumAttrCase<"Clc", 5, "clc">,
       I32EnumAttrCase<"AtomicCounter", 6, "atomic_counter">,
       I32EnumAttrCase<"Groups", 7, "groups">,
-      I32EnumAttrCase<"Wgmma", 8, "wgmma">]>;
+      I32EnumAttrCase<"Roles", 8, "roles">]>;
 
 def MXGPU_Scope : MXGPU_I32Enum<"Scope", "CTAs that share a ring's stages", [
       I32EnumAttrCase<"Cta", 0, "cta">,

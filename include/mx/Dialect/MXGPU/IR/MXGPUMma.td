@@ -86,27 +86,27 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-      Where operands, scales and sums lie, who issues it, and how one learns
-      that it is done.
-    }], "const ::mx::target::MmaFamilyInfo &", "getFamily">,
+      Where A, B, their scales and the sums lie, how many threads issue it
+      together, and how one learns that it is done. The operation is verified
+      against this, and passes ask for nothing else.
+    }], "::mx::target::MmaRoles", "getRoles">,
     InterfaceMethod<[{
       Rows and columns of the sums, of all CTAs that share an instruction, and
       elements of the reduction that one instruction multiplies.
     }], "::mx::mxgpu::MmaShape", "getMmaShape">,
-    InterfaceMethod<"CTAs that share it.", "int64_t", "getNumCtas">,
-    InterfaceMethod<"Elements that share a scale, 0 without scales.",
-        "int64_t", "getScaleBlock">,
     InterfaceMethod<[{
       The digits of the layout in which the threads of a role hold `columns`
       columns of the sums.
     }], "::mx::mxgpu::FragmentDigits", "getSumDigits",
         (ins "int64_t":$columns)>,
     InterfaceMethod<[{
-      The digits of the layout in which the threads of a role hold A with
-      `columns` elements of the reduction, of type `element`; none if the
-      instruction does not take A from registers, or not so many or such ones.
+      The digits of the layout in which the threads of a role hold an operand
+      with `columns` elements, or scales, of the reduction, of type `element`;
+      none if the instruction does not take the operand from registers, or not
+      so many or such ones.
     }], "::mx::mxgpu::FragmentDigits", "getOperandDigits",
-        (ins "::mlir::Type":$element, "int64_t":$columns),
+        (ins "::mx::mxgpu::MmaOperand":$operand, "::mlir::Type":$element,
+             "int64_t":$columns),
         /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"Empty if the chip has it, else why not.",
         "::std::string", "checkTarget",
@@ -114,8 +114,9 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
     InterfaceMethod<"Cycles that the tensor core takes for one.",
         "int64_t", "getCycles", (ins "const ::mx::target::Rates &":$rates)>,
     InterfaceMethod<[{
-      Says at `op` what it does not multiply: types, shapes, scales, and which
-      of the operation's optional operands it knows.
+      Says at `op` what it does not multiply: types, shapes, and which of the
+      operation's optional operands it knows. Operands lie where `getRoles` and
+      `getOperandDigits` say: that is verified before.
     }], "::llvm::LogicalResult", "verifyMma", (ins "::mx::mxgpu::MmaOp &":$op)>,
     InterfaceMethod<[{
       Emits the instructions that multiply a tile. Gives the sums where they are
@@ -127,9 +128,10 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
   let extraClassDeclaration = [{
     /// The type of `columns` columns of the sums, as elements of `element`.
     ::mx::mxgpu::FragmentType getSumType(::mlir::Type element, int64_t columns);
-    /// The type of A in registers with `columns` elements of the reduction;
-    /// null if the instruction does not take it from there.
-    ::mx::mxgpu::FragmentType getOperandType(::mlir::Type element,
+    /// The type of an operand in registers with `columns` elements, or scales,
+    /// of the reduction; null if the instruction does not take it from there.
+    ::mx::mxgpu::FragmentType getOperandType(::mx::mxgpu::MmaOperand operand,
+                                             ::mlir::Type element,
                                              int64_t columns);
   }];
 }

@@ -20,7 +20,7 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
     stage lies, followed by its empty barrier, and `stride` the bytes of shared
     memory from one stage to the next. A stage in shared memory holds its fields
     and its barriers, so that one address is all that a role has to keep of it;
-    where `wgmma` reads what copies wrote, barriers follow all stages, so
+    where `async_threads` empty what copies fill, barriers follow all stages, so
     close that a shift of the distance of stages gives that of barriers.
     A stage of a warp (`scope = warp`) has no barriers.
 
@@ -28,7 +28,7 @@ def MXGPU_RingOp : MXGPU_Op<"ring", [MXGPU_NamesResult]> {
 
     ```mlir
     %in = mxgpu.ring "in" : !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>),
-                                   producer = tma, consumer = mma>
+                                   producer = bulk_copy, consumer = mma_commit>
     ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<DenseI64ArrayAttr>:$offsets,
@@ -231,26 +231,38 @@ def MXGPU_CopyScalesOp : MXGPU_Op<"copy_scales", [
   let hasVerifier = 1;
 }
 
+def MXGPU_BufferOrFragment
+    : AnyTypeOf<[MXGPU_BufferType, MXGPU_FragmentType]>;
+def MXGPU_ScalesOrFragment
+    : AnyTypeOf<[MXGPU_ScalesType, MXGPU_FragmentType]>;
+
 def MXGPU_MmaOp : MXGPU_Op<"mma", [
     AttrSizedOperandSegments, MXGPU_NamesResult,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface, ["getEffects"]>]> {
   let summary = "multiply a tile of A by a tile of B";
   let description = [{
     `d (+)= (a * a_scales) * (b * b_scales)^T` by the instruction that the
-    attribute names. Its sums stay where the instruction has them: `d` is a
-    buffer in tensor memory, or a fragment, and then the operation gives the new
-    one. An instruction whose completion is a wait group has only been started:
-    its result may be another's `d`, or go to `mxgpu.mma_wait`, and the stage
-    that A and B are of is given back after that. A may be a fragment where the
-    instruction takes it from registers; they are in use until that wait.
+    attribute names. The attribute says where each operand lies: A and B are
+    buffers in shared memory or fragments in registers, scales are in tensor
+    memory or fragments, or there are none, and `d` is a buffer in tensor memory
+    or a fragment. Of a fragment `d` the operation gives the new one.
+
+    The attribute also says how the instruction completes, and so what the
+    consumer of a ring is whose stage has A or B:
+
+    - commit: it arrives at a barrier; the consumer is `mma_commit`;
+    - wait group: it has only been started. Its result may be another's `d`, or
+      go to `mxgpu.mma_wait`, and the stage is given back after that. Fragments
+      are in use until that wait. The consumer is `async_threads(n)`;
+    - synchronous: it is done when the next operation begins. The consumer is
+      `threads(n)`.
 
     Only the first `extent` elements of the tile's reduction dimension are
     multiplied, a multiple of what one instruction multiplies; elements beyond
     are not, whatever they hold. Without `accumulate` true the old accumulator is
-    not read. `row` is where the rows of A begin that are multiplied, a multiple
-    of the instruction's. `first_warp` is that of its role, from which warpgroups
-    that divide the rows count; mxgpu-lower-kernels sets it. An A in registers
-    may have part of the reduction only: `column` is where that begins in B.
+    not read. `first_warp` is that of its role, from which warps that issue it
+    together count; mxgpu-lower-kernels sets it. An A in registers may have part
+    of the reduction only: `column` is where that begins in a B in shared memory.
 
     `b_offset` is the row of `b_scales` that belongs to the first row of B: 0,
     the default, or 64.
@@ -271,15 +283,15 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
   }];
   let arguments = (ins
     MXGPU_MmaAttrInterface:$kind,
-    AnyTypeOf<[MXGPU_BufferType, MXGPU_FragmentType]>:$a, MXGPU_BufferType:$b,
-    Optional<MXGPU_ScalesType>:$a_scales, Optional<MXGPU_ScalesType>:$b_scales,
-    AnyTypeOf<[MXGPU_BufferType, MXGPU_FragmentType]>:$d,
-    Optional<Index>:$a_row, Optional<Index>:$b_offset,
+    MXGPU_BufferOrFragment:$a, MXGPU_BufferOrFragment:$b,
+    Optional<MXGPU_ScalesOrFragment>:$a_scales,
+    Optional<MXGPU_ScalesOrFragment>:$b_scales,
+    MXGPU_BufferOrFragment:$d, Optional<Index>:$b_offset,
     Optional<I1>:$accumulate, Optional<Index>:$extent,
     OptionalAttr<I64Attr>:$first_warp, OptionalAttr<I64Attr>:$column);
   let results = (outs Optional<MXGPU_FragmentType>:$sums);
   let assemblyFormat = [{
-    $kind $a (`row` `(` $a_row^ `)`)? `,` $b (`column` `(` $column^ `)`)?
+    $kind $a `,` $b (`column` `(` $column^ `)`)?
     (`scales` `(` $a_scales^ `,` $b_scales `:` qualified(type($a_scales)) `,`
                   qualified(type($b_scales)) `)`)?
     (`b_offset` `(` $b_offset^ `)`)? `into` $d
@@ -290,9 +302,9 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
   let extraClassDeclaration = [{
     /// Elements of the reduction that the tile has.
     int64_t getReduction();
-    /// What A and B are in shared memory; A is null in registers.
+    /// What A and B are in shared memory; null of one in registers.
     ::mx::mxgpu::BufferType getABuffer();
-    ::mx::mxgpu::BufferType getBBuffer() { return getB().getType(); }
+    ::mx::mxgpu::BufferType getBBuffer();
   }];
 }
 

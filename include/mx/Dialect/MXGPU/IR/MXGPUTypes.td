@@ -94,19 +94,23 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
   let summary = "stages that one role fills and another empties";
   let description = [{
     A ring of `stages`. A stage holds named buffers. `producer` and `consumer`
-    say who fills and empties them. This determines the barriers, arrivals, byte
-    counts and fences that the lowering creates:
+    say how a stage is filled and how it is emptied. This determines the
+    barriers, arrivals, byte counts and fences that the lowering creates:
 
-    - `tma`: bulk tensor copies; a stage is full when its bytes have arrived;
-    - `mma`: the tensor core; a stage is full or empty when all previously
-      issued MMAs have completed;
+    - `bulk_copy`: a stage is full when as many bytes of bulk copies have arrived
+      as its barrier expects (PTX ISA, mbarrier, complete-tx);
+    - `mma_commit`: a stage is full or empty when all matrix instructions that
+      the role has issued have completed; they then arrive at its barrier (PTX
+      ISA, tcgen05.commit);
     - `threads(n)`: n threads of a role, or of several roles that all consume
       each stage; one lane of each warp arrives, or every thread if both sides
       are threads;
-    - `wgmma(n)`: as `threads(n)`, of whole warpgroups, with matrix instructions
-      that read the stage (PTX ISA, async proxy). One lane of each warp arrives,
-      and threads that fill the stage make their writes visible to it first;
-    - `tma_store`: bulk stores; a stage is empty when they have read it;
+    - `async_threads(n)`: as `threads(n)`, of which the instructions that read
+      the stage run on by themselves (PTX ISA, async proxy) until the threads
+      have waited for them. One lane of each warp arrives, and threads that fill
+      the stage make their writes visible to such instructions first;
+    - `bulk_store`: a stage is empty when bulk stores have read it, which the
+      thread that started them waits for (PTX ISA, bulk async-group);
     - `clc`: cluster launch control, which answers with a work tile;
     - `atomic_counter`: a thread that takes the numbers of work tiles from an
       atomic counter;
@@ -115,7 +119,7 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
 
     `scope` says who shares a stage. The stages of a CTA `pair` are at the same
     address in both CTAs: both fill them, and the leader's tensor core empties
-    both; or with `wgmma` each CTA empties its own, which loads of both fill.
+    both; or with `async_threads` each CTA empties its own, which loads of both fill.
     With `warp`, each warp has its own stages, which no other warp
     accesses.
 
@@ -124,7 +128,7 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     when these columns have been read; the rest is read after that.
 
     Example: `!mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sfa:
-    smem<512xf8E8M0FNU>), producer = tma, consumer = mma, scope = pair>`.
+    smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit, scope = pair>`.
   }];
   let parameters = (ins
     "int64_t":$stages,
@@ -145,12 +149,11 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     /// Whether threads fill the stages for bulk stores. No barrier in memory
     /// guards them: the thread that starts the stores knows when they have
     /// read.
-    bool isStaging() const { return getConsumer() == AsyncKind::TmaStore; }
+    bool isStaging() const { return getConsumer() == AsyncKind::BulkStore; }
     /// Whether threads of roles release the stages when they are done with
     /// them, themselves or by instructions that they wait for.
     bool isEmptiedByThreads() const {
-      return getConsumer() == AsyncKind::Threads ||
-             getConsumer() == AsyncKind::Wgmma;
+      return hasThreads(getConsumer());
     }
     /// Whether the stages are those of a CTA pair.
     bool isPair() const { return getScope() == Scope::Pair; }
@@ -158,7 +161,7 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
     /// the other fill a part: it hears of its own as full, and both must hear
     /// of all as empty. Else the leader hears of both as full.
     bool isFilledByBoth() const {
-      return isPair() && getConsumer() == AsyncKind::Wgmma;
+      return isPair() && getConsumer() == AsyncKind::AsyncThreads;
     }
     /// Bytes that the copies which fill a stage count at its barrier.
     int64_t getTransactionBytes() const;

@@ -72,8 +72,9 @@ struct RingPlace {
 };
 
 /// Whether the barriers of a ring follow its stages and are not in them: stages
-/// that wgmma reads where copies put them are large and of whole swizzles, of
-/// which one more for each stage's barriers would be a stage less.
+/// that asynchronous instructions of threads read where copies put them are
+/// large and of whole swizzles, of which one more for each stage's barriers
+/// would be a stage less.
 bool hasBarriersBehind(RingType type);
 /// Bytes between the barriers of such stages: what lies so many bits below the
 /// stages' own stride, so that a shift gives it.

@@ -14,6 +14,7 @@
 #include "mx/Target/Rates.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallVector.h"
+#include <optional>
 #include <string>
 
 namespace mx::mxgpu {
@@ -49,11 +50,18 @@ struct MmaShape {
   int64_t m, n, k;
 };
 
+/// The matrices that an instruction reads: A with a row for each row of the
+/// sums, B with one for each column, and a scale for each block of either.
+enum class MmaOperand : uint8_t { A, B, AScales, BScales };
+
 /// The operands of an mxgpu.mma after conversion: addresses of buffers in
-/// shared memory, columns (i32) of scales and sums in tensor memory, A and sums
-/// in registers as vectors; null for those that it does not have.
+/// shared memory, columns (i32) of scales and sums in tensor memory, vectors of
+/// what is in registers; null for those that it does not have.
 struct MmaOperands {
-  mlir::Value a, b, aScales, bScales, d, aRow, bOffset, accumulate, extent;
+  mlir::Value a, b, aScales, bScales, d, bOffset, accumulate, extent;
+  /// Registers that threads of the kernel are launched with, where that is
+  /// less than a thread can have.
+  std::optional<int64_t> launchRegisters;
 };
 
 } // namespace mx::mxgpu

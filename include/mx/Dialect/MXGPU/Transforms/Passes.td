@@ -50,10 +50,10 @@ def MXGPUVerifyPipelines
       that read it have finished;
     - operations of mxgpu use stages and buffers directly as they were acquired,
       and not through other values;
-    - a produced stage is filled before it is committed: each buffer of a `tma`
-      ring by one load that always runs, an accumulator by an MMA; if loops may
-      have no iterations, so that no MMA runs, `producer_commit` and
-      `load_accumulator` have the operand `empty`;
+    - a produced stage is filled before it is committed: each buffer of a
+      `bulk_copy` ring by one load that always runs, an accumulator by an MMA;
+      if loops may have no iterations, so that no MMA runs, `producer_commit`
+      and `load_accumulator` have the operand `empty`;
     - all threads of a warp reach `load_accumulator` together;
     - no role waits, directly or through other roles, for something that it does
       itself only later.

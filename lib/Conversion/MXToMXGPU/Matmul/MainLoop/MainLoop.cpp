@@ -108,7 +108,7 @@ Value MainLoop::start(MmaAttrInterface mma, Value a, Value b, Value accumulator,
                       IntegerAttr column) {
   return MmaOp::create(body, accumulator.getType(), mma, a, b,
                        /*a_scales=*/Value(), /*b_scales=*/Value(), accumulator,
-                       /*a_row=*/Value(), /*b_offset=*/Value(),
+                       /*b_offset=*/Value(),
                        /*accumulate=*/Value(), /*extent=*/Value(),
                        /*first_warp=*/IntegerAttr(), column)
       .getSums();

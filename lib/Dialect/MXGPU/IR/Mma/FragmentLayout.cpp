@@ -368,7 +368,8 @@ FragmentType MmaAttrInterface::getSumType(Type element, int64_t columns) {
   return makeFragment(element, getSumDigits(columns));
 }
 
-FragmentType MmaAttrInterface::getOperandType(Type element, int64_t columns) {
-  FragmentDigits digits = getOperandDigits(element, columns);
+FragmentType MmaAttrInterface::getOperandType(MmaOperand operand, Type element,
+                                              int64_t columns) {
+  FragmentDigits digits = getOperandDigits(operand, element, columns);
   return digits.values.empty() ? FragmentType() : makeFragment(element, digits);
 }

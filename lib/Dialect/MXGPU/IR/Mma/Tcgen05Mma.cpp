@@ -67,16 +67,16 @@ Tcgen05MmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 // Facts
 //===----------------------------------------------------------------------===//
 
-const target::MmaFamilyInfo &Tcgen05MmaAttr::getFamily() const {
-  return target::getInfo(target::MmaFamily::Tcgen05);
+target::MmaRoles Tcgen05MmaAttr::getRoles() const {
+  target::MmaRoles roles = target::getInfo(target::MmaFamily::Tcgen05).roles;
+  if (!hasScales(getKind()))
+    roles.scales = target::MmaPlace::None;
+  return roles;
 }
 
 MmaShape Tcgen05MmaAttr::getMmaShape() const {
   return {getM(), getN(), target::getInfo(toTarget(getKind())).k};
 }
-
-int64_t Tcgen05MmaAttr::getNumCtas() const { return getCtas(); }
-int64_t Tcgen05MmaAttr::getScaleBlock() const { return getBlock(); }
 
 /// As tcgen05.ld reads them.
 FragmentDigits Tcgen05MmaAttr::getSumDigits(int64_t columns) const {
@@ -96,6 +96,10 @@ int64_t Tcgen05MmaAttr::getCycles(const target::Rates &rates) const {
 // Verification
 //===----------------------------------------------------------------------===//
 
+static ScalesType getScalesType(Value scales) {
+  return cast<ScalesType>(scales.getType());
+}
+
 /// The instruction for scales at id 0. Fails at the operation with the rule
 /// that its operands break.
 static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
@@ -105,7 +109,8 @@ static FailureOr<target::InstrDescriptor> getInstruction(Tcgen05MmaAttr kind,
   std::optional<target::MmaType> bType = mxgpu::getMmaType(b.getElementType());
   std::optional<target::ScaleFormat> format = target::ScaleFormat::UE8M0;
   if (op.getAScales())
-    format = mxgpu::getScaleFormat(op.getAScales().getType().getElementType());
+    format =
+        mxgpu::getScaleFormat(getScalesType(op.getAScales()).getElementType());
   // tcgen05_mma C10
   if (!aType || !bType || !format)
     return op.emitOpError("expected elements that the tensor core ")
@@ -161,11 +166,11 @@ static LogicalResult verifyScales(MmaOp op,
       offset.getInt() != 0 && offset.getInt() != 64)
     return op.emitOpError("expected an offset of 0 or 64 rows, found ")
            << offset.getInt();
+  ScalesType aType = getScalesType(op.getAScales());
+  ScalesType bType = getScalesType(op.getBScales());
   for (auto [type, columns, name] :
-       {std::tuple(op.getAScales().getType(), target::scaleAColumns(ctas, m),
-                   "a"),
-        std::tuple(op.getBScales().getType(), target::scaleBColumns(ctas, m, n),
-                   "b")}) {
+       {std::tuple(aType, target::scaleAColumns(ctas, m), "a"),
+        std::tuple(bType, target::scaleBColumns(ctas, m, n), "b")}) {
     int64_t expected =
         columns / target::kScaleColumnsPerGroup * target::kScaleRowsPerGroup;
     // tcgen05_mma C14
@@ -174,10 +179,9 @@ static LogicalResult verifyScales(MmaOp op,
              << expected << " rows for " << name << ", found "
              << type.getRows();
     // tcgen05_mma C15
-    if (type.getElementType() != op.getAScales().getType().getElementType())
+    if (type.getElementType() != aType.getElementType())
       return op.emitOpError("expected scales of a and b of one type, found ")
-             << op.getAScales().getType().getElementType() << " and "
-             << type.getElementType();
+             << aType.getElementType() << " and " << type.getElementType();
     int64_t scales = type.getTiles() * kScaleTileBlocks * instruction.blockSize;
     // tcgen05_mma C16
     if (scales != op.getReduction())
@@ -217,10 +221,6 @@ LogicalResult Tcgen05MmaAttr::verifyMma(MmaOp &op) const {
     return op.emitOpError("expected an instruction of as many CTAs as the "
                           "kernel's cluster has, found ")
            << getCtas();
-  // tcgen05_mma C6
-  if (op.getARow())
-    return op.emitOpError("expected no row of a: the instruction multiplies "
-                          "all rows of the buffer");
   if (failed(verifyShapes(*this, op)) || failed(verifyDense(*this, op)))
     return failure();
   FailureOr<target::InstrDescriptor> instruction = getInstruction(*this, op);
@@ -228,7 +228,7 @@ LogicalResult Tcgen05MmaAttr::verifyMma(MmaOp &op) const {
     return failure();
   if (op.getAScales())
     return verifyScales(op, *instruction);
-  // tcgen05_mma C18
+  // tcgen05_mma C6
   if (op.getBOffset())
     return op.emitOpError("expected no b_offset without scales");
   return success();
@@ -287,7 +287,7 @@ static Issue getIssue(NVVMBuilder &builder, MmaOp op, const MmaOperands &values,
   auto getTileColumns = [](Value scales) -> int64_t {
     if (!scales)
       return 0;
-    auto type = cast<ScalesType>(scales.getType());
+    ScalesType type = getScalesType(scales);
     return type.getColumns() / type.getTiles();
   };
   int64_t k = target::getInfo(instruction.kind).k;

@@ -10,9 +10,6 @@
 
 #include "mx/Target/Wgmma.h"
 #include "Operands.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Target/Descriptors.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -63,8 +60,8 @@ LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 // Facts
 //===----------------------------------------------------------------------===//
 
-const target::MmaFamilyInfo &WgmmaAttr::getFamily() const {
-  return target::getInfo(target::MmaFamily::Wgmma);
+target::MmaRoles WgmmaAttr::getRoles() const {
+  return target::getInfo(target::MmaFamily::Wgmma).roles;
 }
 
 MmaShape WgmmaAttr::getMmaShape() const { return {getM(), getN(), getK()}; }
@@ -72,9 +69,6 @@ MmaShape WgmmaAttr::getMmaShape() const { return {getM(), getN(), getK()}; }
 int64_t WgmmaAttr::getBlocks() const {
   return getM() / getWarpgroups() / target::kWgmmaM;
 }
-
-int64_t WgmmaAttr::getNumCtas() const { return 1; }
-int64_t WgmmaAttr::getScaleBlock() const { return 0; }
 
 /// Drops modes of extent 1.
 static FragmentDigits makeDigits(FragmentDigits digits) {
@@ -103,11 +97,11 @@ FragmentDigits WgmmaAttr::getSumDigits(int64_t columns) const {
 
 /// The fragment A: two words, of as many elements as fit, of each 32 bytes of
 /// two rows.
-FragmentDigits WgmmaAttr::getOperandDigits(Type element,
+FragmentDigits WgmmaAttr::getOperandDigits(MmaOperand operand, Type element,
                                            int64_t columns) const {
   std::optional<target::MmaType> type = mxgpu::getMmaType(element);
-  if (!type || !target::lookupWgmma(*type, *type) || columns < getK() ||
-      columns % getK())
+  if (operand != MmaOperand::A || !type || !target::lookupWgmma(*type, *type) ||
+      columns < getK() || columns % getK())
     return {};
   int64_t word = getK() / 8; // 32 bytes are k elements
   return makeDigits({getThreadDigits(*this, word),
@@ -140,29 +134,6 @@ static std::optional<target::MmaType> getTypeOfA(MmaOp op) {
   return mxgpu::getMmaType(cast<BufferType>(type).getElementType());
 }
 
-/// In shared memory A may be part of a higher tile.
-static LogicalResult verifyRowsOfA(WgmmaAttr kind, MmaOp op) {
-  BufferType a = op.getABuffer();
-  // wgmma C14
-  if (!a && op.getARow())
-    return op.emitOpError("expected no row of a, which is in registers");
-  if (!a)
-    return success();
-  int64_t rows = getOperandRows(a), m = kind.getM();
-  // wgmma C7
-  if (op.getARow() ? rows % m != 0 : rows != m)
-    return op.emitOpError("expected ")
-           << m << " rows of a, or a multiple of them and a row "
-           << "where they begin, found " << rows;
-  IntegerAttr first;
-  // wgmma C10
-  if (op.getARow() && matchPattern(op.getARow(), m_Constant(&first)) &&
-      (first.getInt() < 0 || first.getInt() >= rows || first.getInt() % m))
-    return op.emitOpError("expected a row of a that is a multiple of ")
-           << m << " below " << rows << ", found " << first.getInt();
-  return success();
-}
-
 LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   // wgmma C3
   if (op.getAccumulate() || op.getExtent() || op.getBOffset())
@@ -187,8 +158,10 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   if (getOperandRows(b) != getN())
     return op.emitOpError("expected ")
            << getN() << " rows of b, found " << getOperandRows(b);
-  if (failed(verifyRowsOfA(*this, op)))
-    return failure();
+  // wgmma C7
+  if (BufferType a = op.getABuffer(); a && getOperandRows(a) != getM())
+    return op.emitOpError("expected ")
+           << getM() << " rows of a, found " << getOperandRows(a);
   auto sums = cast<FragmentType>(op.getD().getType());
   FragmentType expected =
       op.getKind().getSumType(Float32Type::get(getContext()), getN());
@@ -196,6 +169,12 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   if (sums != expected)
     return op.emitOpError("expected sums of ")
            << expected << ", found " << sums;
+  // wgmma C10
+  if (IntegerAttr warp = op.getFirstWarpAttr();
+      warp && (warp.getInt() < 0 || warp.getInt() % target::kWarpGroupWarps))
+    return op.emitOpError("expected first_warp to be a multiple of ")
+           << target::kWarpGroupWarps << ", where a warpgroup begins, found "
+           << warp.getInt();
   int64_t warps = getWarpgroups() * target::kWarpGroupWarps;
   // wgmma C9
   if (RoleOp role = getRole(op);
@@ -239,8 +218,6 @@ private:
   void describe(NVVMBuilder &builder, WgmmaAttr kind, MmaOp op,
                 BufferType buffer, const MmaOperands &values) {
     described.emplace(builder, buffer, values.a, target::encodeWgmma);
-    if (values.aRow)
-      described->addRows(builder, builder.toI32(values.aRow));
     int64_t groups = kind.getWarpgroups();
     if (groups == 1)
       return;
@@ -275,14 +252,10 @@ static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
 /// room among the registers that threads are launched with, although those that
 /// multiply get more (C7602 of ptxas 13.0, which asks for 26 more with A in
 /// shared memory and 30 with A in registers).
-static int64_t getColumnParts(MmaOp op, int64_t n) {
+static int64_t getColumnParts(std::optional<int64_t> launchRegisters,
+                              int64_t n) {
   constexpr int64_t kRoom = 32;
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  IntegerAttr launched;
-  if (function)
-    launched = function->getAttrOfType<IntegerAttr>(
-        NVVM::NVVMDialect::getMaxnregAttrName());
-  bool isTight = launched && n / 2 + kRoom > launched.getInt();
+  bool isTight = launchRegisters && n / 2 + kRoom > *launchRegisters;
   return isTight && n % (2 * target::kWgmmaNStep) == 0 ? 2 : 1;
 }
 
@@ -295,7 +268,8 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
   // it keeps LLVM from making copies of them.
   builder.fenceWarpgroup();
   int64_t sums = countSums(getM(), getN(), getWarpgroups());
-  int64_t parts = getColumnParts(op, getN()), columns = getN() / parts;
+  int64_t parts = getColumnParts(values.launchRegisters, getN()),
+          columns = getN() / parts;
   int64_t first = op.getColumn().value_or(0) / getK();
   SmallVector<WgmmaBlock> blocks;
   for (int64_t number = 0; number < getBlocks(); ++number) {

@@ -15,7 +15,7 @@ TOKEN = re.compile(r"%\w+|![\w.]+|\"\w*\"|\d+|\w+(?:\.\w+)*|\s+|.", re.S)
 NUMBERS = ["0", "1", "2", "3", "4", "5", "32", "64", "100", "128", "256", "257", "1024", "-1", "-128",
            "4294967297", "1099511627776", "9223372036854775807"]
 TYPES = ["f8E4M3FN", "f8E5M2", "f4E2M1FN", "f8E8M0FNU", "i8", "i32", "index", "f16", "bf16", "f32"]
-WORDS = [["producer_acquire", "consumer_wait"], ["producer_commit", "consumer_release"], ["tma", "mma", "threads(128)", "threads(1)"],
+WORDS = [["producer_acquire", "consumer_wait"], ["producer_commit", "consumer_release"], ["bulk_copy", "mma_commit", "threads(128)", "threads(1)"],
          ["smem", "tmem"], ["sw128", "sw64", "none"], ["elected", "warps(4)", ""],
          ["scf.for", "mxgpu.for_each_k"], ["ceil", "floor", "even"], ["accumulate", "empty", "extent"],
          ["!map", "!scale_map"], ["!in", "!acc"], ["!a", "!b", "!sfa", "!d"], ["memref", "vector", "tensor"]]
@@ -75,7 +75,10 @@ def main():
         mutant = text
         for _ in range(rng.randint(1, 3)):
             mutant = rng.choice([change_token, change_lines])(mutant, rng)
-        # MLIR's own parser dies of it.
+        # MLIR's own canonicalizer dies of a dimension below 0,
+        for name in set(re.findall(r'memref\.dim"?[ (]%\w+, (%\w+)', mutant)):
+            mutant = re.sub(rf'({name} = "?arith\.constant(?:"\(\) <{{value =)? )-', r"\1", mutant)
+        # and its parser of this.
         mutants.append(mutant.replace("array<index", "array<i7"))
     print("\n// -----\n".join(mutants))
 

@@ -45,8 +45,8 @@ BufferType RingTypes::getDense(int64_t rows) const {
 }
 
 RingType RingTypes::getDenseInputs(int64_t threads) const {
-  return getRing(fields.stages, {"a"}, {getDense(tileM)}, {AsyncKind::Tma},
-                 {AsyncKind::Wgmma, threads}, Scope::Cta);
+  return getRing(fields.stages, {"a"}, {getDense(tileM)}, {AsyncKind::BulkCopy},
+                 {AsyncKind::AsyncThreads, threads}, Scope::Cta);
 }
 
 RingType RingTypes::getBInputs(int64_t threads) const {
@@ -55,7 +55,8 @@ RingType RingTypes::getBInputs(int64_t threads) const {
                             ? getPackedBuffer(problem.b, rows, tileK)
                             : getBytes(rows, problem.b, /*isSwizzled=*/true);
   return getRing(fields.stages, {"b", "sfb"}, {elements, getScales(rows)},
-                 {AsyncKind::Tma}, {AsyncKind::Threads, threads}, Scope::Cta);
+                 {AsyncKind::BulkCopy}, {AsyncKind::Threads, threads},
+                 Scope::Cta);
 }
 
 RingType RingTypes::getOperands(int64_t threads, Side consumer) const {
@@ -70,7 +71,8 @@ RingType RingTypes::getAccumulators() const {
                                                 static_cast<unsigned>(tileM),
                                                 static_cast<unsigned>(tileN))},
       Float32Type::get(context), mxgpu::Swizzle::None);
-  return getRing(fields.accumulators, {"d"}, {accumulator}, {AsyncKind::Mma},
+  return getRing(fields.accumulators, {"d"}, {accumulator},
+                 {AsyncKind::MmaCommit},
                  {AsyncKind::Threads, kEpilogueWarps * target::kWarpSize},
                  scope, fields.overlap);
 }
@@ -99,8 +101,8 @@ RingType RingTypes::getStaging(FragmentLayoutAttr accumulator) const {
                               {accumulator.getWarpRows(), columns}, out,
                               getSwizzle(columns * bits / 8));
   return getRing(fields.staging, {"c"}, {rows},
-                 {AsyncKind::Threads, target::kWarpSize}, {AsyncKind::TmaStore},
-                 Scope::Warp);
+                 {AsyncKind::Threads, target::kWarpSize},
+                 {AsyncKind::BulkStore}, Scope::Warp);
 }
 
 RingType RingTypes::getWorkTiles() const {

@@ -131,8 +131,8 @@ void BlockScaledMainLoop::buildMma() {
   Value bScales = copyScales("sfb", product.buffers.bScales);
   MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
                 stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
-                accumulator.getBuffer("d"), /*a_row=*/Value(), bOffset,
-                accumulate, areTilesWhole() ? Value() : Value(step.getExtent()),
+                accumulator.getBuffer("d"), bOffset, accumulate,
+                areTilesWhole() ? Value() : Value(step.getExtent()),
                 /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr());
   ConsumerReleaseOp::create(body, stage.getStage());
   body.setInsertionPointAfter(step);

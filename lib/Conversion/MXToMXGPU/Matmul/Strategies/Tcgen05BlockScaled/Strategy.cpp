@@ -93,7 +93,7 @@ struct BlockScaledTypes : RingTypes {
                    {getOperand(tileM / ctas, problem.a, *problem.product.a),
                     getOperand(tileN / ctas, problem.b, *problem.product.b),
                     getScales(tileM / ctas), getScales(tileN)},
-                   {AsyncKind::Tma}, {AsyncKind::Mma}, scope);
+                   {AsyncKind::BulkCopy}, {AsyncKind::MmaCommit}, scope);
   }
 
   MmaAttrInterface getMma() const {

@@ -106,7 +106,7 @@ struct Tcgen05UpcastTypes : RingTypes {
 
   RingType getAInputs() const {
     return getRing(fields.stages, {"a"}, {getDense(tileM / ctas)},
-                   {AsyncKind::Tma}, {AsyncKind::Mma}, scope);
+                   {AsyncKind::BulkCopy}, {AsyncKind::MmaCommit}, scope);
   }
 };
 
@@ -130,7 +130,7 @@ MatmulBuffers Tcgen05UpcastB::getBuffers(const MatmulProblem &problem,
   buffers.inputs = types.getAInputs();
   buffers.bInputs = types.getBInputs(warps * target::kWarpSize);
   buffers.operands =
-      types.getOperands(warps * target::kWarpSize, {AsyncKind::Mma});
+      types.getOperands(warps * target::kWarpSize, {AsyncKind::MmaCommit});
   buffers.accumulators = types.getAccumulators();
   buffers.otherWarps = warps + 2; // loads, and the tensor core
   types.addEpilogue(buffers, types.getTmemAccumulator(buffers.mma),
@@ -345,7 +345,7 @@ void Tcgen05UpcastMainLoop::buildMma() {
   MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
                 stage.getBuffer("a"), tile.getBuffer("b"),
                 /*a_scales=*/Value(), /*b_scales=*/Value(),
-                accumulator.getBuffer("d"), /*a_row=*/Value(),
+                accumulator.getBuffer("d"),
                 /*b_offset=*/Value(), isAdded(step), /*extent=*/Value(),
                 /*first_warp=*/IntegerAttr(), /*column=*/IntegerAttr());
   ConsumerReleaseOp::create(body, tile.getStage());

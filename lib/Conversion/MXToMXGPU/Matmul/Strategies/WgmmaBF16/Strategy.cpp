@@ -158,10 +158,10 @@ MatmulBuffers WgmmaBF16::getBuffers(const MatmulProblem &problem,
   int64_t threads = mma.getWarpgroups() * target::kWarpGroupSize;
   MatmulBuffers buffers;
   buffers.mma = mma;
-  buffers.inputs =
-      types.getRing(fields.stages, {"a", "b"},
-                    {types.getDense(rows), types.getDense(types.tileN)},
-                    {AsyncKind::Tma}, {AsyncKind::Wgmma, threads}, types.scope);
+  buffers.inputs = types.getRing(
+      fields.stages, {"a", "b"},
+      {types.getDense(rows), types.getDense(types.tileN)},
+      {AsyncKind::BulkCopy}, {AsyncKind::AsyncThreads, threads}, types.scope);
   buffers.otherWarps = 1; // loads
   types.addEpilogue(
       buffers, BF16Layouts(mma, types.tileK, problem.isQuantized).getResult(),

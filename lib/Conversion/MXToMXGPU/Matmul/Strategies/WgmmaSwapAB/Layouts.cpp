@@ -39,8 +39,8 @@ FragmentLayoutAttr SwapABLayouts::getLoad() const {
 }
 
 FragmentLayoutAttr SwapABLayouts::getOperand() const {
-  FragmentDigits digits =
-      mma.getOperandDigits(BFloat16Type::get(mma.getContext()), tileK);
+  FragmentDigits digits = mma.getOperandDigits(
+      MmaOperand::A, BFloat16Type::get(mma.getContext()), tileK);
   return get(digits.threads, digits.values);
 }
 

@@ -66,8 +66,8 @@ FragmentLayoutAttr UpcastLayouts::getAOrder() const {
 }
 
 FragmentLayoutAttr UpcastLayouts::getAOperand() const {
-  FragmentDigits digits =
-      mma.getOperandDigits(BFloat16Type::get(mma.getContext()), tileK);
+  FragmentDigits digits = mma.getOperandDigits(
+      MmaOperand::A, BFloat16Type::get(mma.getContext()), tileK);
   return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
                                  digits.values);
 }

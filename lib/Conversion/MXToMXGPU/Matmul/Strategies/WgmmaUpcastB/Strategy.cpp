@@ -118,7 +118,7 @@ struct WgmmaUpcastTypes : RingTypes {
     return getRing(
         fields.stages, {"a", "sfa"},
         {getBytes(tileM, problem.a, /*isSwizzled=*/false), getScales(tileM)},
-        {AsyncKind::Tma}, {AsyncKind::Threads, getThreads()}, Scope::Cta);
+        {AsyncKind::BulkCopy}, {AsyncKind::Threads, getThreads()}, Scope::Cta);
   }
 };
 
@@ -140,8 +140,9 @@ MatmulBuffers WgmmaUpcastB::getBuffers(const MatmulProblem &problem,
   buffers.mma = types.getMma();
   buffers.inputs = types.getAInputs();
   buffers.bInputs = types.getBInputs(types.getDequantizeThreads());
-  buffers.operands = types.getOperands(types.getDequantizeThreads(),
-                                       {AsyncKind::Wgmma, types.getThreads()});
+  buffers.operands =
+      types.getOperands(types.getDequantizeThreads(),
+                        {AsyncKind::AsyncThreads, types.getThreads()});
   buffers.otherWarps = getDequantizeWarps(types.tileM, types.tileN) + 1;
   types.addEpilogue(buffers,
                     UpcastLayouts(types.getMma(), types.tileK,

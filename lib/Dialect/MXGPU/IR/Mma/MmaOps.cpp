@@ -1,0 +1,268 @@
+//===- MmaOps.cpp - mxgpu.mma against what its instruction takes ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The instruction's attribute says where each operand lies and how one learns
+// that it is done. Operands are verified against that here, and rules of one
+// instruction by the attribute itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../OpChecks.h"
+#include "Operands.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+using target::MmaCompletion;
+using target::MmaPlace;
+using target::MmaPlaces;
+
+BufferType MmaOp::getABuffer() {
+  return dyn_cast<BufferType>(getA().getType());
+}
+
+BufferType MmaOp::getBBuffer() {
+  return dyn_cast<BufferType>(getB().getType());
+}
+
+/// Elements of the reduction that an operand, a tile or a fragment, has.
+static int64_t getReductionOf(Value operand) {
+  if (auto fragment = dyn_cast<FragmentType>(operand.getType()))
+    return fragment.getColumns();
+  return getOperandReduction(cast<BufferType>(operand.getType()));
+}
+
+int64_t MmaOp::getReduction() { return getReductionOf(getA()); }
+
+/// Memory that operands lie in is read; an accumulator in tensor memory
+/// changes.
+void MmaOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand *operand : {&getAMutable(), &getBMutable()})
+    if (isa<BufferType>(operand->get().getType()))
+      effects.emplace_back(MemoryEffects::Read::get(), operand,
+                           SharedMemory::get());
+  for (MutableOperandRange range : {getAScalesMutable(), getBScalesMutable()})
+    for (OpOperand &operand : range)
+      if (isa<ScalesType>(operand.get().getType()))
+        effects.emplace_back(MemoryEffects::Read::get(), &operand,
+                             TensorMemory::get());
+  if (!isa<BufferType>(getD().getType()))
+    return;
+  effects.emplace_back(MemoryEffects::Read::get(), &getDMutable(),
+                       TensorMemory::get());
+  effects.emplace_back(MemoryEffects::Write::get(), &getDMutable(),
+                       TensorMemory::get());
+}
+
+//===----------------------------------------------------------------------===//
+// Where operands lie
+//===----------------------------------------------------------------------===//
+
+static MmaPlace findPlace(Value operand) {
+  if (!operand)
+    return MmaPlace::None;
+  if (auto buffer = dyn_cast<BufferType>(operand.getType()))
+    return buffer.getSpace() == Space::Smem ? MmaPlace::SharedMemory
+                                            : MmaPlace::TensorMemory;
+  return isa<ScalesType>(operand.getType()) ? MmaPlace::TensorMemory
+                                            : MmaPlace::Registers;
+}
+
+static LogicalResult verifyPlace(MmaOp op, Value operand, StringRef name,
+                                 StringRef pronoun, MmaPlaces places) {
+  if (places.contains(findPlace(operand)))
+    return success();
+  // mma C1
+  InFlightDiagnostic diag = op.emitOpError("expected ");
+  if (places == MmaPlace::None)
+    return diag << "no " << name << ", as " << op.getKind()
+                << " takes none, found " << operand.getType();
+  diag << name << " in " << target::getName(places) << ", as " << op.getKind()
+       << " takes " << pronoun << ", found ";
+  return operand ? diag << operand.getType() : diag << "none";
+}
+
+/// Threads hold an operand in registers in the order that the instruction has.
+static LogicalResult verifyFragment(MmaOp op, Value operand, StringRef name,
+                                    MmaOperand which) {
+  auto found = operand ? dyn_cast<FragmentType>(operand.getType()) : nullptr;
+  if (!found)
+    return success();
+  FragmentType expected = op.getKind().getOperandType(
+      which, found.getElementType(), found.getColumns());
+  // mma C9
+  if (!expected)
+    return op.emitOpError("expected ")
+           << name << " with as many elements, of a type, as " << op.getKind()
+           << " takes from registers, found " << found;
+  // mma C10
+  if (found != expected)
+    return op.emitOpError("expected ")
+           << name << " as " << expected << ", found " << found;
+  return success();
+}
+
+static LogicalResult verifyOperands(MmaOp op, const target::MmaRoles &roles) {
+  for (auto [operand, name, pronoun, places] :
+       {std::tuple(Value(op.getA()), "a", "it", roles.a),
+        std::tuple(Value(op.getB()), "b", "it", roles.b),
+        std::tuple(Value(op.getAScales()), "scales of a", "them",
+                   MmaPlaces(roles.scales)),
+        std::tuple(Value(op.getBScales()), "scales of b", "them",
+                   MmaPlaces(roles.scales)),
+        std::tuple(Value(op.getD()), "the accumulator", "it",
+                   MmaPlaces(roles.accumulator))})
+    if (failed(verifyPlace(op, operand, name, pronoun, places)))
+      return failure();
+  for (auto [operand, name, which] :
+       {std::tuple(Value(op.getA()), "a", MmaOperand::A),
+        std::tuple(Value(op.getB()), "b", MmaOperand::B),
+        std::tuple(Value(op.getAScales()), "scales of a", MmaOperand::AScales),
+        std::tuple(Value(op.getBScales()), "scales of b", MmaOperand::BScales)})
+    if (failed(verifyFragment(op, operand, name, which)))
+      return failure();
+  Type d = op.getD().getType();
+  TypeRange expected = isa<FragmentType>(d) ? TypeRange(d) : TypeRange();
+  // mma C3
+  if (op->getResultTypes() != expected)
+    return op.emitOpError("expected a result like the accumulator that it is "
+                          "given where that is in registers, and only there");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Where operands come from
+//===----------------------------------------------------------------------===//
+
+/// What tells that a stage is empty which an instruction has read: its own
+/// arrival, or that of threads which know that it is done.
+static AsyncKind getConsumer(MmaCompletion completion) {
+  switch (completion) {
+  case MmaCompletion::Commit:
+    return AsyncKind::MmaCommit;
+  case MmaCompletion::WaitGroup:
+    return AsyncKind::AsyncThreads;
+  case MmaCompletion::Synchronous:
+    return AsyncKind::Threads;
+  }
+  llvm_unreachable("all completions are listed");
+}
+
+/// The ring says through which proxy its stages are read, for the fence of
+/// threads that fill them, and who gives them back.
+static LogicalResult verifyRings(MmaOp op, MmaCompletion completion) {
+  AsyncKind expected = getConsumer(completion);
+  for (auto [operand, name] :
+       {std::pair(Value(op.getA()), "a"), std::pair(Value(op.getB()), "b")}) {
+    RingType ring = findRing(operand);
+    // mma C11
+    if (ring && ring.getConsumer() != expected)
+      return op.emitOpError("expected ")
+             << name << " in a ring with consumer "
+             << stringifyAsyncKind(expected)
+             << (hasThreads(expected) ? "(n)" : "") << ", found "
+             << stringifyAsyncKind(ring.getConsumer());
+  }
+  return success();
+}
+
+/// Tensor memory gets scales by copies, which stand before the instruction.
+static LogicalResult verifyCopies(MmaOp op) {
+  for (auto [scales, operand, name] :
+       {std::tuple(Value(op.getAScales()), Value(op.getA()), "a"),
+        std::tuple(Value(op.getBScales()), Value(op.getB()), "b")}) {
+    if (!scales || !isa<ScalesType>(scales.getType()))
+      continue;
+    auto copy = scales.getDefiningOp<CopyScalesOp>();
+    // mma C4
+    if (!copy || (findRing(operand) &&
+                  copy.getBuffer().getDefiningOp() != operand.getDefiningOp()))
+      return op.emitOpError("expected scales of ")
+             << name << " copied from the stage that holds " << name;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// An A in registers may be multiplied with part of B.
+static LogicalResult verifyPartOfB(MmaOp op) {
+  std::optional<int64_t> column = op.getColumn();
+  if (!column)
+    return success();
+  // mma C2
+  if (op.getABuffer() || !op.getBBuffer())
+    return op.emitOpError("expected no column of b but for an a in registers "
+                          "and a b in shared memory, found ")
+           << op.getA().getType() << " and " << op.getB().getType();
+  int64_t step = op.getKind().getMmaShape().k;
+  int64_t last = getReductionOf(op.getB()) - op.getReduction();
+  // mma C12
+  if (*column < 0 || *column > last || *column % step)
+    return op.emitOpError("expected a column of b from 0 to ")
+           << last << " in steps of " << step << ", found " << *column;
+  return success();
+}
+
+static LogicalResult verifyShapes(MmaOp op) {
+  for (auto [buffer, name] :
+       {std::pair(op.getABuffer(), "a"), std::pair(op.getBBuffer(), "b")}) {
+    size_t rank = buffer ? buffer.getShape().size() : 2;
+    // mma C5
+    if (rank != 2 && rank != 3)
+      return op.emitOpError("expected ")
+             << name << " to be a matrix or panels of one, found " << buffer;
+  }
+  int64_t reduction = op.getReduction(), ofB = getReductionOf(op.getB());
+  // mma C6
+  if (!op.getColumn() && reduction != ofB)
+    return op.emitOpError("expected a and b with the same reduction, found ")
+           << reduction << " and " << ofB;
+  // mma C7
+  if (int64_t k = op.getKind().getMmaShape().k; reduction % k)
+    return op.emitOpError("expected a reduction of a multiple of ")
+           << k << " elements, found " << reduction;
+  if (failed(verifyPartOfB(op)))
+    return failure();
+  for (BufferType buffer : {op.getABuffer(), op.getBBuffer()})
+    if (buffer && failed(verifyOperandRows(op, buffer)))
+      return failure();
+  return success();
+}
+
+LogicalResult MmaOp::verify() {
+  target::MmaRoles roles = getKind().getRoles();
+  if (failed(verifyBufferOf<ConsumerWaitOp>(*this, getA())) ||
+      failed(verifyBufferOf<ConsumerWaitOp>(*this, getB())) ||
+      failed(verifyBufferOf<ProducerAcquireOp>(*this, getD())) ||
+      failed(verifyOperands(*this, roles)) ||
+      failed(verifyRings(*this, roles.completion)) ||
+      failed(verifyCopies(*this)) || failed(verifyShapes(*this)))
+    return failure();
+  return getKind().verifyMma(*this);
+}
+
+LogicalResult MmaWaitOp::verify() {
+  // PTX ISA, wgmma.wait_group: N.
+  constexpr int64_t kMost = 7;
+  // mma_wait C1
+  if (int64_t pending = getPending(); pending < 0 || pending > kMost)
+    return emitOpError("expected 0 to ")
+           << kMost << " pending, found " << pending;
+  auto mma = getOperand().getDefiningOp<MmaOp>();
+  if (!mma)
+    return success();
+  MmaCompletion found = mma.getKind().getRoles().completion;
+  // mma_wait C2
+  if (found != MmaCompletion::WaitGroup)
+    return emitOpError("expected the accumulator of an instruction whose "
+                       "completion is a ")
+           << target::getName(MmaCompletion::WaitGroup) << ", found "
+           << target::getName(found) << " of " << mma.getKind();
+  return success();
+}
