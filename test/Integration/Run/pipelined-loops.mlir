@@ -25,10 +25,10 @@
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !c = !mxgpu.buffer<smem<16x32xf32, sw128>>
 !inputs = !mxgpu.ring<3 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>),
-                      producer = tma, consumer = wgmma(128)>
+                      producer = bulk_copy, consumer = async_threads(128)>
 !input = !mxgpu.stage<!inputs>
 !outputs = !mxgpu.ring<2 x (c: smem<16x32xf32, sw128>),
-                       producer = threads(32), consumer = tma_store, scope = warp>
+                       producer = threads(32), consumer = bulk_store, scope = warp>
 !output = !mxgpu.stage<!outputs>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
 #acc = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows],

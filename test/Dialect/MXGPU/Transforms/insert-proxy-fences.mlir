@@ -3,15 +3,15 @@
 // Where a stage goes from threads to what accesses it by the async proxy, or back,
 // a fence of each thread stands before it is given away.
 
-!loaded = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = wgmma(128)>
+!loaded = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !loaded_stage = !mxgpu.stage<!loaded>
-!filled = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(64), consumer = wgmma(128)>
+!filled = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(64), consumer = async_threads(128)>
 !filled_stage = !mxgpu.stage<!filled>
-!read = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = tma, consumer = threads(128)>
+!read = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(128)>
 !read_stage = !mxgpu.stage<!read>
 !between = !mxgpu.ring<2 x (b: smem<128x64xbf16, sw128>), producer = threads(64), consumer = threads(128)>
 !between_stage = !mxgpu.stage<!between>
-!staged = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = tma_store, scope = warp>
+!staged = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !staged_stage = !mxgpu.stage<!staged>
 !units = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
 !units_stage = !mxgpu.stage<!units>

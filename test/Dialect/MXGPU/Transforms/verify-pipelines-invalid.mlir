@@ -339,7 +339,7 @@ gpu.module @kernels {
 
 // One stage is filled where two are emptied.
 !map = !mxgpu.tensor_map<128x16xi8>
-!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = tma, consumer = mma>
+!ring = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !stage = !mxgpu.stage<!ring>
 !a = !mxgpu.buffer<smem<128x16xi8>>
 gpu.module @kernels {
