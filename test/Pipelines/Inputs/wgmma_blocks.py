@@ -68,7 +68,7 @@ def types(case):
     c = case
     fields = [("a", c.m, c.a)] * (not c.held) + [("b", c.n, c.b)]
     buffers = ", ".join(f"{f}: smem<{rows}x{c.step}x{t}, sw128>" for f, rows, t in fields)
-    producer = "threads(128)" if c.filled else "tma"
+    producer = "threads(128)" if c.filled else "bulk_copy"
     lines = [f"!{c.name}_in = !mxgpu.ring<2 x ({buffers}), producer = {producer}, "
              f"consumer = async_threads({c.threads})>",
              f"!{c.name}_input = !mxgpu.stage<!{c.name}_in>",
