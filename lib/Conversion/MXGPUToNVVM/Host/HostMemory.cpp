@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Utils/ByteCounts.h"
-#include "HostRuntime.h"
 #include "../Lowering.h"
+#include "HostRuntime.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DequantizeMath.h"
 #include "../Lowering.h"
+#include "DequantizeMath.h"
 #include "QuantizeMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
