@@ -20,7 +20,7 @@ func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: !ends) -> !y {
   %init = tensor.empty(%t, %n) : !y
   %y = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%ends : !ends) outs(%init : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], accumulators = 2>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>>} -> !y
   return %y : !y
 }
 
@@ -31,7 +31,7 @@ func.func @reduction(%a: !ka, %as: !ks, %b: !ka, %bs: !ks, %ends: !ends) -> !sum
   %init = tensor.empty(%m, %n) : !sums
   %y = mx.grouped_matmul ragged = reduction ins(%a, %as, %b, %bs : !ka, !ks, !ka, !ks)
       offsets(%ends : !ends) outs(%init : !sums)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], accumulators = 2>} -> !sums
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>>} -> !sums
   return %y : !sums
 }
 
@@ -48,7 +48,7 @@ func.func @parts(%a: !a, %as: !as, %b: !b, %bs: !bs, %ends: !ends) -> (!a, !as) 
   %s = tensor.empty(%t, %blocks) : !as
   %y:2 = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%ends : !ends) outs(%e, %s : !a, !as) num_b = 2
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], accumulators = 1>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128]>}
       -> !a, !as epilogue {
   ^bb0(%gate: f32, %up: f32, %row: index, %col: index):
     %h = arith.mulf %gate, %up : f32

@@ -27,6 +27,6 @@ func.func @main(%x: !matrix, %w: !matrix) -> !matrix {
   %init = tensor.empty(%m, %n) : !matrix
   %y = mx.matmul ins(%xq#0, %xq#1, %wq#0, %wq#1 : !elements, !scales, !elements, !scales)
       outs(%init : !matrix)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], accumulators = 2>} -> !matrix
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>>} -> !matrix
   return %y : !matrix
 }

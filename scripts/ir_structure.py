@@ -1,10 +1,10 @@
 """Changes of the structure of attributes, which no table of names can write.
 
-A change has a version, the attribute that it is about, and two functions of its
-fields: forward, to the new structure, and back. Programs of version N have the
-structure after all changes up to N; those of version 1 are in test/Frozen/1. Both
-functions leave fields alone that have the wanted structure already, so that a program
-may be rewritten twice. Names come first: a change sees those of today.
+A change has a version, the attribute that it is about, and two functions: forward of
+its fields and the chip, to the new structure, and back of its fields. Programs of version
+N have the structure after all changes up to N; those of version 1 are in test/Frozen/1.
+Both functions leave fields alone that have the wanted structure already, so that a
+program may be rewritten twice. Names come first: a change sees those of today.
 scripts/rename-ir and scripts/compare-kernels apply the changes."""
 
 import re
@@ -22,38 +22,78 @@ class Field(NamedTuple):
 class Change(NamedTuple):
     version: int
     owner: str  # `schedule`: #mxgpu.schedule<...>, and schedule(<...>) of a kernel
-    forward: Callable[[list], list]
+    forward: Callable[[list, str], list]
     back: Callable[[list], list]
 
 
-def move(version, owner, names, into, attribute, when=lambda fields: True):
-    """The fields `names` of `owner` go into `attribute`, its new field `into`, wherever
-    `when` is true of all fields, a dictionary, and at least one of them is there."""
+# Fields of a schedule that belong to one strategy or another: what each was called among
+# those of all, with the value that it had as a flag; then its name and value of today.
+OF_STRATEGIES = (
+    (Field("cta_pair"), Field("ctas", "2")),
+    (Field("accumulators"), Field("accumulators")),
+    (Field("overlap"), Field("overlap")),
+    (Field("scale_stages"), Field("scale_stages")),
+    (Field("operand_stages"), Field("operand_stages")),
+    (Field("f16_window"), Field("f16_window", "true")),
+    (Field("cluster_split"), Field("cluster_split", "true")),
+    (Field("ctas"), Field("ctas_per_sm")),
+    (Field("tile_loop"), Field("tile_loop")),
+)
+# What the printer of version 1 always printed.
+DEFAULTS = {Field("accumulators", "1")}
 
-    def forward(fields):
-        moved = [field for field in fields if field.name in names]
-        found = {field.name: field.value for field in fields}
-        if not moved or into in found or not when(found):
-            return fields
-        place = fields.index(moved[0])
-        new = Field(into, f"{attribute}<{', '.join(map(str, moved))}>")
-        rest = [field for field in fields[place:] if field not in moved]
-        return [*fields[:place], new, *rest]
 
-    def back(fields):
-        found = []
-        for field in fields:
-            if field.name == into and field.value.startswith(attribute + "<"):
-                found += split_fields(field.value[len(attribute) + 1 : -1])
-            else:
-                found.append(field)
-        return found
+def find_strategy(names, tile, chip):
+    """The strategy of a schedule with fields of such names, none of them a default."""
+    if "swap_ab" in names:
+        return "wgmma_swap_ab"
+    if chip.startswith("sm_90"):
+        return "wgmma_bf16" if "cta_pair" in names else "wgmma_upcast_b"
+    depth = tile.strip("[]").split(",")[-1].strip()
+    return "tcgen05_upcast_b" if depth == "64" else "tcgen05_block_scaled"
 
-    return Change(version, owner, forward, back)
+
+def name_strategy(fields, chip):
+    """Fields that not all strategies have go into an attribute of their strategy."""
+    names = {old.name: new for old, new in OF_STRATEGIES}
+    found = {field.name: field.value for field in fields}
+    if "strategy" in found:
+        return fields
+    own = [field for field in fields if field.name in names and field not in DEFAULTS]
+    rest = [field for field in fields if field.name not in names and field.name != "swap_ab"]
+    if not own and "swap_ab" not in found:
+        return rest
+    strategy = find_strategy({field.name for field in own} | found.keys() & {"swap_ab"},
+                             found.get("tile", ""), chip)
+    moved = ", ".join(str(Field(names[field.name].name, names[field.name].value or field.value))
+                      for field in own)
+    value = f"#mxgpu.{strategy}" + f"<{moved}>" * bool(moved)
+    place = max([rest.index(field) + 1 for field in rest if field.name in ("tile", "stages")],
+                default=0)
+    return [*rest[:place], Field("strategy", value), *rest[place:]]
+
+
+def drop_strategy(fields):
+    names = {new.name: old for old, new in OF_STRATEGIES}
+    flags = {new.name for _, new in OF_STRATEGIES if new.value}
+    result = []
+    for field in fields:
+        if field.name != "strategy":
+            result.append(field)
+            continue
+        name, _, body = field.value.removesuffix(">").partition("<")
+        result += [Field("swap_ab")] * (name == "#mxgpu.wgmma_swap_ab")
+        for own in split_fields(body) if body else ():
+            old = names[own.name]
+            if own.name not in flags:
+                result.append(Field(old.name, own.value))
+            elif own.value not in ("1", "false"):
+                result.append(old)
+    return result
 
 
 # In the order in which they were made.
-CHANGES = ()
+CHANGES = (Change(2, "schedule", name_strategy, drop_strategy),)
 
 
 def split_fields(body):
@@ -78,20 +118,25 @@ def find_end(text, start):
     return None
 
 
-def rewrite(text, changes, back=False):
+def find_chip(text):
+    """The chip that a program's RUN lines name first, or what the tools take without."""
+    match = re.search(r"\bchip[= ](sm_\w+)", text)
+    return match[1] if match else "sm_100a"
+
+
+def rewrite(text, changes, back=False, chip=None):
     """The program after `changes`, or from before them, and how many attributes each
-    has changed."""
-    counts = []
+    has changed. Without `chip` it is for the one that it names itself."""
+    counts, chip = [], chip or find_chip(text)
     for change in reversed(changes) if back else changes:
         opening = re.compile(rf"(?:#mxgpu\.{change.owner}|(?<![\w.]){change.owner}\()<")
-        apply = change.back if back else change.forward
         result, place, count = [], 0, 0
         for match in opening.finditer(text):
             end = find_end(text, match.end())
             if end is None:
                 continue
             fields = split_fields(text[match.end() : end])
-            new = apply(fields)
+            new = change.back(fields) if back else change.forward(fields, chip)
             if new != fields:
                 result += [text[place : match.end()], ", ".join(map(str, new))]
                 place, count = end, count + 1

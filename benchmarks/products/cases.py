@@ -22,11 +22,13 @@ FEW_ROWS = 1024
 # allow it, or always to bf16. With a workspace both operands are dequantized
 # before.
 CHOSEN = {"mx": ""}
-TILE = "tile = [256, 128, 64], operand_stages = 4, staging = 1, raster = group_m(8), epilogue = tma_store"
-FUSED = CHOSEN | {"mx, fused": f"{TILE}, f16_window", "mx, fused, bf16": TILE}
+TILE = ("tile = [256, 128, 64], strategy = #mxgpu.wgmma_upcast_b<operand_stages = 4{}>, "
+        "staging = 1, raster = group_m(8), epilogue = tma_store")
+IN_F16 = TILE.format(", f16_window = true")
+FUSED = CHOSEN | {"mx, fused": IN_F16, "mx, fused, bf16": TILE.format("")}
 
-WORKSPACE = "tile = [256, 256, 64], cta_pair, raster = group_m(8), epilogue = tma_store, workspace = ab"
-LARGE_GROUPS = CHOSEN | {"mx, fused": f"{TILE}, f16_window", "mx, workspace": WORKSPACE}
+WORKSPACE = "tile = [256, 256, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>, raster = group_m(8), epilogue = tma_store, workspace = ab"
+LARGE_GROUPS = CHOSEN | {"mx, fused": IN_F16, "mx, workspace": WORKSPACE}
 
 PROGRAM = """
 !a = tensor<{a_shape}x{a}{a_layout}>

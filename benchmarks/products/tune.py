@@ -31,23 +31,24 @@ MORE = {
     "mxfp8": ["tile = [256, 128, 64], raster = group_m(8), epilogue = tma_store",
               "tile = [128, 256, 64], raster = group_m(8), epilogue = tma_store",
               "tile = [128, 128, 64], raster = group_m(8), epilogue = tma_store"],
-    "bf16xmxfp4-packed": ["tile = [64, 128, 128], swap_ab, split_k = 4",
-                          "tile = [128, 128, 128], swap_ab, split_k = 2",
-                          "tile = [128, 128, 128], swap_ab, split_k = 2, cluster_split, pdl"],
-    "grouped-mxfp8-packed": ["tile = [48, 256, 128], swap_ab",
-                             "tile = [48, 256, 128], swap_ab, pdl, l2 = [evict_last, evict_first]"],
-    "grouped-bf16xmxfp4-packed": ["tile = [48, 256, 128], swap_ab"],
-    "gradient": [f"{cases.TILE}, f16_window", cases.WORKSPACE],
-    "grouped-mxfp8-131072": [f"{cases.TILE}, f16_window", cases.WORKSPACE],
+    "bf16xmxfp4-packed": ["tile = [64, 128, 128], strategy = #mxgpu.wgmma_swap_ab, split_k = 4",
+                          "tile = [128, 128, 128], strategy = #mxgpu.wgmma_swap_ab, split_k = 2",
+                          "tile = [128, 128, 128], strategy = #mxgpu.wgmma_swap_ab<cluster_split = true>, split_k = 2, pdl"],
+    "grouped-mxfp8-packed": ["tile = [48, 256, 128], strategy = #mxgpu.wgmma_swap_ab",
+                             "tile = [48, 256, 128], strategy = #mxgpu.wgmma_swap_ab, pdl, l2 = [evict_last, evict_first]"],
+    "grouped-bf16xmxfp4-packed": ["tile = [48, 256, 128], strategy = #mxgpu.wgmma_swap_ab"],
+    "gradient": [cases.IN_F16, cases.WORKSPACE],
+    "grouped-mxfp8-131072": [cases.IN_F16, cases.WORKSPACE],
 }
-WORDS = [(r"s(\d+)", "stages = {}"), (r"swap", "swap_ab"),
-         (r"f16", "f16_window, operand_stages = 4"), (r"k/(\d+)", "split_k = {}"),
-         (r"k/(\d+)c", "split_k = {}, cluster_split"),
+WORDS = [(r"s(\d+)", "stages = {}"), (r"k/(\d+)c?", "split_k = {}"),
          (r"(group_m\(\d+\)|hilbert|columns)", "raster = {}"), (r"w-(\w+)", "workspace = {}"),
          (r"tma(\d+)", "epilogue = tma_store, staging = {}"),
          (r"l2", "l2 = [evict_last, evict_first]"), (r"pdl", "pdl"),
-         # What follows from the rest: accumulators and stages of scales.
-         (r"[af]\d+(?:-\d+)?", "")]
+         (r"swap|f16", "")]
+# Of the strategy: what a word says of which it is, and its field.
+OWN_WORDS = [(r"swap", "wgmma_swap_ab", None),
+             (r"f16", "wgmma_upcast_b", "f16_window = true, operand_stages = 4"),
+             (r"k/\d+c", None, "cluster_split = true")]
 
 
 def schedule(text):
@@ -61,6 +62,11 @@ def schedule(text):
         if not found:
             return None
         fields.append(found[0].format(*found[1].groups()))
+    found = [own for word in words for own in OWN_WORDS if re.fullmatch(own[0], word)]
+    if found:
+        name = next((own[1] for own in found if own[1]), "wgmma_upcast_b")
+        own = ", ".join(own[2] for own in found if own[2])
+        fields.append(f"strategy = #mxgpu.{name}" + f"<{own}>" * bool(own))
     return ", ".join(field for field in fields if field)
 
 
@@ -68,11 +74,13 @@ def listed(explanation):
     """Schedules of the table: number, short form, and figures. Pairs of CTAs are
     not in the short form: if the choice is one, both are tried."""
     found = []
-    pairs = re.search(r"^  schedule: .*cta_pair", explanation, re.MULTILINE)
+    pairs = re.search(r"^  schedule: .*wgmma_bf16<ctas = 2>", explanation, re.MULTILINE)
     for line in explanation.splitlines():
         match = re.match(r"\d+ +(\d+x\d+x\d+(?: [^ ]+)*?)  +\d", line)
         if match and (text := schedule(match[1])):
-            found += [text] + [f"{text}, cta_pair"] * bool(pairs)
+            found.append(text)
+            if pairs and "strategy" not in text:
+                found.append(f"{text}, strategy = #mxgpu.wgmma_bf16<ctas = 2>")
     return found
 
 

@@ -27,6 +27,6 @@
 func.func @parts(%x: !x, %w: !w, %ws: !ws) -> !y {
   %init = tensor.empty() : !y
   %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 128], swap_ab, split_k = 8, cluster_split, ctas = 4>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 128], strategy = #mxgpu.wgmma_swap_ab<cluster_split = true, ctas_per_sm = 4>, split_k = 8>} -> !y
   return %y : !y
 }

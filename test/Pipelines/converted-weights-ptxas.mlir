@@ -41,7 +41,7 @@ func.func @narrow(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
 // CHECK:       tcgen05.commit
 func.func @square(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
   %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], accumulators = 2, tile_loop = clc>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], strategy = #mxgpu.tcgen05_upcast_b<accumulators = 2, tile_loop = clc>>} -> !y
   return %y : !y
 }
 
@@ -54,7 +54,7 @@ func.func @wide(%x: !x, %w: tensor<4x512x512xf6E2M3FN>, %ws: tensor<4x512x16xf8E
   %y = mx.grouped_matmul ragged = rows
       ins(%x, %w, %ws : !x, tensor<4x512x512xf6E2M3FN>, tensor<4x512x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
       offsets(%o : tensor<4xi32>) outs(%init : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], accumulators = 2>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], strategy = #mxgpu.tcgen05_upcast_b<accumulators = 2>>} -> !y
   return %y : !y
 }
 
@@ -66,7 +66,7 @@ func.func @wide(%x: !x, %w: tensor<4x512x512xf6E2M3FN>, %ws: tensor<4x512x16xf8E
 // CHECK:       tcgen05.commit.cta_group::2
 func.func @pair(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
   %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], cta_pair, accumulators = 2>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], strategy = #mxgpu.tcgen05_upcast_b<ctas = 2, accumulators = 2>>} -> !y
   return %y : !y
 }
 
@@ -78,6 +78,6 @@ func.func @fewest(%x: tensor<?x?xbf16>, %w: tensor<4x?x?xf8E4M3FN>, %ws: tensor<
   %y = mx.grouped_matmul ragged = rows
       ins(%x, %w, %ws : tensor<?x?xbf16>, tensor<4x?x?xf8E4M3FN>, tensor<4x?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>)
       offsets(%o : tensor<4xi32>) outs(%init : tensor<?x?xf32>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], accumulators = 2, registers = [152, 128, 80]>} -> tensor<?x?xf32>
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], strategy = #mxgpu.tcgen05_upcast_b<accumulators = 2>, registers = [152, 128, 80]>} -> tensor<?x?xf32>
   return %y : tensor<?x?xf32>
 }

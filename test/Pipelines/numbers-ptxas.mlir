@@ -29,7 +29,7 @@ func.func @wide(%x: !x, %w: !w, %init: !y) -> !y {
 // CHECK:       cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 func.func @pair(%x: !x, %w: !w, %init: !y) -> !y {
   %y = mx.matmul ins(%x, %w : !x, !w) outs(%init : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], cta_pair, epilogue = tma_store>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>, epilogue = tma_store>} -> !y
   return %y : !y
 }
 
@@ -52,7 +52,7 @@ func.func @high(%x: !x, %w: !w, %init: !y) -> !y {
 func.func @parts(%x: !x, %w: !v, %o: tensor<4xi32>, %e: !e, %s: !s) -> (!e, !s) {
   %y:2 = mx.grouped_matmul ragged = rows ins(%x, %w : !x, !v) offsets(%o : tensor<4xi32>)
       outs(%e, %s : !e, !s) num_b = 2
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], cta_pair>} -> !e, !s epilogue {
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>>} -> !e, !s epilogue {
     ^bb0(%gate: f32, %up: f32, %row: index, %column: index):
       %product = arith.mulf %gate, %up : f32
       mx.yield %product : f32

@@ -36,7 +36,7 @@ func.func @wide(%x: !x, %w: !v, %ws: !ws, %init: !y) -> !y {
 // CHECK-NOT:   st.shared.b32
 func.func @swapped(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
   %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 128], swap_ab>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 128], strategy = #mxgpu.wgmma_swap_ab>} -> !y
   return %y : !y
 }
 

@@ -5,7 +5,7 @@
 // RUN: not grep -iE "serializ|warning" %t.log
 // RUN: grep "spill stores" %t.log | not grep -v " 0 bytes spill stores, 0 bytes spill loads"
 
-// ptxas spills nothing of schedules with swap_ab: with four warpgroups, threads
+// ptxas spills nothing of schedules with wgmma_swap_ab: with four warpgroups, threads
 // have few registers, and the most sums, or the most of B.
 
 !x = tensor<?x512xbf16>
@@ -21,7 +21,7 @@
 // CHECK:       wgmma.commit_group.sync.aligned
 func.func @high(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
   %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y) accumulate
-      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 64], swap_ab>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 64], strategy = #mxgpu.wgmma_swap_ab>} -> !y
   return %y : !y
 }
 
@@ -29,7 +29,7 @@ func.func @high(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
 // CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
 func.func @high_and_deep(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
   %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y) accumulate
-      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 128], swap_ab>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 128], strategy = #mxgpu.wgmma_swap_ab>} -> !y
   return %y : !y
 }
 
@@ -40,7 +40,7 @@ func.func @high_and_deep(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
 // CHECK:       wgmma.commit_group.sync.aligned
 func.func @deep(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
   %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y) accumulate
-      {mxgpu.schedule = #mxgpu.schedule<tile = [32, 256, 128], swap_ab>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [32, 256, 128], strategy = #mxgpu.wgmma_swap_ab>} -> !y
   return %y : !y
 }
 
@@ -51,6 +51,6 @@ func.func @deep(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
 // CHECK:       wgmma.commit_group.sync.aligned
 func.func @large(%x: !x, %w: !w, %ws: !ws, %init: !y) -> !y {
   %y = mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%init : !y) accumulate
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], swap_ab>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], strategy = #mxgpu.wgmma_swap_ab>} -> !y
   return %y : !y
 }

@@ -121,47 +121,59 @@ assert status == 0 and "1 same" in lines[0], lines
 
 # --- Another structure -----------------------------------------------------------
 
-MOVED = ("stages", "accumulators", "l2")
-change = ir_structure.move(2, "schedule", MOVED, "main", "#mxgpu.loop")
-later = ir_structure.move(3, "quantize_schedule", ("threads", "vector"), "work", "#mxgpu.share",
-                          when=lambda fields: "ctas" in fields)
-text = "a {s = #mxgpu.schedule<tile = [1, 2, 3], pdl, stages = 2, raster = group_m(2), l2 = [none,\n  none]>} #mxgpu.quantize_schedule<threads = 1>"
-wanted = text.replace("stages = 2, raster = group_m(2), l2 = [none,\n  none]",
-                      "main = #mxgpu.loop<stages = 2, l2 = [none,\n  none]>, raster = group_m(2)")
-assert ir_structure.rewrite(text, (change, later))[0] == wanted
-assert ir_structure.rewrite(wanted, (change, later))[0] == wanted
-assert "quantize_schedule(<work = #mxgpu.share<threads = 8>, ctas = 2>)" == ir_structure.rewrite(
-    "quantize_schedule(<threads = 8, ctas = 2>)", (change, later))[0]
+cases = (  # fields of version 1, the chip, those of today
+    ("tile = [128, 128, 128], stages = 2, accumulators = 1", "sm_100a", "tile = [128, 128, 128], stages = 2"),
+    ("tile = [256, 256, 128], cta_pair, accumulators = 2, overlap = 64, l2 = [none,\n  none]", "sm_100a",
+     "tile = [256, 256, 128], strategy = #mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap = 64>, l2 = [none,\n  none]"),
+    ("tile = [128, 64, 64], operand_stages = 3", "sm_100a",
+     "tile = [128, 64, 64], strategy = #mxgpu.tcgen05_upcast_b<operand_stages = 3>"),
+    ("tile = [128, 64, 64], stages = 4, operand_stages = 3, f16_window, pdl", "sm_90a",
+     "tile = [128, 64, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<operand_stages = 3, f16_window = true>, pdl"),
+    ("tile = [256, 256, 64], cta_pair, workspace = ab", "sm_90a",
+     "tile = [256, 256, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>, workspace = ab"),
+    ("tile = [16, 64, 64], swap_ab", "sm_90a", "tile = [16, 64, 64], strategy = #mxgpu.wgmma_swap_ab"),
+    ("tile = [16, 64, 64], swap_ab, split_k = 2, cluster_split, ctas = 2", "sm_90a",
+     "tile = [16, 64, 64], strategy = #mxgpu.wgmma_swap_ab<cluster_split = true, ctas_per_sm = 2>, split_k = 2"),
+)
+for before, chip, after in cases:
+    for form in ("a {{s = #mxgpu.schedule<{}>}} #mxgpu.quantize_schedule<ctas = 2>", "schedule(<{}>) {{"):
+        old, new = form.format(before), form.format(after)
+        assert ir_structure.rewrite(old, ir_structure.CHANGES, chip=chip)[0] == new, old
+        assert ir_structure.rewrite(new, ir_structure.CHANGES, chip=chip)[0] == new, new
 
-# A frozen program comes back but for the order of its fields, which means nothing.
-fields = lambda text: re.sub(r"schedule<([^>]*)>", lambda m: str(sorted(ir_structure.split_fields(m[1]))), text)
+# A frozen program comes back but for the order of its fields, which means nothing, and
+# the field of which version 1 wrote the default.
+def fields(text):
+    return re.sub(r"schedule<([^>]*)>", lambda m: str(sorted(
+        field for field in ir_structure.split_fields(m[1]) if field not in ir_structure.DEFAULTS)), text)
+
+
 programs = [program for chip in compare.CHIPS for program in kernel_programs.frozen(chip, None)]
 changed = 0
 for program in programs:
-    forward, counts = ir_structure.rewrite(program.text, (change, later))
-    assert ir_structure.rewrite(forward, (change, later))[0] == forward, program.name
-    assert fields(ir_structure.rewrite(forward, (change, later), back=True)[0]) == fields(program.text), program.name
+    forward, counts = ir_structure.rewrite(program.text, ir_structure.CHANGES, chip=program.chip)
+    assert ir_structure.rewrite(forward, ir_structure.CHANGES, chip=program.chip)[0] == forward, program.name
+    assert fields(ir_structure.rewrite(forward, ir_structure.CHANGES, back=True)[0]) == fields(program.text), program.name
     changed += any(count for _, count in counts)
 assert changed > len(programs) / 2, (changed, len(programs))
 
-# A build that reads the new structure alone, and one of the old structure alone, as all
-# are here: frozen programs go forward, and those of this checkout back.
-undo = work / "undo.py"
-undo.write_text(f"""import sys
+# A build that reads the structure of version 1 alone: frozen programs go to it as they
+# are and forward to the other build, those of this checkout back.
+redo = work / "redo.py"
+redo.write_text(f"""import sys
 sys.path.append("{root}/scripts")
 import ir_structure
-change = ir_structure.move(2, "schedule", {MOVED}, "main", "#mxgpu.loop")
 text = sys.stdin.read()
-if ir_structure.rewrite(text, (change,))[0] != text:
-    sys.exit("error: expected the structure of version 2")
-sys.stdout.write(ir_structure.rewrite(text, (change,), back=True)[0])
+if "strategy = #mxgpu." in text:
+    sys.exit("error: expected the structure of version 1")
+sys.stdout.write(ir_structure.rewrite(text, ir_structure.CHANGES, chip="sm_90a")[0])
 """)
-newer = make_build("newer", mx_opt=f'set -e\nt=$(mktemp -p {work})\n{sys.executable} {undo} < "$1" > $t\nshift\n$real $t "$@"',
-                   mx_run=f'set -e\nt=$(mktemp -p {work})\n{sys.executable} {undo} < "$1" > $t\nshift\n$real $t "$@"')
-ir_structure.CHANGES = (change,)
-options = ["--only=frozen", "--filter=^frozen 1 (dense|swap-ab|quantize-rows).mlir$"]
-status, lines = run(build, newer, *options)
-assert status == 0 and "5 same, 0 no worse, 0 refused" in lines[0], lines
-ir_structure.CHANGES = ()
-status, lines = run(build, newer, *options)
-assert status == 1 and "refused by the new build" in lines[0] and "expected the structure of version 2" in lines[0], lines
+redone = f'set -e\nt=$(mktemp -p {work})\n{sys.executable} {redo} < "$1" > $t\nshift\n$real $t "$@"'
+older = make_build("older", mx_opt=redone, mx_run=redone)
+options = ["--only=frozen", "--chips=sm_90a", "--filter=^frozen 1 (dense|swap-ab|quantize-rows).mlir$"]
+status, lines = run(older, build, *options)
+assert status == 0 and "3 same, 0 no worse, 0 refused" in lines[0], lines
+change, ir_structure.CHANGES = ir_structure.CHANGES, ()
+status, lines = run(older, build, *options)
+assert status == 1 and "refused by the new build" in lines[0] and "expected tile, stages, strategy" in lines[0], lines
+ir_structure.CHANGES = change

@@ -31,9 +31,6 @@ def reduction_multiple(a, b):
     return 128 if FP4 in (a, b) and not IS_DEQUANTIZED else 32
 
 
-ABSENT = ("cta_pair", "accumulators", "overlap", "scale_stages", "tile_loop")
-
-
 def as_operand(values):
     """What the tensor core multiplies instead of exact elements times scales."""
     if not IS_DEQUANTIZED:
@@ -43,15 +40,14 @@ def as_operand(values):
 
 
 def adapt_schedule(schedule):
-    """The nearest to a schedule of sm_100a that the chip has: without what belongs
-    to tensor memory and pairs, with a tile of which registers hold the sums."""
+    """The nearest to a schedule of sm_100a that the chip has: with the strategy that it
+    takes by itself, and a tile of which registers hold the accumulator."""
     if not IS_DEQUANTIZED:
         return schedule
-    parts = [part for part in re.split(r", (?![^\[(]*[\])])", schedule)
-             if part.split(" = ")[0] not in ABSENT]
+    schedule = re.sub(r"(, )?strategy = #mxgpu\.\w+(<[^>]*>)?", "", schedule).removeprefix(", ")
 
     def adapt(match):
         columns = max(size for size in (64, 128, 256) if size <= max(int(match[2]), 64))
         return f"tile = [{min(int(match[1]), 32768 // columns)}, {columns}, 64]"
 
-    return re.sub(r"tile = \[(\d+), (\d+), \d+\]", adapt, ", ".join(parts))
+    return re.sub(r"tile = \[(\d+), (\d+), \d+\]", adapt, schedule)

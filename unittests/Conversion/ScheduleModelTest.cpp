@@ -130,10 +130,8 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
     return emitRemark(UnknownLoc::get(&context));
   };
   EXPECT_TRUE(succeeded(ScheduleAttr::verify(
-      emitError, fields.tile, fields.ctaPair, fields.stages,
-      fields.accumulators, fields.overlap, fields.scaleStages,
-      fields.operandStages, fields.swapAb, fields.f16Window, fields.workspace,
-      fields.splitK, fields.clusterSplit, fields.ctasPerSm, fields.tileLoop,
+      emitError, fields.tile, fields.stages, fields.strategy, fields.workspace,
+      fields.splitK,
       RasterAttr::get(&context, fields.rasterOrder, fields.rasterGroup),
       fields.epilogue, fields.staging, fields.registers, fields.l2A, fields.l2B,
       fields.pdl)));
@@ -145,7 +143,7 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
   // Nothing is multiplied that a smaller tile would leave out.
   EXPECT_TRUE(fields.tile[1] < 64 || fields.tile[1] - 64 < problem.n)
       << fields.tile[1] << " columns";
-  EXPECT_TRUE(!fields.ctaPair || problem.m > 128);
+  EXPECT_TRUE(fields.strategy.getCtas() == 1 || problem.m > 128);
   EXPECT_TRUE(fields.tile[1] >= 64 || problem.n <= fields.tile[1]);
   // A split reduction has a step in each part, and tiles alone are too few.
   int64_t steps = ceilDiv(problem.k, fields.tile[2]);
@@ -190,10 +188,10 @@ TEST(ScheduleModel, TinyTakesOneSmallTile) {
   for (const Format &format : kFormats) {
     auto [strategy, fields, cost] = choose(getProblem(format, 1, 1, 32));
     EXPECT_EQ(fields.tile, (std::array<int64_t, 3>{128, 16, 128}));
-    EXPECT_FALSE(fields.ctaPair);
+    EXPECT_EQ(fields.strategy.getCtas(), 1);
     EXPECT_EQ(fields.splitK, 1);
     EXPECT_EQ(cost.workTiles, 1);
-    EXPECT_EQ(fields.tileLoop, TileLoop::Static);
+    EXPECT_EQ(fields.strategy.getTileLoop(), TileLoop::Static);
     EXPECT_EQ(fields.rasterOrder, RasterOrder::Linear);
   }
 }
@@ -202,10 +200,11 @@ TEST(ScheduleModel, LargeSquareTakesPairsThatOverlap) {
   for (int64_t size : {8192, 16384}) {
     auto [strategy, fields, cost] =
         choose(getProblem(kFormats[0], size, size, size));
-    EXPECT_TRUE(fields.ctaPair);
+    auto own = cast<Tcgen05BlockScaledAttr>(fields.strategy);
+    EXPECT_EQ(own.getCtas(), 2);
     EXPECT_EQ(fields.tile[1], 256);
-    EXPECT_EQ(fields.accumulators, 2);
-    EXPECT_NE(fields.overlap, 0);
+    EXPECT_EQ(own.getAccumulators(), 2);
+    EXPECT_NE(own.getOverlap(), 0);
     EXPECT_NE(fields.rasterOrder, RasterOrder::Linear);
     EXPECT_EQ(fields.splitK, 1);
   }
@@ -345,7 +344,7 @@ TEST(ScheduleModel, LoadsFollowTheRaster) {
                    << stringifyRasterOrder(order).str() << ' ' << group);
       ScheduleFields fields;
       fields.tile = {256, 256, 128};
-      fields.ctaPair = true;
+      fields.strategy = Tcgen05BlockScaledAttr::get(&getContext(), /*ctas=*/2);
       fields.stages = 5;
       fields.rasterOrder = order;
       fields.rasterGroup = group;

@@ -29,7 +29,7 @@
 !w = memref<128x512xf4E2M1FN>
 !ws = memref<1x4x32x4x4xf8E8M0FNU>
 !y = memref<16x128xbf16>
-#schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, swap_ab, split_k = 4, cluster_split, ctas = 2>
+#schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab<cluster_split = true, ctas_per_sm = 2>, split_k = 4>
 func.func @parts(%x: !x, %w: !w, %ws: !ws, %y: !y) {
   mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
   return
@@ -46,7 +46,7 @@ func.func @parts(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 !a = memref<128x512xf8E4M3FN>
 !s = memref<1x4x32x4x4xf8E8M0FNU>
 !y = memref<128x128xbf16>
-#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, split_k = 2, cluster_split>
+#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<cluster_split = true>, split_k = 2>
 func.func @dequantized(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #schedule}
   return

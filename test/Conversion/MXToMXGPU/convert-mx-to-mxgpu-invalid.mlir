@@ -331,7 +331,7 @@ func.func @main(%a: memref<300x64xf8E4M3FN>, %as: memref<6x1x32x4x4xf8E8M0FNU>, 
   mx.grouped_matmul ragged = rows
       ins(%a, %as, %b, %bs : memref<300x64xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>, memref<4x48x64xf8E4M3FN>, memref<4x1x1x32x4x4xf8E8M0FNU>)
       offsets(%o : memref<4xi32>) outs(%y : memref<300x48xbf16>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], tile_loop = clc, stages = 2>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 48, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc>>}
   return
 }
 
@@ -685,7 +685,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: memre
   // expected-error @below {{'mx.grouped_matmul' op expected a tile with a multiple of 128 columns for each of 3 B matrices, found 192 columns}}
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : memref<4xi32>) outs(%e, %s : memref<300x128xf8E4M3FN>, memref<6x1x32x4x4xf8E8M0FNU>) num_b = 3
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 192, 128], cta_pair, stages = 2>} epilogue {
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 192, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>>} epilogue {
   ^bb0(%x: f32, %y: f32, %z: f32, %row: index, %col: index):
     mx.yield %x : f32
   }

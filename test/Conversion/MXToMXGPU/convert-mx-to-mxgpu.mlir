@@ -29,7 +29,7 @@
 // CHECK: gpu.module @kernels [#nvvm.target<O = 3, chip = "sm_100a", features = "+ptx88"{{.*}}>]
 // CHECK-LABEL: mxgpu.kernel @static_matmul(
 // CHECK-SAME:    %[[A:.*]]: [[$A]], %[[B:.*]]: [[$B]], %[[SA:.*]]: [[$SA]], %[[SB:.*]]: [[$SB]], %[[R:.*]]: memref<256x768xf32>)
-// CHECK-SAME:    schedule(<tile = [128, 256, 128], stages = 4, accumulators = 1, raster = linear, epilogue = direct>) {
+// CHECK-SAME:    schedule(<tile = [128, 256, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled, raster = linear, epilogue = direct>) {
 // CHECK-DAG:     %[[TRUE:.*]] = arith.constant true
 // CHECK-DAG:     %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG:     %[[C32:.*]] = arith.constant 32 : index
@@ -97,7 +97,7 @@ func.func @static(%a: memref<256x512xf8E4M3FN>, %as: memref<2x4x32x4x4xf8E8M0FNU
                   %b: memref<768x512xf8E4M3FN>, %bs: memref<6x4x32x4x4xf8E8M0FNU>, %y: memref<256x768xf32>) {
   mx.matmul ins(%a, %as, %b, %bs : memref<256x512xf8E4M3FN>, memref<2x4x32x4x4xf8E8M0FNU>, memref<768x512xf8E4M3FN>, memref<6x4x32x4x4xf8E8M0FNU>)
       outs(%y : memref<256x768xf32>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 4, accumulators = 1, raster = linear, epilogue = direct>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 4, raster = linear, epilogue = direct>}
   return
 }
 
@@ -157,7 +157,7 @@ func.func @dynamic(%a: memref<?x?xf8E4M3FN>, %as: memref<?x?x32x4x4xf8E8M0FNU>,
                    %b: memref<?x?xf8E4M3FN>, %bs: memref<?x?x32x4x4xf8E8M0FNU>, %y: memref<?x?xbf16>) {
   mx.matmul ins(%a, %as, %b, %bs : memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>)
       outs(%y : memref<?x?xbf16>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 6, accumulators = 2, raster = linear, epilogue = direct>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 6, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>}
   return
 }
 

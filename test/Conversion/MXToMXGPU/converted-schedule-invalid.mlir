@@ -43,8 +43,8 @@ func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 !ws = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
-  // expected-error @below {{expected a tile of 256 rows of a CTA pair where a is bf16, found 128}}
-  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], cta_pair, stages = 4>}
+  // expected-error @below {{expected a tile of 256 rows of two CTAs where a is bf16, found 128}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>>}
   return
 }
 
@@ -55,32 +55,8 @@ func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 !ws = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
-  // expected-error @below {{expected a tile of 128 or 256 columns of a CTA pair where a is bf16, found 64}}
-  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 64, 64], cta_pair, stages = 4>}
-  return
-}
-
-// -----
-
-!x = memref<256x256xbf16>
-!w = memref<256x256xf8E4M3FN>
-!ws = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
-  // expected-error @below {{expected no overlap where a is bf16: tensor memory has no scales, and two accumulators fit; leave it out}}
-  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], accumulators = 2, overlap = 64, stages = 4>}
-  return
-}
-
-// -----
-
-!x = memref<256x256xbf16>
-!w = memref<256x256xf8E4M3FN>
-!ws = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%x: !x, %w: !w, %ws: !ws, %y: !y) {
-  // expected-error @below {{expected no scale_stages where a is bf16: the scales of b are multiplied by threads; leave it out}}
-  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], scale_stages = 2, stages = 4>}
+  // expected-error @below {{expected a tile of 128 or 256 columns of two CTAs where a is bf16, found 64}}
+  mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 64, 64], stages = 4, strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>>}
   return
 }
 

@@ -39,7 +39,7 @@
 !w = memref<128x512xf4E2M1FN>
 !ws = memref<1x4x32x4x4xf8E8M0FNU>
 !y = memref<256x128xbf16>
-#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, accumulators = 2, epilogue = direct, registers = [168, 128, 88]>
+#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.tcgen05_upcast_b<accumulators = 2>, epilogue = direct, registers = [168, 128, 88]>
 func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
   mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
   return
@@ -85,7 +85,7 @@ func.func @rows(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 !w = memref<512x512xf8E4M3FN>
 !ws = memref<4x4x32x4x4xf8E8M0FNU>
 !y = memref<512x512xbf16>
-#schedule = #mxgpu.schedule<tile = [256, 256, 64], cta_pair, stages = 4, epilogue = direct>
+#schedule = #mxgpu.schedule<tile = [256, 256, 64], stages = 4, strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>, epilogue = direct>
 func.func @pair(%x: !x, %w: !w, %ws: !ws, %y: !y) {
   mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
   return

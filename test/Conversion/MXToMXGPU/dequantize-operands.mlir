@@ -15,7 +15,7 @@
 // CHECK:         %[[EMPTY:.*]] = tensor.empty(%[[ROWS]]) : tensor<?x512xbf16>
 // CHECK:         %[[X:.*]] = mx.dequantize ins(%[[A]], %[[AS]] : {{.*}}) outs(%[[EMPTY]] : tensor<?x512xbf16>) -> tensor<?x512xbf16>
 // CHECK:         mx.matmul ins(%[[X]], %{{.*}}, %{{.*}} : tensor<?x512xbf16>, tensor<256x512xf4E2M1FN>, tensor<2x4x32x4x4xf8E8M0FNU>)
-// CHECK-SAME:      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], accumulators = 1, raster = linear, epilogue = direct>}
+// CHECK-SAME:      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], raster = linear, epilogue = direct>}
 func.func @dense(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
   %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], workspace = a>} -> !y
@@ -35,10 +35,10 @@ func.func @dense(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // CHECK-LABEL: func @rows(
 // CHECK:         %[[X:.*]] = mx.dequantize ragged = rows ins(%{{.*}}, %{{.*}} : tensor<300x64xf4E2M1FN>, tensor<6x1x32x4x4xf8E4M3FN>) offsets(%{{.*}} : tensor<4xi32>) outs(%{{.*}} : tensor<300x64xbf16>) block_size = 16 -> tensor<300x64xbf16>
-// CHECK:         mx.grouped_matmul ragged = rows ins(%[[X]], %{{.*}}, %{{.*}} : {{.*}}) offsets{{.*}} block_size = 16 {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], accumulators = 1, swap_ab,
+// CHECK:         mx.grouped_matmul ragged = rows ins(%[[X]], %{{.*}}, %{{.*}} : {{.*}}) offsets{{.*}} block_size = 16 {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], strategy = #mxgpu.wgmma_swap_ab,
 func.func @rows(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y) -> !y {
   %0 = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : tensor<4xi32>)
-      outs(%y : !y) block_size = 16 {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], swap_ab, workspace = a>} -> !y
+      outs(%y : !y) block_size = 16 {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], strategy = #mxgpu.wgmma_swap_ab, workspace = a>} -> !y
   return %0 : !y
 }
 

@@ -29,7 +29,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of at most 32768 elements, the sums that registers hold, found 256 x 256}}
+  // expected-error @below {{expected a tile of at most 32768 elements, the accumulator that registers hold, found 256 x 256}}
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], stages = 4>}
   return
 }
@@ -51,52 +51,8 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected no cta_pair on sm_90a, whose accumulators are in registers: leave it out}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], cta_pair, stages = 4>}
-  return
-}
-
-// -----
-
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected no accumulators on sm_90a}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], accumulators = 2, stages = 4>}
-  return
-}
-
-// -----
-
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected no accumulators on sm_90a}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], accumulators = 2, overlap = 64, stages = 4>}
-  return
-}
-
-// -----
-
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected no scale_stages on sm_90a}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], scale_stages = 2, stages = 4>}
-  return
-}
-
-// -----
-
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected no tile_loop = clc on sm_90a}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], tile_loop = clc, stages = 4>}
+  // expected-error @below {{expected strategy = #mxgpu.wgmma_upcast_b, by which sm_90a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_bf16<ctas = 2>}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 4, strategy = #mxgpu.wgmma_bf16<ctas = 2>>}
   return
 }
 
@@ -173,7 +129,7 @@ func.func @main(%x: !x, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y, %ys: !ys) {
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
   // expected-error @below {{expected operands of f8E4M3FN scaled by f8E8M0FNU with f16_window, found another: leave f16_window out}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, f16_window>}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>>}
   return
 }
 
@@ -184,7 +140,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
   // expected-error @below {{expected a tile of 128 or 256 rows and 64 or 128 columns with f16_window, found another}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 4, f16_window>}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>>}
   return
 }
 
@@ -195,6 +151,6 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
   // expected-error @below {{expected a reduction that is not split with f16_window, found another}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, split_k = 2, f16_window>}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>, split_k = 2>}
   return
 }

@@ -82,7 +82,7 @@
 !y = memref<256x256xbf16>
 func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, operand_stages = 3, registers = [200, 72, 40]>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<operand_stages = 3>, registers = [200, 72, 40]>}
   return
 }
 

@@ -6,7 +6,7 @@
 
 // A schedule by hand, so that every number below follows from it.
 // CHECK-LABEL: mx.matmul in @by_hand: 1024 x 1024 x 512, e4m3 x e4m3 in blocks of 32 (mxf8f6f4) to f32, sm_100a with 148 SMs
-// CHECK-NEXT:    schedule: #mxgpu.schedule<tile = [128, 256, 128], stages = 4, accumulators = 1, raster = linear, epilogue = direct>
+// CHECK-NEXT:    schedule: #mxgpu.schedule<tile = [128, 256, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled, raster = linear, epilogue = direct>
 // CHECK-NEXT:    written at the operation; all cycles are modelled, none is measured
 // CHECK-NEXT:    modelled: {{[0-9]+}} cycles, {{[0-9]+\.[0-9]}} % of the tensor cores' rate; 32 work tiles in 1 wave, limited by latency
 // CHECK:       as written:

@@ -49,7 +49,7 @@
 func.func @reduction(%a: !ra, %as: !ras, %b: !rb, %bs: !rbs, %o: memref<3xi64>, %y: memref<3x300x136xf32>) {
   mx.grouped_matmul ragged = reduction ins(%a, %as, %b, %bs : !ra, !ras, !rb, !rbs)
       offsets(%o : memref<3xi64>) outs(%y : memref<3x300x136xf32>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, f16_window>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>>}
   return
 }
 
@@ -92,7 +92,7 @@ func.func @reduction(%a: !ra, %as: !ras, %b: !rb, %bs: !rbs, %o: memref<3xi64>, 
 func.func @rows(%a: !wa, %as: !was, %b: !wb, %bs: !wbs, %o: memref<5xi32>, %y: memref<300x200xf32>) {
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !wa, !was, !wb, !wbs)
       offsets(%o : memref<5xi32>) outs(%y : memref<300x200xf32>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, f16_window>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>>}
   return
 }
 
@@ -114,6 +114,6 @@ func.func @rows(%a: !wa, %as: !was, %b: !wb, %bs: !wbs, %o: memref<5xi32>, %y: m
 func.func @masked(%a: !ma, %as: !mas, %b: !wb, %bs: !wbs, %o: memref<5xi32>, %y: memref<5x300x200xf32>) {
   mx.grouped_matmul ragged = rows masked ins(%a, %as, %b, %bs : !ma, !mas, !wb, !wbs)
       offsets(%o : memref<5xi32>) outs(%y : memref<5x300x200xf32>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, f16_window>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>>}
   return
 }

@@ -87,7 +87,7 @@
 // CHECK:             mxgpu.dequantize_fragment {{.*}} reference(
 
 // What fits bf16 and not f16. No look for NaN is needed.
-// CHECK:       mxgpu.kernel @main_matmul_0({{.*}}%[[A:arg[0-9]+]]: memref<2x16xi8>, %[[B:arg[0-9]+]]: memref<2x16xi8>) schedule(<tile = [256, 128, 64], stages = 2, accumulators = 1, raster
+// CHECK:       mxgpu.kernel @main_matmul_0({{.*}}%[[A:arg[0-9]+]]: memref<2x16xi8>, %[[B:arg[0-9]+]]: memref<2x16xi8>) schedule(<tile = [256, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b, raster
 // CHECK:         mxgpu.role @multiply
 // CHECK:           %[[REFERENCE_B:.*]], %[[FITS_B:.*]] = mxgpu.load_window %[[B]][%{{.*}}] bf16
 // CHECK:           %{{.*}}, %[[FITS_0:.*]] = mxgpu.load_window %[[A]][%{{.*}}] bf16
@@ -110,7 +110,7 @@
 // CHECK:         mxgpu.role @dequantize
 // CHECK:             mxgpu.dequantize_fragment {{.*}} reference(%{{.*}}) finite
 
-// CHECK:       mxgpu.kernel @main_matmul_1({{.*}} schedule(<tile = [256, 128, 64], stages = 2, accumulators = 1, raster
+// CHECK:       mxgpu.kernel @main_matmul_1({{.*}} schedule(<tile = [256, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b, raster
 // CHECK:         mxgpu.role @multiply
 // CHECK:           mxgpu.load_window {{.*}} bf16
 // CHECK:           %[[OTHER:.*]] = arith.xori %{{.*}}, %true
@@ -121,7 +121,7 @@
 !y = memref<256x256xbf16>
 func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, f16_window>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>>}
   return
 }
 
@@ -139,6 +139,6 @@ func.func @main(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) {
 !y = memref<?x?xbf16>
 func.func @strided(%a: !a, %as: !s, %b: !b, %bs: !s, %y: !y) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !s, !b, !s) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, f16_window>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>>}
   return
 }

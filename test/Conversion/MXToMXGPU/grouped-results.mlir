@@ -10,7 +10,7 @@
 
 // Each CTA of a pair loads the rows of one part, and its scales for both.
 // CHECK-LABEL: mxgpu.kernel @parts_grouped_matmul(
-// CHECK-SAME:      schedule(<tile = [256, 256, 128], cta_pair
+// CHECK-SAME:      schedule(<tile = [256, 256, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2
 // CHECK:         mxgpu.tile_scheduler groups({{.*}} tile [256, 128] ragged(
 // CHECK-SAME:      of(%c300, %c256, %c256)
 
@@ -46,7 +46,7 @@
 func.func @parts(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<4xi32>, %e: !a, %s: !as) {
   mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
       offsets(%o : memref<4xi32>) outs(%e, %s : !a, !as) num_b = 2
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 128], cta_pair, stages = 2, accumulators = 2, overlap = 64>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap = 64>>}
       epilogue {
   ^bb0(%gate: f32, %up: f32, %row: index, %col: index):
     %h = arith.mulf %gate, %up : f32

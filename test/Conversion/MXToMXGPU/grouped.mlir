@@ -15,7 +15,7 @@ func.func @rows(%a: memref<300x256xf8E4M3FN>, %as: memref<6x2x32x4x4xf8E8M0FNU>,
   mx.grouped_matmul ragged = rows
       ins(%a, %as, %b, %bs : memref<300x256xf8E4M3FN>, memref<6x2x32x4x4xf8E8M0FNU>, memref<4x200x256xf8E4M3FN>, memref<4x2x2x32x4x4xf8E8M0FNU>)
       offsets(%o : memref<4xi32>) outs(%y : memref<300x200xbf16>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 128], cta_pair, stages = 2, pdl>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>, pdl>}
   return
 }
 

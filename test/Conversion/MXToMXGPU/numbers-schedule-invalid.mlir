@@ -25,8 +25,8 @@ func.func @main(%x: !x, %y: !y) {
 !x = memref<512x512xbf16>
 !y = memref<512x512xbf16>
 func.func @main(%x: !x, %y: !y) {
-  // expected-error @below {{expected a tile of 64, 128 or 256 rows in each CTA of a pair, found 32}}
-  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], cta_pair, stages = 4>}
+  // expected-error @below {{expected a tile of 64, 128 or 256 rows in each of two CTAs, found 32}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 4, strategy = #mxgpu.wgmma_bf16<ctas = 2>>}
   return
 }
 
@@ -35,7 +35,7 @@ func.func @main(%x: !x, %y: !y) {
 !x = memref<512x512xbf16>
 !y = memref<512x512xbf16>
 func.func @main(%x: !x, %y: !y) {
-  // expected-error @below {{expected a tile of at most 32768 elements, the sums that registers hold, found 256 x 256}}
+  // expected-error @below {{expected a tile of at most 32768 elements, the accumulator that registers hold, found 256 x 256}}
   mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 64], stages = 2>}
   return
 }
@@ -55,8 +55,8 @@ func.func @main(%x: !x, %y: !y) {
 !x = memref<512x512xbf16>
 !y = memref<512x512xbf16>
 func.func @main(%x: !x, %y: !y) {
-  // expected-error @below {{expected no swap_ab where b is bf16: it is not dequantized; leave it out}}
-  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, swap_ab>}
+  // expected-error @below {{expected strategy = #mxgpu.wgmma_bf16, by which sm_90a multiplies bf16 by bf16, found #mxgpu.wgmma_swap_ab}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
 
@@ -65,18 +65,8 @@ func.func @main(%x: !x, %y: !y) {
 !x = memref<512x512xbf16>
 !y = memref<512x512xbf16>
 func.func @main(%x: !x, %y: !y) {
-  // expected-error @below {{expected no operand_stages where b is bf16, which is multiplied where it is loaded, found 3}}
-  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, operand_stages = 3>}
-  return
-}
-
-// -----
-
-!x = memref<512x512xbf16>
-!y = memref<512x512xbf16>
-func.func @main(%x: !x, %y: !y) {
-  // expected-error @below {{expected no tile_loop = clc on sm_90a, whose accumulators are in registers: leave it out}}
-  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, tile_loop = clc>}
+  // expected-error @below {{expected strategy = #mxgpu.wgmma_bf16, by which sm_90a multiplies bf16 by bf16, found #mxgpu.wgmma_upcast_b<operand_stages = 3>}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<operand_stages = 3>>}
   return
 }
 

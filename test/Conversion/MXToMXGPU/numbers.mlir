@@ -43,7 +43,7 @@ func.func @dense(%x: !x, %w: !w, %y: !y) {
 !x = memref<512x512xbf16>
 !w = memref<512x512xbf16>
 !y = memref<512x512xbf16>
-#schedule = #mxgpu.schedule<tile = [256, 256, 64], cta_pair, stages = 4, epilogue = direct>
+#schedule = #mxgpu.schedule<tile = [256, 256, 64], stages = 4, strategy = #mxgpu.wgmma_bf16<ctas = 2>, epilogue = direct>
 func.func @pair(%x: !x, %w: !w, %y: !y) {
   mx.matmul ins(%x, %w : !x, !w) outs(%y : !y) {mxgpu.schedule = #schedule}
   return

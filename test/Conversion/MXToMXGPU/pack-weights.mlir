@@ -107,7 +107,7 @@ func.func @groups(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 
 // -----
 
-// With swap_ab the MMA warpgroups read packed weights as wgmma takes them: two
+// With wgmma_swap_ab the MMA warpgroups read packed weights as wgmma takes them: two
 // tiles of one row here, 16 bytes of each.
 
 // CHECK-DAG: !mxgpu.tensor_map<1x16x256xi8>
@@ -124,7 +124,7 @@ func.func @groups(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 !w = memref<3x8x128x32xf4E2M1FN>
 !ws = memref<2x4x32x4x4xf8E8M0FNU>
 !y = memref<16x160xbf16>
-#schedule = #mxgpu.schedule<tile = [16, 64, 128], stages = 4, epilogue = direct, swap_ab>
+#schedule = #mxgpu.schedule<tile = [16, 64, 128], stages = 4, strategy = #mxgpu.wgmma_swap_ab, epilogue = direct>
 func.func @swapped(%x: !x, %w: !w, %ws: !ws, %y: !y) {
   mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
   return

@@ -6,7 +6,7 @@
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{'mx.matmul' op expected a tile of 128 rows without a CTA pair, found 256}}
+  // expected-error @below {{'mx.matmul' op expected a tile of 128 rows of one CTA, found 256}}
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 128, 128], stages = 4>}
   return
 }
@@ -17,8 +17,8 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 256 rows of a CTA pair, found 128}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], cta_pair, stages = 4>}
+  // expected-error @below {{expected a tile of 256 rows of two CTAs, found 128}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>>}
   return
 }
 
@@ -40,7 +40,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
   // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns, or fewer in multiples of 32, found 48}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 48, 128], cta_pair, stages = 4>}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 48, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>>}
   return
 }
 
@@ -61,19 +61,8 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected no operand_stages on sm_100a, which takes operands as they are, found 3}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, operand_stages = 3>}
-  return
-}
-
-// -----
-
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected no swap_ab on sm_100a, which has no wgmma: leave it out}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, swap_ab>}
+  // expected-error @below {{expected strategy = #mxgpu.tcgen05_block_scaled, by which sm_100a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_swap_ab}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
 
@@ -86,16 +75,5 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 func.func @main(%a: !a, %s: !s, %y: !y) {
   // expected-error @below {{expected at least 152 registers for the epilogue and 40 for the other roles, at most 496 together, found registers = [200, 72, 40]}}
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, registers = [200, 72, 40]>}
-  return
-}
-
-// -----
-
-!a = memref<256x256xf8E4M3FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<256x256xf32>
-func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected no cluster_split on sm_100a, whose sums are in tensor memory: leave it out}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, split_k = 2, cluster_split>}
   return
 }

@@ -1,13 +1,13 @@
 // RUN: mx-opt %s --mx-select-schedule="chip=sm_90a explain" 2>&1 | FileCheck %s
 
-// swap_ab is for few rows of an A of bf16, where types say that they are few.
+// wgmma_swap_ab is for few rows of an A of bf16, where types say that they are few.
 
 !w = memref<4096x4096xf4E2M1FN>
 !ws = memref<32x32x32x4x4xf8E8M0FNU>
 
 // CHECK-LABEL: mx.matmul in @decode:
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [16, 256, 128], stages = 10, accumulators = 1, swap_ab, split_k = 8, raster = linear, epilogue = direct, registers = [104, 40]>
-// CHECK:       1  16x256x128 s10 a1 f1 swap k/8
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [16, 256, 128], stages = 10, strategy = #mxgpu.wgmma_swap_ab, split_k = 8, raster = linear, epilogue = direct, registers = [104, 40]>
+// CHECK:       1  16x256x128 s10 swap k/8
 // CHECK:       shared memory of a CTA
 // CHECK:       | in.a: 4096
 // CHECK:       | in_b.b: 16384
@@ -19,7 +19,7 @@ func.func @decode(%x: memref<3x4096xbf16>, %w: !w, %ws: !ws, %y: memref<3x4096xb
 }
 
 // CHECK-LABEL: mx.matmul in @most:
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [64, 256, 128], {{.*}} swap_ab,
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [64, 256, 128], {{.*}}strategy = #mxgpu.wgmma_swap_ab,
 func.func @most(%x: memref<64x4096xbf16>, %w: !w, %ws: !ws, %y: memref<64x4096xbf16>) {
   mx.matmul ins(%x, %w, %ws : memref<64x4096xbf16>, !w, !ws) outs(%y : memref<64x4096xbf16>)
   return
@@ -40,7 +40,7 @@ func.func @unknown(%x: memref<?x4096xbf16>, %w: !w, %ws: !ws, %y: memref<?x4096x
 
 // Of groups, rows are those of one, half as many again in some.
 // CHECK-LABEL: mx.grouped_matmul in @experts:
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [32, 256, 128], stages = 8, accumulators = 1, swap_ab, raster = linear, {{.*}}l2 = [evict_last, evict_first], pdl>
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [32, 256, 128], stages = 8, strategy = #mxgpu.wgmma_swap_ab, raster = linear, {{.*}}l2 = [evict_last, evict_first], pdl>
 func.func @experts(%x: memref<128x4096xbf16>, %w: memref<8x4096x4096xf4E2M1FN>, %ws: memref<8x32x32x32x4x4xf8E8M0FNU>,
                    %o: memref<8xi32>, %y: memref<128x2048xbf16>) {
   mx.grouped_matmul ragged = rows ins(%x, %w, %ws : memref<128x4096xbf16>, memref<8x4096x4096xf4E2M1FN>,

@@ -1,13 +1,13 @@
 // RUN: mx-opt %s -split-input-file -verify-diagnostics --convert-mx-to-mxgpu="chip=sm_90a"
 
-// Schedules with swap_ab that kernels do not have.
+// Schedules with wgmma_swap_ab that kernels do not have.
 
 !a = memref<256x256xf8E4M3FN>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected swap_ab only where A is bf16, which the instruction takes from shared memory as it is, found elements of e4m3 with scales: leave it out}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 4, swap_ab>}
+  // expected-error @below {{expected strategy = #mxgpu.wgmma_upcast_b, by which sm_90a multiplies f8E4M3FN by f8E4M3FN, found #mxgpu.wgmma_swap_ab}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
 
@@ -18,8 +18,8 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @rows(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 16, 32, 48, 64 or 128 rows with swap_ab, found 256}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 64, 64], stages = 4, swap_ab>}
+  // expected-error @below {{expected a tile of 16, 32, 48, 64 or 128 rows with wgmma_swap_ab, found 256}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
 
@@ -30,8 +30,8 @@ func.func @rows(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @columns(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64, 128 or 256 columns with swap_ab, found 32}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 32, 64], stages = 4, swap_ab>}
+  // expected-error @below {{expected a tile of 64, 128 or 256 columns with wgmma_swap_ab, found 32}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 32, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
 
@@ -42,8 +42,8 @@ func.func @columns(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @depth(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64 or 128 reduction elements with swap_ab, found 256}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 256], stages = 4, swap_ab>}
+  // expected-error @below {{expected a tile of 64 or 128 reduction elements with wgmma_swap_ab, found 256}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 256], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
 
@@ -54,8 +54,8 @@ func.func @depth(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @sums(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of at most 16384 elements with swap_ab, the sums that registers hold, found 128 x 256}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 4, swap_ab>}
+  // expected-error @below {{expected a tile of at most 16384 elements with wgmma_swap_ab, the accumulator that registers hold, found 128 x 256}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
 
@@ -66,32 +66,8 @@ func.func @sums(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @bulk(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected epilogue = direct with swap_ab, where each warp has columns of all rows, found tma_store}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, swap_ab, epilogue = tma_store>}
-  return
-}
-
-// -----
-
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @operands(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected no operand_stages with swap_ab, where B is dequantized by the MMA warpgroups, found 3}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, operand_stages = 3, swap_ab>}
-  return
-}
-
-// -----
-
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @accumulators(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected no accumulators on sm_90a}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, accumulators = 2, swap_ab>}
+  // expected-error @below {{expected epilogue = direct with wgmma_swap_ab, where each warp has columns of all rows, found tma_store}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, epilogue = tma_store>}
   return
 }
 
@@ -103,7 +79,7 @@ func.func @accumulators(%x: !x, %w: !w, %s: !s, %y: !y) {
 !y = memref<16x256xf32>
 func.func @registers(%x: !x, %w: !w, %s: !s, %y: !y) {
   // expected-error @below {{expected at least 104 registers where a tile of 16 x 256 is multiplied and 40 where tiles are loaded, in 4 and 1 warpgroups that have at most 480 together, found registers = [96, 40]}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, swap_ab, registers = [96, 40]>}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, registers = [96, 40]>}
   return
 }
 
@@ -115,7 +91,7 @@ func.func @registers(%x: !x, %w: !w, %s: !s, %y: !y) {
 !y = memref<16x256xf32>
 func.func @kinds(%x: !x, %w: !w, %s: !s, %y: !y) {
   // expected-error @below {{expected at least 200 registers where a tile of 16 x 64 is multiplied and 40 where tiles are loaded, in 1 and 1 warpgroups that have at most 512 together, found registers = [216, 128, 40]}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, swap_ab, registers = [216, 128, 40]>}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab, registers = [216, 128, 40]>}
   return
 }
 
@@ -128,7 +104,7 @@ func.func @kinds(%x: !x, %w: !w, %s: !s, %y: !y) {
 func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
   // expected-error @below {{expected a tile with a multiple of 128 columns for each of 2 B matrices, found 64 columns}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 2
-      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, swap_ab>} epilogue {
+      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>} epilogue {
     ^bb0(%a: f32, %b: f32, %row: index, %column: index):
       %v = arith.mulf %a, %b : f32
       mx.yield %v : f32
@@ -144,9 +120,9 @@ func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
 !q = memref<16x256xf8E4M3FN>
 !qs = memref<1x2x32x4x4xf8E8M0FNU>
 func.func @quantized(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %q: !q, %qs: !qs) {
-  // expected-error @below {{expected no swap_ab with a quantized result, whose blocks are columns that many threads have: leave it out}}
+  // expected-error @below {{expected no wgmma_swap_ab with a quantized result, whose blocks are columns that many threads have: leave it out}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%q, %qs : !q, !qs)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, swap_ab>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
 
@@ -157,9 +133,9 @@ func.func @quantized(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %q: !q, %qs: !qs
 !s = memref<1x4x2x32x4x4xf8E8M0FNU>
 !y = memref<16x128xf32>
 func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
-  // expected-error @below {{expected at most 2 B matrices with swap_ab, the rows that a thread has of each instruction, found 4}}
+  // expected-error @below {{expected at most 2 B matrices with wgmma_swap_ab, the rows that a thread has of each instruction, found 4}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 4
-      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, swap_ab>} epilogue {
+      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>} epilogue {
     ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %row: index, %column: index):
       %v = arith.mulf %a, %b : f32
       mx.yield %v : f32
@@ -174,9 +150,9 @@ func.func @parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
 !s = memref<1x2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x128xf32>
 func.func @packed_parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
-  // expected-error @below {{expected no swap_ab with packed weights in parts, as a thread has the same row of both parts, and of packed weights adjacent rows of one: leave it out, or pack no weights}}
+  // expected-error @below {{expected no wgmma_swap_ab with packed weights in parts, as a thread has the same row of both parts, and of packed weights adjacent rows of one: leave it out, or pack no weights}}
   mx.grouped_matmul ragged = rows ins(%x, %w, %s : !x, !w, !s) offsets(%o : memref<1xi32>) outs(%y : !y) num_b = 2
-      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, swap_ab>} epilogue {
+      {mxgpu.schedule = #mxgpu.schedule<tile = [16, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>} epilogue {
     ^bb0(%a: f32, %b: f32, %row: index, %column: index):
       %v = arith.mulf %a, %b : f32
       mx.yield %v : f32
@@ -191,8 +167,8 @@ func.func @packed_parts(%x: !x, %w: !w, %s: !s, %o: memref<1xi32>, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @shared_registers(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected 112 registers of a thread for a tile of 64 x 64 x 128, found 96 with ctas = 4}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 128], stages = 1, swap_ab, ctas = 4>}
+  // expected-error @below {{expected 112 registers of a thread for a tile of 64 x 64 x 128, found 96 with ctas_per_sm = 4}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 128], stages = 1, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 4>>}
   return
 }
 
@@ -203,20 +179,8 @@ func.func @shared_registers(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @divided_registers(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected no registers with ctas, which says how many a thread has}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, swap_ab, ctas = 2, registers = [200, 40]>}
-  return
-}
-
-// -----
-
-!x = memref<16x256xbf16>
-!w = memref<256x256xf4E2M1FN>
-!s = memref<2x2x32x4x4xf8E8M0FNU>
-!y = memref<16x256xf32>
-func.func @not_swapped(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected ctas only with swap_ab, found 2: leave it out}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], stages = 2, ctas = 2>}
+  // expected-error @below {{expected no registers with ctas_per_sm, which says how many a thread has}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 2>, registers = [200, 40]>}
   return
 }
 
@@ -235,6 +199,6 @@ func.func @shared_memory(%x: !x, %w: !w, %s: !s, %y: !y) {
   // expected-note @below {{in_b.sfb: 512}}
   // expected-note @below {{barriers of in_b: 16}}
   // expected-note @below {{7 more stages of in_b: 35840}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 128], stages = 8, swap_ab, ctas = 4>}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 64, 128], stages = 8, strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 4>>}
   return
 }

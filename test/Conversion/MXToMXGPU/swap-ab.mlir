@@ -1,6 +1,6 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
-// With swap_ab the rows of wgmma are rows of B. Those who multiply read B as wgmma
+// With wgmma_swap_ab the rows of wgmma are rows of B. Those who multiply read B as wgmma
 // takes its A, but for which rows they are, and dequantize it in their registers.
 // A of bf16 is read where it was loaded. The sums are relabelled: threads have two
 // adjacent columns in a few rows of the result.
@@ -40,7 +40,7 @@
 !w = memref<128x512xf4E2M1FN>
 !ws = memref<1x4x32x4x4xf8E8M0FNU>
 !y = memref<16x128xbf16>
-#schedule = #mxgpu.schedule<tile = [16, 128, 64], stages = 4, swap_ab>
+#schedule = #mxgpu.schedule<tile = [16, 128, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>
 func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
   mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
   return
@@ -70,7 +70,7 @@ func.func @dense(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 !w = memref<4x256x512xf8E4M3FN>
 !ws = memref<4x2x4x32x4x4xf8E8M0FNU>
 !y = memref<?x128xf32>
-#schedule = #mxgpu.schedule<tile = [32, 256, 128], stages = 2, swap_ab>
+#schedule = #mxgpu.schedule<tile = [32, 256, 128], stages = 2, strategy = #mxgpu.wgmma_swap_ab>
 func.func @parts(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
   mx.grouped_matmul ragged = rows ins(%x, %w, %ws : !x, !w, !ws)
       offsets(%o : memref<4xi32>) outs(%y : !y) num_b = 2 {mxgpu.schedule = #schedule} epilogue {
@@ -105,6 +105,6 @@ func.func @parts(%x: !x, %w: !w, %ws: !ws, %o: memref<4xi32>, %y: !y) {
 !y = memref<256x128xbf16>
 func.func @high(%x: !x, %w: !w, %ws: !ws, %y: !y) {
   mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, swap_ab>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }

@@ -35,7 +35,7 @@
 !ws = memref<3x4x32x4x4xf8E8M0FNU>
 func.func @clc(%x: !x, %xs: !xs, %w: !w, %ws: !ws, %y: memref<256x384xbf16>) {
   mx.matmul ins(%x, %xs, %w, %ws : !x, !xs, !w, !ws) outs(%y : memref<256x384xbf16>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, tile_loop = clc, raster = hilbert>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc>, raster = hilbert>}
   return
 }
 

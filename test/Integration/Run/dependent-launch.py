@@ -60,10 +60,10 @@ def get_program():
 
 
 SCHEDULES = [
-    "tile = [128, 128, 128], tile_loop = static, epilogue = direct",
-    "tile = [128, 64, 128], tile_loop = clc, epilogue = tma_store",
-    "tile = [256, 128, 128], cta_pair, tile_loop = static, epilogue = tma_store",
-    "tile = [128, 128, 128], split_k = 2, tile_loop = clc",
+    "tile = [128, 128, 128], strategy = #mxgpu.tcgen05_block_scaled<tile_loop = static>, epilogue = direct",
+    "tile = [128, 64, 128], strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc>, epilogue = tma_store",
+    "tile = [256, 128, 128], strategy = #mxgpu.tcgen05_block_scaled<ctas = 2, tile_loop = static>, epilogue = tma_store",
+    "tile = [128, 128, 128], strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc>, split_k = 2",
 ]
 
 program = get_program()

@@ -31,7 +31,7 @@ NAN_SCALE = 255
 # Schedules of products of bf16 by weights, whose operands go different ways; those of
 # the chip are in use.
 CHIPS = {"sm_90a": {"weights": "tile = [64, 64, 64]"},
-         "sm_100a": {"weights": "tile = [128, 64, 64]", "pairs": "tile = [256, 128, 64], cta_pair"}}
+         "sm_100a": {"weights": "tile = [128, 64, 64]", "pairs": "tile = [256, 128, 64], strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>"}}
 WEIGHTS = {}
 PAIRS = sorted({pair for e in DOMAIN for pair in ((e, E4M3), (E4M3, e))})
 

@@ -178,7 +178,7 @@ def run_case(number, results_of):
                   kind="rows masked" if name == "masked" else name,
                   accumulate="accumulate" if flags else "")
     results = [results_of((TYPES[name] + PROGRAM).format(schedule=schedule + field, **fields),
-                          case.arrays + [init]) for field in (", f16_window", "")]
+                          case.arrays + [init]) for field in (", strategy = #mxgpu.wgmma_upcast_b<f16_window = true>", "")]
     failures = []
     for g, (place, a, b) in enumerate(case.products):
         found, other = (result[place] for result in results)

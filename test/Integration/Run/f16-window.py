@@ -173,7 +173,7 @@ def main():
         arguments = [a, ref.tile(a_scales), b, ref.tile(b_scales)]
         results = [run(directory, mx_run, device,
                        PROGRAM.format(m=m, n=n, k=k, blocks=k // 32, tile=tile, window=window),
-                       arguments) for window in (", f16_window", "")]
+                       arguments) for window in (", strategy = #mxgpu.wgmma_upcast_b<f16_window = true>", "")]
         same = np.array_equal(*(result.view(np.uint32) for result in results))
         if not same:  # NaN has no sign
             nans = np.isnan(results[1])

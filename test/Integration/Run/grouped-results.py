@@ -26,9 +26,9 @@ KINDS = ["scatter", "quantized", "parts", "quantized parts", "masked",
          "masked quantized parts"]
 ELEMENTS = ["f8E4M3FN", "f8E5M2", "f4E2M1FN", "f6E3M2FN", "f6E2M3FN"]
 ROUNDINGS = ["ceil", "floor", "even"]
-SCHEDULES = ["", "tile = [256, 256, 128], cta_pair, accumulators = 2, overlap = 64",
-             "tile = [128, 256, 128], accumulators = 2, overlap = 64",
-             "tile = [256, 256, 256], cta_pair, raster = group_m(2)"]
+SCHEDULES = ["", "tile = [256, 256, 128], strategy = #mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap = 64>",
+             "tile = [128, 256, 128], strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2, overlap = 64>",
+             "tile = [256, 256, 256], strategy = #mxgpu.tcgen05_block_scaled<ctas = 2>, raster = group_m(2)"]
 
 PROGRAM = """
 !a = tensor<{t}x{k}xf8E4M3FN>

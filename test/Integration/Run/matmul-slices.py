@@ -68,7 +68,7 @@ def run_case(rng, width, row, column, is_static, extra, expected):
         file.write(
             PROGRAM.format(
                 m=M, n=N, k=K, blocks=K // 32, row=row, column=column, rows=rows if is_static else "?",
-                width=width if is_static else "?", schedule=adapt_schedule(f"tile = [128, 128, 128], stages = 2, {extra or 'scale_stages = 1'}"),
+                width=width if is_static else "?", schedule=adapt_schedule(f"tile = [128, 128, 128], stages = 2, {extra or 'split_k = 1'}"),
             )
         )
     command = [mx_run, f"{directory}/program.mlir", "--device=sim"]

@@ -13,12 +13,13 @@ matter is NaN: rows of activations that no group has, what surrounds a slice, an
 slack of the scales. Products are exact, and a sum of 16 of them is the tensor
 core's; on the CPU, which also takes activations of f16, sums are exact. Case
 number i is the same whenever it runs. With --swap-ab rows are few, and schedules
-those with swap_ab. With --packed it also runs with packed weights, and the
+those with wgmma_swap_ab. With --packed it also runs with packed weights, and the
 results must be the same bits. With --numbers weights are bf16 without scales.
 """
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 
@@ -44,53 +45,53 @@ WGMMA_SCHEDULES = [
     "tile = [128, 256, 64]",
     "tile = [256, 128, 64], epilogue = tma_store",
     "tile = [256, 64, 64]",
-    "tile = [128, 128, 64], stages = 2, operand_stages = 1",
+    "tile = [128, 128, 64], stages = 2, strategy = #mxgpu.wgmma_upcast_b<operand_stages = 1>",
 ]
 TCGEN05_SCHEDULES = [
     "",
-    "tile = [128, 64, 64], tile_loop = clc",
+    "tile = [128, 64, 64], strategy = #mxgpu.tcgen05_upcast_b<tile_loop = clc>",
     "tile = [128, 256, 64], stages = 2",
     "tile = [128, 64, 64], epilogue = tma_store",
-    "tile = [256, 128, 64], cta_pair, tile_loop = clc",
-    "tile = [128, 64, 64], operand_stages = 3, accumulators = 2",
-    "tile = [128, 256, 64], accumulators = 2",
-    "tile = [256, 256, 64], cta_pair, accumulators = 2",
-    "tile = [128, 128, 64], accumulators = 2, epilogue = tma_store",
-    "tile = [256, 256, 64], cta_pair, stages = 2, epilogue = tma_store",
-    "tile = [128, 128, 64], stages = 2, operand_stages = 1",
+    "tile = [256, 128, 64], strategy = #mxgpu.tcgen05_upcast_b<ctas = 2, tile_loop = clc>",
+    "tile = [128, 64, 64], strategy = #mxgpu.tcgen05_upcast_b<operand_stages = 3, accumulators = 2>",
+    "tile = [128, 256, 64], strategy = #mxgpu.tcgen05_upcast_b<accumulators = 2>",
+    "tile = [256, 256, 64], strategy = #mxgpu.tcgen05_upcast_b<ctas = 2, accumulators = 2>",
+    "tile = [128, 128, 64], strategy = #mxgpu.tcgen05_upcast_b<accumulators = 2>, epilogue = tma_store",
+    "tile = [256, 256, 64], stages = 2, strategy = #mxgpu.tcgen05_upcast_b<ctas = 2>, epilogue = tma_store",
+    "tile = [128, 128, 64], stages = 2, strategy = #mxgpu.tcgen05_upcast_b<operand_stages = 1>",
 ]
 # With two tiles of scales; and with whole ones, that are written.
 WIDE = WGMMA_SCHEDULES[4:5] + TCGEN05_SCHEDULES[6:8]
 WHOLE = WGMMA_SCHEDULES[4:6] + WGMMA_SCHEDULES[7:] + TCGEN05_SCHEDULES[6:]
 SWAPPED = [
-    "tile = [16, 64, 64], swap_ab",
-    "tile = [16, 256, 64], swap_ab",
-    "tile = [32, 128, 128], swap_ab",
-    "tile = [64, 64, 64], stages = 1, swap_ab",
-    "tile = [64, 256, 64], swap_ab",
-    "tile = [128, 128, 64], swap_ab, raster = columns",
-    "tile = [16, 64, 128], swap_ab, pdl",
-    "tile = [32, 256, 128], stages = 2, swap_ab",
-    "tile = [16, 64, 128], swap_ab, ctas = 3",
-    "tile = [64, 64, 64], swap_ab, ctas = 3",
-    "tile = [32, 128, 128], swap_ab, ctas = 2",
-    "tile = [48, 64, 64], swap_ab",
-    "tile = [48, 256, 128], swap_ab",
+    "tile = [16, 64, 64], strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [16, 256, 64], strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [32, 128, 128], strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [64, 64, 64], stages = 1, strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [64, 256, 64], strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [128, 128, 64], strategy = #mxgpu.wgmma_swap_ab, raster = columns",
+    "tile = [16, 64, 128], strategy = #mxgpu.wgmma_swap_ab, pdl",
+    "tile = [32, 256, 128], stages = 2, strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [16, 64, 128], strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 3>",
+    "tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 3>",
+    "tile = [32, 128, 128], strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 2>",
+    "tile = [48, 64, 64], strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [48, 256, 128], strategy = #mxgpu.wgmma_swap_ab",
 ]
 NUMBERS = [("bf16", None)]
 NUMBERS_SCHEDULES = [
     "",
     "tile = [64, 64, 64]",
     "tile = [64, 256, 64], epilogue = tma_store",
-    "tile = [128, 64, 64], cta_pair, epilogue = tma_store",
+    "tile = [128, 64, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>, epilogue = tma_store",
     "tile = [128, 256, 64]",
     "tile = [256, 128, 64], epilogue = tma_store",
     "tile = [128, 256, 64], epilogue = tma_store, raster = group_m(2)",
-    "tile = [256, 256, 64], cta_pair, epilogue = tma_store",
-    "tile = [256, 256, 64], cta_pair, stages = 1",
+    "tile = [256, 256, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>, epilogue = tma_store",
+    "tile = [256, 256, 64], stages = 1, strategy = #mxgpu.wgmma_bf16<ctas = 2>",
     "tile = [128, 128, 64], stages = 1",
 ]
-SPLITS = ["split_k = 2", "split_k = 2, cluster_split", "split_k = 4, cluster_split"]
+SPLITS = [("split_k = 2", "false"), ("split_k = 2", "true"), ("split_k = 4", "true")]
 NAN = np.float32(np.nan)
 
 
@@ -149,7 +150,7 @@ class Case:
         if self.kind == "dense" and self.k >= 128 and self.index % 4 == 3:
             return f"tile = [{64 if self.is_wgmma else 128}, 128, 64], split_k = 2"
         if self.is_grouped():  # groups are known only on the device
-            schedule = schedule.replace(", tile_loop = clc", "")
+            schedule = re.sub("(, )?tile_loop = clc", "", schedule)
         return schedule
 
     def choose_swapped(self):
@@ -157,7 +158,11 @@ class Case:
             return self.rng.choice(SWAPPED[1::3])
         schedule = SWAPPED[int(self.rng.integers(len(SWAPPED)))]
         if self.kind == "dense" and self.k >= 256 and self.index % 4:
-            schedule += ", " + SPLITS[self.index % 4 - 1]
+            split, in_cluster = SPLITS[self.index % 4 - 1]
+            own = f"cluster_split = {in_cluster}"
+            schedule = re.sub("wgmma_swap_ab(<(.*?)>)?",
+                              lambda m: f"wgmma_swap_ab<{own}, {m[2]}>" if m[2] else f"wgmma_swap_ab<{own}>",
+                              schedule) + f", {split}"
         return schedule
 
     def name(self):

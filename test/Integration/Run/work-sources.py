@@ -40,7 +40,7 @@ EPILOGUE = """ epilogue {
 
 def make_program(schedule, with_epilogue):
     """The example with another schedule and, if asked for, half of the sum and the epilogue."""
-    changes = [(r"#mxgpu\.schedule<.*?>", f"#mxgpu.schedule<{adapt_schedule(TILE + schedule)}>")]
+    changes = [(r"#mxgpu\.schedule<(?:[^<>]|<[^<>]*>)*>", f"#mxgpu.schedule<{adapt_schedule(TILE + schedule)}>")]
     if with_epilogue:
         changes += [
             (r"%init = ", "%half = arith.constant 0.5 : f32\n  %init = "),
@@ -79,7 +79,8 @@ runs += [("clc", "linear", 1, 2 + index % 2) for index in range(6)]
 runs += [(LOOPS[index % 2], RASTERS[index % 3], 2 + index % 3, index) for index in range(4)]
 for run, (loop, raster, parts, shape) in enumerate(runs):
     seed = run % 6
-    schedule = f"accumulators = {ACCUMULATORS[run % 2]}, split_k = {parts}, tile_loop = {loop}, raster = {raster}"
+    schedule = (f"strategy = #mxgpu.tcgen05_block_scaled<accumulators = {ACCUMULATORS[run % 2]}, "
+                f"tile_loop = {loop}>, split_k = {parts}, raster = {raster}")
     with open(f"{directory}/program.mlir", "w") as file:
         file.write(make_program(schedule, with_epilogue=parts > 1))
     result = f"{directory}/y.npy"

@@ -32,21 +32,24 @@ func.func @f{0}(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: tensor<512x768x{1}>) -> 
 
 tiles = [(pair, n, k) for pair in (False, True) for n in (64, 128, 192, 256) for k in (128, 256)]
 accumulators = ["accumulators = 1", "accumulators = 2", "accumulators = 2, overlap = 64", "accumulators = 2, overlap = 128"]
+# Fields of the strategy, and of the schedule.
 extras = [
-    "",
-    ", scale_stages = 2",
-    ", epilogue = tma_store",
-    ", epilogue = tma_store, staging = 3",
-    ", tile_loop = clc",
-    ", tile_loop = clc, epilogue = tma_store, scale_stages = 2",
-    ", split_k = 2",
+    ("", ""),
+    (", scale_stages = 2", ""),
+    ("", ", epilogue = tma_store"),
+    ("", ", epilogue = tma_store, staging = 3"),
+    (", tile_loop = clc", ""),
+    (", tile_loop = clc, scale_stages = 2", ", epilogue = tma_store"),
+    ("", ", split_k = 2"),
 ]
 schedules = []
-for (pair, n, k), slots, extra in itertools.product(tiles, accumulators, extras):
+for (pair, n, k), slots, (own, extra) in itertools.product(tiles, accumulators, extras):
     # Rings of every depth are the same sum: full ones, and ones of two stages.
     if "overlap" in slots and n != 256:
         continue
-    head = f"tile = [{256 if pair else 128}, {n}, {k}]{', cta_pair' if pair else ''}, {slots}"
+    ctas = 2 if pair else 1
+    strategy = f"#mxgpu.tcgen05_block_scaled<ctas = {ctas}, {slots}{own}>"
+    head = f"tile = [{128 * ctas}, {n}, {k}], strategy = {strategy}"
     schedules += [head + extra, head + extra + ", stages = 2"]
 
 PIPELINE = """builtin.module(mx-select-schedule{explain}, mx-materialize-layouts,

@@ -19,14 +19,14 @@ func.func @staged(%a: !a, %s: !s, %y: memref<512x512xbf16>) {
 
 func.func @added(%a: !a, %s: !s, %y: memref<512x512xf32>) {
   mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : memref<512x512xf32>) accumulate
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, accumulators = 2, epilogue = tma_store, staging = 3>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, epilogue = tma_store, staging = 3>}
   return
 }
 
 func.func @region(%a: !d, %as: !ds, %b: !d, %bs: !ds, %bias: memref<?xf32>, %scale: memref<?xf32>,
                   %residual: memref<?x?xbf16>, %alpha: f32, %y: memref<?x?xf16>) {
   mx.matmul ins(%a, %as, %b, %bs : !d, !ds, !d, !ds) alpha(%alpha) outs(%y : memref<?x?xf16>) accumulate
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, accumulators = 2>} epilogue {
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>>} epilogue {
   ^bb0(%acc: f32, %row: index, %col: index):
     %one = arith.constant 1.0 : f32
     %p = memref.load %bias[%col] : memref<?xf32>

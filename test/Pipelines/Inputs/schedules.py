@@ -23,7 +23,7 @@ os.makedirs(directory, exist_ok=True)
 check_ptx = os.path.join(os.path.dirname(__file__), "check_ptx.py")
 
 with open(example) as file:
-    PROGRAM, found = re.subn(r"#mxgpu\.schedule<.*?>", "#mxgpu.schedule<SCHEDULE>", file.read())
+    PROGRAM, found = re.subn(r"#mxgpu\.schedule<(?:[^<>]|<[^<>]*>)*>", "#mxgpu.schedule<SCHEDULE>", file.read())
 if found != 1:
     sys.exit(f"{example}: expected 1 schedule, found {found}")
 
@@ -50,7 +50,7 @@ for columns in (128, 256):
         for stages in range(1, 8):
             schedule = (
                 f"tile = [128, {columns}, 128], stages = {stages}, "
-                f"accumulators = {accumulators}, raster = linear, epilogue = direct"
+                f"strategy = #mxgpu.tcgen05_block_scaled<accumulators = {accumulators}>"
             )
             path = f"{directory}/schedule.mlir"
             with open(path, "w") as file:

@@ -37,8 +37,8 @@ class Strategy;
 
 /// The properties of a matmul that a schedule depends on.
 struct MatmulProblem {
-  /// The strategies that compute it. Schedules that name none take the first,
-  /// whose instruction `product` is of.
+  /// The strategies that compute it, at least one. Schedules that name none
+  /// take the first, whose instruction `product` is of.
   llvm::SmallVector<const Strategy *, 2> strategies;
   target::ProductForm product{};
   /// Elements of the operands, of their scales (null without) and of the
@@ -113,8 +113,9 @@ struct MatmulBuffers {
   /// Rows on their way to bulk stores, field "c", and work tiles that a warp
   /// tells the others of, field "unit".
   RingType staging, workTiles;
-  /// Scales in tensor memory.
+  /// Scales in tensor memory, and how many buffers of them.
   ScalesType aScales, bScales;
+  int64_t scaleStages = 1;
   /// What multiplies the inputs of a stage.
   MmaAttrInterface mma;
   /// How the threads that store the result hold the accumulator of a tile.
@@ -132,7 +133,7 @@ MatmulBuffers getBuffers(const MatmulProblem &problem,
 
 /// The memories of a CTA.
 struct ScheduleBudget : MemoryLayout {
-  ScheduleBudget(const MatmulBuffers &buffers, int64_t scaleStages,
+  ScheduleBudget(const MatmulBuffers &buffers,
                  const target::TargetInfo &target);
 
   MatmulBuffers buffers;
@@ -190,13 +191,17 @@ struct ScheduleError {
   llvm::SmallVector<std::string> table;
 };
 
-/// The first rule that `fields` breaks for `problem`. Open stages count as one.
+/// The strategy of a schedule that leaves it open: the first of `problem`.
+void resolveStrategy(const MatmulProblem &problem, ScheduleFields &fields);
+
+/// The first rule that `fields`, whose strategy is chosen, breaks for
+/// `problem`. Open stages count as one.
 std::optional<ScheduleError> checkSchedule(const MatmulProblem &problem,
                                            const ScheduleFields &fields,
                                            const target::TargetInfo &target);
 
-/// Fills in the number of stages if it is not given, and where sums are in
-/// registers those of each role.
+/// Fills in what is not given: the strategy, the number of stages, and where
+/// accumulators are in registers those of each role.
 void completeSchedule(const MatmulProblem &problem, ScheduleFields &fields,
                       const target::TargetInfo &target);
 

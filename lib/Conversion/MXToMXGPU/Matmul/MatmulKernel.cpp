@@ -17,7 +17,7 @@ using namespace mx::mxgpu;
 static void enterKernel(ProductKernel &kernel, KernelOp kernelOp) {
   kernel.body.setInsertionPointToStart(&kernelOp.getBody().front());
   kernel.arguments.enter(kernelOp, kernel.body);
-  if (kernel.product.schedule.getCtaPair())
+  if (kernel.product.schedule.getStrategy().getCtas() > 1)
     kernel.rank = CtaRankOp::create(kernel.body);
 }
 
@@ -70,13 +70,14 @@ static void buildScheduleRole(ProductKernel &kernel, const Policies &policies,
 static void launch(ProductKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   KernelBuilder &host = kernel.host;
   ScheduleAttr schedule = kernel.product.schedule;
+  StrategyAttrInterface strategy = schedule.getStrategy();
   Value workTiles = work.getUnits();
   host.requireAtMost(workTiles, kMaxUnits, "work tiles");
   Value clusters = workTiles;
-  int64_t ctas = schedule.getCtas() * schedule.getParts();
-  if (schedule.getTileLoop() == TileLoop::Static) { // as many as run at once
+  int64_t ctas = strategy.getCtas() * schedule.getParts();
+  if (strategy.getTileLoop() == TileLoop::Static) { // as many as run at once
     Value running = SmCountOp::create(host);
-    if (int64_t ctas = schedule.getCtasPerSm(); ctas > 1)
+    if (int64_t ctas = strategy.getCtasPerSm(); ctas > 1)
       running = host.mul(running, host.index(ctas));
     clusters = arith::MinUIOp::create(host, workTiles, host.div(running, ctas));
   }
@@ -90,9 +91,9 @@ void mx::mxgpu::buildProduct(ProductKernel &kernel, const Policies &policies) {
   KernelOp kernelOp = kernel.host.kernel(
       kernel.module, policies.work->getKernelName(),
       ValueRange(kernel.arguments.getHostValues()).getTypes(), schedule);
-  kernelOp.setCluster(schedule.getCtas());
+  kernelOp.setCluster(schedule.getStrategy().getCtas());
   kernelOp.setParts(schedule.getParts());
-  if (int64_t ctas = schedule.getCtasPerSm(); ctas > 1)
+  if (int64_t ctas = schedule.getStrategy().getCtasPerSm(); ctas > 1)
     kernelOp.setMinCtas(ctas);
   enterKernel(kernel, kernelOp);
   Value workTiles = createFrame(kernel, policies);
@@ -124,13 +125,16 @@ LogicalResult mx::mxgpu::convertMatmul(MatmulOpInterface op,
            << stringifyWorkspace(schedule.getWorkspace())
            << " to be dequantized by other operations: run "
               "mx-dequantize-operands first, before bufferization";
+  MatmulProblem problem = *getMatmulProblem(op, target);
+  ScheduleFields fields = schedule.getFields();
+  resolveStrategy(problem, fields);
+  schedule = ScheduleAttr::get(op->getContext(), fields);
   if (failed(verifyScheduleSupport(op, schedule, target)))
     return failure();
-  std::string why = explainDirectStores(*getMatmulProblem(op, target));
+  std::string why = explainDirectStores(problem);
   if (schedule.getEpilogue() == Epilogue::TmaStore && !why.empty()) {
     op->emitRemark("epilogue = direct instead of tma_store: ") << why;
-    schedule = ScheduleAttr::get(op->getContext(),
-                                 withDirectStores(schedule.getFields()));
+    schedule = ScheduleAttr::get(op->getContext(), withDirectStores(fields));
   }
   Product product(op, schedule, target);
   if (schedule.getSplitK() > schedule.getParts())

@@ -29,17 +29,14 @@ static std::string getShortForm(const Candidate &candidate) {
   const ScheduleFields &fields = candidate.fields;
   std::string text = llvm::formatv("{0}x{1}x{2}", fields.tile[0],
                                    fields.tile[1], fields.tile[2]);
-  text += llvm::formatv(" s{0} a{1}", fields.stages, fields.accumulators);
-  if (fields.overlap)
-    text += llvm::formatv("-{0}", fields.overlap);
-  text += llvm::formatv(" f{0}", fields.scaleStages);
+  text += llvm::formatv(" s{0}", fields.stages);
+  text += candidate.strategy->describe(fields);
   if (fields.workspace != Workspace::None)
     text += (" w-" + stringifyWorkspace(fields.workspace)).str();
-  text += candidate.strategy->describe(fields);
   if (fields.splitK > 1)
     text += llvm::formatv(" k/{0}{1}", fields.splitK,
-                          fields.clusterSplit ? "c" : "");
-  if (fields.tileLoop == TileLoop::Clc)
+                          fields.strategy.getClusterSplit() ? "c" : "");
+  if (fields.strategy.getTileLoop() == TileLoop::Clc)
     text += " clc";
   if (fields.rasterOrder == RasterOrder::GroupM)
     text += llvm::formatv(" group_m({0})", fields.rasterGroup);

@@ -10,6 +10,7 @@
 #include "../Matmul/Kernel/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
@@ -143,7 +144,8 @@ int64_t mx::mxgpu::getSharedBytes(const ScheduleFields &fields,
   // What the chip takes of it for each CTA (CUDA programming guide, technical
   // specifications): an SM has as much more than a CTA may have.
   constexpr int64_t kReserved = 1024;
-  return (target.smemPerCta + kReserved) / fields.ctasPerSm - kReserved;
+  return (target.smemPerCta + kReserved) / fields.strategy.getCtasPerSm() -
+         kReserved;
 }
 
 int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
@@ -168,9 +170,10 @@ int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,
 void mx::mxgpu::completeSchedule(const MatmulProblem &problem,
                                  ScheduleFields &fields,
                                  const target::TargetInfo &target) {
-  if (fields.registers.empty())
-    fields.registers =
-        getStrategy(problem, fields).getRegisters(problem, fields);
+  resolveStrategy(problem, fields);
+  const Strategy *strategy = lookupStrategy(problem, fields.strategy);
+  if (strategy && fields.registers.empty())
+    fields.registers = strategy->getRegisters(problem, fields);
   if (fields.stages)
     return;
   // What breaks a rule may have no rings: the verifier says why.
@@ -220,10 +223,10 @@ static std::optional<ScheduleError> checkGroups(const MatmulProblem &problem,
         llvm::formatv("expected no split_k with groups, found {0}",
                       fields.splitK),
         {}};
-  if (fields.tileLoop != TileLoop::Static)
+  if (TileLoop loop = fields.strategy.getTileLoop(); loop != TileLoop::Static)
     return ScheduleError{
         llvm::formatv("expected tile_loop = static with groups, found {0}",
-                      stringifyTileLoop(fields.tileLoop)),
+                      stringifyTileLoop(loop)),
         {}};
   return std::nullopt;
 }
@@ -241,36 +244,10 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
                                        "found {2} columns",
                                        multiple, problem.numB, fields.tile[1]),
                          {}};
-  if (problem.numB % (fields.ctaPair ? 2 : 1) && problem.numB > 1)
+  if (problem.numB % fields.strategy.getCtas() && problem.numB > 1)
     return ScheduleError{llvm::formatv("expected a CTA pair to share an even "
                                        "number of B matrices, found {0}",
                                        problem.numB),
-                         {}};
-  if (fields.overlap > columns)
-    return ScheduleError{
-        llvm::formatv("expected accumulators to overlap by at "
-                      "most the {0} columns of a B matrix, found "
-                      "{1}",
-                      columns, fields.overlap),
-        {}};
-  return std::nullopt;
-}
-
-/// Threads need what ptxas 13.0 does not spill with, and an SM must have it.
-/// Sums of parts and of several CTAs of an SM are in registers.
-static std::optional<ScheduleError>
-checkClusters(const MatmulProblem &problem, const ScheduleFields &fields,
-              const target::TargetInfo &target) {
-  if (fields.clusterSplit && !getStrategy(problem, fields).hasClusterSplit())
-    return ScheduleError{
-        llvm::formatv("expected no cluster_split on {0}, whose sums are in "
-                      "tensor memory: leave it out",
-                      target.chip),
-        {}};
-  if (fields.ctasPerSm > 1 && !fields.swapAb)
-    return ScheduleError{llvm::formatv("expected ctas only with swap_ab, found "
-                                       "{0}: leave it out",
-                                       fields.ctasPerSm),
                          {}};
   return std::nullopt;
 }
@@ -283,35 +260,31 @@ checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   return getStrategy(problem, fields).checkRegisters(problem, fields, target);
 }
 
-/// Strategies that dequantize to f16 have rules of their own for it.
-static std::optional<ScheduleError> checkWindow(const Strategy &strategy,
-                                                const ScheduleFields &fields) {
-  if (!fields.f16Window || strategy.hasF16Window())
+/// The strategy is one that computes the product.
+static std::optional<ScheduleError>
+checkStrategy(const MatmulProblem &problem, const ScheduleFields &fields,
+              const target::TargetInfo &target) {
+  if (lookupStrategy(problem, fields.strategy))
     return std::nullopt;
-  const char *what = fields.swapAb
-                         ? "no swap_ab"
-                         : "a chip whose operands are dequantized, sm_90a";
-  return ScheduleError{
-      llvm::formatv("expected {0} with f16_window, found another: leave "
-                    "f16_window out",
-                    what),
-      {}};
+  auto names =
+      llvm::map_range(problem.strategies, [](const Strategy *strategy) {
+        return "#mxgpu." + strategy->getName().str();
+      });
+  ScheduleError error;
+  llvm::raw_string_ostream(error.message)
+      << "expected strategy = " << llvm::join(names, " or ") << ", by which "
+      << target.chip << " multiplies " << problem.a << " by " << problem.b
+      << ", found " << fields.strategy;
+  return error;
 }
 
 std::optional<ScheduleError>
 mx::mxgpu::checkSchedule(const MatmulProblem &problem,
                          const ScheduleFields &fields,
                          const target::TargetInfo &target) {
+  if (auto error = checkStrategy(problem, fields, target))
+    return error;
   const Strategy &strategy = getStrategy(problem, fields);
-  if (fields.swapAb && problem.hasScales() && !strategy.swapsAB())
-    return ScheduleError{llvm::formatv("expected no swap_ab on {0}, which "
-                                       "has no wgmma: leave it out",
-                                       target.chip),
-                         {}};
-  if (auto error = checkWindow(strategy, fields))
-    return error;
-  if (auto error = checkClusters(problem, fields, target))
-    return error;
   if (auto error = strategy.checkSchedule(problem, fields, target))
     return error;
   if (auto error = checkGroups(problem, fields))
@@ -350,7 +323,7 @@ MatmulBuffers mx::mxgpu::getBuffers(const MatmulProblem &problem,
                                     const ScheduleFields &fields) {
   MatmulBuffers buffers =
       getStrategy(problem, fields).getBuffers(problem, fields);
-  if (fields.clusterSplit)
+  if (fields.strategy.getClusterSplit())
     buffers.partBytes = getPartBytesOf(buffers.accumulatorLayout);
   return buffers;
 }
@@ -371,18 +344,16 @@ static SmallVector<RingRequest, 4> getRequests(const MatmulBuffers &buffers) {
   return requests;
 }
 
-static SmallVector<ScalesRequest, 2> getScales(const MatmulBuffers &buffers,
-                                               int64_t slots) {
+static SmallVector<ScalesRequest, 2> getScales(const MatmulBuffers &buffers) {
   if (!buffers.aScales)
     return {};
-  return {{"sfa", buffers.aScales, slots}, {"sfb", buffers.bScales, slots}};
+  return {{"sfa", buffers.aScales, buffers.scaleStages},
+          {"sfb", buffers.bScales, buffers.scaleStages}};
 }
 
 ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers,
-                               int64_t scaleStages,
                                const target::TargetInfo &target)
-    : MemoryLayout(getRequests(buffers), getScales(buffers, scaleStages),
-                   buffers.partBytes),
+    : MemoryLayout(getRequests(buffers), getScales(buffers), buffers.partBytes),
       buffers(buffers) {
   tmemAllocated = target::tmemAllocationColumns(
       target, static_cast<unsigned>(tmem.getUsed()));
@@ -395,6 +366,5 @@ ScheduleBudget::ScheduleBudget(const MatmulBuffers &buffers,
 ScheduleBudget mx::mxgpu::getBudget(const MatmulProblem &problem,
                                     const ScheduleFields &fields,
                                     const target::TargetInfo &target) {
-  return ScheduleBudget(getBuffers(problem, fields), fields.scaleStages,
-                        target);
+  return ScheduleBudget(getBuffers(problem, fields), target);
 }

@@ -20,14 +20,15 @@ using namespace mx::mxgpu;
 static auto getRank(const Candidate &candidate) {
   const ScheduleFields &fields = candidate.fields;
   const ModelledCost &cost = candidate.cost;
+  StrategyAttrInterface strategy = fields.strategy;
   int64_t terms = cost.mma + cost.port + cost.fill + cost.ring + cost.steps +
                   cost.epilogue + cost.exposed + cost.workTiles + cost.waves +
                   cost.period + cost.ends + cost.sum;
-  return std::make_tuple(
-      cost.total, cost.hbm, cost.l2, terms, fields.splitK, fields.clusterSplit,
-      fields.ctaPair, fields.tileLoop, fields.rasterOrder, fields.rasterGroup,
-      fields.epilogue, fields.tile[1], fields.tile[2], fields.accumulators,
-      fields.overlap, fields.scaleStages, fields.workspace);
+  return std::make_tuple(cost.total, cost.hbm, cost.l2, terms, fields.splitK,
+                         strategy.getClusterSplit(), strategy.getCtas(),
+                         strategy.getTileLoop(), fields.rasterOrder,
+                         fields.rasterGroup, fields.epilogue, fields.tile[1],
+                         fields.tile[2], fields.workspace);
 }
 
 /// What differs by less than a part in this many is the same to the model.
@@ -87,12 +88,15 @@ getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
   return choices;
 }
 
-/// Parts of the reduction, where tiles alone leave workers idle, and whether
-/// CTAs of a cluster have them: of two, as clusters of more leave SMs idle.
-static SmallVector<std::pair<int64_t, bool>>
-getSplitChoices(const MatmulProblem &problem, const ScheduleFields &fields,
+/// Splits of the reduction, where tiles alone leave workers idle, and the
+/// strategy of each, whose CTAs of a cluster may have them: of two, as clusters
+/// of more leave SMs idle.
+static SmallVector<std::pair<int64_t, StrategyAttrInterface>>
+getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
+                const ScheduleFields &fields,
                 const target::TargetInfo &target) {
-  SmallVector<std::pair<int64_t, bool>> choices = {{1, false}};
+  SmallVector<std::pair<int64_t, StrategyAttrInterface>> choices = {
+      {1, fields.strategy}};
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.n) ||
       ShapedType::isDynamic(problem.k))
     return choices;
@@ -101,10 +105,10 @@ getSplitChoices(const MatmulProblem &problem, const ScheduleFields &fields,
   int64_t steps = ceilDiv(grid.k, fields.tile[2]);
   for (int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32})
     if (parts <= steps && tiles * parts <= 2 * grid.workers)
-      choices.push_back({parts, false});
-  if (getStrategy(problem, fields).hasClusterSplit() && steps >= 2 &&
-      tiles * 2 <= grid.workers)
-    choices.push_back({2, true});
+      choices.push_back({parts, fields.strategy});
+  StrategyAttrInterface inCluster = strategy.getClusterSplit(fields);
+  if (inCluster && steps >= 2 && tiles * 2 <= grid.workers)
+    choices.push_back({2, inCluster});
   return choices;
 }
 
@@ -155,9 +159,10 @@ void Candidates::addRasters(const Strategy &strategy, ScheduleFields fields) {
 }
 
 void Candidates::addTile(const Strategy &strategy, ScheduleFields fields) {
-  for (auto [split, inCluster] : getSplitChoices(problem, fields, target)) {
+  for (auto [split, attr] :
+       getSplitChoices(strategy, problem, fields, target)) {
     fields.splitK = split;
-    fields.clusterSplit = inCluster;
+    fields.strategy = attr;
     strategy.refineSplit(problem, fields);
     rasters = getRasterChoices(problem, fields, target);
     Grid grid = getGrid(problem, fields, target);

@@ -67,7 +67,7 @@ Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
     grid.k = ceilDiv(grid.k, grid.products);
   grid.rowTiles = grid.products * getRowTiles(problem, fields, grid.m);
   grid.columnTiles = ceilDiv(grid.n, fields.tile[1]);
-  grid.workers = target.smCount / (fields.ctaPair ? 2 : 1);
+  grid.workers = target.smCount / fields.strategy.getCtas();
   grid.aBytes =
       grid.products * getMatrixBytes(grid.m, grid.k, problem.product.a->type,
                                      problem.product.blockSize);
@@ -151,8 +151,8 @@ int64_t mx::mxgpu::getProductPortCycles(const ScheduleFields &fields,
                                         const MatmulBuffers &buffers,
                                         const target::Rates &rates) {
   int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k);
-  return products *
-         target::mmaPortCycles(rates, fields.ctaPair ? 2 : 1, fields.tile[1]);
+  return products * target::mmaPortCycles(rates, fields.strategy.getCtas(),
+                                          fields.tile[1]);
 }
 
 ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
@@ -188,9 +188,11 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring}));
 
   // The epilogue of one CTA.
-  bool isSplit = fields.splitK > 1 && !fields.clusterSplit;
+  bool isInCluster = fields.strategy.getClusterSplit();
+  bool isSplit = fields.splitK > 1 && !isInCluster;
   int64_t outBits = isSplit ? 32 : problem.getOutBits();
-  int64_t rows = fields.tile[0] / (fields.ctaPair ? 2 : 1);
+  int64_t ctas = fields.strategy.getCtas();
+  int64_t rows = fields.tile[0] / ctas;
   int64_t storedRows = std::min(grid.m, rows);
   int64_t storedBytes =
       ceilDiv(storedRows * std::min(grid.n, tileN) * outBits, 8);
@@ -208,14 +210,14 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
                     buffers * rates.stagedBufferCycles;
     latency = rates.stagedLatency;
   }
-  if (fields.accumulators == 1)
+  RingType accumulators = buffers.accumulators;
+  if (!accumulators || accumulators.getStages() == 1)
     cost.exposed = cost.epilogue + rates.handOver;
-  else if (fields.overlap)
-    cost.exposed =
-        ceilDiv(cost.epilogue * fields.overlap, tileN) + rates.handOver;
+  else if (int64_t overlap = accumulators.getOverlap())
+    cost.exposed = ceilDiv(cost.epilogue * overlap, tileN) + rates.handOver;
   cost.period =
       std::max(loop + cost.exposed, cost.epilogue + int64_t(rates.handOver));
-  if (fields.tileLoop == TileLoop::Clc)
+  if (fields.strategy.getTileLoop() == TileLoop::Clc)
     cost.period += rates.clcHandOver;
 
   // The chip. Every tile loads its operands from L2; what L2 has evicted, and
@@ -234,11 +236,11 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   else if (partBytes > cache)
     hbmBytes += partBytes;
   cost.hbm = ceilDiv(hbmBytes, rates.hbmBytesPerClk);
-  cost.ends = rates.setUp + (fields.ctaPair ? rates.pairSetUp : 0) +
+  cost.ends = rates.setUp + (ctas > 1 ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
               rates.mmaLatency + latency + cost.epilogue;
   // The cluster meets twice, and its first CTA reads the other parts.
-  if (fields.clusterSplit)
+  if (isInCluster)
     cost.sum =
         2 * kMeetingCycles +
         ceilDiv((fields.splitK - 1) * buffers.partBytes, kPartBytesPerClk);

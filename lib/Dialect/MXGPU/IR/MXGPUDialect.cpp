@@ -18,6 +18,7 @@ using namespace mx::mxgpu;
 #include "mx/Dialect/MXGPU/IR/MXGPUDialect.cpp.inc"
 #include "mx/Dialect/MXGPU/IR/MXGPUEnums.cpp.inc"
 #include "mx/Dialect/MXGPU/IR/MXGPUMmaInterfaces.cpp.inc"
+#include "mx/Dialect/MXGPU/IR/MXGPUStrategyInterfaces.cpp.inc"
 
 namespace {
 struct MXGPUAsmInterface final : OpAsmDialectInterface {

@@ -127,11 +127,8 @@ LogicalResult RasterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 ScheduleAttr ScheduleAttr::get(MLIRContext *context,
                                const ScheduleFields &fields) {
-  return get(context, fields.tile, fields.ctaPair, fields.stages,
-             fields.accumulators, fields.overlap, fields.scaleStages,
-             fields.operandStages, fields.swapAb, fields.f16Window,
-             fields.workspace, fields.splitK, fields.clusterSplit,
-             fields.ctasPerSm, fields.tileLoop,
+  return get(context, fields.tile, fields.stages, fields.strategy,
+             fields.workspace, fields.splitK,
              RasterAttr::get(context, fields.rasterOrder, fields.rasterGroup),
              fields.epilogue, fields.staging, fields.registers, fields.l2A,
              fields.l2B, fields.pdl);
@@ -140,19 +137,10 @@ ScheduleAttr ScheduleAttr::get(MLIRContext *context,
 ScheduleFields ScheduleAttr::getFields() const {
   ScheduleFields fields;
   llvm::copy(getTile(), fields.tile.begin());
-  fields.ctaPair = getCtaPair();
   fields.stages = getStages();
-  fields.accumulators = getAccumulators();
-  fields.overlap = getOverlap();
-  fields.scaleStages = getScaleStages();
-  fields.operandStages = getOperandStages();
-  fields.swapAb = getSwapAb();
-  fields.f16Window = getF16Window();
+  fields.strategy = getStrategy();
   fields.workspace = getWorkspace();
   fields.splitK = getSplitK();
-  fields.clusterSplit = getClusterSplit();
-  fields.ctasPerSm = getCtasPerSm();
-  fields.tileLoop = getTileLoop();
   fields.rasterOrder = getRaster().getOrder();
   fields.rasterGroup = getRaster().getGroup();
   fields.epilogue = getEpilogue();
@@ -173,28 +161,30 @@ static ParseResult parseEnum(AsmParser &parser, EnumT &value) {
   return success();
 }
 
+static ParseResult parseStrategy(AsmParser &parser,
+                                 StrategyAttrInterface &strategy) {
+  SMLoc loc = parser.getCurrentLocation();
+  Attribute attr;
+  if (parser.parseAttribute(attr))
+    return failure();
+  strategy = dyn_cast<StrategyAttrInterface>(attr);
+  if (!strategy)
+    return parser.emitError(loc, "expected a strategy, as "
+                                 "#mxgpu.tcgen05_block_scaled is, found ")
+           << attr;
+  return success();
+}
+
 /// Parses what follows `name =`, or `name` alone.
 static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                               ScheduleFields &fields) {
-  bool *flag = llvm::StringSwitch<bool *>(name)
-                   .Case("cta_pair", &fields.ctaPair)
-                   .Case("swap_ab", &fields.swapAb)
-                   .Case("f16_window", &fields.f16Window)
-                   .Case("cluster_split", &fields.clusterSplit)
-                   .Case("pdl", &fields.pdl)
-                   .Default(nullptr);
-  if (flag) {
-    *flag = true;
+  if (name == "pdl") {
+    fields.pdl = true;
     return success();
   }
   int64_t *integer = llvm::StringSwitch<int64_t *>(name)
                          .Case("stages", &fields.stages)
-                         .Case("accumulators", &fields.accumulators)
-                         .Case("overlap", &fields.overlap)
-                         .Case("scale_stages", &fields.scaleStages)
-                         .Case("operand_stages", &fields.operandStages)
                          .Case("split_k", &fields.splitK)
-                         .Case("ctas", &fields.ctasPerSm)
                          .Case("staging", &fields.staging)
                          .Default(nullptr);
   if (integer) {
@@ -222,8 +212,9 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
   if (name == "registers")
     return failure(parser.parseEqual() ||
                    parseIntegers(parser, fields.registers));
-  if (name == "tile_loop")
-    return failure(parser.parseEqual() || parseEnum(parser, fields.tileLoop));
+  if (name == "strategy")
+    return failure(parser.parseEqual() ||
+                   parseStrategy(parser, fields.strategy));
   if (name == "workspace")
     return failure(parser.parseEqual() || parseEnum(parser, fields.workspace));
   if (name == "epilogue")
@@ -236,11 +227,8 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
                    parseEnum(parser, fields.l2A) || parser.parseComma() ||
                    parseEnum(parser, fields.l2B) || parser.parseRSquare());
   return parser.emitError(
-             loc, "expected tile, cta_pair, stages, accumulators, "
-                  "overlap, scale_stages, operand_stages, swap_ab, f16_window, "
-                  "workspace, split_k, cluster_split, ctas, tile_loop, raster, "
-                  "epilogue, staging, "
-                  "registers, l2 or pdl, found '")
+             loc, "expected tile, stages, strategy, workspace, split_k, "
+                  "raster, epilogue, staging, registers, l2 or pdl, found '")
          << name << "'";
 }
 
@@ -272,12 +260,9 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   if (!raster)
     return {};
   return ScheduleAttr::getChecked(
-      emitError, context, fields.tile, fields.ctaPair, fields.stages,
-      fields.accumulators, fields.overlap, fields.scaleStages,
-      fields.operandStages, fields.swapAb, fields.f16Window, fields.workspace,
-      fields.splitK, fields.clusterSplit, fields.ctasPerSm, fields.tileLoop,
-      raster, fields.epilogue, fields.staging, fields.registers, fields.l2A,
-      fields.l2B, fields.pdl);
+      emitError, context, fields.tile, fields.stages, fields.strategy,
+      fields.workspace, fields.splitK, raster, fields.epilogue, fields.staging,
+      fields.registers, fields.l2A, fields.l2B, fields.pdl);
 }
 
 /// What differs from its default, and always what a reader looks for first.
@@ -294,25 +279,12 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
   };
   printer << "<tile = ";
   printIntegers(getTile());
-  if (getCtaPair())
-    printer << ", cta_pair";
   printUnless("stages", getStages(), defaults.stages);
-  printer << ", accumulators = " << getAccumulators();
-  printUnless("overlap", getOverlap(), defaults.overlap);
-  printUnless("scale_stages", getScaleStages(), defaults.scaleStages);
-  printUnless("operand_stages", getOperandStages(), defaults.operandStages);
-  if (getSwapAb())
-    printer << ", swap_ab";
-  if (getF16Window())
-    printer << ", f16_window";
+  if (getStrategy())
+    printer << ", strategy = " << getStrategy();
   if (getWorkspace() != defaults.workspace)
     printer << ", workspace = " << stringifyWorkspace(getWorkspace());
   printUnless("split_k", getSplitK(), defaults.splitK);
-  if (getClusterSplit())
-    printer << ", cluster_split";
-  printUnless("ctas", getCtasPerSm(), defaults.ctasPerSm);
-  if (getTileLoop() != defaults.tileLoop)
-    printer << ", tile_loop = " << stringifyTileLoop(getTileLoop());
   printer << ", raster = ";
   getRaster().printBody(printer);
   printer << ", epilogue = " << stringifyEpilogue(getEpilogue());

@@ -49,15 +49,26 @@ verifyRegisterCounts(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+/// Numbers of a field that counts something, with what it counts.
+using Count = std::pair<int64_t, const char *>;
+
+/// At least 1, and no more than any memory holds.
+static LogicalResult verifyCounts(function_ref<InFlightDiagnostic()> emitError,
+                                  ArrayRef<Count> counts) {
+  for (auto [value, name] : counts)
+    if (value < 1 || value > kMaxStages)
+      return emitError() << "expected 1 to " << kMaxStages << ' ' << name
+                         << ", found " << value;
+  return success();
+}
+
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   ArrayRef<int64_t> tile, bool, int64_t stages,
-                                   int64_t accumulators, int64_t overlap,
-                                   int64_t scaleStages, int64_t operandStages,
-                                   bool, bool, Workspace, int64_t splitK,
-                                   bool clusterSplit, int64_t ctasPerSm,
-                                   TileLoop, RasterAttr, Epilogue epilogue,
-                                   int64_t staging, ArrayRef<int64_t> registers,
-                                   CacheHint, CacheHint, bool) {
+                                   ArrayRef<int64_t> tile, int64_t stages,
+                                   StrategyAttrInterface strategy, Workspace,
+                                   int64_t splitK, RasterAttr,
+                                   Epilogue epilogue, int64_t staging,
+                                   ArrayRef<int64_t> registers, CacheHint,
+                                   CacheHint, bool) {
   if (failed(verifyTile(emitError, tile)))
     return failure();
   // schedule C3
@@ -65,35 +76,88 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
                        << stages;
   // schedule C4
-  for (auto [value, name] : {std::pair(accumulators, "accumulators"),
-                             std::pair(scaleStages, "scale stages"),
-                             std::pair(operandStages, "operand stages"),
-                             std::pair(splitK, "splits of the reduction"),
-                             std::pair(ctasPerSm, "CTAs of an SM"),
-                             std::pair(staging, "staging buffers")})
-    if (value < 1 || value > kMaxStages)
-      return emitError() << "expected 1 to " << kMaxStages << ' ' << name
-                         << ", found " << value;
-  // schedule C5
-  if (overlap != 0 && overlap != 64 && overlap != 128)
-    return emitError() << "expected an overlap of 64 or 128 columns, found "
-                       << overlap;
-  // schedule C6
-  if (overlap && (accumulators != 2 || tile[1] != 256))
-    return emitError() << "expected an overlap only of 2 accumulators of 256 "
-                          "columns, found "
-                       << accumulators << " of " << tile[1];
+  if (failed(verifyCounts(emitError, {{splitK, "splits of the reduction"},
+                                      {staging, "staging buffers"}})))
+    return failure();
   // schedule C7
   if (epilogue != Epilogue::TmaStore && staging != ScheduleFields().staging)
     return emitError() << "expected staging buffers only with epilogue = "
                           "tma_store, found epilogue = "
                        << stringifyEpilogue(epilogue);
   // schedule C10
-  if (clusterSplit && !isPartCount(splitK))
+  if (strategy && strategy.getClusterSplit() && !isPartCount(splitK))
     return emitError() << "expected cluster_split only with split_k = 2, 4 or "
                           "8, the CTAs of a cluster, found "
                        << splitK;
   return verifyRegisterCounts(emitError, registers);
+}
+
+//===----------------------------------------------------------------------===//
+// Strategies
+//===----------------------------------------------------------------------===//
+
+/// CTAs that share a tile.
+static LogicalResult verifyCtas(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t ctas) {
+  if (ctas != 1 && ctas != 2)
+    return emitError() << "expected 1 or 2 CTAs that share a tile, found "
+                       << ctas;
+  return success();
+}
+
+LogicalResult
+Tcgen05BlockScaledAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t ctas, int64_t accumulators,
+                               int64_t overlap, int64_t scaleStages, TileLoop) {
+  // tcgen05_block_scaled C1
+  if (failed(verifyCtas(emitError, ctas)))
+    return failure();
+  // tcgen05_block_scaled C2
+  if (failed(verifyCounts(emitError, {{accumulators, "accumulators"},
+                                      {scaleStages, "scale stages"}})))
+    return failure();
+  // tcgen05_block_scaled C3
+  if (overlap != 0 && overlap != 64 && overlap != 128)
+    return emitError() << "expected an overlap of 64 or 128 columns, found "
+                       << overlap;
+  // tcgen05_block_scaled C4
+  if (overlap && accumulators != 2)
+    return emitError() << "expected an overlap only of 2 accumulators, found "
+                       << accumulators;
+  return success();
+}
+
+LogicalResult
+Tcgen05UpcastBAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                           int64_t ctas, int64_t accumulators,
+                           int64_t operandStages, TileLoop) {
+  // tcgen05_upcast_b C1
+  if (failed(verifyCtas(emitError, ctas)))
+    return failure();
+  // tcgen05_upcast_b C2
+  return verifyCounts(emitError, {{accumulators, "accumulators"},
+                                  {operandStages, "operand stages"}});
+}
+
+LogicalResult
+WgmmaUpcastBAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                         int64_t operandStages, bool, bool) {
+  // wgmma_upcast_b C1
+  return verifyCounts(emitError, {{operandStages, "operand stages"}});
+}
+
+LogicalResult
+WgmmaSwapABAttr::verify(function_ref<InFlightDiagnostic()> emitError, bool,
+                        int64_t ctasPerSm) {
+  // wgmma_swap_ab C1
+  return verifyCounts(emitError, {{ctasPerSm, "CTAs of an SM"}});
+}
+
+LogicalResult
+WgmmaBF16Attr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t ctas) {
+  // wgmma_bf16 C1
+  return verifyCtas(emitError, ctas);
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,10 +22,10 @@
 module attributes {gpu.container_module} {
   gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
     // CHECK-LABEL: mxgpu.kernel @matmul(
-    // CHECK-SAME: schedule(<tile = [128, 128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>)
+    // CHECK-SAME: schedule(<tile = [128, 128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>)
     mxgpu.kernel @matmul(%a: !map, %b: !map, %sa: !scale_map, %sb: !scale_map,
                          %c: memref<?x?xbf16>, %reduction: index)
-        schedule(#mxgpu.schedule<tile = [128, 128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>) {
+        schedule(#mxgpu.schedule<tile = [128, 128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>) {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c32 = arith.constant 32 : index

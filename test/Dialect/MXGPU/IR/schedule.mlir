@@ -12,7 +12,7 @@
 
 // CHECK-LABEL: func @defaults
 func.func @defaults(%a: !a, %s: !s, %y: !y) -> !y {
-  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], accumulators = 1, raster = linear, epilogue = direct>
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], raster = linear, epilogue = direct>
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128]>} -> !y
   return %0 : !y
@@ -20,17 +20,15 @@ func.func @defaults(%a: !a, %s: !s, %y: !y) -> !y {
 
 // CHECK-LABEL: func @all
 func.func @all(%a: !a, %s: !s, %y: !y) -> !y {
-  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 256], cta_pair, stages = 3, accumulators = 2, overlap = 64, scale_stages = 2, split_k = 4, tile_loop = clc, raster = group_m(8), epilogue = tma_store, staging = 4, registers = [208, 56], l2 = [evict_last, evict_first], pdl>
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 256], stages = 3, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap = 64, scale_stages = 2, tile_loop = clc>, split_k = 4, raster = group_m(8), epilogue = tma_store, staging = 4, registers = [208, 56], l2 = [evict_last, evict_first], pdl>
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<pdl, l2 = [evict_last, evict_first], registers = [208, 56],
-        staging = 4, epilogue = tma_store, raster = group_m(8), tile_loop = clc, split_k = 4, scale_stages = 2,
-        overlap = 64, accumulators = 2, stages = 3, cta_pair, tile = [256, 256, 256]>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<pdl, l2 = [evict_last, evict_first], registers = [208, 56], staging = 4, epilogue = tma_store, raster = group_m(8), split_k = 4, stages = 3, tile = [256, 256, 256], strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc, scale_stages = 2, overlap = 64, accumulators = 2, ctas = 2>>} -> !y
   return %0 : !y
 }
 
 // CHECK-LABEL: func @curve
 func.func @curve(%a: !a, %s: !s, %y: !y) -> !y {
-  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 16, 128], accumulators = 1, raster = hilbert, epilogue = direct>
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 16, 128], raster = hilbert, epilogue = direct>
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 16, 128], raster = hilbert>} -> !y
   return %0 : !y
@@ -38,7 +36,7 @@ func.func @curve(%a: !a, %s: !s, %y: !y) -> !y {
 
 // CHECK-LABEL: func @workspace
 func.func @workspace(%a: !a, %s: !s, %y: !y) -> !y {
-  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], accumulators = 1, workspace = ab, raster = linear, epilogue = direct>
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = ab, raster = linear, epilogue = direct>
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = ab>} -> !y
   return %0 : !y
@@ -46,9 +44,9 @@ func.func @workspace(%a: !a, %s: !s, %y: !y) -> !y {
 
 // CHECK-LABEL: func @swapped
 func.func @swapped(%a: tensor<256x256xbf16>, %b: !a, %s: !s, %y: !y) -> !y {
-  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], accumulators = 1, swap_ab, split_k = 2, raster = linear, epilogue = direct>
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], strategy = #mxgpu.wgmma_swap_ab, split_k = 2, raster = linear, epilogue = direct>
   %0 = mx.matmul ins(%a, %b, %s : tensor<256x256xbf16>, !a, !s) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<split_k = 2, swap_ab, tile = [16, 128, 64]>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<split_k = 2, tile = [16, 128, 64], strategy = #mxgpu.wgmma_swap_ab>} -> !y
   return %0 : !y
 }
 

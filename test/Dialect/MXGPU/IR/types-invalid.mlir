@@ -239,37 +239,31 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 
 // schedule C1
 // expected-error @below {{expected 3 tile sizes (rows, columns, reduction), found 2}}
-#schedule = #mxgpu.schedule<tile = [128, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
+#schedule = #mxgpu.schedule<tile = [128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
 // -----
 
 // schedule C2
 // expected-error @below {{expected tile sizes of 8 to 256 in steps of 8, found 260}}
-#schedule = #mxgpu.schedule<tile = [128, 260, 128], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
+#schedule = #mxgpu.schedule<tile = [128, 260, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
 // -----
 
 // schedule C2
 // expected-error @below {{expected tile sizes of 8 to 256 in steps of 8, found 512}}
-#schedule = #mxgpu.schedule<tile = [128, 128, 512], stages = 4, accumulators = 2, raster = linear, epilogue = direct>
+#schedule = #mxgpu.schedule<tile = [128, 128, 512], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
 // -----
 
 // schedule C3
 // expected-error @below {{expected 1 to 1024 stages, found 0}}
-#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 0, accumulators = 2, raster = linear, epilogue = direct>
-
-// -----
-
-// schedule C4
-// expected-error @below {{expected 1 to 1024 accumulators, found 0}}
-#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, accumulators = 0, raster = linear, epilogue = direct>
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 0, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
 // -----
 
 // schedule C3
 // expected-error @below {{expected 1 to 1024 stages, found 9223372036854775807}}
-#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 9223372036854775807, accumulators = 2, raster = linear, epilogue = direct>
+#schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 9223372036854775807, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2>, raster = linear, epilogue = direct>
 
 // -----
 
@@ -283,26 +277,85 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 
 // -----
 
-// expected-error @below {{expected tile, cta_pair, stages, accumulators, overlap, scale_stages, operand_stages, swap_ab, f16_window, workspace, split_k, cluster_split, ctas, tile_loop, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
+// expected-error @below {{expected tile, stages, strategy, workspace, split_k, raster, epilogue, staging, registers, l2 or pdl, found 'stage'}}
 #schedule = #mxgpu.schedule<tile = [128, 128, 128], stage = 4>
 
 // -----
 
-// schedule C5
-// expected-error @below {{expected an overlap of 64 or 128 columns, found 32}}
-#schedule = #mxgpu.schedule<tile = [128, 256, 128], accumulators = 2, overlap = 32>
+// expected-error @below {{expected a strategy, as #mxgpu.tcgen05_block_scaled is, found #mxgpu.raster<linear>}}
+#schedule = #mxgpu.schedule<tile = [128, 256, 128], strategy = #mxgpu.raster<linear>>
 
 // -----
 
-// schedule C6
-// expected-error @below {{expected an overlap only of 2 accumulators of 256 columns, found 2 of 128}}
-#schedule = #mxgpu.schedule<tile = [128, 128, 128], accumulators = 2, overlap = 64>
+// Fields of one strategy are unknown to others.
+// expected-error @below {{duplicate or unknown struct parameter name: overlap}}
+#strategy = #mxgpu.wgmma_upcast_b<overlap = 64>
+
+// -----
+
+// tcgen05_block_scaled C1
+// expected-error @below {{expected 1 or 2 CTAs that share a tile, found 3}}
+#strategy = #mxgpu.tcgen05_block_scaled<ctas = 3>
+
+// -----
+
+// tcgen05_block_scaled C2
+// expected-error @below {{expected 1 to 1024 accumulators, found 0}}
+#strategy = #mxgpu.tcgen05_block_scaled<accumulators = 0>
+
+// -----
+
+// tcgen05_block_scaled C2
+// expected-error @below {{expected 1 to 1024 scale stages, found 9223372036854775807}}
+#strategy = #mxgpu.tcgen05_block_scaled<scale_stages = 9223372036854775807>
+
+// -----
+
+// tcgen05_block_scaled C3
+// expected-error @below {{expected an overlap of 64 or 128 columns, found 32}}
+#strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2, overlap = 32>
+
+// -----
+
+// tcgen05_block_scaled C4
+// expected-error @below {{expected an overlap only of 2 accumulators, found 3}}
+#strategy = #mxgpu.tcgen05_block_scaled<accumulators = 3, overlap = 64>
+
+// -----
+
+// tcgen05_upcast_b C1
+// expected-error @below {{expected 1 or 2 CTAs that share a tile, found 0}}
+#strategy = #mxgpu.tcgen05_upcast_b<ctas = 0>
+
+// -----
+
+// tcgen05_upcast_b C2
+// expected-error @below {{expected 1 to 1024 operand stages, found 1025}}
+#strategy = #mxgpu.tcgen05_upcast_b<operand_stages = 1025>
+
+// -----
+
+// wgmma_upcast_b C1
+// expected-error @below {{expected 1 to 1024 operand stages, found -1}}
+#strategy = #mxgpu.wgmma_upcast_b<operand_stages = -1>
+
+// -----
+
+// wgmma_swap_ab C1
+// expected-error @below {{expected 1 to 1024 CTAs of an SM, found 0}}
+#strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 0>
+
+// -----
+
+// wgmma_bf16 C1
+// expected-error @below {{expected 1 or 2 CTAs that share a tile, found 4}}
+#strategy = #mxgpu.wgmma_bf16<ctas = 4>
 
 // -----
 
 // schedule C10
 // expected-error @below {{expected cluster_split only with split_k = 2, 4 or 8, the CTAs of a cluster, found 3}}
-#schedule = #mxgpu.schedule<tile = [128, 128, 64], split_k = 3, cluster_split>
+#schedule = #mxgpu.schedule<tile = [128, 128, 64], strategy = #mxgpu.wgmma_upcast_b<cluster_split = true>, split_k = 3>
 
 // -----
 

@@ -51,6 +51,6 @@
 !s = memref<8x8x32x4x4xf8E8M0FNU>
 func.func @clc(%a: !a, %as: !s, %b: !a, %bs: !s, %c: memref<1024x1024xf32>) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%c : memref<1024x1024xf32>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, tile_loop = clc>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128], stages = 4, strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc>>}
   return
 }

@@ -51,7 +51,7 @@
 !w = memref<128x512xf4E2M1FN>
 !ws = memref<1x4x32x4x4xf8E8M0FNU>
 !y = memref<256x128xbf16>
-#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, accumulators = 2>
+#schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.tcgen05_upcast_b<accumulators = 2>>
 func.func @converted(%x: !x, %w: !w, %ws: !ws, %y: !y) {
   mx.matmul ins(%x, %w, %ws : !x, !w, !ws) outs(%y : !y) {mxgpu.schedule = #schedule}
   return

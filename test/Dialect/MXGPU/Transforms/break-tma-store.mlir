@@ -46,6 +46,6 @@
 !s = memref<8x8x32x4x4xf8E8M0FNU>
 func.func @tma_store(%a: !a, %as: !s, %b: !a, %bs: !s, %c: memref<1024x1024xf32>) {
   mx.matmul ins(%a, %as, %b, %bs : !a, !s, !a, !s) outs(%c : memref<1024x1024xf32>)
-      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 3, accumulators = 2, overlap = 128, epilogue = tma_store>}
+      {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 128], stages = 3, strategy = #mxgpu.tcgen05_block_scaled<accumulators = 2, overlap = 128>, epilogue = tma_store>}
   return
 }

@@ -162,8 +162,8 @@ def run(case, rng):
         alpha="alpha(%alpha)" if case.alpha else "",
         accumulate="accumulate" if case.accumulate else "",
         schedule=adapt_schedule(
-            f"tile = [128, {case.tile}, 128], stages = 2, accumulators = {1 if case.tile == 256 else 2}, "
-            f"epilogue = {case.epilogue}"
+            f"tile = [128, {case.tile}, 128], stages = 2, strategy = #mxgpu.tcgen05_block_scaled<"
+            f"accumulators = {1 if case.tile == 256 else 2}>, epilogue = {case.epilogue}"
         ),
         region=region,
     )

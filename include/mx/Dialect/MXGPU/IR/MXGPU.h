@@ -58,23 +58,21 @@ struct Barriers : mlir::SideEffects::Resource::Base<Barriers> {
   llvm::StringRef getName() final { return "Barriers"; }
 };
 
+} // namespace mx::mxgpu
+
+#include "mx/Dialect/MXGPU/IR/MXGPUMmaInterfaces.h.inc"
+#include "mx/Dialect/MXGPU/IR/MXGPUStrategyInterfaces.h.inc"
+
+namespace mx::mxgpu {
 /// The parts of a schedule by name, with their defaults; see ScheduleAttr.
 struct ScheduleFields {
   std::array<int64_t, 3> tile = {0, 0, 0};
-  bool ctaPair = false;
   /// 0: as many as fit, which mx-select-schedule counts.
   int64_t stages = 0;
-  int64_t accumulators = 1;
-  int64_t overlap = 0;
-  int64_t scaleStages = 1;
-  int64_t operandStages = 2;
-  bool swapAb = false;
-  bool f16Window = false;
+  /// Null where it is still open: the first that computes the product.
+  StrategyAttrInterface strategy;
   Workspace workspace = Workspace::None;
   int64_t splitK = 1;
-  bool clusterSplit = false;
-  int64_t ctasPerSm = 1;
-  TileLoop tileLoop = TileLoop::Static;
   RasterOrder rasterOrder = RasterOrder::Linear;
   int64_t rasterGroup = 1;
   Epilogue epilogue = Epilogue::Direct;
@@ -85,8 +83,6 @@ struct ScheduleFields {
   bool pdl = false;
 };
 } // namespace mx::mxgpu
-
-#include "mx/Dialect/MXGPU/IR/MXGPUMmaInterfaces.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "mx/Dialect/MXGPU/IR/MXGPUAttrs.h.inc"

@@ -7,6 +7,7 @@
 
 include "mlir/IR/AttrTypeBase.td"
 include "mx/Dialect/MXGPU/IR/MXGPUEnums.td"
+include "mx/Dialect/MXGPU/IR/MXGPUStrategies.td"
 include "mx/Dialect/Shared/ScaleRounding.td"
 
 def MXGPU_ScaleRoundingAttr
@@ -46,54 +47,28 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
 
     | field | default | meaning |
     |---|---|---|
-    | `tile = [m, n, k]` | required | rows, columns and reduction elements of a work tile; the table below says which a chip takes |
-    | `cta_pair` | off | two CTAs share a tile (`cta_group::2`): each holds half of its rows of A and half of B; with `wgmma` each multiplies half of the rows by all of B, of which it loads half for both |
+    | `tile = [m, n, k]` | required | rows, columns and reduction elements of a work tile: the page of a strategy says which it takes |
     | `stages = n` | as many as fit | stages of the ring between the loads and the tensor core |
-    | `accumulators = n` | 1 | stages of the ring between the tensor core and the epilogue |
-    | `overlap = n` | 0 | columns that two accumulators of 256 share, 64 or 128: they are read first |
-    | `scale_stages = n` | 1 | buffers for a tile's scales in tensor memory, used in turn |
-    | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and the tensor core (sm_90a, and where A is bf16) |
-    | `swap_ab` | off | the rows of the instruction are columns of the tile: B is dequantized in the registers of the MMA warpgroups (sm_90a, A without scales) |
-    | `f16_window` | off | tiles whose scales span 12 powers of two at most are dequantized to f16, relative to them, other tiles to bf16: a kernel finds out before (sm_90a, both operands f8E4M3FN) |
+    | `strategy = #...` | the first that computes the product, with its defaults | how the product is computed, and what only such schedules have: `#mxgpu.tcgen05_block_scaled`, `#mxgpu.tcgen05_upcast_b`, `#mxgpu.wgmma_upcast_b`, `#mxgpu.wgmma_swap_ab` or `#mxgpu.wgmma_bf16` |
     | `workspace = ...` | `none` | operands that are dequantized to bf16 in device memory before: `a`, `b` or `ab`; the other fields are those of the product that remains (sm_90a) |
     | `split_k = n` | 1 | splits of the reduction, summed in a fixed order afterwards |
-    | `cluster_split` | off | the CTAs of a cluster have the splits, 2, 4 or 8, and add them up in their shared memory, in the same order (sm_90a) |
-    | `ctas = n` | 1 | CTAs that share an SM: each has a part of its shared memory and registers (sm_90a, with `swap_ab`) |
-    | `tile_loop = ...` | `static` | `static`: CTA i takes work tiles i, i + CTAs, ...; `clc`: cluster launch control |
     | `raster = ...` | `linear` | `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
     | `staging = n` | 2 | buffers of each epilogue warp for `tma_store` |
-    | `registers = [...]` | none | registers per thread, by `setmaxnreg`: of the epilogue and of the other roles; on sm_90a of those that multiply, that dequantize B (not with `swap_ab`, or where it is bf16), and that load; on others, where A is bf16, of the epilogue, of those that dequantize B, and of the other roles |
+    | `registers = [...]` | none | registers per thread, by `setmaxnreg`: of the epilogue and of the other roles; on sm_90a of those that multiply, that dequantize B (not with `wgmma_swap_ab` and `wgmma_bf16`), and that load; with `tcgen05_upcast_b` of the epilogue, of those that dequantize B, and of the other roles |
     | `l2 = [a, b]` | `[none, none]` | what the L2 cache keeps of A and of B: `none`, `evict_first`, `evict_last` |
     | `pdl` | off | programmatic dependent launch: set-up runs while the previous kernel is still running |
 
-    | chip | rows | columns | reduction | not there |
-    |---|---|---|---|---|
-    | sm_100a, sm_100f, sm_103a | 128, or 256 for a CTA pair | 64, 128, 192 or 256, or a smaller multiple of 16 (32 for a pair) that covers all | 128 or 256 | `operand_stages`, `swap_ab` |
-    | the same, A of bf16 | 128, or 256 for a CTA pair | 64 (not for a pair), 128 or 256 | 64 | `overlap`, `scale_stages`, `swap_ab` |
-    | sm_90a | 64, 128 or 256 | 64, 128 or 256, with 256 rows at most 128 | 64 | `cta_pair`, `accumulators`, `overlap`, `scale_stages`, `tile_loop = clc` |
-    | sm_90a, A and B of bf16 | 64, 128 or 256, twice as many for a CTA pair | 64, 128 or 256, with 256 rows of a CTA at most 128 | 64 | `accumulators`, `overlap`, `scale_stages`, `operand_stages`, `swap_ab`, `tile_loop = clc` |
-    | sm_90a, `swap_ab` | 16, 32, 48, 64 or 128 | 64, 128 or 256, with 128 rows at most 128 | 64 or 128 | these, `operand_stages` other than 2, `epilogue = tma_store` |
-
-    Example: `#mxgpu.schedule<tile = [256, 256, 128], cta_pair, stages = 5,
-    accumulators = 2, overlap = 64, raster = group_m(8), epilogue =
-    tma_store>`.
+    Example: `#mxgpu.schedule<tile = [256, 256, 128], stages = 5, strategy =
+    #mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap = 64>,
+    raster = group_m(8), epilogue = tma_store>`.
   }];
   let parameters = (ins
     ArrayRefParameter<"int64_t">:$tile,
-    "bool":$ctaPair,
     "int64_t":$stages,
-    "int64_t":$accumulators,
-    "int64_t":$overlap,
-    "int64_t":$scaleStages,
-    "int64_t":$operandStages,
-    "bool":$swapAb,
-    "bool":$f16Window,
+    "::mx::mxgpu::StrategyAttrInterface":$strategy,
     "::mx::mxgpu::Workspace":$workspace,
     "int64_t":$splitK,
-    "bool":$clusterSplit,
-    "int64_t":$ctasPerSm,
-    "::mx::mxgpu::TileLoop":$tileLoop,
     "::mx::mxgpu::RasterAttr":$raster,
     "::mx::mxgpu::Epilogue":$epilogue,
     "int64_t":$staging,
@@ -101,8 +76,8 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     "::mx::mxgpu::CacheHint":$l2A,
     "::mx::mxgpu::CacheHint":$l2B,
     "bool":$pdl);
-  // Written by hand: struct(...) has no flags without a value (cta_pair, pdl)
-  // and no field that sets two parameters (l2).
+  // Written by hand: struct(...) has no flags without a value (pdl) and no field
+  // that sets two parameters (l2).
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let builders = [
@@ -112,10 +87,10 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     int64_t getTileM() const { return getTile()[0]; }
     int64_t getTileN() const { return getTile()[1]; }
     int64_t getTileK() const { return getTile()[2]; }
-    /// CTAs that share a tile.
-    int64_t getCtas() const { return getCtaPair() ? 2 : 1; }
     /// CTAs of a cluster that share the reduction of a tile.
-    int64_t getParts() const { return getClusterSplit() ? getSplitK() : 1; }
+    int64_t getParts() const {
+      return getStrategy().getClusterSplit() ? getSplitK() : 1;
+    }
     /// All fields, to change some of them and build another schedule.
     ::mx::mxgpu::ScheduleFields getFields() const;
   }];

@@ -45,7 +45,7 @@ void TmemAccumulator::release() {
 }
 
 int64_t TmemAccumulator::getColumnsToRelease() {
-  int64_t overlap = product.schedule.getOverlap();
+  int64_t overlap = product.buffers.accumulators.getOverlap();
   return overlap ? overlap : product.getTileColumns();
 }
 
@@ -54,7 +54,7 @@ Value TmemAccumulator::getColumn(Value place) {
 }
 
 Value TmemAccumulator::getColumnOfPart(Value place, int64_t part) {
-  if (product.schedule.getOverlap())
+  if (product.buffers.accumulators.getOverlap())
     return EpilogueColumnOp::create(body, stage.getStage(), place, part,
                                     product.problem.numB);
   return part ? body.add(place, part * product.getTileColumns()) : place;

@@ -80,8 +80,10 @@ struct Product {
   /// Columns of the result that a tile has: those of each part of B.
   int64_t getTileColumns() const { return schedule.getTileN() / problem.numB; }
   /// Rows of A, and of B, that one CTA holds of a tile.
-  int64_t getARows() const { return schedule.getTileM() / schedule.getCtas(); }
-  int64_t getBRows() const { return schedule.getTileN() / schedule.getCtas(); }
+  int64_t getARows() const { return schedule.getTileM() / getCtas(); }
+  int64_t getBRows() const { return schedule.getTileN() / getCtas(); }
+  /// CTAs that share a tile.
+  int64_t getCtas() const { return schedule.getStrategy().getCtas(); }
 
   MatmulOpInterface op;
   ScheduleAttr schedule;

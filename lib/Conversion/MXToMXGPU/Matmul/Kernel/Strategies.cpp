@@ -36,10 +36,24 @@ bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
   return !problem.strategies.empty();
 }
 
+const Strategy *mx::mxgpu::lookupStrategy(const MatmulProblem &problem,
+                                          StrategyAttrInterface attr) {
+  for (const Strategy *strategy : problem.strategies)
+    if (strategy->isOf(attr))
+      return strategy;
+  return nullptr;
+}
+
 const Strategy &mx::mxgpu::getStrategy(const MatmulProblem &problem,
                                        const ScheduleFields &fields) {
-  for (const Strategy *strategy : problem.strategies)
-    if (strategy->swapsAB() == fields.swapAb)
-      return *strategy;
-  return *problem.strategies.front();
+  const Strategy *strategy = lookupStrategy(problem, fields.strategy);
+  assert(strategy && "expected a schedule that was checked");
+  return *strategy;
+}
+
+void mx::mxgpu::resolveStrategy(const MatmulProblem &problem,
+                                ScheduleFields &fields) {
+  if (!fields.strategy)
+    fields.strategy =
+        problem.strategies.front()->getDefault(problem.out.getContext());
 }

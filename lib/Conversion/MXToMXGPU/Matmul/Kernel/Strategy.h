@@ -1,15 +1,14 @@
-//===- Strategy.h - How an instruction computes products
-//-------------------------*- C++ -*-===//
+//===- Strategy.h - How an instruction computes products --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // A strategy is how a matrix instruction computes a product: which operands it
 // takes, the tiles, rings and roles of its kernel, which schedules are legal,
 // which are worth considering, and what they cost. Each has a folder in
-// ../Strategies, and a line in Strategies.def. The choice of
-// schedules,
-// --mx-explain, the builder of kernels and the epilogues ask this interface and
-// know no strategy.
+// ../Strategies, a line in Strategies.def, and an attribute in
+// MXGPUStrategies.td, the fields of a schedule that are its own.
+// The choice of schedules, --mx-explain, the builder of kernels and the
+// epilogues ask this interface and know no strategy.
 //
 // Sizes are elements, costs whole cycles of the SM clock.
 //
@@ -40,10 +39,16 @@ public:
   /// How it multiplies operands of such types on a chip, or none: not at all.
   virtual std::optional<target::ProductForm>
   match(const OperandTypes &types, const target::TargetInfo &target) const = 0;
-  /// Whether its tiles have rows of B where others have rows of A.
-  virtual bool swapsAB() const { return false; }
 
   // Schedules.
+
+  /// The name of its attribute.
+  virtual llvm::StringRef getName() const = 0;
+  /// Whether it is the strategy that an attribute names.
+  virtual bool isOf(StrategyAttrInterface attr) const = 0;
+  /// Its attribute, of fields that are left out.
+  virtual StrategyAttrInterface
+  getDefault(mlir::MLIRContext *context) const = 0;
 
   /// The rings of a schedule whose stages are chosen.
   virtual MatmulBuffers getBuffers(const MatmulProblem &problem,
@@ -64,10 +69,6 @@ public:
                const ScheduleFields &fields) const {
     return {};
   }
-  /// Whether it can dequantize to f16, relative to the scales of a tile.
-  virtual bool hasF16Window() const { return false; }
-  /// Whether the CTAs of a cluster can have a part of the reduction each.
-  virtual bool hasClusterSplit() const { return false; }
 
   // Candidates.
 
@@ -77,6 +78,12 @@ public:
   /// Calls `add` with each tile worth considering, and what depends on it.
   virtual void forEachTile(const MatmulProblem &problem,
                            AddCandidate add) const = 0;
+  /// The strategy of `fields` with CTAs of a cluster that have a split of the
+  /// reduction each, or null where it has none such.
+  virtual StrategyAttrInterface
+  getClusterSplit(const ScheduleFields &fields) const {
+    return {};
+  }
   /// Adds to `fields` what depends on the split of the reduction.
   virtual void refineSplit(const MatmulProblem &problem,
                            ScheduleFields &fields) const {}
@@ -119,8 +126,8 @@ public:
 
   // --mx-explain.
 
-  /// What distinguishes its schedules beyond the fields that all have, each
-  /// with a space before it.
+  /// What distinguishes its schedules beyond the fields that all have, in
+  /// words of few letters, each with a space before it.
   virtual std::string describe(const ScheduleFields &fields) const {
     return {};
   }
@@ -138,6 +145,25 @@ public:
                      mlir::gpu::GPUModuleOp module) const;
 };
 
+/// A strategy of which `AttrT` is the attribute.
+template <typename AttrT>
+class StrategyOf : public Strategy {
+public:
+  llvm::StringRef getName() const final { return AttrT::getMnemonic(); }
+  bool isOf(StrategyAttrInterface attr) const final {
+    return llvm::isa<AttrT>(attr);
+  }
+  StrategyAttrInterface getDefault(mlir::MLIRContext *context) const final {
+    return AttrT::get(context);
+  }
+
+protected:
+  /// Its own fields of a schedule.
+  static AttrT getOwn(const ScheduleFields &fields) {
+    return llvm::cast<AttrT>(fields.strategy);
+  }
+};
+
 #define MX_STRATEGY(name) const Strategy &get##name();
 #include "Strategies.def"
 #undef MX_STRATEGY
@@ -145,8 +171,10 @@ public:
 /// All, in the order in which they are asked.
 llvm::ArrayRef<const Strategy *> getStrategies();
 
-/// What computes `problem` with such a schedule: a problem that none multiplies
-/// does not exist.
+/// The strategy of `problem` that `attr` names, or null.
+const Strategy *lookupStrategy(const MatmulProblem &problem,
+                               StrategyAttrInterface attr);
+/// The same of a schedule that names one of them.
 const Strategy &getStrategy(const MatmulProblem &problem,
                             const ScheduleFields &fields);
 

@@ -149,13 +149,13 @@ int64_t PartsB::getBoxRows() {
 
 SmallVector<int64_t> PartsB::getScaleBox() {
   SmallVector<int64_t> box = getScaleShape();
-  box[0] /= product.problem.numB / (sharesScales() ? 1 : schedule.getCtas());
+  box[0] /= product.problem.numB / (sharesScales() ? 1 : product.getCtas());
   return box;
 }
 
 void PartsB::forEachPart(
     llvm::function_ref<void(Value part, int64_t place)> load) {
-  int64_t count = product.problem.numB / schedule.getCtas();
+  int64_t count = product.problem.numB / product.getCtas();
   for (int64_t place = 0; place < count; ++place) {
     Value part = body.index(place);
     if (kernel.rank)

@@ -46,13 +46,13 @@ protected:
   /// Whether both CTAs of a pair need the scales of the whole tile, of which
   /// each loads half; else each has those of its own rows, if there are pairs.
   bool sharesScales() const {
-    return schedule.getCtaPair() &&
+    return product.getCtas() > 1 &&
            product.problem.product.instruction->takesScales;
   }
   /// Whether each CTA of a pair multiplies by all rows of a tile, of which each
   /// loads half for both.
   bool sharesElements() const {
-    return schedule.getCtaPair() && product.buffers.inputs.isFilledByBoth();
+    return product.getCtas() > 1 && product.buffers.inputs.isFilledByBoth();
   }
   /// Loads the rows of a box from `row` and `k` on to their place among those
   /// of a stage.

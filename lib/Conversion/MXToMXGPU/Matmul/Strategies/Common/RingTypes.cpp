@@ -32,9 +32,9 @@ BufferType RingTypes::getBytes(int64_t rows, Type type, bool isSwizzled) const {
                          isSwizzled ? getSwizzle(bytes) : mxgpu::Swizzle::None);
 }
 
-BufferType RingTypes::getDense(int64_t rows) const {
-  Type type = fields.f16Window ? Type(Float16Type::get(context))
-                               : Type(BFloat16Type::get(context));
+BufferType RingTypes::getDense(int64_t rows, bool isF16) const {
+  Type type = isF16 ? Type(Float16Type::get(context))
+                    : Type(BFloat16Type::get(context));
   int64_t elements = std::min<int64_t>(tileK, target::kDequantizedTileK);
   SmallVector<int64_t> shape = {rows, elements};
   if (tileK > elements)
@@ -59,22 +59,22 @@ RingType RingTypes::getBInputs(int64_t threads) const {
                  Scope::Cta);
 }
 
-RingType RingTypes::getOperands(int64_t threads, Side consumer) const {
-  return getRing(fields.operandStages, {"b"}, {getDense(tileN / ctas)},
+RingType RingTypes::getOperands(int64_t stages, int64_t threads, Side consumer,
+                                bool isF16) const {
+  return getRing(stages, {"b"}, {getDense(tileN / ctas, isF16)},
                  {AsyncKind::Threads, threads}, consumer, scope);
 }
 
-RingType RingTypes::getAccumulators() const {
+RingType RingTypes::getAccumulators(int64_t stages, int64_t overlap) const {
   auto accumulator = BufferType::get(
       context, Space::Tmem,
       {tileM / ctas, target::accumulatorColumns(static_cast<unsigned>(ctas),
                                                 static_cast<unsigned>(tileM),
                                                 static_cast<unsigned>(tileN))},
       Float32Type::get(context), mxgpu::Swizzle::None);
-  return getRing(fields.accumulators, {"d"}, {accumulator},
-                 {AsyncKind::MmaCommit},
+  return getRing(stages, {"d"}, {accumulator}, {AsyncKind::MmaCommit},
                  {AsyncKind::Threads, kEpilogueWarps * target::kWarpSize},
-                 scope, fields.overlap);
+                 scope, overlap);
 }
 
 FragmentLayoutAttr RingTypes::getTmemAccumulator(MmaAttrInterface mma) const {
@@ -107,7 +107,7 @@ RingType RingTypes::getStaging(FragmentLayoutAttr accumulator) const {
 
 RingType RingTypes::getWorkTiles() const {
   bool isGrouped = problem.ragged != RaggedKind::None;
-  if (!isGrouped && fields.tileLoop != TileLoop::Clc)
+  if (!isGrouped && fields.strategy.getTileLoop() != TileLoop::Clc)
     return {};
   auto workTile = BufferType::get(
       context, Space::Smem, {isGrouped ? kGroupWorkTileBytes : kUnitBytes},

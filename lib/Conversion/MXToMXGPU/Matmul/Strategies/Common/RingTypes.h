@@ -20,8 +20,8 @@ struct RingTypes {
   const MatmulProblem &problem;
   const ScheduleFields &fields;
   mlir::MLIRContext *context = problem.a.getContext();
-  int64_t ctas = fields.ctaPair ? 2 : 1;
-  Scope scope = fields.ctaPair ? Scope::Pair : Scope::Cta;
+  int64_t ctas = fields.strategy.getCtas();
+  Scope scope = ctas > 1 ? Scope::Pair : Scope::Cta;
   int64_t tileM = fields.tile[0], tileN = fields.tile[1],
           tileK = fields.tile[2];
 
@@ -43,9 +43,9 @@ struct RingTypes {
   /// bytes. Rows that threads read alone are swizzled; a row that adjacent
   /// threads share needs none.
   BufferType getBytes(int64_t rows, mlir::Type type, bool isSwizzled) const;
-  /// Rows of bf16, or of f16 with f16_window, as tensor cores read them: as
-  /// long as the widest swizzle, panels of them where the reduction is longer.
-  BufferType getDense(int64_t rows) const;
+  /// Rows of bf16, or of f16, as tensor cores read them: as long as the widest
+  /// swizzle, panels of them where the reduction is longer.
+  BufferType getDense(int64_t rows, bool isF16 = false) const;
 
   /// Whole scale tiles for so many rows, each as two rows of 256 bytes, the
   /// longest that a box can have.
@@ -57,11 +57,12 @@ struct RingTypes {
   /// From the loads on, the rows of B of a CTA and their scales for `threads`
   /// that dequantize them.
   RingType getBInputs(int64_t threads) const;
-  /// What those make of them, for the tensor core.
-  RingType getOperands(int64_t threads, Side consumer) const;
+  /// The dequantized rows, for the tensor core, in `stages`.
+  RingType getOperands(int64_t stages, int64_t threads, Side consumer,
+                       bool isF16 = false) const;
   /// Accumulators in tensor memory on their way to the epilogue, and as it
   /// reads them.
-  RingType getAccumulators() const;
+  RingType getAccumulators(int64_t stages, int64_t overlap = 0) const;
   FragmentLayoutAttr getTmemAccumulator(MmaAttrInterface mma) const;
 
   /// Adds what follows the main loop: how threads hold an accumulator, rows

@@ -21,7 +21,7 @@ inline constexpr int64_t kDequantizeCycles = 14;
 /// Elements of B that each of the threads has that dequantize a tile of it.
 inline int64_t getDequantizedElements(const ScheduleFields &fields,
                                       const MatmulBuffers &buffers) {
-  int64_t columns = fields.tile[1] / (fields.ctaPair ? 2 : 1);
+  int64_t columns = fields.tile[1] / fields.strategy.getCtas();
   return ceilDiv(columns * fields.tile[2],
                  buffers.bInputs.getConsumerThreads());
 }
@@ -36,7 +36,7 @@ inline int64_t getUpcastPortCycles(const MatmulProblem &problem,
                                    int64_t cyclesOfElement) {
   int64_t a = buffers.inputs.getStageBytes();
   int64_t b = buffers.bInputs.getStageBytes();
-  int64_t rows = fields.tile[0] / (fields.ctaPair ? 2 : 1);
+  int64_t rows = fields.tile[0] / fields.strategy.getCtas();
   int64_t reads = rows / problem.product.instruction->rows;
   int64_t bytes =
       2 * a + 2 * b + (1 + reads) * buffers.operands.getStageBytes();

@@ -19,28 +19,6 @@ int64_t mx::mxgpu::getWgmmaWarpgroups(int64_t rows) {
   return rows >= 2 * target::kWgmmaM ? 2 : 1;
 }
 
-std::optional<ScheduleError>
-mx::mxgpu::checkRegisterAccumulators(const ScheduleFields &fields,
-                                     const target::TargetInfo &target) {
-  const ScheduleFields defaults;
-  const std::pair<bool, const char *> absent[] = {
-      {fields.ctaPair != defaults.ctaPair, "cta_pair"},
-      {fields.accumulators != defaults.accumulators, "accumulators"},
-      {fields.overlap != defaults.overlap, "overlap"},
-      {fields.scaleStages != defaults.scaleStages, "scale_stages"},
-      {fields.tileLoop != defaults.tileLoop, "tile_loop = clc"},
-  };
-  for (auto [isGiven, name] : absent)
-    if (isGiven)
-      return ScheduleError{
-          llvm::formatv(
-              "expected no {0} on {1}, whose accumulators are in registers: "
-              "leave it out",
-              name, target.chip),
-          {}};
-  return std::nullopt;
-}
-
 int64_t mx::mxgpu::getRegistersOfGroups(int64_t groups,
                                         const target::TargetInfo &target) {
   return groups * llvm::alignDown(target.registersPerSm / groups /

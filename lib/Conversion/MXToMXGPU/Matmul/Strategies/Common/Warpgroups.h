@@ -24,11 +24,6 @@ int64_t getWgmmaWarpgroups(int64_t rows);
 /// x 4096 to 131072 x 2048 x 7168, of bf16 and of weights.
 inline int64_t getWgmmaLoopCycles(int64_t longest) { return longest * 7 / 6; }
 
-/// What belongs to tensor memory, CTA pairs or cluster launch control.
-std::optional<ScheduleError>
-checkRegisterAccumulators(const ScheduleFields &fields,
-                          const target::TargetInfo &target);
-
 /// Registers of a thread of each of `groups` warpgroups together.
 int64_t getRegistersOfGroups(int64_t groups, const target::TargetInfo &target);
 /// Checks the registers of a kernel where `groups` warpgroups multiply and one

@@ -110,7 +110,7 @@ static bool startsWithinScaleTile(ScheduleAttr schedule) {
 void BlockScaledMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
   createRole("mma", 1, /*elected=*/true, /*kind=*/1,
-             /*onLeader=*/schedule.getCtaPair());
+             /*onLeader=*/product.getCtas() > 1);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(workTile);
   Value bOffset;
@@ -125,7 +125,7 @@ void BlockScaledMainLoop::buildMma() {
   auto copyScales = [&](StringRef field, ScalesType type) -> Value {
     return CopyScalesOp::create(body, type, stage.getBuffer(field),
                                 /*tensor_memory=*/Value(), /*place=*/Value(),
-                                schedule.getScaleStages(), IntegerAttr());
+                                product.buffers.scaleStages, IntegerAttr());
   };
   Value aScales = copyScales("sfa", product.buffers.aScales);
   Value bScales = copyScales("sfb", product.buffers.bScales);

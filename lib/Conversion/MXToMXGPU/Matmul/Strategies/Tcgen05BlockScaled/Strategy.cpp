@@ -20,7 +20,7 @@ using namespace mx::mxgpu;
 
 namespace {
 
-class Tcgen05BlockScaled final : public Strategy {
+class Tcgen05BlockScaled final : public StrategyOf<Tcgen05BlockScaledAttr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types,
@@ -53,6 +53,7 @@ public:
                         const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
                         const target::Rates &rates) const override;
+  std::string describe(const ScheduleFields &fields) const override;
   ArrayRef<StringLiteral> getRoles() const override {
     static constexpr StringLiteral kRoles[] = {"in the epilogue", "elsewhere"};
     return kRoles;
@@ -118,12 +119,15 @@ MatmulBuffers
 Tcgen05BlockScaled::getBuffers(const MatmulProblem &problem,
                                const ScheduleFields &fields) const {
   BlockScaledTypes types(problem, fields);
+  Tcgen05BlockScaledAttr own = getOwn(fields);
   MatmulBuffers buffers;
   buffers.mma = types.getMma();
   buffers.inputs = types.getInputs();
-  buffers.accumulators = types.getAccumulators();
+  buffers.accumulators =
+      types.getAccumulators(own.getAccumulators(), own.getOverlap());
   buffers.aScales = types.getTmemScales(fields.tile[0] / types.ctas);
   buffers.bScales = types.getTmemScales(fields.tile[1]);
+  buffers.scaleStages = own.getScaleStages();
   buffers.otherWarps = 2; // loads, and the tensor core
   types.addEpilogue(buffers, types.getTmemAccumulator(buffers.mma),
                     kEpilogueWarps);
@@ -134,22 +138,25 @@ Tcgen05BlockScaled::getBuffers(const MatmulProblem &problem,
 // Rules
 //===----------------------------------------------------------------------===//
 
+/// Columns of accumulators of which tensor memory, with scales, has no room for
+/// two that do not overlap.
+static constexpr int64_t kOverlapping = 256;
+
 /// Rows, columns and reduction elements of a tile.
 static std::optional<ScheduleError>
-checkBlockScaledTile(const ScheduleFields &fields) {
-  int64_t rows = target::kTmemLanes * (fields.ctaPair ? 2 : 1);
+checkBlockScaledTile(const ScheduleFields &fields, int64_t ctas) {
+  int64_t rows = target::kTmemLanes * ctas;
   if (fields.tile[0] != rows)
     return ScheduleError{
         llvm::formatv("expected a tile of {0} rows {1}, found {2}", rows,
-                      fields.ctaPair ? "of a CTA pair" : "without a CTA pair",
-                      fields.tile[0]),
+                      ctas > 1 ? "of two CTAs" : "of one CTA", fields.tile[0]),
         {}};
   // Scales come in tiles of 128 rows, of which the tensor core can begin at
   // half (PTX ISA, scale factor layouts). All block-scaled kinds have the same
   // N.
   constexpr int64_t kHalfTile = kScaleTileRows / 2;
-  const target::MmaShapeRule &rule = *target::lookupShape(
-      target::MmaKind::MXF8F6F4, fields.ctaPair ? 2 : 1, rows);
+  const target::MmaShapeRule &rule =
+      *target::lookupShape(target::MmaKind::MXF8F6F4, ctas, rows);
   int64_t step = rule.nStepPreferred, columns = fields.tile[1];
   bool isWhole = columns % kHalfTile == 0;
   bool isSmall = columns % step == 0 && columns < kHalfTile;
@@ -185,6 +192,27 @@ static std::optional<ScheduleError> checkColumns(const MatmulProblem &problem,
       {}};
 }
 
+/// Two accumulators overlap where both together are too many columns, and by no
+/// more than those of a B matrix, which the epilogue reads first.
+static std::optional<ScheduleError> checkOverlap(const MatmulProblem &problem,
+                                                 const ScheduleFields &fields,
+                                                 int64_t overlap) {
+  int64_t columns = fields.tile[1];
+  if (overlap && columns != kOverlapping)
+    return ScheduleError{
+        llvm::formatv("expected an overlap only of accumulators of {0} "
+                      "columns, found {1}",
+                      kOverlapping, columns),
+        {}};
+  if (overlap <= columns / problem.numB)
+    return std::nullopt;
+  return ScheduleError{
+      llvm::formatv("expected accumulators to overlap by at most the {0} "
+                    "columns of a B matrix, found {1}",
+                    columns / problem.numB, overlap),
+      {}};
+}
+
 std::optional<ScheduleError>
 Tcgen05BlockScaled::checkRegisters(const MatmulProblem &,
                                    const ScheduleFields &fields,
@@ -214,25 +242,21 @@ Tcgen05BlockScaled::checkSchedule(const MatmulProblem &problem,
   if (std::string error = target::checkMmaKind(target, problem.product.kind);
       !error.empty())
     return ScheduleError{error, {}};
-  if (auto error = checkBlockScaledTile(fields))
+  Tcgen05BlockScaledAttr own = getOwn(fields);
+  if (auto error = checkBlockScaledTile(fields, own.getCtas()))
     return error;
-  if (std::string error =
-          target::checkMmaShape(problem.product.kind, fields.ctaPair ? 2 : 1,
-                                fields.tile[0], fields.tile[1]);
+  if (std::string error = target::checkMmaShape(
+          problem.product.kind, own.getCtas(), fields.tile[0], fields.tile[1]);
       !error.empty())
     return ScheduleError{error, {}};
-  if (fields.operandStages != ScheduleFields().operandStages)
-    return ScheduleError{
-        llvm::formatv("expected no operand_stages on {0}, which takes operands "
-                      "as they are, found {1}",
-                      target.chip, fields.operandStages),
-        {}};
+  if (auto error = checkOverlap(problem, fields, own.getOverlap()))
+    return error;
   // The copies of a step are done when its stage is released.
-  if (fields.stages && fields.scaleStages > fields.stages)
+  if (fields.stages && own.getScaleStages() > fields.stages)
     return ScheduleError{
         llvm::formatv("expected at most as many scale stages as stages ({0}), "
                       "found {1}",
-                      fields.stages, fields.scaleStages),
+                      fields.stages, own.getScaleStages()),
         {}};
   return checkColumns(problem, fields.tile[1]);
 }
@@ -244,12 +268,11 @@ Tcgen05BlockScaled::checkSchedule(const MatmulProblem &problem,
 /// Columns of a tile: those that suit any matrix, and one tile that just covers
 /// a narrow one.
 static SmallVector<int64_t> getColumnChoices(const MatmulProblem &problem,
-                                             bool ctaPair) {
+                                             int64_t ctas) {
   SmallVector<int64_t> choices = {64, 128, 192, 256};
   if (ShapedType::isDynamic(problem.n))
     return choices;
-  int64_t covering =
-      roundUp(std::max<int64_t>(problem.n, 1), ctaPair ? 32 : 16);
+  int64_t covering = roundUp(std::max<int64_t>(problem.n, 1), 16 * ctas);
   if (covering < choices.front())
     choices.insert(choices.begin(), covering);
   return choices;
@@ -259,14 +282,15 @@ void Tcgen05BlockScaled::forEachTile(const MatmulProblem &problem,
                                      AddCandidate add) const {
   // The second CTA of a pair would multiply nothing.
   bool hasPairs = ShapedType::isDynamic(problem.m) || problem.m > 128;
-  for (bool ctaPair : {false, true}) {
-    if (ctaPair && !hasPairs)
+  for (int64_t ctas : {1, 2}) {
+    if (ctas > 1 && !hasPairs)
       continue;
-    for (int64_t columns : getColumnChoices(problem, ctaPair))
+    for (int64_t columns : getColumnChoices(problem, ctas))
       for (int64_t depth : {128, 256}) {
         ScheduleFields fields;
-        fields.ctaPair = ctaPair;
-        fields.tile = {ctaPair ? 256 : 128, columns, depth};
+        fields.strategy =
+            Tcgen05BlockScaledAttr::get(problem.out.getContext(), ctas);
+        fields.tile = {128 * ctas, columns, depth};
         add(fields);
       }
   }
@@ -277,25 +301,32 @@ void Tcgen05BlockScaled::forEachLoop(ScheduleFields fields, bool isPersistent,
   struct Slots {
     int64_t accumulators, overlap;
   };
+  int64_t ctas = fields.strategy.getCtas();
   constexpr Slots kSlots[] = {{1, 0}, {2, 0}, {2, 64}, {2, 128}};
   for (Slots slots : kSlots) {
-    if (slots.overlap && fields.tile[1] != 256)
+    if (slots.overlap && fields.tile[1] != kOverlapping)
       continue;
     // One work tile a worker has no next accumulator.
     if (slots.accumulators > 1 && !isPersistent)
       continue;
-    fields.accumulators = slots.accumulators;
-    fields.overlap = slots.overlap;
-    for (int64_t scaleStages : {1, 2}) {
-      fields.scaleStages = scaleStages;
-      fields.tileLoop = TileLoop::Static;
-      add(fields);
-      if (!isPersistent)
-        continue;
-      fields.tileLoop = TileLoop::Clc;
-      add(fields);
-    }
+    for (int64_t scaleStages : {1, 2})
+      for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
+        if (loop == TileLoop::Clc && !isPersistent)
+          continue;
+        fields.strategy = Tcgen05BlockScaledAttr::get(
+            fields.strategy.getContext(), ctas, slots.accumulators,
+            slots.overlap, scaleStages, loop);
+        add(fields);
+      }
   }
+}
+
+std::string Tcgen05BlockScaled::describe(const ScheduleFields &fields) const {
+  Tcgen05BlockScaledAttr own = getOwn(fields);
+  std::string text = llvm::formatv(" a{0}", own.getAccumulators());
+  if (own.getOverlap())
+    text += llvm::formatv("-{0}", own.getOverlap());
+  return text + llvm::formatv(" f{0}", own.getScaleStages()).str();
 }
 
 //===----------------------------------------------------------------------===//
@@ -315,7 +346,7 @@ int64_t Tcgen05BlockScaled::getStepCycles(const MatmulProblem &,
                                           const MatmulBuffers &buffers,
                                           const target::Rates &rates) const {
   int64_t cycles = rates.stepCycles;
-  if (fields.scaleStages > 1)
+  if (buffers.scaleStages > 1)
     return cycles;
   cycles += rates.copyLatency;
   for (ScalesType scales : {buffers.aScales, buffers.bScales})

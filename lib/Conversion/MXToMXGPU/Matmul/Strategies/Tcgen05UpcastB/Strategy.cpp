@@ -51,7 +51,7 @@ private:
   Value accumulators;
 };
 
-class Tcgen05UpcastB final : public Strategy {
+class Tcgen05UpcastB final : public StrategyOf<Tcgen05UpcastBAttr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types,
@@ -83,6 +83,9 @@ public:
                         const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
                         const target::Rates &rates) const override;
+  std::string describe(const ScheduleFields &fields) const override {
+    return llvm::formatv(" a{0}", getOwn(fields).getAccumulators());
+  }
   ArrayRef<StringLiteral> getRoles() const override {
     static constexpr StringLiteral kRoles[] = {
         "in the epilogue", "where they dequantize", "elsewhere"};
@@ -124,14 +127,16 @@ const Strategy &mx::mxgpu::getTcgen05UpcastB() {
 MatmulBuffers Tcgen05UpcastB::getBuffers(const MatmulProblem &problem,
                                          const ScheduleFields &fields) const {
   Tcgen05UpcastTypes types(problem, fields);
+  Tcgen05UpcastBAttr own = getOwn(fields);
   int64_t warps = getConvertingWarps(types.tileN / types.ctas);
   MatmulBuffers buffers;
   buffers.mma = types.getMma();
   buffers.inputs = types.getAInputs();
   buffers.bInputs = types.getBInputs(warps * target::kWarpSize);
   buffers.operands =
-      types.getOperands(warps * target::kWarpSize, {AsyncKind::MmaCommit});
-  buffers.accumulators = types.getAccumulators();
+      types.getOperands(own.getOperandStages(), warps * target::kWarpSize,
+                        {AsyncKind::MmaCommit});
+  buffers.accumulators = types.getAccumulators(own.getAccumulators());
   buffers.otherWarps = warps + 2; // loads, and the tensor core
   types.addEpilogue(buffers, types.getTmemAccumulator(buffers.mma),
                     kEpilogueWarps);
@@ -143,19 +148,16 @@ MatmulBuffers Tcgen05UpcastB::getBuffers(const MatmulProblem &problem,
 //===----------------------------------------------------------------------===//
 
 /// Rows that one CTA converts are 64 at least, whole blocks of a thread.
-static ArrayRef<int64_t> getUpcastColumns(bool ctaPair) {
+static ArrayRef<int64_t> getUpcastColumns(int64_t ctas) {
   static constexpr int64_t kColumns[] = {64, 128, 256};
-  return ArrayRef(kColumns).drop_front(ctaPair ? 1 : 0);
-}
-
-static int64_t getUpcastCtas(const ScheduleFields &fields) {
-  return fields.ctaPair ? 2 : 1;
+  return ArrayRef(kColumns).drop_front(ctas > 1 ? 1 : 0);
 }
 
 static std::optional<ScheduleError>
 checkUpcastTile(const ScheduleFields &fields) {
-  int64_t rows = target::kTmemLanes * getUpcastCtas(fields);
-  const char *of = fields.ctaPair ? " of a CTA pair" : "";
+  int64_t ctas = fields.strategy.getCtas();
+  int64_t rows = target::kTmemLanes * ctas;
+  const char *of = ctas > 1 ? " of two CTAs" : "";
   constexpr int64_t kDepth = target::kDequantizedTileK;
   if (fields.tile[0] != rows)
     return ScheduleError{
@@ -163,11 +165,11 @@ checkUpcastTile(const ScheduleFields &fields) {
                       "{2}",
                       rows, of, fields.tile[0]),
         {}};
-  if (!llvm::is_contained(getUpcastColumns(fields.ctaPair), fields.tile[1]))
+  if (!llvm::is_contained(getUpcastColumns(ctas), fields.tile[1]))
     return ScheduleError{
         llvm::formatv("expected a tile of {0}128 or 256 columns{1} where a is "
                       "bf16, found {2}",
-                      fields.ctaPair ? "" : "64, ", of, fields.tile[1]),
+                      ctas > 1 ? "" : "64, ", of, fields.tile[1]),
         {}};
   if (fields.tile[2] != kDepth)
     return ScheduleError{
@@ -175,29 +177,6 @@ checkUpcastTile(const ScheduleFields &fields) {
                       "bf16, found {1}",
                       kDepth, fields.tile[2]),
         {}};
-  return std::nullopt;
-}
-
-/// Fields that it has no use for, and why.
-static std::optional<ScheduleError>
-checkUpcastFields(const ScheduleFields &fields) {
-  const ScheduleFields defaults;
-  struct Absent {
-    bool isGiven;
-    const char *name, *why;
-  };
-  const Absent absent[] = {
-      {fields.overlap != defaults.overlap, "overlap",
-       "tensor memory has no scales, and two accumulators fit"},
-      {fields.scaleStages != defaults.scaleStages, "scale_stages",
-       "the scales of b are multiplied by threads"},
-  };
-  for (const Absent &field : absent)
-    if (field.isGiven)
-      return ScheduleError{
-          llvm::formatv("expected no {0} where a is bf16: {1}; leave it out",
-                        field.name, field.why),
-          {}};
   return std::nullopt;
 }
 
@@ -221,7 +200,7 @@ Tcgen05UpcastB::checkRegisters(const MatmulProblem &,
                                 kOtherRegisters};
   ArrayRef<int64_t> found = fields.registers;
   int64_t converters =
-      getConvertingWarps(fields.tile[1] / getUpcastCtas(fields)) /
+      getConvertingWarps(fields.tile[1] / fields.strategy.getCtas()) /
       target::kWarpGroupWarps;
   int64_t groups = converters + 2;
   int64_t all = getRegistersOfGroups(groups, target);
@@ -250,9 +229,7 @@ Tcgen05UpcastB::checkSchedule(const MatmulProblem &,
   if (std::string error = target::checkMmaKind(target, target::MmaKind::F16);
       !error.empty())
     return ScheduleError{error, {}};
-  if (auto error = checkUpcastTile(fields))
-    return error;
-  return checkUpcastFields(fields);
+  return checkUpcastTile(fields);
 }
 
 //===----------------------------------------------------------------------===//
@@ -264,13 +241,13 @@ void Tcgen05UpcastB::forEachTile(const MatmulProblem &problem,
   // The second CTA of a pair would multiply nothing.
   bool hasPairs =
       ShapedType::isDynamic(problem.m) || problem.m > target::kTmemLanes;
-  for (bool ctaPair : {false, true})
-    for (int64_t columns : getUpcastColumns(ctaPair)) {
-      if (ctaPair && !hasPairs)
+  for (int64_t ctas : {1, 2})
+    for (int64_t columns : getUpcastColumns(ctas)) {
+      if (ctas > 1 && !hasPairs)
         continue;
       ScheduleFields fields;
-      fields.ctaPair = ctaPair;
-      fields.tile = {target::kTmemLanes * getUpcastCtas(fields), columns,
+      fields.strategy = Tcgen05UpcastBAttr::get(problem.out.getContext(), ctas);
+      fields.tile = {target::kTmemLanes * ctas, columns,
                      target::kDequantizedTileK};
       fields.registers = getRegisters(problem, fields);
       add(fields);
@@ -283,9 +260,11 @@ void Tcgen05UpcastB::forEachLoop(ScheduleFields fields, bool isPersistent,
   add(fields);
   if (!isPersistent)
     return;
-  fields.accumulators = 2;
+  Tcgen05UpcastBAttr own = getOwn(fields);
   for (TileLoop loop : {TileLoop::Static, TileLoop::Clc}) {
-    fields.tileLoop = loop;
+    fields.strategy = Tcgen05UpcastBAttr::get(own.getContext(), own.getCtas(),
+                                              /*accumulators=*/2,
+                                              own.getOperandStages(), loop);
     add(fields);
   }
 }
@@ -335,7 +314,7 @@ void Tcgen05UpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
 void Tcgen05UpcastMainLoop::buildMma() {
   OpBuilder::InsertionGuard guard(body);
   createRole("mma", 1, /*elected=*/true, /*kind=*/2,
-             /*onLeader=*/schedule.getCtaPair());
+             /*onLeader=*/product.getCtas() > 1);
   ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
   Value empty = work.isEmpty(workTile);
   auto accumulator = ProducerAcquireOp::create(body, accumulators);

@@ -81,7 +81,7 @@ private:
   BF16Layouts layouts;
 };
 
-class WgmmaBF16 final : public Strategy {
+class WgmmaBF16 final : public StrategyOf<WgmmaBF16Attr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types,
@@ -177,26 +177,25 @@ MatmulBuffers WgmmaBF16::getBuffers(const MatmulProblem &problem,
 static constexpr int64_t kMostAccumulators = 128 * 2 * target::kWarpGroupSize;
 static constexpr int64_t kBF16Sizes[] = {64, 128, 256};
 
-static int64_t getBF16Ctas(const ScheduleFields &fields) {
-  return fields.ctaPair ? 2 : 1;
-}
-
 /// Of a pair, each CTA has half of the rows.
 static std::optional<ScheduleError>
 checkBF16Tile(const ScheduleFields &fields) {
-  int64_t rows = fields.tile[0] / getBF16Ctas(fields), columns = fields.tile[1];
+  int64_t rows = fields.tile[0] / fields.strategy.getCtas(),
+          columns = fields.tile[1];
   for (auto [size, name] : {std::pair(rows, "rows"), {columns, "columns"}})
     if (!llvm::is_contained(kBF16Sizes, size))
       return ScheduleError{
-          llvm::formatv("expected a tile of 64, 128 or 256 {0}{1}, found {2}",
-                        name, fields.ctaPair ? " in each CTA of a pair" : "",
-                        size),
+          llvm::formatv(
+              "expected a tile of 64, 128 or 256 {0}{1}, found {2}", name,
+              fields.strategy.getCtas() > 1 ? " in each of two CTAs" : "",
+              size),
           {}};
   if (rows * columns > kMostAccumulators)
     return ScheduleError{
-        llvm::formatv("expected a tile of at most {0} elements, the sums that "
-                      "registers hold, found {1} x {2}",
-                      kMostAccumulators, rows, columns),
+        llvm::formatv(
+            "expected a tile of at most {0} elements, the accumulator that "
+            "registers hold, found {1} x {2}",
+            kMostAccumulators, rows, columns),
         {}};
   if (fields.tile[2] != target::kDequantizedTileK)
     return ScheduleError{
@@ -213,32 +212,20 @@ WgmmaBF16::checkSchedule(const MatmulProblem &problem,
   if (auto error = checkBF16Tile(fields))
     return error;
   if (problem.isQuantized &&
-      fields.tile[0] / getBF16Ctas(fields) % kScaleTileRows != 0)
+      fields.tile[0] / fields.strategy.getCtas() % kScaleTileRows != 0)
     return ScheduleError{
         llvm::formatv("expected a tile of 128 or 256 rows with a quantized "
                       "result, found {0}",
                       fields.tile[0]),
         {}};
-  if (fields.swapAb)
-    return ScheduleError{"expected no swap_ab where b is bf16: it is not "
-                         "dequantized; leave it out",
-                         {}};
-  if (fields.operandStages != ScheduleFields().operandStages)
-    return ScheduleError{
-        llvm::formatv("expected no operand_stages where b is bf16, which is "
-                      "multiplied where it is loaded, found {0}",
-                      fields.operandStages),
-        {}};
   // One box of each CTA goes to both.
-  if (fields.ctaPair && problem.numB > 2)
+  if (fields.strategy.getCtas() > 1 && problem.numB > 2)
     return ScheduleError{
         llvm::formatv("expected at most 2 B matrices for a CTA pair that "
                       "shares what it loads of them, found {0}",
                       problem.numB),
         {}};
-  ScheduleFields ofCta = fields;
-  ofCta.ctaPair = false;
-  return checkRegisterAccumulators(ofCta, target);
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -250,7 +237,7 @@ WgmmaBF16::checkSchedule(const MatmulProblem &problem,
 SmallVector<int64_t>
 WgmmaBF16::getRegisters(const MatmulProblem &,
                         const ScheduleFields &fields) const {
-  if (getWgmmaWarpgroups(fields.tile[0] / getBF16Ctas(fields)) == 1)
+  if (getWgmmaWarpgroups(fields.tile[0] / fields.strategy.getCtas()) == 1)
     return {208, 40};
   return {232, 40};
 }
@@ -261,9 +248,9 @@ WgmmaBF16::checkRegisters(const MatmulProblem &problem,
                           const target::TargetInfo &target) const {
   // With fewer than 168, ptxas 13.0 spills in the epilogue of 128 accumulators.
   constexpr int64_t kLeast[] = {168, 24};
-  return checkTwoRoles(fields,
-                       getWgmmaWarpgroups(fields.tile[0] / getBF16Ctas(fields)),
-                       kLeast, target);
+  return checkTwoRoles(
+      fields, getWgmmaWarpgroups(fields.tile[0] / fields.strategy.getCtas()),
+      kLeast, target);
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,13 +261,12 @@ WgmmaBF16::checkRegisters(const MatmulProblem &problem,
 /// work: tiles as large of 128 rows are as fast or faster.
 void WgmmaBF16::forEachTile(const MatmulProblem &problem,
                             AddCandidate add) const {
-  for (bool ctaPair : {false, true})
+  for (int64_t ctas : {1, 2})
     for (int64_t rows : {64, 128})
       for (int64_t columns : kBF16Sizes) {
         ScheduleFields fields;
-        fields.ctaPair = ctaPair;
-        fields.tile = {ctaPair ? 2 * rows : rows, columns,
-                       target::kDequantizedTileK};
+        fields.strategy = WgmmaBF16Attr::get(problem.out.getContext(), ctas);
+        fields.tile = {rows * ctas, columns, target::kDequantizedTileK};
         fields.registers = getRegisters(problem, fields);
         add(fields);
       }

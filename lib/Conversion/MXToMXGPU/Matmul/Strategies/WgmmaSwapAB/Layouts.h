@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// With swap_ab the rows of wgmma are columns of the tile, rows of B, and its
-// columns are rows of the tile: D^T = B * A^T. Its A is B, dequantized in the
-// registers of the MMA warpgroups; its B is A, of bf16, where the copy engine
-// put it. The reduction is as in memory.
+// With wgmma_swap_ab the rows of wgmma are columns of the tile, rows of B, and
+// its columns are rows of the tile: D^T = B * A^T. Its A is B, dequantized in
+// the registers of the MMA warpgroups; its B is A, of bf16, where the copy
+// engine put it. The reduction is as in memory.
 //
 // wgmma gives a thread rows i and i + 8 of each 64. Which rows of B they are is
 // for us to say: two adjacent ones, so that eight lanes have 16 adjacent ones,

@@ -11,10 +11,9 @@
 
 #include "../../Kernel/Strategy.h"
 #include "../Common/RingTypes.h"
-#include "../Common/UpcastMainLoop.h"
 #include "../Common/Warpgroups.h"
 #include "Layouts.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "MainLoop.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Wgmma.h"
@@ -28,49 +27,13 @@ using namespace mx::mxgpu;
 
 namespace {
 
-class SwapABMainLoop final : public UpcastMainLoop {
-public:
-  SwapABMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
-      : UpcastMainLoop(kernel, work, b),
-        swapped(cast<WgmmaAttr>(kernel.product.buffers.mma),
-                kernel.product.schedule.getTileK(),
-                kernel.product.problem.numB),
-        ofPart(cast<WgmmaAttr>(kernel.product.buffers.mma),
-               kernel.product.schedule.getTileK() / getParts(),
-               kernel.product.problem.numB) {}
-
-  void createRings() override;
-  void buildRoles(EpiloguePolicy &epilogue) override;
-
-private:
-  /// Of a tile's reduction, an operand each. With small M products are short,
-  /// and what parts cost is more: on an H200 4 % of the time with up to 48
-  /// rows, while they save 6 % with 128.
-  int64_t getParts() const {
-    constexpr int64_t kManyRows = 128;
-    return schedule.getTileM() >= kManyRows ? 2 : 1;
-  }
-
-  /// The copy engine loads rows of A as they are.
-  int64_t getRowsOfBox() const override { return schedule.getTileM(); }
-  void loadA(ProducerAcquireOp stage, Value row, Value k) override;
-
-  Value multiply(ForEachWorkTileOp workTile);
-  /// A tile of B as memory has it. `row` is where its rows begin among those of
-  /// its tiles of scales.
-  LoadedTile loadTileOfB(Value row, ForEachKOp step);
-  /// A part of it, as the instruction takes it.
-  Value dequantizePart(LoadedTile tile, int64_t part);
-
-  SwapABLayouts swapped, ofPart;
-};
-
-class WgmmaSwapAB final : public Strategy {
+class WgmmaSwapAB final : public StrategyOf<WgmmaSwapABAttr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types,
         const target::TargetInfo &target) const override {
-    if (target.mmaFamily != target::MmaFamily::Wgmma || !types.hasScalesOfB())
+    if (target.mmaFamily != target::MmaFamily::Wgmma || types.hasScalesOfA() ||
+        !types.hasScalesOfB())
       return std::nullopt;
     return target::lookupProduct(target::kWgmmaBF16, types.a, types.b,
                                  types.blockSize, types.scaleFormat);
@@ -93,8 +56,12 @@ public:
   bool excludesOthers() const override { return true; }
   void refineSplit(const MatmulProblem &problem,
                    ScheduleFields &fields) const override;
-  bool swapsAB() const override { return true; }
-  bool hasClusterSplit() const override { return true; }
+  StrategyAttrInterface
+  getClusterSplit(const ScheduleFields &fields) const override {
+    WgmmaSwapABAttr own = getOwn(fields);
+    return WgmmaSwapABAttr::get(own.getContext(), /*cluster_split=*/true,
+                                own.getCtasPerSm());
+  }
 
   bool hasLowTiles() const override { return true; }
 
@@ -181,15 +148,16 @@ checkSwapABTile(const ScheduleFields &fields) {
   for (auto [size, row] : llvm::zip_equal(fields.tile, kTileSizes))
     if (!llvm::is_contained(row.sizes, size))
       return ScheduleError{
-          llvm::formatv("expected a tile of {0} with swap_ab, found {1}",
+          llvm::formatv("expected a tile of {0} with wgmma_swap_ab, found {1}",
                         row.names, size),
           {}};
   int64_t rows = fields.tile[0], columns = fields.tile[1];
   if (rows * columns > kMostSwapABAccumulators)
     return ScheduleError{
-        llvm::formatv("expected a tile of at most {0} elements with swap_ab, "
-                      "the sums that registers hold, found {1} x {2}",
-                      kMostSwapABAccumulators, rows, columns),
+        llvm::formatv(
+            "expected a tile of at most {0} elements with wgmma_swap_ab, "
+            "the accumulator that registers hold, found {1} x {2}",
+            kMostSwapABAccumulators, rows, columns),
         {}};
   return std::nullopt;
 }
@@ -211,21 +179,21 @@ static std::optional<ScheduleError>
 checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
                      const target::TargetInfo &target) {
   constexpr int64_t kRest = 48, kStep = 8;
+  int64_t ctas = fields.strategy.getCtasPerSm();
   // Besides one that loads, and one that looks for groups.
   int64_t others = problem.ragged == RaggedKind::None ? 1 : 2;
   int64_t warps =
       getSwapABWarpgroups(fields) * target::kWarpGroupWarps + others;
   int64_t found = llvm::alignDown(
-      target.registersPerSm / (fields.ctasPerSm * warps * target::kWarpSize),
-      kStep);
+      target.registersPerSm / (ctas * warps * target::kWarpSize), kStep);
   auto [rows, columns, depth] = fields.tile;
   int64_t needed = rows / 2 + depth / 4 + kRest;
   if (found >= needed)
     return std::nullopt;
   return ScheduleError{
       llvm::formatv("expected {0} registers of a thread for a tile of {1} x "
-                    "{2} x {3}, found {4} with ctas = {5}",
-                    needed, rows, columns, depth, found, fields.ctasPerSm),
+                    "{2} x {3}, found {4} with ctas_per_sm = {5}",
+                    needed, rows, columns, depth, found, ctas),
       {}};
 }
 
@@ -233,48 +201,38 @@ std::optional<ScheduleError>
 WgmmaSwapAB::checkSchedule(const MatmulProblem &problem,
                            const ScheduleFields &fields,
                            const target::TargetInfo &target) const {
-  if (problem.hasScalesOfA())
-    return ScheduleError{
-        llvm::formatv("expected swap_ab only where A is bf16, which the "
-                      "instruction takes from shared memory as it is, found "
-                      "elements of {0} with scales: leave it out",
-                      getName(problem.product.a->type)),
-        {}};
   if (auto error = checkSwapABTile(fields))
     return error;
   if (problem.numB > kMostParts)
     return ScheduleError{
-        llvm::formatv("expected at most {0} B matrices with swap_ab, the rows "
-                      "that a thread has of each instruction, found {1}",
-                      kMostParts, problem.numB),
+        llvm::formatv(
+            "expected at most {0} B matrices with wgmma_swap_ab, the rows "
+            "that a thread has of each instruction, found {1}",
+            kMostParts, problem.numB),
         {}};
   if (!canReadB(problem))
-    return ScheduleError{"expected no swap_ab with packed weights in parts, as "
-                         "a thread has the same row of both parts, and of "
-                         "packed weights adjacent rows of one: leave it out, "
-                         "or pack no weights",
-                         {}};
+    return ScheduleError{
+        "expected no wgmma_swap_ab with packed weights in parts, as "
+        "a thread has the same row of both parts, and of "
+        "packed weights adjacent rows of one: leave it out, "
+        "or pack no weights",
+        {}};
   if (problem.isQuantized)
-    return ScheduleError{"expected no swap_ab with a quantized result, whose "
-                         "blocks are columns that many threads have: leave it "
-                         "out",
-                         {}};
+    return ScheduleError{
+        "expected no wgmma_swap_ab with a quantized result, whose "
+        "blocks are columns that many threads have: leave it "
+        "out",
+        {}};
   if (fields.epilogue != Epilogue::Direct)
     return ScheduleError{
-        llvm::formatv("expected epilogue = direct with swap_ab, where each "
-                      "warp has columns of all rows, found {0}",
-                      stringifyEpilogue(fields.epilogue)),
+        llvm::formatv(
+            "expected epilogue = direct with wgmma_swap_ab, where each "
+            "warp has columns of all rows, found {0}",
+            stringifyEpilogue(fields.epilogue)),
         {}};
-  if (fields.operandStages != ScheduleFields().operandStages)
-    return ScheduleError{
-        llvm::formatv("expected no operand_stages with swap_ab, where B is "
-                      "dequantized by the MMA warpgroups, found {0}",
-                      fields.operandStages),
-        {}};
-  if (fields.ctasPerSm > 1)
-    if (auto error = checkSharedRegisters(problem, fields, target))
-      return error;
-  return checkRegisterAccumulators(fields, target);
+  if (fields.strategy.getCtasPerSm() > 1)
+    return checkSharedRegisters(problem, fields, target);
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -286,7 +244,7 @@ WgmmaSwapAB::checkSchedule(const MatmulProblem &problem,
 SmallVector<int64_t>
 WgmmaSwapAB::getRegisters(const MatmulProblem &problem,
                           const ScheduleFields &fields) const {
-  if (fields.ctasPerSm > 1)
+  if (fields.strategy.getCtasPerSm() > 1)
     return {};
   if (getSwapABWarpgroups(fields) >= kManyWarpgroups)
     return {104, 40};
@@ -299,9 +257,9 @@ WgmmaSwapAB::checkRegisters(const MatmulProblem &problem,
                             const target::TargetInfo &target) const {
   SmallVector<int64_t> least = getRegisters(problem, fields);
   if (least.empty())
-    return ScheduleError{
-        "expected no registers with ctas, which says how many a thread has",
-        {}};
+    return ScheduleError{"expected no registers with ctas_per_sm, which says "
+                         "how many a thread has",
+                         {}};
   return checkTwoRoles(fields, getSwapABWarpgroups(fields), least, target);
 }
 
@@ -323,14 +281,13 @@ static bool hasFewRows(const MatmulProblem &problem) {
 
 void WgmmaSwapAB::forEachTile(const MatmulProblem &problem,
                               AddCandidate add) const {
-  if (problem.hasScalesOfA() || problem.numB > kMostParts ||
-      !canReadB(problem) || !hasFewRows(problem))
+  if (problem.numB > kMostParts || !canReadB(problem) || !hasFewRows(problem))
     return;
   for (int64_t rows : kSwapABRows)
     for (int64_t columns : kSwapABColumns)
       for (int64_t depth : kSwapABDepths) {
         ScheduleFields fields;
-        fields.swapAb = true;
+        fields.strategy = getDefault(problem.out.getContext());
         fields.tile = {rows, columns, depth};
         if (checkSwapABTile(fields))
           continue;
@@ -354,7 +311,7 @@ void WgmmaSwapAB::refineSplit(const MatmulProblem &problem,
                               ScheduleFields &fields) const {
   // On an H200 3 % of the time with small M, but with a kernel that adds splits
   // 4 % more.
-  fields.pdl = fields.splitK == 1 || fields.clusterSplit;
+  fields.pdl = fields.splitK == 1 || fields.strategy.getClusterSplit();
   bool readsOnce = fields.pdl && readsBOnce(problem, fields);
   fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;
   fields.l2B = readsOnce ? CacheHint::EvictFirst : CacheHint::None;
@@ -400,77 +357,4 @@ int64_t WgmmaSwapAB::getPortCycles(const MatmulProblem &,
       2 * buffers.bInputs.getStageBytes();
   return std::max(ceilDiv(bytes, rates.smemReadBytesPerClk),
                   getThreadCycles(fields, buffers, rates));
-}
-
-//===----------------------------------------------------------------------===//
-// Kernel
-//===----------------------------------------------------------------------===//
-
-void SwapABMainLoop::createRings() {
-  inputs = body.ring(product.buffers.inputs, "in");
-  bInputs = body.ring(product.buffers.bInputs, "in_b");
-}
-
-void SwapABMainLoop::buildRoles(EpiloguePolicy &epilogue) {
-  buildMultiply(epilogue,
-                [&](ForEachWorkTileOp workTile) { return multiply(workTile); });
-  buildLoad(/*kind=*/1);
-}
-
-LoadedTile SwapABMainLoop::loadTileOfB(Value row, ForEachKOp step) {
-  return loadTile(ConsumerWaitOp::create(body, bInputs), "b", "sfb",
-                  product.problem.b, swapped.getLoad(), row, step,
-                  /*thread=*/Value(), product.problem.isPackedB);
-}
-
-Value SwapABMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
-  if (getParts() == 1)
-    return relabel(dequantize(tile), swapped.getOperand());
-  auto type = FragmentType::get(product.problem.b, ofPart.getLoad());
-  tile.elements = ExtractColumnsOp::create(
-      body, type, tile.elements, body.index(part * type.getColumns()));
-  auto scales = cast<VectorType>(tile.scales.getType());
-  int64_t rows = scales.getDimSize(0),
-          blocks = scales.getDimSize(1) / getParts();
-  tile.scales = vector::ExtractStridedSliceOp::create(
-      body, tile.scales, ArrayRef<int64_t>{0, part * blocks},
-      ArrayRef<int64_t>{rows, blocks}, ArrayRef<int64_t>{1, 1});
-  return relabel(dequantize(tile), ofPart.getOperand());
-}
-
-/// An instruction reads its registers until it is finished: the next but one of
-/// a step may have them again.
-Value SwapABMainLoop::multiply(ForEachWorkTileOp workTile) {
-  int64_t parts = getParts();
-  auto type = FragmentType::get(body.getF32Type(), swapped.getAccumulator());
-  Value row = getFirstRowOfScales(workTile);
-  OpBuilder::InsertionGuard guard(body);
-  ForEachKOp step =
-      forEachTile(workTile, ValueRange(ZeroFragmentOp::create(body, type)));
-  LoadedTile loaded = loadTileOfB(row, step);
-  ConsumerWaitOp stage;
-  Value accumulator = step.getRegionIterArgs()[0];
-  for (int64_t part = 0; part < parts; ++part) {
-    bool isLast = part == parts - 1;
-    Value operand = dequantizePart(loaded, part);
-    if (!part)
-      stage = ConsumerWaitOp::create(body, inputs);
-    IntegerAttr column;
-    if (parts > 1)
-      column = body.getI64IntegerAttr(part * schedule.getTileK() / parts);
-    accumulator = start(product.buffers.mma, operand, stage.getBuffer("a"),
-                        accumulator, column);
-    if (isLast)
-      ConsumerReleaseOp::create(body, loaded.stage);
-    accumulator = MmaWaitOp::create(body, accumulator, /*pending=*/!isLast);
-  }
-  ConsumerReleaseOp::create(body, stage.getStage());
-  step.getYield().getValuesMutable().assign(accumulator);
-  return step.getResult(0);
-}
-
-void SwapABMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
-  OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
-                     schedule.getTileK());
-  loadPanels(body, boxes, row, k, stage, "a", schedule.getL2A());
 }

@@ -76,7 +76,10 @@ void mx::mxgpu::buildWindowed(const Product &product, gpu::GPUModuleOp module) {
   }
   buildSome(product, module, WorkTileClass::F16, a, b);
   ScheduleFields fields = product.schedule.getFields();
-  fields.f16Window = false;
+  auto own = cast<WgmmaUpcastBAttr>(fields.strategy);
+  fields.strategy =
+      WgmmaUpcastBAttr::get(own.getContext(), own.getOperandStages(),
+                            /*f16_window=*/false, own.getClusterSplit());
   Product inBF16(product.op, ScheduleAttr::get(host.getContext(), fields),
                  product.target);
   for (WorkTileClass workTiles : rest)

@@ -27,7 +27,7 @@ using namespace mx::mxgpu;
 
 namespace {
 
-class WgmmaUpcastB final : public Strategy {
+class WgmmaUpcastB final : public StrategyOf<WgmmaUpcastBAttr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types,
@@ -54,8 +54,12 @@ public:
                    AddCandidate add) const override;
   void forEachLoop(ScheduleFields fields, bool isPersistent,
                    AddCandidate add) const override;
-  bool hasF16Window() const override { return true; }
-  bool hasClusterSplit() const override { return true; }
+  StrategyAttrInterface
+  getClusterSplit(const ScheduleFields &fields) const override {
+    WgmmaUpcastBAttr own = getOwn(fields);
+    return WgmmaUpcastBAttr::get(own.getContext(), own.getOperandStages(),
+                                 own.getF16Window(), /*cluster_split=*/true);
+  }
 
   int64_t getStepCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,
@@ -70,7 +74,7 @@ public:
                           int64_t waves,
                           const target::Rates &rates) const override;
   std::string describe(const ScheduleFields &fields) const override {
-    return fields.f16Window ? " f16" : "";
+    return getOwn(fields).getF16Window() ? " f16" : "";
   }
 
   int64_t getPortCycles(const MatmulProblem &problem,
@@ -90,7 +94,7 @@ public:
   }
 
   void build(const Product &product, gpu::GPUModuleOp module) const override {
-    if (product.schedule.getF16Window())
+    if (cast<WgmmaUpcastBAttr>(product.schedule.getStrategy()).getF16Window())
       return buildWindowed(product, module);
     Strategy::build(product, module);
   }
@@ -136,13 +140,14 @@ const Strategy &mx::mxgpu::getWgmmaUpcastB() {
 MatmulBuffers WgmmaUpcastB::getBuffers(const MatmulProblem &problem,
                                        const ScheduleFields &fields) const {
   WgmmaUpcastTypes types(problem, fields);
+  WgmmaUpcastBAttr own = getOwn(fields);
   MatmulBuffers buffers;
   buffers.mma = types.getMma();
   buffers.inputs = types.getAInputs();
   buffers.bInputs = types.getBInputs(types.getDequantizeThreads());
-  buffers.operands =
-      types.getOperands(types.getDequantizeThreads(),
-                        {AsyncKind::AsyncThreads, types.getThreads()});
+  buffers.operands = types.getOperands(
+      own.getOperandStages(), types.getDequantizeThreads(),
+      {AsyncKind::AsyncThreads, types.getThreads()}, own.getF16Window());
   buffers.otherWarps = getDequantizeWarps(types.tileM, types.tileN) + 1;
   types.addEpilogue(buffers,
                     UpcastLayouts(types.getMma(), types.tileK,
@@ -173,9 +178,10 @@ checkWgmmaUpcastTile(const ScheduleFields &fields) {
           {}};
   if (rows * columns > kMostUpcastAccumulators)
     return ScheduleError{
-        llvm::formatv("expected a tile of at most {0} elements, the sums that "
-                      "registers hold, found {1} x {2}",
-                      kMostUpcastAccumulators, rows, columns),
+        llvm::formatv(
+            "expected a tile of at most {0} elements, the accumulator that "
+            "registers hold, found {1} x {2}",
+            kMostUpcastAccumulators, rows, columns),
         {}};
   if (fields.tile[2] != target::kDequantizedTileK)
     return ScheduleError{
@@ -251,8 +257,6 @@ static std::optional<ScheduleError> checkWgmmaRows(const MatmulProblem &problem,
 /// each tile of scales, and rows that are those of the scales.
 static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
                                                 const ScheduleFields &fields) {
-  if (!fields.f16Window)
-    return std::nullopt;
   auto isE4M3 = [](Type type) { return isa<Float8E4M3FNType>(type); };
   const std::pair<bool, const char *> needs[] = {
       {isE4M3(problem.a) && isE4M3(problem.b) &&
@@ -277,13 +281,14 @@ std::optional<ScheduleError>
 WgmmaUpcastB::checkSchedule(const MatmulProblem &problem,
                             const ScheduleFields &fields,
                             const target::TargetInfo &target) const {
-  if (auto error = checkWindow(problem, fields))
-    return error;
+  if (getOwn(fields).getF16Window())
+    if (auto error = checkWindow(problem, fields))
+      return error;
   if (auto error = checkWgmmaUpcastTile(fields))
     return error;
   if (auto error = checkWgmmaRows(problem, fields.tile[0]))
     return error;
-  return checkRegisterAccumulators(fields, target);
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -295,6 +300,7 @@ void WgmmaUpcastB::forEachTile(const MatmulProblem &problem,
   for (int64_t rows : {64, 128, 256})
     for (int64_t columns : {64, 128, 256}) {
       ScheduleFields fields;
+      fields.strategy = getDefault(problem.out.getContext());
       fields.tile = {rows, columns, target::kDequantizedTileK};
       if (checkWgmmaUpcastTile(fields))
         continue;
@@ -311,8 +317,10 @@ void WgmmaUpcastB::forEachLoop(ScheduleFields fields, bool,
   add(fields);
   if (fields.tile[0] != 256 || fields.tile[1] != 128)
     return;
-  fields.f16Window = true;
-  fields.operandStages = 4;
+  WgmmaUpcastBAttr own = getOwn(fields);
+  fields.strategy =
+      WgmmaUpcastBAttr::get(own.getContext(), /*operand_stages=*/4,
+                            /*f16_window=*/true, own.getClusterSplit());
   if (fields.epilogue == Epilogue::TmaStore)
     fields.staging = 1;
   add(fields);
@@ -333,7 +341,8 @@ int64_t WgmmaUpcastB::getPortCycles(const MatmulProblem &problem,
                                     const MatmulBuffers &buffers,
                                     const target::Rates &rates) const {
   return getUpcastPortCycles(problem, fields, buffers, rates,
-                             fields.f16Window ? kF16Cycles : kDequantizeCycles);
+                             getOwn(fields).getF16Window() ? kF16Cycles
+                                                           : kDequantizeCycles);
 }
 
 /// Waits, and what the MMA warpgroups dequantize of A before.
@@ -343,10 +352,11 @@ int64_t WgmmaUpcastB::getStepCycles(const MatmulProblem &problem,
                                     const target::Rates &rates) const {
   if (!problem.hasScalesOfA())
     return rates.stepCycles;
-  return rates.stepCycles +
-         (fields.f16Window ? kF16CyclesOfA : kDequantizeCyclesOfA) *
-             ceilDiv(fields.tile[0] * fields.tile[2],
-                     buffers.inputs.getConsumerThreads());
+  return rates.stepCycles + (getOwn(fields).getF16Window()
+                                 ? kF16CyclesOfA
+                                 : kDequantizeCyclesOfA) *
+                                ceilDiv(fields.tile[0] * fields.tile[2],
+                                        buffers.inputs.getConsumerThreads());
 }
 
 /// Of the kernels that look at scales, of the one that would look for NaN,
@@ -357,7 +367,7 @@ int64_t WgmmaUpcastB::getOtherKernels(const MatmulProblem &problem,
                                       const ScheduleFields &fields,
                                       const Grid &grid, int64_t waves,
                                       const target::Rates &rates) const {
-  if (!fields.f16Window)
+  if (!getOwn(fields).getF16Window())
     return 0;
   bool isGrouped = problem.ragged != RaggedKind::None;
   int64_t launches = isGrouped ? 3 : 5, others = isGrouped ? 1 : 2;

@@ -1,0 +1,198 @@
+//===- MXGPUStrategies.td - Strategies of products ---------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A strategy is how a matrix instruction computes a product. The fields of a
+// schedule that are its own are an attribute here; launches and the choice of
+// schedules see the interface alone. A folder of
+// lib/Conversion/MXToMXGPU/Matmul/Strategies builds the kernels of each.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_MXGPU_IR_MXGPUSTRATEGIES_TD
+#define MX_DIALECT_MXGPU_IR_MXGPUSTRATEGIES_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/Interfaces.td"
+include "mx/Dialect/MXGPU/IR/MXGPUEnums.td"
+
+def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
+  let cppNamespace = "::mx::mxgpu";
+  let description = [{
+    The field `strategy` of `#mxgpu.schedule`: which strategy computes a
+    product, and its own choices. The methods say which CTAs a work tile has,
+    and how they get it.
+  }];
+  let methods = [
+    InterfaceMethod<"CTAs that share a tile: 1, or 2 for `cta_group::2`.",
+      "int64_t", "getCtas", (ins), "", "return 1;">,
+    InterfaceMethod<[{
+        Whether the CTAs of a cluster have the splits of the reduction, and add
+        them up in their shared memory.
+      }], "bool", "getClusterSplit", (ins), "", "return false;">,
+    InterfaceMethod<[{
+        CTAs that share an SM: each has a part of its shared memory and of its
+        registers.
+      }], "int64_t", "getCtasPerSm", (ins), "", "return 1;">,
+    InterfaceMethod<"How a CTA gets its next work tile.",
+      "::mx::mxgpu::TileLoop", "getTileLoop", (ins), "",
+      "return ::mx::mxgpu::TileLoop::Static;">,
+  ];
+}
+
+class MXGPU_StrategyAttr<string name, string strategy>
+    : AttrDef<MXGPU_Dialect, name, [MXGPU_StrategyAttrInterface]> {
+  let mnemonic = strategy;
+  let assemblyFormat = "(`<` struct(params)^ `>`)?";
+  // Fields have the same defaults in C++ as in the syntax.
+  let skipDefaultBuilders = 1;
+}
+
+/// A flag or a number, and what it is where it is left out.
+def MXGPU_Flag : DefaultValuedParameter<"bool", "false">;
+class MXGPU_Count<string default> : DefaultValuedParameter<"int64_t", default>;
+def MXGPU_TileLoopParameter
+    : DefaultValuedParameter<"::mx::mxgpu::TileLoop",
+                             "::mx::mxgpu::TileLoop::Static">;
+
+def MXGPU_Tcgen05BlockScaledAttr
+    : MXGPU_StrategyAttr<"Tcgen05BlockScaled", "tcgen05_block_scaled"> {
+  let summary = "both operands and their scales, by tcgen05.mma";
+  let description = [{
+    Operands and scales go to the tensor core as they are (sm_100a, sm_100f,
+    sm_103a).
+
+    | field | default | meaning |
+    |---|---|---|
+    | `ctas = n` | 1 | CTAs that share a tile: with 2 (`cta_group::2`) each holds half of its rows of A and half of B |
+    | `accumulators = n` | 1 | stages of the ring between the tensor core and the epilogue |
+    | `overlap = n` | 0 | columns that two accumulators of 256 share, 64 or 128: they are read first |
+    | `scale_stages = n` | 1 | buffers for a tile's scales in tensor memory, used in turn |
+    | `tile_loop = ...` | `static` | `static`: CTA i takes work tiles i, i + CTAs, ...; `clc`: cluster launch control |
+
+    Tiles have 128 rows, or 256 of two CTAs; 64, 128, 192 or 256 columns, or a
+    smaller multiple of 16 (32 of two CTAs) that covers all; and 128 or 256
+    elements of the reduction.
+
+    Example: `#mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap =
+    64, tile_loop = clc>`.
+  }];
+  let parameters = (ins MXGPU_Count<"1">:$ctas, MXGPU_Count<"1">:$accumulators,
+    MXGPU_Count<"0">:$overlap, MXGPU_Count<"1">:$scale_stages,
+    MXGPU_TileLoopParameter:$tile_loop);
+  let builders = [AttrBuilder<(ins
+    CArg<"int64_t", "1">:$ctas, CArg<"int64_t", "1">:$accumulators,
+    CArg<"int64_t", "0">:$overlap, CArg<"int64_t", "1">:$scale_stages,
+    CArg<"::mx::mxgpu::TileLoop", "::mx::mxgpu::TileLoop::Static">:$tile_loop), [{
+      return $_get($_ctxt, ctas, accumulators, overlap, scale_stages, tile_loop);
+    }]>];
+  let genVerifyDecl = 1;
+}
+
+def MXGPU_Tcgen05UpcastBAttr
+    : MXGPU_StrategyAttr<"Tcgen05UpcastB", "tcgen05_upcast_b"> {
+  let summary = "bf16 by a dequantized B, by tcgen05.mma";
+  let description = [{
+    A is bf16; threads dequantize B to bf16 in shared memory (sm_100a, sm_100f,
+    sm_103a).
+
+    | field | default | meaning |
+    |---|---|---|
+    | `ctas = n` | 1 | as of `#mxgpu.tcgen05_block_scaled` |
+    | `accumulators = n` | 1 | as of `#mxgpu.tcgen05_block_scaled` |
+    | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and the tensor core |
+    | `tile_loop = ...` | `static` | as of `#mxgpu.tcgen05_block_scaled` |
+
+    Tiles have 128 rows, or 256 of two CTAs; 64 (not of two CTAs), 128 or 256
+    columns; and 64 elements of the reduction.
+
+    Example: `#mxgpu.tcgen05_upcast_b<accumulators = 2>`.
+  }];
+  let parameters = (ins MXGPU_Count<"1">:$ctas, MXGPU_Count<"1">:$accumulators,
+    MXGPU_Count<"2">:$operand_stages, MXGPU_TileLoopParameter:$tile_loop);
+  let builders = [AttrBuilder<(ins
+    CArg<"int64_t", "1">:$ctas, CArg<"int64_t", "1">:$accumulators,
+    CArg<"int64_t", "2">:$operand_stages,
+    CArg<"::mx::mxgpu::TileLoop", "::mx::mxgpu::TileLoop::Static">:$tile_loop), [{
+      return $_get($_ctxt, ctas, accumulators, operand_stages, tile_loop);
+    }]>];
+  let genVerifyDecl = 1;
+}
+
+def MXGPU_WgmmaUpcastBAttr
+    : MXGPU_StrategyAttr<"WgmmaUpcastB", "wgmma_upcast_b"> {
+  let summary = "dequantized operands, by wgmma";
+  let description = [{
+    Warpgroups of their own dequantize B to shared memory; an A with scales is
+    dequantized by the warpgroups that multiply (sm_90a).
+
+    | field | default | meaning |
+    |---|---|---|
+    | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and those that multiply |
+    | `f16_window = b` | `false` | tiles whose scales span 12 powers of two at most are dequantized to f16, relative to them, other tiles to bf16: a kernel finds out before (both operands f8E4M3FN) |
+    | `cluster_split = b` | `false` | the CTAs of a cluster have the splits of the reduction, 2, 4 or 8, and add them up in their shared memory, in the same order |
+
+    Tiles have 64, 128 or 256 rows; 64, 128 or 256 columns, with 256 rows at
+    most 128; and 64 elements of the reduction.
+
+    Example: `#mxgpu.wgmma_upcast_b<operand_stages = 4, f16_window = true>`.
+  }];
+  let parameters = (ins MXGPU_Count<"2">:$operand_stages,
+    MXGPU_Flag:$f16_window, MXGPU_Flag:$cluster_split);
+  let builders = [AttrBuilder<(ins CArg<"int64_t", "2">:$operand_stages,
+    CArg<"bool", "false">:$f16_window, CArg<"bool", "false">:$cluster_split), [{
+      return $_get($_ctxt, operand_stages, f16_window, cluster_split);
+    }]>];
+  let genVerifyDecl = 1;
+}
+
+def MXGPU_WgmmaSwapABAttr
+    : MXGPU_StrategyAttr<"WgmmaSwapAB", "wgmma_swap_ab"> {
+  let summary = "bf16 by a B that goes through registers, by wgmma, for small M";
+  let description = [{
+    The rows of the instruction are columns of the tile: B is dequantized in the
+    registers of the warpgroups that multiply (sm_90a, A of bf16).
+
+    | field | default | meaning |
+    |---|---|---|
+    | `cluster_split = b` | `false` | as of `#mxgpu.wgmma_upcast_b` |
+    | `ctas_per_sm = n` | 1 | CTAs that share an SM: each has a part of its shared memory and registers |
+
+    Tiles have 16, 32, 48, 64 or 128 rows; 64, 128 or 256 columns, with 128 rows
+    at most 128; and 64 or 128 elements of the reduction. Results are stored
+    from registers.
+
+    Example: `#mxgpu.wgmma_swap_ab<ctas_per_sm = 2>`.
+  }];
+  let parameters = (ins MXGPU_Flag:$cluster_split,
+    MXGPU_Count<"1">:$ctas_per_sm);
+  let builders = [AttrBuilder<(ins CArg<"bool", "false">:$cluster_split,
+    CArg<"int64_t", "1">:$ctas_per_sm), [{
+      return $_get($_ctxt, cluster_split, ctas_per_sm);
+    }]>];
+  let genVerifyDecl = 1;
+}
+
+def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16"> {
+  let summary = "bf16 by bf16, by wgmma";
+  let description = [{
+    Neither operand has scales (sm_90a).
+
+    | field | default | meaning |
+    |---|---|---|
+    | `ctas = n` | 1 | CTAs that share a tile: of 2 each multiplies half of the rows by all of B, of which it loads half for both |
+
+    Tiles have 64, 128 or 256 rows, twice as many of two CTAs; 64, 128 or 256
+    columns, with 256 rows of a CTA at most 128; and 64 elements of the
+    reduction.
+
+    Example: `#mxgpu.wgmma_bf16<ctas = 2>`.
+  }];
+  let parameters = (ins MXGPU_Count<"1">:$ctas);
+  let builders = [AttrBuilder<(ins CArg<"int64_t", "1">:$ctas), [{
+      return $_get($_ctxt, ctas);
+    }]>];
+  let genVerifyDecl = 1;
+}
+
+#endif // MX_DIALECT_MXGPU_IR_MXGPUSTRATEGIES_TD
