@@ -268,7 +268,7 @@ checkStrategy(const MatmulProblem &problem, const ScheduleFields &fields,
     return std::nullopt;
   auto names =
       llvm::map_range(problem.strategies, [](const Strategy *strategy) {
-        return "#mxgpu." + strategy->getName().str();
+        return "#" + strategy->getName().str();
       });
   ScheduleError error;
   llvm::raw_string_ostream(error.message)

@@ -52,7 +52,7 @@ static void preferFewerSteps(std::vector<Candidate> &candidates) {
 
 /// Best first.
 static void sortCandidates(std::vector<Candidate> &candidates) {
-  llvm::sort(candidates, [](const Candidate &x, const Candidate &y) {
+  llvm::stable_sort(candidates, [](const Candidate &x, const Candidate &y) {
     return getRank(x) < getRank(y);
   });
   preferFewerSteps(candidates);

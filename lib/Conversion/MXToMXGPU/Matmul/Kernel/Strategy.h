@@ -149,7 +149,7 @@ public:
 template <typename AttrT>
 class StrategyOf : public Strategy {
 public:
-  llvm::StringRef getName() const final { return AttrT::getMnemonic(); }
+  llvm::StringRef getName() const final { return AttrT::name; }
   bool isOf(StrategyAttrInterface attr) const final {
     return llvm::isa<AttrT>(attr);
   }
