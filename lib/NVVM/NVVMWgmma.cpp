@@ -23,11 +23,12 @@ void NVVMBuilder::commitWarpgroup() {
   NVVM::WgmmaGroupSyncAlignedOp::create(*this);
 }
 
-Value NVVMBuilder::waitWarpgroup(Value sums, int64_t pending, bool isRead) {
+Value NVVMBuilder::waitWarpgroup(Value accumulators, int64_t pending,
+                                 bool isRead) {
   NVVM::WgmmaWaitGroupSyncOp::create(*this, pending);
   if (!isRead)
-    return sums;
-  return makeVector(*this, tie(getElements(*this, sums), "f"));
+    return accumulators;
+  return makeVector(*this, tie(getElements(*this, accumulators), "f"));
 }
 
 /// They are tied, so that what computes them stands before the fence of the
@@ -79,30 +80,33 @@ static std::string nameOperands(size_t first, size_t count) {
   return text;
 }
 
-/// What is constant in all of them: sums are added to (scale-d), nothing is
-/// negated, and B is K-major (imm-trans-b, which only 16-bit types have).
-static std::string spellInRegisters(const WgmmaShape &shape, size_t sums,
-                                    size_t words) {
+/// What is constant in all of them: accumulators are added to (scale-d),
+/// nothing is negated, and B is K-major (imm-trans-b, which only 16-bit types
+/// have).
+static std::string spellInRegisters(const WgmmaShape &shape,
+                                    size_t accumulators, size_t words) {
   std::string types[] = {
       NVVM::stringifyWGMMATypes(getWgmmaType(shape.a)).str(),
       NVVM::stringifyWGMMATypes(getWgmmaType(shape.b)).str()};
-  // $sums to $(2 sums - 1) are the old sums, in the registers of the new ones.
+  // $accumulators to $(2 accumulators - 1) are the old accumulators, in the
+  // registers of the new ones.
   return "{\n.reg .pred p;\nsetp.ne.b32 p, 1, "
          "0;\nwgmma.mma_async.sync.aligned.m" +
          std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +
          std::to_string(shape.k) + ".f32." + types[0] + "." + types[1] + " {" +
-         nameOperands(0, sums) + "}, {" + nameOperands(2 * sums, words) +
-         "}, " + nameOperands(2 * sums + words, 1) + ", p, 1, 1" +
+         nameOperands(0, accumulators) + "}, {" +
+         nameOperands(2 * accumulators, words) + "}, " +
+         nameOperands(2 * accumulators + words, 1) + ", p, 1, 1" +
          (shape.k == 16 ? ", 0" : "") + ";\n}";
 }
 
 static Value mmaInRegisters(NVVMBuilder &builder, const WgmmaShape &shape,
                             Value inOut, const WgmmaStep &step) {
   auto type = cast<LLVM::LLVMStructType>(inOut.getType());
-  size_t sums = type.getBody().size();
+  size_t accumulators = type.getBody().size();
   SmallVector<Value> operands;
   std::string outputs, inputs;
-  for (size_t i = 0; i < sums; ++i) {
+  for (size_t i = 0; i < accumulators; ++i) {
     operands.push_back(LLVM::ExtractValueOp::create(
         builder, inOut, ArrayRef<int64_t>{int64_t(i)}));
     outputs += "=f,";
@@ -115,7 +119,7 @@ static Value mmaInRegisters(NVVMBuilder &builder, const WgmmaShape &shape,
   operands.push_back(step.b);
   return LLVM::InlineAsmOp::create(
              builder, type, operands,
-             spellInRegisters(shape, sums, step.a.size()),
+             spellInRegisters(shape, accumulators, step.a.size()),
              outputs + inputs + "l", /*has_side_effects=*/true,
              /*is_align_stack=*/false, LLVM::TailCallKind::None,
              /*asm_dialect=*/LLVM::AsmDialectAttr(),
@@ -134,20 +138,20 @@ static Value mmaDescribed(NVVMBuilder &builder, const WgmmaShape &shape,
       /*satfinite=*/NVVM::MMAIntOverflowAttr());
 }
 
-Value NVVMBuilder::mmaWarpgroup(const WgmmaShape &shape, Value sums,
+Value NVVMBuilder::mmaWarpgroup(const WgmmaShape &shape, Value accumulators,
                                 ArrayRef<WgmmaBlock> blocks) {
-  SmallVector<Value> registers = getElements(*this, sums);
+  SmallVector<Value> registers = getElements(*this, accumulators);
   for (const WgmmaBlock &block : blocks) {
-    SmallVector<Type> types(block.sums.size(), getF32Type());
+    SmallVector<Type> types(block.accumulators.size(), getF32Type());
     Value inOut = LLVM::PoisonOp::create(
         *this, LLVM::LLVMStructType::getLiteral(getContext(), types));
-    for (auto [i, number] : llvm::enumerate(block.sums))
+    for (auto [i, number] : llvm::enumerate(block.accumulators))
       inOut = LLVM::InsertValueOp::create(*this, inOut, registers[number],
                                           ArrayRef<int64_t>{int64_t(i)});
     for (const WgmmaStep &step : block.steps)
       inOut = (step.a.size() == 1 ? mmaDescribed : mmaInRegisters)(*this, shape,
                                                                    inOut, step);
-    for (auto [i, number] : llvm::enumerate(block.sums))
+    for (auto [i, number] : llvm::enumerate(block.accumulators))
       registers[number] = LLVM::ExtractValueOp::create(
           *this, inOut, ArrayRef<int64_t>{int64_t(i)});
   }

@@ -56,8 +56,8 @@ struct FragmentLayout : testing::Test {
     return get(digits.threads, digits.values);
   }
   FragmentLayoutAttr getWgmma(int64_t columns) {
-    return get(
-        WgmmaAttr::get(&context, 64, columns, 16, 1).getSumDigits(columns));
+    return get(WgmmaAttr::get(&context, 64, columns, 16, 1)
+                   .getAccumulatorDigits(columns));
   }
 
   MLIRContext context;
@@ -198,7 +198,7 @@ TEST_F(FragmentLayout, WgmmaBlocks) {
     return thread / 128 * (kM / kGroups) + block * 64 + thread / 32 % 4 * 16 +
            thread % 32 / 4 + 8 * below;
   };
-  FragmentLayoutAttr sums = get(half.getSumDigits(64));
+  FragmentLayoutAttr sums = get(half.getAccumulatorDigits(64));
   FragmentLayoutAttr halves = get(
       half.getOperandDigits(MmaOperand::A, BFloat16Type::get(&context), 48));
   FragmentLayoutAttr bytes = get(byte.getOperandDigits(
@@ -237,11 +237,11 @@ TEST_F(FragmentLayout, Fragments) {
   EXPECT_EQ(sums.getColumns(), 128);
   EXPECT_EQ(sums.getRowType(), VectorType::get({32}, f32));
   MmaAttrInterface wgmma = WgmmaAttr::get(&context, 64, 128, 16, 1);
-  EXPECT_EQ(wgmma.getSumType(f32, 128), sums);
+  EXPECT_EQ(wgmma.getAccumulatorType(f32, 128), sums);
   MmaAttrInterface tcgen05 =
       Tcgen05MmaAttr::get(&context, MmaKind::MXF8F6F4, 128, 256, 1, 32);
   EXPECT_EQ(
-      tcgen05.getSumType(f32, 32),
+      tcgen05.getAccumulatorType(f32, 32),
       FragmentType::get(f32, get(FragmentLayoutAttr::getRowPerThread(32))));
 }
 

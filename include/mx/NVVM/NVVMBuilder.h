@@ -18,7 +18,7 @@ namespace mx::mxgpu {
 /// Directed roundings.
 enum class Direction { TowardsZero, Down, Up };
 
-/// One wgmma.mma_async of floating-point operands with sums in f32.
+/// One wgmma.mma_async of floating-point operands with accumulators in f32.
 struct WgmmaShape {
   unsigned m, n, k;
   target::MmaType a, b;
@@ -31,10 +31,10 @@ struct WgmmaStep {
   mlir::Value b;
 };
 
-/// Instructions that add to the same sums: their numbers among those of a
-/// thread.
+/// Instructions that add to the same accumulators: their numbers among those of
+/// a thread.
 struct WgmmaBlock {
-  llvm::SmallVector<int64_t> sums;
+  llvm::SmallVector<int64_t> accumulators;
   llvm::SmallVector<WgmmaStep> steps;
 };
 
@@ -198,16 +198,17 @@ public:
   void fenceWarpgroup();
   /// The registers (i32) that hold elements of 8 or 16 bits of A.
   llvm::SmallVector<mlir::Value> packWords(mlir::Value vector);
-  /// Adds to `sums` (a vector of f32, a thread's registers) the products of A
-  /// and B, block by block. The result is there after a wait.
-  mlir::Value mmaWarpgroup(const WgmmaShape &shape, mlir::Value sums,
+  /// Adds to `accumulators` (a vector of f32, a thread's registers) the
+  /// products of A and B, block by block. The result is there after a wait.
+  mlir::Value mmaWarpgroup(const WgmmaShape &shape, mlir::Value accumulators,
                            llvm::ArrayRef<WgmmaBlock> blocks);
   /// Makes a group of the instructions since the last one.
   void commitWarpgroup();
-  /// Waits until at most `pending` groups are under way. The result is `sums`,
-  /// and cannot be used before the wait if it `isRead`, by others than the
-  /// instructions that add to it.
-  mlir::Value waitWarpgroup(mlir::Value sums, int64_t pending, bool isRead);
+  /// Waits until at most `pending` groups are under way. The result is
+  /// `accumulators`, and cannot be used before the wait if it `isRead`, by
+  /// others than the instructions that add to it.
+  mlir::Value waitWarpgroup(mlir::Value accumulators, int64_t pending,
+                            bool isRead);
 
   /// The matrix descriptor of a place in shared memory: `word`, which is that
   /// of address 0, plus the place.

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Shapes and types of dense wgmma instructions with floating-point operands
-// that both lie in shared memory, K-major, and with sums in f32.
+// that both lie in shared memory, K-major, and with accumulators in f32.
 //
 // Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Shape" and the table
 // of types of wgmma.mma_async.

@@ -3,14 +3,14 @@
 // Registers have no addresses: the column is a constant, at the latest when loops over
 // columns are unrolled.
 
-!sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @kernel(%i: index) {
     mxgpu.role @hold warps(4) {
-      %sums = "wgmma"() : () -> !sums
+      %accumulator = "wgmma"() : () -> !accumulator
       // expected-error @below {{'mxgpu.extract_columns' op expected a constant column, as registers have no addresses: run mxgpu-unroll-fragments on a loop with a constant number of rounds}}
-      %part = mxgpu.extract_columns %sums at(%i) : !sums -> !part
+      %part = mxgpu.extract_columns %accumulator at(%i) : !accumulator -> !part
       "use"(%part) : (!part) -> ()
     }
   }
@@ -19,17 +19,17 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // -----
 
 // A loop that runs as often as an argument says.
-!sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @kernel(%n: index) {
     %c0 = arith.constant 0 : index
     %c16 = arith.constant 16 : index
     mxgpu.role @hold warps(4) {
-      %sums = "wgmma"() : () -> !sums
+      %accumulator = "wgmma"() : () -> !accumulator
       scf.for %i = %c0 to %n step %c16 {
         // expected-error @below {{'mxgpu.extract_columns' op expected a constant column, as registers have no addresses: run mxgpu-unroll-fragments on a loop with a constant number of rounds}}
-        %part = mxgpu.extract_columns %sums at(%i) : !sums -> !part
+        %part = mxgpu.extract_columns %accumulator at(%i) : !accumulator -> !part
         "use"(%part) : (!part) -> ()
       }
     }
@@ -39,13 +39,13 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 // -----
 
 // Nothing but mxgpu, loops, branches and selects makes fragments.
-!sums = !mxgpu.fragment<64x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>
+!accumulator = !mxgpu.fragment<64x8xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @kernel() {
     mxgpu.role @hold warps(4) {
       // expected-error @below {{'ub.poison' op expected fragments to come from operations of mxgpu, scf or arith.select: take rows of them to compute}}
-      %sums = ub.poison : !sums
-      "use"(%sums) : (!sums) -> ()
+      %accumulator = ub.poison : !accumulator
+      "use"(%accumulator) : (!accumulator) -> ()
     }
   }
 }

@@ -4,7 +4,7 @@
 // A fragment is a vector of a thread's registers. What takes it apart picks elements of
 // that, and what stores it knows the lane's places, by its layout.
 
-!sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !part = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
 // The same with the two rows of a thread as the last digit of its registers.
 !by_rows = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 8: 8 columns, 2: 8 rows]>>
@@ -27,10 +27,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @columns() {
     mxgpu.role @hold warps(4) {
       %c32 = arith.constant 32 : index
-      %sums = "wgmma"() : () -> !sums
+      %accumulator = "wgmma"() : () -> !accumulator
       // CHECK: %[[SUMS:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<32xf32>
       // CHECK-NEXT: vector.shuffle %[[SUMS]], %[[SUMS]] [16, 17, 18, 19, 20, 21, 22, 23] :
-      %part = mxgpu.extract_columns %sums at(%c32) : !sums -> !part
+      %part = mxgpu.extract_columns %accumulator at(%c32) : !accumulator -> !part
       "use"(%part) : (!part) -> ()
       %by_rows = "by_rows"() : () -> !by_rows
       // CHECK: %[[SUMS:.*]] = builtin.unrealized_conversion_cast %{{.*}} to vector<32xf32>
@@ -170,10 +170,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-NOT:     mxgpu
   mxgpu.kernel @select(%some: i1) {
     mxgpu.role @hold warps(4) {
-      %a = mxgpu.zero_fragment : !sums
-      %b = "wgmma"() : () -> !sums
-      %c = arith.select %some, %a, %b : !sums
-      %rows:2 = mxgpu.to_rows %c : !sums -> vector<16xf32>, vector<16xf32>
+      %a = mxgpu.zero_fragment : !accumulator
+      %b = "wgmma"() : () -> !accumulator
+      %c = arith.select %some, %a, %b : !accumulator
+      %rows:2 = mxgpu.to_rows %c : !accumulator -> vector<16xf32>, vector<16xf32>
       "use"(%rows#0, %rows#1) : (vector<16xf32>, vector<16xf32>) -> ()
     }
   }

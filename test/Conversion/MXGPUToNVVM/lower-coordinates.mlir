@@ -5,7 +5,7 @@
 
 !row_per_thread = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 // PTX ISA, wgmma.mma_async, the fragment D: row 16 (t / 32) + (t mod 32) / 4 + 8 i, column 2 (t mod 4) + 8 j.
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 !by_columns = !mxgpu.fragment<4x256xf32, #mxgpu.fragment_layout<threads = [64: 4 columns, 2: 2 rows], values = [4: 1 column, 2: 1 row]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%out: memref<?xindex>, %i: index) {
@@ -36,13 +36,13 @@ gpu.module @kernels {
       // CHECK-NEXT: %[[FIRST:.*]] = arith.muli %[[WARP]], %[[C16]] : index
       // CHECK-NEXT: %[[SUM:.*]] = arith.addi %[[ROW]], %[[FIRST]] : index
       // CHECK-NEXT: memref.store %[[SUM]],
-      %2 = mxgpu.fragment_row 0 of !sums
+      %2 = mxgpu.fragment_row 0 of !accumulator
       memref.store %2, %out[%i] : memref<?xindex>
       // CHECK:      %[[SUM:.*]] = arith.addi
       // CHECK:      %[[EIGHT:.*]] = arith.constant 8 : index
       // CHECK-NEXT: %[[SECOND:.*]] = arith.addi %[[SUM]], %[[EIGHT]] : index
       // CHECK-NEXT: memref.store %[[SECOND]],
-      %3 = mxgpu.fragment_row 1 of !sums
+      %3 = mxgpu.fragment_row 1 of !accumulator
       memref.store %3, %out[%i] : memref<?xindex>
       // CHECK-NEXT: %[[T:.*]] = mxgpu.thread_id
       // CHECK-NEXT: %[[C4:.*]] = arith.constant 4 : index
@@ -50,13 +50,13 @@ gpu.module @kernels {
       // CHECK-NEXT: %[[C2:.*]] = arith.constant 2 : index
       // CHECK-NEXT: %[[COLUMN:.*]] = arith.muli %[[R]], %[[C2]] : index
       // CHECK-NEXT: memref.store %[[COLUMN]],
-      %4 = mxgpu.fragment_column 0 of !sums
+      %4 = mxgpu.fragment_column 0 of !accumulator
       memref.store %4, %out[%i] : memref<?xindex>
       // CHECK:      %[[COLUMN:.*]] = arith.muli
       // CHECK-NEXT: %[[C24:.*]] = arith.constant 24 : index
       // CHECK-NEXT: %[[LAST:.*]] = arith.addi %[[COLUMN]], %[[C24]] : index
       // CHECK-NEXT: memref.store %[[LAST]],
-      %5 = mxgpu.fragment_column 3 of !sums
+      %5 = mxgpu.fragment_column 3 of !accumulator
       memref.store %5, %out[%i] : memref<?xindex>
 
       // CHECK-LABEL: "by_columns"

@@ -360,16 +360,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 !map = !mxgpu.tensor_map<128x64xbf16, sw128>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !a = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @wgmma(%i: index, %map: !map) {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @multiply warps(4) {
       %a = mxgpu.zero_fragment : !a
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %b = mxgpu.consumer_wait %ring : !ring
-      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
-      %sums = mxgpu.mma_wait %started pending(0) : !sums
+      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+      %accumulator = mxgpu.mma_wait %started pending(0) : !accumulator
       mxgpu.consumer_release %stage : !stage
     }
     mxgpu.role @load warps(1) elected {
@@ -383,11 +383,11 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @multiply warps(4) {
       %a = mxgpu.zero_fragment : !a
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %b = mxgpu.consumer_wait %ring : !ring
       %read = mxgpu.load_shared %b at [%i, %i] : !b -> vector<8xbf16>
-      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
-      %sums = mxgpu.mma_wait %started pending(0) : !sums
+      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+      %accumulator = mxgpu.mma_wait %started pending(0) : !accumulator
       mxgpu.consumer_release %stage : !stage
     }
     mxgpu.role @load warps(1) elected {
@@ -402,10 +402,10 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     %ring = mxgpu.ring "ring" : !filled
     mxgpu.role @multiply warps(4) {
       %a = mxgpu.zero_fragment : !a
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %b = mxgpu.consumer_wait %ring : !filled
-      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
-      %sums = mxgpu.mma_wait %started pending(0) : !sums
+      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+      %accumulator = mxgpu.mma_wait %started pending(0) : !accumulator
       mxgpu.consumer_release %stage : !filled_stage
     }
     mxgpu.role @fill warps(2) {
@@ -705,17 +705,17 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 !map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !a = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   mxgpu.kernel @wgmma_pair(%i: index, %map: !map) cluster(2) {
     %rank = mxgpu.cta_rank
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @multiply warps(4) {
       %a = mxgpu.zero_fragment : !a
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %b = mxgpu.consumer_wait %ring : !ring
-      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
-      %sums = mxgpu.mma_wait %started pending(0) : !sums
+      %started = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
+      %accumulator = mxgpu.mma_wait %started pending(0) : !accumulator
       mxgpu.consumer_release %stage : !stage
     }
     mxgpu.role @load warps(1) elected {

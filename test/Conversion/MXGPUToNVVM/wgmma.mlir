@@ -84,14 +84,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     %in = mxgpu.ring "in" : !bf16_in
     mxgpu.role @multiply warps(4) {
       %zero = mxgpu.zero_fragment : !bf16_sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 128 iter_args(%old = %zero : !bf16_sums) {
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 128 iter_args(%old = %zero : !bf16_sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !bf16_in
         %started = mxgpu.mma #mxgpu.wgmma<n = 8, k = 16> %a, %b into %old : !bf16_a, !bf16_b, !bf16_sums -> !bf16_sums
         %new = mxgpu.mma_wait %started pending(0) : !bf16_sums
         mxgpu.consumer_release %stage : !bf16_input
         mxgpu.yield %new : !bf16_sums
       }
-      %rows:2 = mxgpu.to_rows %sums : !bf16_sums -> vector<2xf32>, vector<2xf32>
+      %rows:2 = mxgpu.to_rows %accumulator : !bf16_sums -> vector<2xf32>, vector<2xf32>
       mxgpu.store_fragment %rows#0, %out[%i, %j] when(%yes) : vector<2xf32>, memref<?x?xf32>
       mxgpu.store_fragment %rows#1, %out[%j, %i] when(%yes) : vector<2xf32>, memref<?x?xf32>
     }
@@ -110,14 +110,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     %in = mxgpu.ring "in" : !f16_in
     mxgpu.role @multiply warps(4) {
       %zero = mxgpu.zero_fragment : !f16_sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !f16_sums) {
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !f16_sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !f16_in
         %started = mxgpu.mma #mxgpu.wgmma<n = 256, k = 16> %a, %b into %old : !f16_a, !f16_b, !f16_sums -> !f16_sums
         %new = mxgpu.mma_wait %started pending(0) : !f16_sums
         mxgpu.consumer_release %stage : !f16_input
         mxgpu.yield %new : !f16_sums
       }
-      %rows:2 = mxgpu.to_rows %sums : !f16_sums -> vector<64xf32>, vector<64xf32>
+      %rows:2 = mxgpu.to_rows %accumulator : !f16_sums -> vector<64xf32>, vector<64xf32>
       mxgpu.store_fragment %rows#0, %out[%i, %j] when(%yes) : vector<64xf32>, memref<?x?xf32>
       mxgpu.store_fragment %rows#1, %out[%j, %i] when(%yes) : vector<64xf32>, memref<?x?xf32>
     }
@@ -139,14 +139,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
     %in = mxgpu.ring "in" : !f8_in
     mxgpu.role @multiply warps(4) {
       %zero = mxgpu.zero_fragment : !f8_sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 128 iter_args(%old = %zero : !f8_sums) {
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 128 iter_args(%old = %zero : !f8_sums) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !f8_in
         %started = mxgpu.mma #mxgpu.wgmma<n = 64, k = 32> %a, %b into %old : !f8_a, !f8_b, !f8_sums -> !f8_sums
         %new = mxgpu.mma_wait %started pending(0) : !f8_sums
         mxgpu.consumer_release %stage : !f8_input
         mxgpu.yield %new : !f8_sums
       }
-      %rows:2 = mxgpu.to_rows %sums : !f8_sums -> vector<16xf32>, vector<16xf32>
+      %rows:2 = mxgpu.to_rows %accumulator : !f8_sums -> vector<16xf32>, vector<16xf32>
       mxgpu.store_fragment %rows#0, %out[%i, %j] when(%yes) : vector<16xf32>, memref<?x?xf32>
       mxgpu.store_fragment %rows#1, %out[%j, %i] when(%yes) : vector<16xf32>, memref<?x?xf32>
     }
@@ -199,9 +199,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       %held = mxgpu.from_rows %a, %a, %a, %a : vector<8xbf16>, vector<8xbf16>, vector<8xbf16>, vector<8xbf16> -> !held
       %stage, %b = mxgpu.consumer_wait %in : !held_in
       %started = mxgpu.mma #mxgpu.wgmma<m = 256, n = 8, k = 16, warpgroups = 2> %held, %b into %zero : !held, !held_b, !held_sums -> !held_sums
-      %sums = mxgpu.mma_wait %started pending(0) : !held_sums
+      %accumulator = mxgpu.mma_wait %started pending(0) : !held_sums
       mxgpu.consumer_release %stage : !held_input
-      %v:4 = mxgpu.to_rows %sums : !held_sums -> vector<2xf32>, vector<2xf32>, vector<2xf32>, vector<2xf32>
+      %v:4 = mxgpu.to_rows %accumulator : !held_sums -> vector<2xf32>, vector<2xf32>, vector<2xf32>, vector<2xf32>
       mxgpu.store_fragment %v#0, %out[%i, %i] when(%yes) : vector<2xf32>, memref<?x?xf32>
     }
   }
@@ -222,7 +222,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       %held = mxgpu.from_rows %a, %a : vector<8xf8E4M3FN>, vector<8xf8E4M3FN> -> !held_f8
       %stage, %b = mxgpu.consumer_wait %in : !held_f8_in
       %started = mxgpu.mma #mxgpu.wgmma<n = 16, k = 32> %held, %b into %zero : !held_f8, !held_f8_b, !held_f8_sums -> !held_f8_sums
-      %sums = mxgpu.mma_wait %started pending(0) : !held_f8_sums
+      %accumulator = mxgpu.mma_wait %started pending(0) : !held_f8_sums
       mxgpu.consumer_release %stage : !mxgpu.stage<!held_f8_in>
     }
   }
@@ -258,7 +258,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       %zero = mxgpu.zero_fragment : !blocks_sums
       %stage, %a, %b = mxgpu.consumer_wait %in : !blocks_in
       %started = mxgpu.mma #mxgpu.wgmma<m = 256, n = 16, k = 16, warpgroups = 2> %a, %b into %zero : !blocks_a, !blocks_b, !blocks_sums -> !blocks_sums
-      %sums = mxgpu.mma_wait %started pending(0) : !blocks_sums
+      %accumulator = mxgpu.mma_wait %started pending(0) : !blocks_sums
       mxgpu.consumer_release %stage : !mxgpu.stage<!blocks_in>
     }
   }

@@ -19,11 +19,11 @@
                        producer = threads(32), consumer = bulk_store, scope = warp>
 !output = !mxgpu.stage<!outputs>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-#sums = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows],
+#accumulator = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows],
                                values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 #part = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows],
                                values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
-!sums = !mxgpu.fragment<64x128xf32, #sums>
+!accumulator = !mxgpu.fragment<64x128xf32, #accumulator>
 !part = !mxgpu.fragment<64x32xf32, #part>
 
 module attributes {gpu.container_module} {
@@ -88,16 +88,16 @@ module attributes {gpu.container_module} {
       %scheduler = mxgpu.tile_scheduler static raster = linear tile [64, 128] of(%m, %n, %reduction)
       %in = mxgpu.ring "in" : !inputs
       mxgpu.role @multiply warps(4) {
-        %row0 = mxgpu.fragment_row 0 of !sums
-        %row1 = mxgpu.fragment_row 1 of !sums
-        %zero = mxgpu.zero_fragment : !sums
+        %row0 = mxgpu.fragment_row 0 of !accumulator
+        %row1 = mxgpu.fragment_row 1 of !accumulator
+        %zero = mxgpu.zero_fragment : !accumulator
         mxgpu.for_each_work_tile (%group, %row, %column, %start, %end) in %scheduler {
-          %sums = mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 iter_args(%old = %zero : !sums) {
+          %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 iter_args(%old = %zero : !accumulator) {
             %stage, %a, %b = mxgpu.consumer_wait %in : !inputs
-            %started = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-            %new = mxgpu.mma_wait %started pending(0) : !sums
+            %started = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+            %new = mxgpu.mma_wait %started pending(0) : !accumulator
             mxgpu.consumer_release %stage : !input
-            mxgpu.yield %new : !sums
+            mxgpu.yield %new : !accumulator
           }
           %r0 = arith.addi %row, %row0 : index
           %r1 = arith.addi %row, %row1 : index
@@ -105,7 +105,7 @@ module attributes {gpu.container_module} {
           %has1 = arith.cmpi ult, %r1, %m : index
           %last = arith.subi %n, %c1 : index
           scf.for %j = %c0 to %c128 step %c32 {
-            %part = mxgpu.extract_columns %sums at(%j) : !sums -> !part
+            %part = mxgpu.extract_columns %accumulator at(%j) : !accumulator -> !part
             %v:2 = mxgpu.to_rows %part : !part -> vector<8xf32>, vector<8xf32>
             %first_column = arith.addi %column, %j : index
             // A thread has four runs of two columns in each of its two rows.
@@ -189,21 +189,21 @@ module attributes {gpu.container_module} {
       %in = mxgpu.ring "in" : !inputs
       %out = mxgpu.ring "out" : !outputs
       mxgpu.role @multiply warps(4) {
-        %zero = mxgpu.zero_fragment : !sums
+        %zero = mxgpu.zero_fragment : !accumulator
         %thread = mxgpu.thread_id
         %warp = arith.divui %thread, %c32 : index
         %warp_row = arith.muli %warp, %c16 : index
         mxgpu.for_each_work_tile (%group, %row, %column, %start, %end) in %scheduler {
-          %sums = mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 iter_args(%old = %zero : !sums) {
+          %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %start to %end step 64 iter_args(%old = %zero : !accumulator) {
             %stage, %a, %b = mxgpu.consumer_wait %in : !inputs
-            %started = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-            %new = mxgpu.mma_wait %started pending(0) : !sums
+            %started = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+            %new = mxgpu.mma_wait %started pending(0) : !accumulator
             mxgpu.consumer_release %stage : !input
-            mxgpu.yield %new : !sums
+            mxgpu.yield %new : !accumulator
           }
           %first_row = arith.addi %row, %warp_row : index
           scf.for %j = %c0 to %c128 step %c32 {
-            %part = mxgpu.extract_columns %sums at(%j) : !sums -> !part
+            %part = mxgpu.extract_columns %accumulator at(%j) : !accumulator -> !part
             %first_column = arith.addi %column, %j : index
             %stage, %rows = mxgpu.producer_acquire %out : !outputs
             mxgpu.store_shared %part, %rows : !part, !c

@@ -18,11 +18,11 @@ KERNEL = """
       %column0 = mxgpu.fragment_column 0 of !{name}_sums
       %zero = mxgpu.zero_fragment : !{name}_sums
       mxgpu.for_each_work_tile (%group, %row, %column, %start, %end) in %scheduler {{
-        %sums = mxgpu.for_each_k (%k, %extent, %first) from %start to %end step {step} iter_args(%old = %zero : !{name}_sums) {{
+        %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %start to %end step {step} iter_args(%old = %zero : !{name}_sums) {{
 {multiply}
           mxgpu.yield %new : !{name}_sums
         }}
-        %v:2 = mxgpu.to_rows %sums : !{name}_sums -> vector<{held}xf32>, vector<{held}xf32>
+        %v:2 = mxgpu.to_rows %accumulator : !{name}_sums -> vector<{held}xf32>, vector<{held}xf32>
         %r0 = arith.addi %row, %row0 : index
         %r1 = arith.addi %row, %row1 : index
         %has0 = arith.cmpi ult, %r0, %m : index
@@ -54,7 +54,7 @@ RING = """\
 
 MULTIPLY = """\
           %stage{i}, %a{i}, %b{i} = mxgpu.consumer_wait %in{i} : !{name}_in
-          %sums{i} = mxgpu.mma #mxgpu.wgmma<n = {n}, k = {k}> %a{i}, %b{i} into %{old} : !{name}_a, !{name}_b, !{name}_sums -> !{name}_sums"""
+          %accumulator{i} = mxgpu.mma #mxgpu.wgmma<n = {n}, k = {k}> %a{i}, %b{i} into %{old} : !{name}_a, !{name}_b, !{name}_sums -> !{name}_sums"""
 
 WAIT = """\
           %{new} = mxgpu.mma_wait %{started} pending({pending}) : !{name}_sums

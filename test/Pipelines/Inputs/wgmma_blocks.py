@@ -153,7 +153,7 @@ def multiply(case):
     %in_column = mxgpu.fragment_column 0 of !{name}_sums
     %zero = mxgpu.zero_fragment : !{name}_sums
     mxgpu.for_each_work_tile (%group, %row, %column, %start, %end) in %scheduler {{""", *begin, f"""\
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %start to %end step {c.step} iter_args(%old = %zero : !{name}_sums) {{
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %start to %end step {c.step} iter_args(%old = %zero : !{name}_sums) {{
 {read_a}
         %stage, {tiles} = mxgpu.consumer_wait %in : !{name}_in
         %started = mxgpu.mma #{name} {of_a}, %b_tile into %old : {type_a}, !{name}_b, !{name}_sums -> !{name}_sums
@@ -161,7 +161,7 @@ def multiply(case):
         mxgpu.consumer_release %stage : !{name}_input
         mxgpu.yield %new : !{name}_sums
       }}
-      %v:{rows} = mxgpu.to_rows %sums : !{name}_sums -> {", ".join([kind] * rows)}
+      %v:{rows} = mxgpu.to_rows %accumulator : !{name}_sums -> {", ".join([kind] * rows)}
       %at = arith.addi %column, %in_column : index""", *stores, "    }", "  }"])
 
 

@@ -1,4 +1,4 @@
-//===- PartsLowering.cpp - Sums of the CTAs of a cluster ------------------===//
+//===- PartsLowering.cpp - The accumulator of the CTAs of a cluster -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -42,7 +42,7 @@ public:
     SmallVector<Value> others;
     for (int64_t rank = 1; rank < parts; ++rank)
       others.push_back(builder.inCta(here, rank));
-    SmallVector<Value> sums;
+    SmallVector<Value> accumulators;
     for (int64_t i = 0; i < count; ++i) {
       SmallVector<Value> sum(words.slice(i * chunk, chunk));
       for (Value other : others)
@@ -50,9 +50,9 @@ public:
                  sum,
                  builder.loadShared(builder.offset(other, i * stride), chunk)))
           all = add(all, part);
-      llvm::append_range(sums, sum);
+      llvm::append_range(accumulators, sum);
     }
-    return sums;
+    return accumulators;
   }
 
 private:
@@ -81,8 +81,8 @@ struct AddPartsLowering final : OpConversionPattern<AddPartsOp> {
     if (!parts || !op.getOffset())
       return rewriter.notifyMatchFailure(op, "not of a lowered kernel");
     NVVMBuilder builder(op.getLoc(), rewriter);
-    auto type = cast<VectorType>(adaptor.getSums().getType());
-    Value own = adaptor.getSums();
+    auto type = cast<VectorType>(adaptor.getAccumulator().getType());
+    Value own = adaptor.getAccumulator();
     PartWords words(builder, op, builder.toI32(adaptor.getThread()),
                     type.getNumElements());
     SmallVector<Value> part = splitWords(builder, own);

@@ -129,13 +129,13 @@ struct MmaLowering final : OpConversionPattern<MmaOp> {
   matchAndRewrite(MmaOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    Value sums = op.getKind().emit(
+    Value accumulators = op.getKind().emit(
         builder, op,
         {adaptor.getA(), adaptor.getB(), adaptor.getAScales(),
          adaptor.getBScales(), adaptor.getD(), adaptor.getBOffset(),
          adaptor.getAccumulate(), adaptor.getExtent(), getLaunchRegisters(op)});
-    if (sums)
-      rewriter.replaceOp(op, sums);
+    if (accumulators)
+      rewriter.replaceOp(op, accumulators);
     else
       rewriter.eraseOp(op);
     return success();
@@ -145,8 +145,8 @@ struct MmaLowering final : OpConversionPattern<MmaOp> {
 struct MmaWaitLowering final : OpConversionPattern<MmaWaitOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  /// Whether others than matrix instructions and loops may use the sums. These
-  /// take them as they are, under way or not.
+  /// Whether others than matrix instructions and loops may use the accumulator.
+  /// These take them as they are, under way or not.
   static bool isRead(MmaWaitOp op) {
     return !op.getPending() ||
            llvm::any_of(op->getUsers(), [](Operation *user) {
@@ -158,7 +158,7 @@ struct MmaWaitLowering final : OpConversionPattern<MmaWaitOp> {
   matchAndRewrite(MmaWaitOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, builder.waitWarpgroup(adaptor.getSums(),
+    rewriter.replaceOp(op, builder.waitWarpgroup(adaptor.getAccumulator(),
                                                  op.getPending(), isRead(op)));
     return success();
   }

@@ -196,7 +196,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   int64_t storedRows = std::min(grid.m, rows);
   int64_t storedBytes =
       ceilDiv(storedRows * std::min(grid.n, tileN) * outBits, 8);
-  int64_t read = 0; // of sums in tensor memory
+  int64_t read = 0; // of accumulators in tensor memory
   if (buffers.accumulators)
     read = ceilDiv(kScaleTileRows * tileN * 4, rates.tmemReadBytesPerClk);
   int64_t latency = rates.directLatency;

@@ -144,17 +144,17 @@ LogicalResult RelabelFragmentOp::verify() {
 }
 
 int64_t AddPartsOp::getPartBytes() {
-  FragmentType type = getSums().getType();
+  FragmentType type = getAccumulator().getType();
   return getPartBytesOf(type.getLayout());
 }
 
 LogicalResult AddPartsOp::verify() {
   if (failed(verifyInRole(*this)))
     return failure();
-  FragmentType type = getSums().getType();
+  FragmentType type = getAccumulator().getType();
   // add_parts C1
   if (!type.getElementType().isF32())
-    return emitOpError("expected sums of f32, found ") << type;
+    return emitOpError("expected an accumulator of f32, found ") << type;
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (!kernel)
     return success();

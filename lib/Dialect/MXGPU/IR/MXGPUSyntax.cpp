@@ -66,8 +66,8 @@ void CopyScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  if (getSums())
-    setName(getSums(), "sums");
+  if (getAccumulator())
+    setName(getAccumulator(), "accumulator");
 }
 
 void LoadAccumulatorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {

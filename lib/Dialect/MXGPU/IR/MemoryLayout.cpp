@@ -119,7 +119,7 @@ MemoryLayout::MemoryLayout(ArrayRef<RingRequest> ringRequests,
       place.stride = kBarrierBytes;
     }
   if (partBytes)
-    part = smem.take({"part of the sums", "", "", 1, partBytes}, 16);
+    part = smem.take({"part of the accumulator", "", "", 1, partBytes}, 16);
   for (const ScalesRequest &request : scaleRequests)
     scales.push_back(tmem.take({"scales ", "", request.field, request.slots,
                                 request.type.getColumns()},

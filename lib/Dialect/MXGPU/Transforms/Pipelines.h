@@ -74,8 +74,8 @@ llvm::LogicalResult verifyColumns(LoadAccumulatorOp load);
 /// Fails unless every buffer that is read has been written.
 llvm::LogicalResult verifyFilled(RingOp ring, const Sides &sides);
 
-/// Fails unless sums that are waited for are used after the wait, and stages
-/// are given back after it.
+/// Fails unless accumulators that are waited for are used after the wait, and
+/// stages are given back after it.
 llvm::LogicalResult verifyMmas(KernelOp kernel);
 
 /// Fails if a role waits for something that happens only after the wait. All

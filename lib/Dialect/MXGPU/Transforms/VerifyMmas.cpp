@@ -1,11 +1,12 @@
-//===- VerifyMmas.cpp - Sums in registers are waited for ------------------===//
+//===- VerifyMmas.cpp - Accumulators in registers are waited for ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // An instruction whose completion is a wait group still reads its operands and
-// writes its sums when the next operation begins. Until an mxgpu.mma_wait has
-// waited for it, others leave both alone. Operands in registers are values, and
-// nothing changes a value; they take registers until the wait.
+// writes its accumulator when the next operation begins. Until an
+// mxgpu.mma_wait has waited for it, others leave both alone. Operands in
+// registers are values, and nothing changes a value; they take registers until
+// the wait.
 //
 //===----------------------------------------------------------------------===//
 
@@ -198,10 +199,10 @@ private:
 
 } // namespace
 
-/// Sums are under way wherever they go, until a wait for them.
+/// Accumulators are under way wherever they go, until a wait for them.
 static LogicalResult verifySums(MmaOp mma) {
   llvm::SmallSetVector<Value, 4> values;
-  values.insert(mma.getSums());
+  values.insert(mma.getAccumulator());
   for (size_t i = 0; i < values.size(); ++i)
     for (OpOperand &use : values[i].getUses()) {
       Operation *user = use.getOwner();
@@ -230,7 +231,8 @@ static LogicalResult verifySums(MmaOp mma) {
       }
       // kernel C50
       InFlightDiagnostic diag = user->emitOpError(
-          "expected sums that an mxgpu.mma_wait gave with pending(0), or with "
+          "expected an accumulator that an mxgpu.mma_wait gave with "
+          "pending(0), or with "
           "as many started in its block after them, found some that may still "
           "change");
       diag.attachNote(mma.getLoc()) << "this computes them";

@@ -398,7 +398,7 @@ func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
 // -----
 
 // wgmma C13
-// expected-error @below {{expected sums that fit 255 registers of a thread, found 256: divide m by more warpgroups}}
+// expected-error @below {{expected an accumulator that fits 255 registers of a thread, found 256: divide m by more warpgroups}}
 #mma = #mxgpu.wgmma<m = 256, n = 256, k = 16, warpgroups = 2>
 
 // -----
@@ -455,18 +455,18 @@ func.func private @f(!mxgpu.fragment<128x32xf32, 1>)
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
       %sfa = mxgpu.copy_scales %sa : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %sb : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
       // mma C1
       // expected-error @below {{'mxgpu.mma' op expected no scales of a, as #mxgpu.wgmma<n = 128, k = 16> takes none, found '!mxgpu.scales<128>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -476,16 +476,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C1
       // expected-error @below {{'mxgpu.mma' op expected scales of a in tensor memory, as #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> takes them, found none}}
-      %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -495,18 +495,18 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>, sa: smem<512xf8E8M0FNU>, sb: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b, %sa, %sb = mxgpu.consumer_wait %in : !in
       %sfa = mxgpu.copy_scales %sa : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
       %sfb = mxgpu.copy_scales %sb : !mxgpu.buffer<smem<512xf8E8M0FNU>> -> !mxgpu.scales<128>
       // mma C1
       // expected-error @below {{'mxgpu.mma' op expected the accumulator in tensor memory, as #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> takes it, found '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -538,16 +538,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C3
       // expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
-      mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums
+      mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator
     }
   }
 }
@@ -557,16 +557,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C3
       // expected-error @below {{'mxgpu.mma' op expected a result like the accumulator that it is given where that is in registers, and only there}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
     }
   }
 }
@@ -577,16 +577,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x32xbf16, sw64>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x32xbf16, sw64>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C6
       // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 64 and 32}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -596,16 +596,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x16xbf16, sw32>, b: smem<128x16xbf16, sw32>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x16xbf16, sw32>>
 !b = !mxgpu.buffer<smem<128x16xbf16, sw32>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C7
       // expected-error @below {{'mxgpu.mma' op expected a reduction of a multiple of 32 elements, found 16}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -616,16 +616,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C5
       // expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 32 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 32> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -635,16 +635,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C5
       // expected-error @below {{'mxgpu.mma' op expected K of wgmma with bf16 to be 16, found 8 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 8> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 8> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -654,16 +654,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x128xf8E4M3FN, sw128>, b: smem<128x128xf8E5M2, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>
 !b = !mxgpu.buffer<smem<128x128xf8E5M2, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C5
       // expected-error @below {{'mxgpu.mma' op expected K of wgmma with e4m3 to be 32, found 16 in '!mxgpu.buffer<smem<64x128xf8E4M3FN, sw128>>' and '!mxgpu.buffer<smem<128x128xf8E5M2, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -674,16 +674,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C5
       // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found bf16 and f16 in '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<128x64xf16, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -693,16 +693,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x32xf32, sw128>, b: smem<128x32xf32, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x32xf32, sw128>>
 !b = !mxgpu.buffer<smem<128x32xf32, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C4
       // expected-error @below {{'mxgpu.mma' op expected elements of bf16, f16, f8E4M3FN or f8E5M2, found '!mxgpu.buffer<smem<64x32xf32, sw128>>' and '!mxgpu.buffer<smem<128x32xf32, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -715,14 +715,14 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw64>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw64>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -732,16 +732,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C8
       // expected-error @below {{'mxgpu.mma' op expected rows of operands to be as long as their swizzle, found '!mxgpu.buffer<smem<64x64xbf16>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -752,16 +752,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C3
       // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero accumulate(%yes) : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero accumulate(%yes) : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -771,16 +771,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C3
       // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero extent(%i) : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero extent(%i) : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -790,16 +790,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C3
       // expected-error @below {{'mxgpu.mma' op expected neither accumulate, extent nor b_offset: begin with mxgpu.zero_fragment, and let the copy engine fill what lies beyond the reduction with 0}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b b_offset(%i) into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b b_offset(%i) into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -810,16 +810,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<64x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<64x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C6
       // expected-error @below {{'mxgpu.mma' op expected 128 rows of b, found 64}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -829,16 +829,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C7
       // expected-error @below {{'mxgpu.mma' op expected 64 rows of a, found 128}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -848,16 +848,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C8
-      // expected-error @below {{'mxgpu.mma' op expected sums of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -867,16 +867,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C8
-      // expected-error @below {{'mxgpu.mma' op expected sums of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<64x128xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -887,16 +887,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
+!accumulator = !mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C8
-      // expected-error @below {{'mxgpu.mma' op expected sums of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x64xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -907,16 +907,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(2) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C9
       // expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 2}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -926,16 +926,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(6) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C9
       // expected-error @below {{'mxgpu.mma' op expected a role of 4 warps, 1 warpgroup, found 6}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -945,18 +945,18 @@ gpu.module @kernels {
 // A in registers: in those of the instruction,
 !in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
       // mma C10
       // expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<128x64xbf16, #mxgpu.fragment_layout<threads = [128: 1 row], values = [64: 1 column]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -965,18 +965,18 @@ gpu.module @kernels {
 
 !in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
       // mma C10
       // expected-error @below {{'mxgpu.mma' op expected a as '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>', found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -986,18 +986,18 @@ gpu.module @kernels {
 // of a type that it multiplies,
 !in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
       // mma C9
       // expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1007,18 +1007,18 @@ gpu.module @kernels {
 // whole instructions of it,
 !in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
       // mma C9
       // expected-error @below {{'mxgpu.mma' op expected a with as many elements, of a type, as #mxgpu.wgmma<n = 128, k = 16> takes from registers, found '!mxgpu.fragment<64x8xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1028,18 +1028,18 @@ gpu.module @kernels {
 // as many elements as B has,
 !in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x32xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 2: 16 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
       // mma C6
       // expected-error @below {{'mxgpu.mma' op expected a and b with the same reduction, found 32 and 64}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1049,18 +1049,18 @@ gpu.module @kernels {
 // of the type of B,
 !in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
       // wgmma C5
       // expected-error @below {{'mxgpu.mma' op expected operands of wgmma to be both f16, both bf16, both tf32, or each e4m3 or e5m2, found f16 and bf16 in '!mxgpu.fragment<64x64xf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>' and '!mxgpu.buffer<smem<128x64xbf16, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1070,18 +1070,18 @@ gpu.module @kernels {
 // The ring says that an instruction reads its stages, whoever fills them.
 !in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(128)>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
       // mma C11
       // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1090,18 +1090,18 @@ gpu.module @kernels {
 
 !in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = threads(128), consumer = threads(128)>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
       // mma C11
       // expected-error @below {{'mxgpu.mma' op expected b in a ring with consumer async_threads(n), found threads}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1111,18 +1111,18 @@ gpu.module @kernels {
 // Warpgroups begin at every fourth warp.
 !in = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %b = mxgpu.consumer_wait %in : !in
       // wgmma C10
       // expected-error @below {{'mxgpu.mma' op expected first_warp to be a multiple of 4, where a warpgroup begins, found 2}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero {first_warp = 2} : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %zero {first_warp = 2} : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1133,18 +1133,18 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C2
       // expected-error @below {{'mxgpu.mma' op expected no column of b but for an a in registers and a b in shared memory, found '!mxgpu.buffer<smem<64x64xbf16, sw128>>' and '!mxgpu.buffer<smem<2x128x64xbf16, sw128>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b column(0) into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b column(0) into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1155,18 +1155,18 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C12
       // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 80}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(80) into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(80) into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1177,18 +1177,18 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C12
       // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found -16}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(-16) into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(-16) into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1199,18 +1199,18 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<2x128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<2x128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !held = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns, 4: 16 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %held = mxgpu.zero_fragment : !held
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // mma C12
       // expected-error @below {{'mxgpu.mma' op expected a column of b from 0 to 64 in steps of 16, found 8}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(8) into %zero : !held, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b column(8) into %zero : !held, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1221,16 +1221,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C9
       // expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 4}}
-      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1240,16 +1240,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(12) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C9
       // expected-error @below {{'mxgpu.mma' op expected a role of 8 warps, 2 warpgroups, found 12}}
-      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1260,16 +1260,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<128x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 !a = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(8) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C8
-      // expected-error @below {{'mxgpu.mma' op expected sums of '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>'}}
-      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !sums -> !sums
+      // expected-error @below {{'mxgpu.mma' op expected an accumulator of '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>', found '!mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 64 rows, 16: 8 columns]>>'}}
+      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1280,16 +1280,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<128x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 64 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(8) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // wgmma C7
       // expected-error @below {{'mxgpu.mma' op expected 128 rows of a, found 64}}
-      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<m = 128, n = 128, k = 16, warpgroups = 2> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -1529,17 +1529,17 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
       // mma_wait C1
       // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 8}}
-      %done = mxgpu.mma_wait %new pending(8) : !sums
+      %done = mxgpu.mma_wait %new pending(8) : !accumulator
     }
   }
 }
@@ -1549,17 +1549,17 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
       // mma_wait C1
       // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found -1}}
-      %done = mxgpu.mma_wait %new pending(-1) : !sums
+      %done = mxgpu.mma_wait %new pending(-1) : !accumulator
     }
   }
 }
@@ -1569,15 +1569,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // mma_wait C1
       // expected-error @below {{'mxgpu.mma_wait' op expected 0 to 7 pending, found 9223372036854775807}}
-      %done = mxgpu.mma_wait %zero pending(9223372036854775807) : !sums
+      %done = mxgpu.mma_wait %zero pending(9223372036854775807) : !accumulator
     }
   }
 }
@@ -1588,15 +1588,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // extract_columns C1
       // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>'}}
-      %part = mxgpu.extract_columns %zero at(%i) : !sums -> !mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>
+      %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x48xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 6: 8 columns]>>
     }
   }
 }
@@ -1606,15 +1606,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // extract_columns C1
       // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>'}}
-      %part = mxgpu.extract_columns %zero at(%i) : !sums -> !mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>
+      %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x256xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 32: 8 columns]>>
     }
   }
 }
@@ -1624,15 +1624,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // extract_columns C1
       // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
-      %part = mxgpu.extract_columns %zero at(%i) : !sums -> !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+      %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
     }
   }
 }
@@ -1642,15 +1642,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // extract_columns C1
       // expected-error @below {{'mxgpu.extract_columns' op expected part of the columns of '!mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>' in its layout, found '!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>'}}
-      %part = mxgpu.extract_columns %zero at(%i) : !sums -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+      %part = mxgpu.extract_columns %zero at(%i) : !accumulator -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
     }
   }
 }
@@ -1660,16 +1660,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %c = arith.constant 32 : index
       // extract_columns C2
       // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found 32}}
-      %part = mxgpu.extract_columns %zero at(%c) : !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+      %part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
     }
   }
 }
@@ -1679,16 +1679,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %c = arith.constant 128 : index
       // extract_columns C2
       // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found 128}}
-      %part = mxgpu.extract_columns %zero at(%c) : !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+      %part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
     }
   }
 }
@@ -1698,16 +1698,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %c = arith.constant -64 : index
       // extract_columns C2
       // expected-error @below {{'mxgpu.extract_columns' op expected a column from 0 to 64 in steps of 64, found -64}}
-      %part = mxgpu.extract_columns %zero at(%c) : !sums -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+      %part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !mxgpu.fragment<64x64xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
     }
   }
 }
@@ -1715,16 +1715,16 @@ gpu.module @kernels {
 // -----
 
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = threads(128)>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %c = arith.constant 128 : index
       // extract_columns C2
       // expected-error @below {{'mxgpu.extract_columns' op expected column 0 of a part that is all columns, found 128}}
-      %part = mxgpu.extract_columns %zero at(%c) : !sums -> !sums
+      %part = mxgpu.extract_columns %zero at(%c) : !accumulator -> !accumulator
     }
   }
 }
@@ -1735,15 +1735,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C27
       // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>'}}
-      %rows = mxgpu.to_rows %zero : !sums -> vector<16xf32>
+      %rows = mxgpu.to_rows %zero : !accumulator -> vector<16xf32>
     }
   }
 }
@@ -1753,15 +1753,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C27
       // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>', 'vector<4xf32>'}}
-      %rows:2 = mxgpu.to_rows %zero : !sums -> vector<8xf32>, vector<4xf32>
+      %rows:2 = mxgpu.to_rows %zero : !accumulator -> vector<8xf32>, vector<4xf32>
     }
   }
 }
@@ -1771,15 +1771,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C27
       // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xbf16>', 'vector<8xbf16>'}}
-      %rows:2 = mxgpu.to_rows %zero : !sums -> vector<8xbf16>, vector<8xbf16>
+      %rows:2 = mxgpu.to_rows %zero : !accumulator -> vector<8xbf16>, vector<8xbf16>
     }
   }
 }
@@ -1789,15 +1789,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C27
       // expected-error @below {{'mxgpu.to_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>', 'vector<8xf32>', 'vector<8xf32>'}}
-      %rows:3 = mxgpu.to_rows %zero : !sums -> vector<8xf32>, vector<8xf32>, vector<8xf32>
+      %rows:3 = mxgpu.to_rows %zero : !accumulator -> vector<8xf32>, vector<8xf32>, vector<8xf32>
     }
   }
 }
@@ -1807,16 +1807,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %v = arith.constant dense<0.0> : vector<8xf32>
       // shared C27
       // expected-error @below {{'mxgpu.from_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<8xf32>'}}
-      %f = mxgpu.from_rows %v : vector<8xf32> -> !sums
+      %f = mxgpu.from_rows %v : vector<8xf32> -> !accumulator
     }
   }
 }
@@ -1826,16 +1826,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %v = arith.constant dense<0.0> : vector<16xf32>
       // shared C27
       // expected-error @below {{'mxgpu.from_rows' op expected 2 rows of 'vector<8xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
-      %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !sums
+      %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !accumulator
     }
   }
 }
@@ -1845,16 +1845,16 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+!accumulator = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %v = arith.constant dense<0.0> : vector<16xf32>
       // shared C27
       // expected-error @below {{'mxgpu.from_rows' op expected 1 row of 'vector<32xf32>', found 'vector<16xf32>', 'vector<16xf32>'}}
-      %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !sums
+      %f = mxgpu.from_rows %v, %v : vector<16xf32>, vector<16xf32> -> !accumulator
     }
   }
 }
@@ -1865,15 +1865,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C25
       // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found 2}}
-      %row = mxgpu.fragment_row 2 of !sums
+      %row = mxgpu.fragment_row 2 of !accumulator
     }
   }
 }
@@ -1883,15 +1883,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C25
       // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 2, found -1}}
-      %row = mxgpu.fragment_row -1 of !sums
+      %row = mxgpu.fragment_row -1 of !accumulator
     }
   }
 }
@@ -1901,15 +1901,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+!accumulator = !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C25
       // expected-error @below {{'mxgpu.fragment_row' op expected the number of a row below 1, found 1}}
-      %row = mxgpu.fragment_row 1 of !sums
+      %row = mxgpu.fragment_row 1 of !accumulator
     }
   }
 }
@@ -1919,15 +1919,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C25
       // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found 16}}
-      %column = mxgpu.fragment_column 16 of !sums
+      %column = mxgpu.fragment_column 16 of !accumulator
     }
   }
 }
@@ -1937,15 +1937,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C25
       // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found -1}}
-      %column = mxgpu.fragment_column -1 of !sums
+      %column = mxgpu.fragment_column -1 of !accumulator
     }
   }
 }
@@ -1955,15 +1955,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C25
       // expected-error @below {{'mxgpu.fragment_column' op expected the number of a run below 16, found 9223372036854775807}}
-      %column = mxgpu.fragment_column 9223372036854775807 of !sums
+      %column = mxgpu.fragment_column 9223372036854775807 of !accumulator
     }
   }
 }
@@ -1973,15 +1973,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(8) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C26
       // expected-error @below {{'mxgpu.fragment_row' op expected a role of the 128 threads that hold the fragment, found 256}}
-      %row = mxgpu.fragment_row 0 of !sums
+      %row = mxgpu.fragment_row 0 of !accumulator
     }
   }
 }
@@ -1991,15 +1991,15 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(1) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // shared C26
       // expected-error @below {{'mxgpu.fragment_column' op expected a role of the 128 threads that hold the fragment, found 32}}
-      %column = mxgpu.fragment_column 0 of !sums
+      %column = mxgpu.fragment_column 0 of !accumulator
     }
   }
 }
@@ -2009,12 +2009,12 @@ gpu.module @kernels {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index, %yes: i1) {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // expected-error @below {{'mxgpu.fragment_row' op attribute 'fragment' failed to satisfy constraint: type attribute of a matrix in the registers of a role's threads}}
       %row = mxgpu.fragment_row 0 of vector<8xf32>
     }
@@ -2026,16 +2026,16 @@ gpu.module @kernels {
 // What a warp holds of a fragment fills a buffer of its own.
 !out = !mxgpu.ring<2 x (c: smem<16x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<16x32xf32, sw128>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C1
       // expected-error @below {{'mxgpu.store_shared' op expected no coordinates of a fragment, found 2}}
-      mxgpu.store_shared %zero, %c at [%i, %i] : !sums, !c
+      mxgpu.store_shared %zero, %c at [%i, %i] : !accumulator, !c
     }
   }
 }
@@ -2044,16 +2044,16 @@ gpu.module @kernels {
 
 !out = !mxgpu.ring<2 x (c: smem<16x32xf32, sw128>), producer = threads(128), consumer = bulk_store>
 !c = !mxgpu.buffer<smem<16x32xf32, sw128>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // load_fragment C2
       // expected-error @below {{'mxgpu.store_shared' op expected a fragment whose rows divide those of the buffer, and whose columns divide a panel or are those of some, found}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2062,16 +2062,16 @@ gpu.module @kernels {
 
 !out = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C4
       // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<32x32xf32, sw128>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2080,16 +2080,16 @@ gpu.module @kernels {
 
 !out = !mxgpu.ring<2 x (c: smem<16x16xf32, sw64>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<16x16xf32, sw64>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C4
       // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x16xf32, sw64>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2098,16 +2098,16 @@ gpu.module @kernels {
 
 !out = !mxgpu.ring<2 x (c: smem<16x32xi32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<16x32xi32, sw128>>
-!sums = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C4
       // expected-error @below {{'mxgpu.store_shared' op expected a buffer of the 16 rows that a warp has of '!mxgpu.fragment<64x32xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>', found '!mxgpu.buffer<smem<16x32xi32, sw128>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2116,16 +2116,16 @@ gpu.module @kernels {
 
 !out = !mxgpu.ring<2 x (c: smem<16x16xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<16x16xf32, sw128>>
-!sums = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x16xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 2: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C6
       // expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x16xf32, sw128>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2134,16 +2134,16 @@ gpu.module @kernels {
 
 !out = !mxgpu.ring<2 x (c: smem<16x24xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<16x24xf32>>
-!sums = !mxgpu.fragment<64x24xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 3: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x24xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 3: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C6
       // expected-error @below {{'mxgpu.store_shared' op expected rows of a power of two of bytes, 16 or more, as long as their swizzle says, found '!mxgpu.buffer<smem<16x24xf32>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2153,16 +2153,16 @@ gpu.module @kernels {
 // Stores of 4, 8 or 16 bytes.
 !out = !mxgpu.ring<2 x (c: smem<16x32xi8, sw32>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<16x32xi8, sw32>>
-!sums = !mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C5
       // expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x32xi8, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2171,16 +2171,16 @@ gpu.module @kernels {
 
 !out = !mxgpu.ring<2 x (c: smem<16x64xf4E2M1FN, sw32>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<16x64xf4E2M1FN, sw32>>
-!sums = !mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C5
       // expected-error @below {{'mxgpu.store_shared' op expected runs of 4, 8 or a multiple of 16 bytes in a thread's rows, found '!mxgpu.fragment<64x64xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2190,16 +2190,16 @@ gpu.module @kernels {
 // A warp's rows are adjacent, and follow those of the warp before it.
 !out = !mxgpu.ring<2 x (c: smem<64x4xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<64x4xf32>>
-!sums = !mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>
+!accumulator = !mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C3
       // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<256x4xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [4: 1 column, 2: 128 rows]>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2208,16 +2208,16 @@ gpu.module @kernels {
 
 !out = !mxgpu.ring<2 x (c: smem<32x4xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<32x4xf32>>
-!sums = !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>
+!accumulator = !mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C3
       // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<128x4xf32, #mxgpu.fragment_layout<threads = [32: 1 row, 2: 64 rows, 2: 32 rows], values = [4: 1 column]>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2226,16 +2226,16 @@ gpu.module @kernels {
 
 !out = !mxgpu.ring<2 x (c: smem<1x512xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<1x512xf32>>
-!sums = !mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>
+!accumulator = !mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C3
       // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<2x512xf32, #mxgpu.fragment_layout<threads = [128: 4 columns], values = [4: 1 column, 2: 1 row]>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }
@@ -2244,16 +2244,16 @@ gpu.module @kernels {
 
 !out = !mxgpu.ring<2 x (c: smem<16x4xf32>), producer = threads(32), consumer = bulk_store, scope = warp>
 !c = !mxgpu.buffer<smem<16x4xf32>>
-!sums = !mxgpu.fragment<16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>>
+!accumulator = !mxgpu.fragment<16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%i: index) {
     %out = mxgpu.ring "out" : !out
     mxgpu.role @store warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %c = mxgpu.producer_acquire %out : !out
       // store_shared C3
       // expected-error @below {{'mxgpu.store_shared' op expected a fragment of which each warp holds adjacent rows, found '!mxgpu.fragment<16x4xf32, #mxgpu.fragment_layout<threads = [16: 1 row], values = [4: 1 column]>>'}}
-      mxgpu.store_shared %zero, %c : !sums, !c
+      mxgpu.store_shared %zero, %c : !accumulator, !c
     }
   }
 }

@@ -11,10 +11,10 @@
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-#sums = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
+#accumulator = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>
 #part = #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 4: 8 columns]>
 #rows = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>
-!sums = !mxgpu.fragment<64x128xf32, #sums>
+!accumulator = !mxgpu.fragment<64x128xf32, #accumulator>
 !part = !mxgpu.fragment<64x32xf32, #part>
 !rows = !mxgpu.fragment<128x32xf32, #rows>
 
@@ -30,19 +30,19 @@ gpu.module @kernels {
     %in = mxgpu.ring "in" : !inputs
     mxgpu.role @multiply warps(4) {
       // CHECK: %[[ZERO:.*]] = mxgpu.zero_fragment : !fragment
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       // CHECK: mxgpu.for_each_k {{.*}} iter_args(%[[OLD:.*]] = %[[ZERO]] : !fragment)
-      %sums = mxgpu.for_each_k (%at, %extent, %first) from %c0 to %k step 64 iter_args(%old = %zero : !sums) {
+      %accumulator = mxgpu.for_each_k (%at, %extent, %first) from %c0 to %k step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in : !inputs
         // CHECK: %[[SUMS:.*]] = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %{{.*}}, %{{.*}} into %[[OLD]] : !smem, !smem{{.*}}, !fragment -> !fragment
-        %started = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %started = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
         // CHECK: mxgpu.mma_wait %[[SUMS]] pending(0) : !fragment
-        %new = mxgpu.mma_wait %started pending(0) : !sums
+        %new = mxgpu.mma_wait %started pending(0) : !accumulator
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %new : !sums
+        mxgpu.yield %new : !accumulator
       }
       // CHECK: mxgpu.extract_columns %{{.*}} at(%c0) : !fragment -> !fragment1
-      %part = mxgpu.extract_columns %sums at(%c0) : !sums -> !part
+      %part = mxgpu.extract_columns %accumulator at(%c0) : !accumulator -> !part
       // CHECK: mxgpu.to_rows %{{.*}} : !fragment1 -> vector<8xf32>, vector<8xf32>
       %v:2 = mxgpu.to_rows %part : !part -> vector<8xf32>, vector<8xf32>
       // CHECK: mxgpu.fragment_row 1 of !fragment1
@@ -74,8 +74,8 @@ gpu.module @kernels {
       %stage, %b = mxgpu.consumer_wait %in : !held_inputs
       // CHECK: mxgpu.mma #mxgpu.wgmma<m = 256, n = 128, k = 16, warpgroups = 2> %{{.*}}, %{{.*}} into %{{.*}} : !fragment{{[0-9]*}}, !smem{{[0-9]*}}, !fragment{{[0-9]*}} -> !fragment
       %started = mxgpu.mma #mxgpu.wgmma<m = 256, n = 128, k = 16, warpgroups = 2> %held, %b into %zero : !held, !b, !held_sums -> !held_sums
-      %sums = mxgpu.mma_wait %started pending(0) : !held_sums
-      %part = mxgpu.extract_columns %sums at(%c32) : !held_sums -> !held_part
+      %accumulator = mxgpu.mma_wait %started pending(0) : !held_sums
+      %part = mxgpu.extract_columns %accumulator at(%c32) : !held_sums -> !held_part
       %v:4 = mxgpu.to_rows %part : !held_part -> vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>
     }
   }

@@ -480,7 +480,7 @@ gpu.module @kernels {
     mxgpu.role @role warps(1) {
       // for_each_k C2
       // expected-error @below {{'mxgpu.for_each_k' op expected results of types ('f32'), found ('f32', 'f32')}}
-      %sums:2 = "mxgpu.for_each_k"(%n, %n, %v) <{step = 128 : i64}> ({
+      %accumulator:2 = "mxgpu.for_each_k"(%n, %n, %v) <{step = 128 : i64}> ({
       ^body(%k: index, %extent: index, %first: i1, %sum: f32):
         "mxgpu.yield"(%sum) : (f32) -> ()
       }) : (index, index, f32) -> (f32, f32)

@@ -298,7 +298,7 @@ gpu.module @kernels {
       %x = mxgpu.zero_fragment : !x
       %thread = mxgpu.thread_id
       // add_parts C1
-      // expected-error @below {{'mxgpu.add_parts' op expected sums of f32, found}}
+      // expected-error @below {{'mxgpu.add_parts' op expected an accumulator of f32, found}}
       %y = mxgpu.add_parts %x thread(%thread) : !x
     }
   }

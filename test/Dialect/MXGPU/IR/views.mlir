@@ -82,7 +82,7 @@ gpu.module @kernels {
       // CHECK: %[[STAGE:.*]], %[[D:.*]] = mxgpu.consumer_wait %acc : !mma_commit_ring
       %s, %d = mxgpu.consumer_wait %acc : !acc
       // CHECK: %[[SUMS:.*]]:2 = mxgpu.for_each_k (%k, %extent, %first) from %{{.*}} to %{{.*}} step 64 iter_args(%[[SUM:.*]] = %{{.*}} : vector<32xf32>, %[[COUNT:.*]] = %{{.*}} : index) {
-      %sums, %count = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%sum = %zero : vector<32xf32>, %so_far = %c0 : index) {
+      %accumulator, %count = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%sum = %zero : vector<32xf32>, %so_far = %c0 : index) {
         // CHECK: %[[COLUMN:.*]] = mxgpu.epilogue_column %[[STAGE]], %{{.*}} b 1 of 2 : !mma_commit_stage
         %column = mxgpu.epilogue_column %s, %place b 1 of 2 : !mxgpu.stage<!acc>
         // CHECK: mxgpu.load_accumulator %[[D]] column(%[[COLUMN]]) : !tmem -> !fragment
@@ -96,7 +96,7 @@ gpu.module @kernels {
         mxgpu.yield %next, %more : vector<32xf32>, index
       }
       // CHECK: arith.addf %[[SUMS]]#0, %[[SUMS]]#0
-      %twice = arith.addf %sums, %sums : vector<32xf32>
+      %twice = arith.addf %accumulator, %accumulator : vector<32xf32>
       // A loop that carries nothing does not say that it yields nothing.
       // CHECK: mxgpu.for_each_k {{.*}} step 64 {
       // CHECK-NEXT: arith.addi %[[SUMS]]#1

@@ -253,15 +253,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.mma' op chip 'sm_100a' has no wgmma.mma_async: it has tcgen05.mma.block_scale}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -271,15 +271,15 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_103a">] {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
       // expected-error @below {{'mxgpu.mma' op chip 'sm_103a' has no wgmma.mma_async: it has tcgen05.mma.block_scale}}
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -312,7 +312,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
@@ -320,9 +320,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
     // expected-error @below {{'mxgpu.role' op expected a multiple of 4 warps, from a multiple of 4, in a role of which 4 issue a matrix instruction together, found 4 from 1}}
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }
@@ -332,7 +332,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 !in = !mxgpu.ring<4 x (a: smem<64x64xbf16, sw128>, b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !a = !mxgpu.buffer<smem<64x64xbf16, sw128>>
 !b = !mxgpu.buffer<smem<128x64xbf16, sw128>>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @kernel() {
     %in = mxgpu.ring "in" : !in
@@ -342,9 +342,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     }
     // expected-error @below {{'mxgpu.role' op expected a multiple of 4 warps, from a multiple of 4, in a role of which 4 issue a matrix instruction together, found 4 from 6}}
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       %stage, %a, %b = mxgpu.consumer_wait %in : !in
-      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !sums -> !sums
+      %new = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %zero : !a, !b, !accumulator -> !accumulator
     }
   }
 }

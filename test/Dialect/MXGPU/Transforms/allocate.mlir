@@ -71,7 +71,7 @@ gpu.module @other [#nvvm.target<chip = "sm_103a">] {
 // launched with what the warpgroups have on average: (152 + 56) / 2.
 !out = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(64), consumer = bulk_store>
 !own = !mxgpu.ring<1 x (f: smem<512xf8E8M0FNU>), producer = threads(32), consumer = bulk_store, scope = warp>
-!sums = !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma_commit, consumer = threads(128)>
+!accumulator = !mxgpu.ring<1 x (d: tmem<128x16xf32>), producer = mma_commit, consumer = threads(128)>
 // CHECK: gpu.module @roles
 gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
   // CHECK: mxgpu.kernel @waiting() registers(104) smem({{[0-9]+}}) tmem(32 at {{[0-9]+}} warp 6) {
@@ -79,7 +79,7 @@ gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
     %first = mxgpu.ring "first" : !out
     %second = mxgpu.ring "second" : !out
     %own = mxgpu.ring "own" : !own
-    %sums = mxgpu.ring "sums" : !sums
+    %accumulator = mxgpu.ring "sums" : !accumulator
     // CHECK: mxgpu.role @alone warps(2) registers(152) first_warp(0) {
     mxgpu.role @alone warps(2) registers(152) {
       %s, %s_f = mxgpu.producer_acquire %own : !own
@@ -94,7 +94,7 @@ gpu.module @roles [#nvvm.target<chip = "sm_100a">] {
     }
     // CHECK: mxgpu.role @mma warps(1) registers(56) first_warp(6) {
     mxgpu.role @mma warps(1) registers(56) {
-      %s, %s_d = mxgpu.producer_acquire %sums : !sums
+      %s, %s_d = mxgpu.producer_acquire %accumulator : !accumulator
     }
   }
 

@@ -9,7 +9,7 @@
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 !only_b = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(128)>
 !only_b_stage = !mxgpu.stage<!only_b>
 !both = !mxgpu.ring<4 x (b: smem<128x64xbf16, sw128>), producer = bulk_copy, consumer = async_threads(256)>
@@ -29,15 +29,15 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %new pending(0) : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %done : !sums
+        mxgpu.yield %done : !accumulator
       }
-      "use"(%sums) : (!sums) -> ()
+      "use"(%accumulator) : (!accumulator) -> ()
     }
   }
 
@@ -59,19 +59,19 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
-        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
-        %one = mxgpu.mma_wait %s1 pending(1) : !sums
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !accumulator -> !accumulator
+        %one = mxgpu.mma_wait %s1 pending(1) : !accumulator
         mxgpu.consumer_release %stage0 : !input
-        %done = mxgpu.mma_wait %one pending(0) : !sums
+        %done = mxgpu.mma_wait %one pending(0) : !accumulator
         mxgpu.consumer_release %stage1 : !input
-        mxgpu.yield %done : !sums
+        mxgpu.yield %done : !accumulator
       }
-      "use"(%sums) : (!sums) -> ()
+      "use"(%accumulator) : (!accumulator) -> ()
     }
   }
 
@@ -88,16 +88,16 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %new pending(0) : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %new : !sums
+        mxgpu.yield %new : !accumulator
       }
-      %end = mxgpu.mma_wait %sums pending(0) : !sums
-      "use"(%end) : (!sums) -> ()
+      %end = mxgpu.mma_wait %accumulator pending(0) : !accumulator
+      "use"(%end) : (!accumulator) -> ()
     }
   }
 
@@ -119,18 +119,18 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-        %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !sums -> !sums
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !accumulator -> !accumulator
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
-        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %s0 pending(1) : !sums
-        "use"(%done) : (!sums) -> ()
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %s0 pending(1) : !accumulator
+        "use"(%done) : (!accumulator) -> ()
         mxgpu.consumer_release %stage0 : !input
-        %other = mxgpu.mma_wait %s1 pending(0) : !sums
+        %other = mxgpu.mma_wait %s1 pending(0) : !accumulator
         mxgpu.consumer_release %stage1 : !input
-        "use"(%other) : (!sums) -> ()
+        "use"(%other) : (!accumulator) -> ()
       }
     }
   }
@@ -148,15 +148,15 @@ gpu.module @kernels {
     }
     mxgpu.role @multiply warps(4) {
       %a = "hold"() : () -> !held
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %b = mxgpu.consumer_wait %in0 : !only_b
-        %new = mxgpu.mma #wgmma %a, %b into %old : !held, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %new pending(0) : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !held, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
         mxgpu.consumer_release %stage : !only_b_stage
-        mxgpu.yield %done : !sums
+        mxgpu.yield %done : !accumulator
       }
-      "use"(%sums) : (!sums) -> ()
+      "use"(%accumulator) : (!accumulator) -> ()
     }
   }
 
@@ -173,27 +173,27 @@ gpu.module @kernels {
     }
     mxgpu.role @upper warps(4) {
       %a = "hold"() : () -> !held
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %b = mxgpu.consumer_wait %in0 : !both
-        %new = mxgpu.mma #wgmma %a, %b into %old : !held, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %new pending(0) : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !held, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
         mxgpu.consumer_release %stage : !both_stage
-        mxgpu.yield %done : !sums
+        mxgpu.yield %done : !accumulator
       }
-      "use"(%sums) : (!sums) -> ()
+      "use"(%accumulator) : (!accumulator) -> ()
     }
     mxgpu.role @lower warps(4) {
       %a = "hold"() : () -> !held
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %b = mxgpu.consumer_wait %in0 : !both
-        %new = mxgpu.mma #wgmma %a, %b into %old : !held, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %new pending(0) : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !held, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
         mxgpu.consumer_release %stage : !both_stage
-        mxgpu.yield %done : !sums
+        mxgpu.yield %done : !accumulator
       }
-      "use"(%sums) : (!sums) -> ()
+      "use"(%accumulator) : (!accumulator) -> ()
     }
   }
 }
@@ -208,7 +208,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -222,16 +222,16 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage : !input
-        %done = mxgpu.mma_wait %new pending(0) : !sums
-        mxgpu.yield %done : !sums
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -247,7 +247,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -261,17 +261,17 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-        %one = mxgpu.mma_wait %new pending(1) : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+        %one = mxgpu.mma_wait %new pending(1) : !accumulator
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage : !input
-        %done = mxgpu.mma_wait %one pending(0) : !sums
-        mxgpu.yield %done : !sums
+        %done = mxgpu.mma_wait %one pending(0) : !accumulator
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -287,7 +287,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -306,20 +306,20 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
         // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
-        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
-        %one = mxgpu.mma_wait %s1 pending(1) : !sums
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !accumulator -> !accumulator
+        %one = mxgpu.mma_wait %s1 pending(1) : !accumulator
         mxgpu.consumer_release %stage0 : !input
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage1 : !input
-        %done = mxgpu.mma_wait %one pending(0) : !sums
-        mxgpu.yield %done : !sums
+        %done = mxgpu.mma_wait %one pending(0) : !accumulator
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -335,7 +335,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -354,20 +354,20 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
         // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
-        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
-        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
-        %two = mxgpu.mma_wait %s1 pending(2) : !sums
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !accumulator -> !accumulator
+        %two = mxgpu.mma_wait %s1 pending(2) : !accumulator
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage0 : !input
-        %done = mxgpu.mma_wait %two pending(0) : !sums
+        %done = mxgpu.mma_wait %two pending(0) : !accumulator
         mxgpu.consumer_release %stage1 : !input
-        mxgpu.yield %done : !sums
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -383,7 +383,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -397,17 +397,17 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
-        %before = mxgpu.mma_wait %old pending(0) : !sums
+        %before = mxgpu.mma_wait %old pending(0) : !accumulator
         // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
-        %new = mxgpu.mma #wgmma %a, %b into %before : !a, !b, !sums -> !sums
+        %new = mxgpu.mma #wgmma %a, %b into %before : !a, !b, !accumulator -> !accumulator
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage : !input
-        %done = mxgpu.mma_wait %new pending(0) : !sums
-        mxgpu.yield %done : !sums
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -423,7 +423,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -437,22 +437,22 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // kernel C49
         // expected-error @below {{'mxgpu.mma' op expected an mxgpu.mma_wait that finishes it before the stage that it reads is given back, found none}}
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-        %maybe = scf.if %yes -> !sums {
-          %inner = mxgpu.mma_wait %new pending(0) : !sums
-          scf.yield %inner : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+        %maybe = scf.if %yes -> !accumulator {
+          %inner = mxgpu.mma_wait %new pending(0) : !accumulator
+          scf.yield %inner : !accumulator
         } else {
-          scf.yield %zero : !sums
+          scf.yield %zero : !accumulator
         }
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage : !input
-        %done = mxgpu.mma_wait %new pending(0) : !sums
-        mxgpu.yield %done : !sums
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -468,7 +468,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -482,16 +482,16 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // expected-note @below {{given back here}}
         mxgpu.consumer_release %stage : !input
         // kernel C21
         // expected-error @below {{'mxgpu.mma' op expected to use the stage before it is handed back}}
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %new pending(0) : !sums
-        mxgpu.yield %done : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -507,7 +507,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -521,17 +521,17 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // expected-note @below {{this computes them}}
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %new pending(0) : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
         // kernel C50
-        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
-        "use"(%new) : (!sums) -> ()
+        // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+        "use"(%new) : (!accumulator) -> ()
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %done : !sums
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -547,7 +547,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -561,17 +561,17 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // expected-note @below {{this computes them}}
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
         // kernel C50
-        // expected-error @below {{'mxgpu.to_rows' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
-        %rows:2 = mxgpu.to_rows %new : !sums -> vector<32xf32>, vector<32xf32>
-        %done = mxgpu.mma_wait %new pending(0) : !sums
+        // expected-error @below {{'mxgpu.to_rows' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+        %rows:2 = mxgpu.to_rows %new : !accumulator -> vector<32xf32>, vector<32xf32>
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %done : !sums
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -587,7 +587,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -606,21 +606,21 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
-        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
         // expected-note @below {{this computes them}}
-        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !sums -> !sums
-        %one = mxgpu.mma_wait %s1 pending(1) : !sums
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %s0 : !a, !b, !accumulator -> !accumulator
+        %one = mxgpu.mma_wait %s1 pending(1) : !accumulator
         // kernel C50
-        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
-        "use"(%one) : (!sums) -> ()
+        // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+        "use"(%one) : (!accumulator) -> ()
         mxgpu.consumer_release %stage0 : !input
-        %done = mxgpu.mma_wait %one pending(0) : !sums
+        %done = mxgpu.mma_wait %one pending(0) : !accumulator
         mxgpu.consumer_release %stage1 : !input
-        mxgpu.yield %done : !sums
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -636,7 +636,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -650,18 +650,18 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // expected-note @below {{this computes them}}
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %new pending(0) : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %new : !sums
+        mxgpu.yield %new : !accumulator
       }
       // kernel C50
-      // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
-      "use"(%sums) : (!sums) -> ()
+      // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+      "use"(%accumulator) : (!accumulator) -> ()
     }
   }
 }
@@ -676,7 +676,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -690,20 +690,20 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // kernel C50
-        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
-        "use"(%old) : (!sums) -> ()
+        // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+        "use"(%old) : (!accumulator) -> ()
         // expected-note @below {{this computes them}}
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %new pending(0) : !sums
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %new pending(0) : !accumulator
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %new : !sums
+        mxgpu.yield %new : !accumulator
       }
-      %end = mxgpu.mma_wait %sums pending(0) : !sums
-      "use"(%end) : (!sums) -> ()
+      %end = mxgpu.mma_wait %accumulator pending(0) : !accumulator
+      "use"(%end) : (!accumulator) -> ()
     }
   }
 }
@@ -718,7 +718,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -732,21 +732,21 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage, %a, %b = mxgpu.consumer_wait %in0 : !in
         // expected-note @below {{this computes them}}
-        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !sums -> !sums
-        %maybe = scf.if %yes -> !sums {
+        %new = mxgpu.mma #wgmma %a, %b into %old : !a, !b, !accumulator -> !accumulator
+        %maybe = scf.if %yes -> !accumulator {
           // kernel C50
-          // expected-error @below {{'scf.yield' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
-          scf.yield %new : !sums
+          // expected-error @below {{'scf.yield' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+          scf.yield %new : !accumulator
         } else {
-          scf.yield %old : !sums
+          scf.yield %old : !accumulator
         }
-        %done = mxgpu.mma_wait %maybe pending(0) : !sums
+        %done = mxgpu.mma_wait %maybe pending(0) : !accumulator
         mxgpu.consumer_release %stage : !input
-        mxgpu.yield %done : !sums
+        mxgpu.yield %done : !accumulator
       }
     }
   }
@@ -762,7 +762,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -781,21 +781,21 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
-      %sums = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !sums) {
+      %zero = mxgpu.zero_fragment : !accumulator
+      %accumulator = mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 iter_args(%old = %zero : !accumulator) {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
         // expected-note @below {{this computes them}}
-        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !sums -> !sums
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %old : !a, !b, !accumulator -> !accumulator
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
-        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %s1 pending(0) : !sums
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %s1 pending(0) : !accumulator
         mxgpu.consumer_release %stage0 : !input
         mxgpu.consumer_release %stage1 : !input
-        mxgpu.yield %s0 : !sums
+        mxgpu.yield %s0 : !accumulator
       }
       // kernel C50
-      // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
-      "use"(%sums) : (!sums) -> ()
+      // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+      "use"(%accumulator) : (!accumulator) -> ()
     }
   }
 }
@@ -810,7 +810,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -829,21 +829,21 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
         // expected-note @below {{this computes them}}
-        %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !sums -> !sums
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !accumulator -> !accumulator
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
-        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !sums -> !sums
-        %done = mxgpu.mma_wait %s0 pending(2) : !sums
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !accumulator -> !accumulator
+        %done = mxgpu.mma_wait %s0 pending(2) : !accumulator
         // kernel C50
-        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
-        "use"(%done) : (!sums) -> ()
-        %other = mxgpu.mma_wait %s1 pending(0) : !sums
+        // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+        "use"(%done) : (!accumulator) -> ()
+        %other = mxgpu.mma_wait %s1 pending(0) : !accumulator
         mxgpu.consumer_release %stage0 : !input
         mxgpu.consumer_release %stage1 : !input
-        "use"(%other) : (!sums) -> ()
+        "use"(%other) : (!accumulator) -> ()
       }
     }
   }
@@ -859,7 +859,7 @@ gpu.module @kernels {
 !a_map = !mxgpu.tensor_map<64x64xbf16, sw128>
 !b_map = !mxgpu.tensor_map<128x64xbf16, sw128>
 #wgmma = #mxgpu.wgmma<n = 128, k = 16>
-!sums = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
+!accumulator = !mxgpu.fragment<64x128xf32, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 16: 8 columns]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%a_map: !a_map, %b_map: !b_map, %n: index, %yes: i1) {
     %c0 = arith.constant 0 : index
@@ -878,21 +878,21 @@ gpu.module @kernels {
       }
     }
     mxgpu.role @multiply warps(4) {
-      %zero = mxgpu.zero_fragment : !sums
+      %zero = mxgpu.zero_fragment : !accumulator
       mxgpu.for_each_k (%k, %extent, %first) from %c0 to %n step 64 {
         %stage0, %a0, %b0 = mxgpu.consumer_wait %in0 : !in
         // expected-note @below {{this computes them}}
-        %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !sums -> !sums
+        %s0 = mxgpu.mma #wgmma %a0, %b0 into %zero : !a, !b, !accumulator -> !accumulator
         %stage1, %a1, %b1 = mxgpu.consumer_wait %in1 : !in
-        %done = mxgpu.mma_wait %s0 pending(1) : !sums
+        %done = mxgpu.mma_wait %s0 pending(1) : !accumulator
         // kernel C50
-        // expected-error @below {{'use' op expected sums that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
-        "use"(%done) : (!sums) -> ()
-        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !sums -> !sums
-        %other = mxgpu.mma_wait %s1 pending(0) : !sums
+        // expected-error @below {{'use' op expected an accumulator that an mxgpu.mma_wait gave with pending(0), or with as many started in its block after them, found some that may still change}}
+        "use"(%done) : (!accumulator) -> ()
+        %s1 = mxgpu.mma #wgmma %a1, %b1 into %zero : !a, !b, !accumulator -> !accumulator
+        %other = mxgpu.mma_wait %s1 pending(0) : !accumulator
         mxgpu.consumer_release %stage0 : !input
         mxgpu.consumer_release %stage1 : !input
-        "use"(%other) : (!sums) -> ()
+        "use"(%other) : (!accumulator) -> ()
       }
     }
   }

@@ -61,7 +61,7 @@ public:
 
   MmaShape getMmaShape() const { return {16, 8, 32}; }
 
-  FragmentDigits getSumDigits(int64_t columns) const {
+  FragmentDigits getAccumulatorDigits(int64_t columns) const {
     return {{{4, 0, 2}, {8, 1, 0}},
             {{2, 0, 1}, {2, 8, 0}, {columns / 8, 0, 8}}};
   }

@@ -139,7 +139,7 @@ llvm::StringRef getBufferName(mlir::Value buffer);
 bool isInPair(mlir::Operation *op);
 /// CTAs that share the reduction of a work tile of its kernel.
 int64_t getParts(mlir::Operation *op);
-/// Bytes of shared memory of a part of f32 sums.
+/// Bytes of shared memory of a part of an f32 accumulator.
 inline int64_t getPartBytesOf(FragmentLayoutAttr layout) {
   return layout.getNumThreads() * layout.getNumValues() * 4;
 }

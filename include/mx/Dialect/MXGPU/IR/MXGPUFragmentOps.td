@@ -31,7 +31,7 @@ def MXGPU_FragmentRowOp : MXGPU_CoordinateOp<"fragment_row"> {
     Example:
 
     ```mlir
-    %row = mxgpu.fragment_row 1 of !sums
+    %row = mxgpu.fragment_row 1 of !accumulator
     ```
   }];
 }
@@ -45,7 +45,7 @@ def MXGPU_FragmentColumnOp : MXGPU_CoordinateOp<"fragment_column"> {
     Example:
 
     ```mlir
-    %column = mxgpu.fragment_column 3 of !sums
+    %column = mxgpu.fragment_column 3 of !accumulator
     ```
   }];
   let hasFolder = 1;
@@ -57,10 +57,11 @@ def MXGPU_ToRowsOp : MXGPU_FragmentOp<"to_rows"> {
     A vector for each of the thread's rows, with its columns in ascending order,
     run after run.
 
-    Example: of sums of wgmma.
+    Example: accumulators of wgmma.
 
     ```mlir
-    %rows:2 = mxgpu.to_rows %sums : !sums -> vector<8xf32>, vector<8xf32>
+    %rows:2 = mxgpu.to_rows %accumulator
+        : !accumulator -> vector<8xf32>, vector<8xf32>
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$fragment);
@@ -98,7 +99,7 @@ def MXGPU_ExtractColumnsOp : MXGPU_FragmentOp<"extract_columns"> {
     Example:
 
     ```mlir
-    %part = mxgpu.extract_columns %sums at(%c32) : !sums -> !part
+    %part = mxgpu.extract_columns %accumulator at(%c32) : !accumulator -> !part
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$fragment, Index:$column);
@@ -115,7 +116,7 @@ def MXGPU_ZeroFragmentOp : MXGPU_FragmentOp<"zero_fragment"> {
     Example:
 
     ```mlir
-    %sums = mxgpu.zero_fragment : !sums
+    %accumulator = mxgpu.zero_fragment : !accumulator
     ```
   }];
   let results = (outs MXGPU_FragmentType:$result);

@@ -52,16 +52,17 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
     Register v of thread t holds what it held, and the result's layout says which
     element that is. Rows or columns have thereby changed places, without an
     instruction: the elements of a reduction may come in any order that both
-    operands of a product agree on. Rows may become columns: the sums of B times
-    the transpose of A are those of A times the transpose of B. The
-    matrix may have another shape, as the bytes of packed weights have that are read
+    operands of a product agree on. Rows may become columns: the accumulator of
+    B times the transpose of A is that of A times the transpose of B. The matrix
+    may have another shape, as the bytes of packed weights have that are read
     as they lie.
 
-    Examples: the second is of 64 x 16 sums of wgmma.
+    Examples: the second is of a 64 x 16 accumulator of wgmma.
 
     ```mlir
     %y = mxgpu.relabel_fragment %x : !x -> !y
-    %t = mxgpu.relabel_fragment %sums : !sums -> !mxgpu.fragment<16x64xf32,
+    %t = mxgpu.relabel_fragment %accumulator
+        : !accumulator -> !mxgpu.fragment<16x64xf32,
         #mxgpu.fragment_layout<threads = [4: 2 rows, 8: 2 columns, 4: 16 columns],
                                values = [2: 1 row, 2: 1 column, 2: 8 rows]>>
     ```
@@ -74,15 +75,16 @@ def MXGPU_RelabelFragmentOp : MXGPU_Op<"relabel_fragment", [Pure]> {
 }
 
 def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
-    MXGPU_NamesResult, AllTypesMatch<["sums", "result"]>,
+    MXGPU_NamesResult, AllTypesMatch<["accumulator", "result"]>,
     MemoryEffects<[MemRead<MXGPU_SharedMemory>, MemWrite<MXGPU_SharedMemory>]>]> {
   let summary = "add what the CTAs of a cluster have";
   let description = [{
-    In a kernel with `parts(n)` each CTA of a cluster has a part of the sums of a
-    work tile. The result is their sum in the CTA with rank 0, whose register v
-    of thread t is that of all parts, added in the order of their ranks; in the
-    others it is the CTA's own part. Each CTA puts its part into its shared
-    memory, and the first reads it there (PTX ISA, distributed shared memory).
+    In a kernel with `parts(n)` each CTA of a cluster has a part of the
+    accumulator of a work tile. The result is their sum in the CTA with rank 0,
+    whose register v of thread t is that of all parts, added in the order of
+    their ranks; in the others it is the CTA's own part. Each CTA puts its part into its
+    shared memory, and the first reads it there (PTX ISA, distributed shared
+    memory).
     All threads of the role take part in all CTAs of the cluster, and no other
     threads of the kernel wait for the cluster. `mxgpu.end_parts` follows, when
     the first CTA has done what others need not wait for.
@@ -93,19 +95,19 @@ def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
     Example:
 
     ```mlir
-    %all = mxgpu.add_parts %sums thread(%thread) : !sums
+    %all = mxgpu.add_parts %accumulator thread(%thread) : !accumulator
     scf.if %is_first {
       // stores %all
     }
     mxgpu.end_parts
     ```
   }];
-  let arguments = (ins MXGPU_FragmentType:$sums, Index:$thread,
+  let arguments = (ins MXGPU_FragmentType:$accumulator, Index:$thread,
                        OptionalAttr<I64Attr>:$offset);
   let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = [{
-    $sums `thread` `(` $thread `)` (`offset` `(` $offset^ `)`)? attr-dict
-    `:` type($sums)
+    $accumulator `thread` `(` $thread `)` (`offset` `(` $offset^ `)`)? attr-dict
+    `:` type($accumulator)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -158,10 +160,10 @@ def MXGPU_ConcatRowsOp : MXGPU_Op<"concat_rows", [Pure]> {
     without one digit of its registers, which counts rows; where the digit is i,
     they are those of part i.
 
-    Example: sums of two blocks of 64 rows.
+    Example: the accumulator of two blocks of 64 rows.
 
     ```mlir
-    %sums = mxgpu.concat_rows %low, %high : !half -> !whole
+    %accumulator = mxgpu.concat_rows %low, %high : !half -> !whole
     ```
   }];
   let arguments = (ins Variadic<MXGPU_FragmentType>:$parts);

@@ -28,8 +28,8 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     What a thread holds of one row is split into runs of adjacent columns, the
     same in each of its rows.
 
-    Examples: a row for each of 128 threads; the sums of wgmma with 16 columns
-    (PTX ISA, wgmma.mma_async, Register Fragments: D).
+    Examples: a row for each of 128 threads; the accumulator of wgmma with 16
+    columns (PTX ISA, wgmma.mma_async, Register Fragments: D).
 
     ```mlir
     #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>
@@ -86,18 +86,19 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-      Where A, B, their scales and the sums lie, how many threads issue it
-      together, and how one learns that it is done. The operation is verified
+      Where A, B, their scales and the accumulator lie, how many threads issue
+      it together, and how one learns that it is done. The operation is verified
       against this, and passes ask for nothing else.
     }], "::mx::target::MmaRoles", "getRoles">,
     InterfaceMethod<[{
-      Rows and columns of the sums, of all CTAs that share an instruction, and
-      elements of the reduction that one instruction multiplies.
+      Rows and columns of the accumulator, of all CTAs that share an
+      instruction, and elements of the reduction that one instruction
+      multiplies.
     }], "::mx::mxgpu::MmaShape", "getMmaShape">,
     InterfaceMethod<[{
       The digits of the layout in which the threads of a role hold `columns`
-      columns of the sums.
-    }], "::mx::mxgpu::FragmentDigits", "getSumDigits",
+      columns of the accumulator.
+    }], "::mx::mxgpu::FragmentDigits", "getAccumulatorDigits",
         (ins "int64_t":$columns)>,
     InterfaceMethod<[{
       The digits of the layout in which the threads of a role hold an operand
@@ -119,15 +120,17 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
       `getOperandDigits` say: that is verified before.
     }], "::llvm::LogicalResult", "verifyMma", (ins "::mx::mxgpu::MmaOp &":$op)>,
     InterfaceMethod<[{
-      Emits the instructions that multiply a tile. Gives the sums where they are
-      in registers, else null.
+      Emits the instructions that multiply a tile. Gives the accumulator where
+      it is in registers, else null.
     }], "::mlir::Value", "emit",
         (ins "::mx::mxgpu::NVVMBuilder &":$builder, "::mx::mxgpu::MmaOp &":$op,
              "const ::mx::mxgpu::MmaOperands &":$operands)>
   ];
   let extraClassDeclaration = [{
-    /// The type of `columns` columns of the sums, as elements of `element`.
-    ::mx::mxgpu::FragmentType getSumType(::mlir::Type element, int64_t columns);
+    /// The type of `columns` columns of the accumulator, as elements of
+    /// `element`.
+    ::mx::mxgpu::FragmentType getAccumulatorType(::mlir::Type element,
+                                                 int64_t columns);
     /// The type of an operand in registers with `columns` elements, or scales,
     /// of the reduction; null if the instruction does not take it from there.
     ::mx::mxgpu::FragmentType getOperandType(::mx::mxgpu::MmaOperand operand,
@@ -155,9 +158,9 @@ def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
   let summary = "tcgen05.mma";
   let description = [{
     One thread issues it, for its CTA or for both of a pair (`ctas = 2`), whose
-    rows `m` counts. Operands lie in shared memory, scales and sums in tensor
-    memory; a scale belongs to `block` elements (PTX ISA, tcgen05.mma). Kind
-    f16, which multiplies bf16 and f16, has no scales: its block is 0.
+    rows `m` counts. Operands lie in shared memory, scales and accumulators in
+    tensor memory; a scale belongs to `block` elements (PTX ISA, tcgen05.mma).
+    Kind f16, which multiplies bf16 and f16, has no scales: its block is 0.
 
     Examples: `#mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 256>`,
     `#mxgpu.tcgen05_mma<mxf4nvf4, m = 256, n = 128, ctas = 2, block = 16>`,
@@ -172,7 +175,7 @@ def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
 def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma", ["getOperandDigits"]> {
   let summary = "wgmma.mma_async";
   let description = [{
-    The four warps of a warpgroup issue it together and hold its sums in
+    The four warps of a warpgroup issue it together and hold its accumulator in
     registers. There are no scales (PTX ISA, wgmma.mma_async). Several
     `warpgroups` of a role divide the `m` rows: each multiplies as many, which
     follow each other, in blocks of 64 with instructions of their own. With A in
@@ -185,8 +188,8 @@ def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma", ["getOperandDigits"]> {
     one 16 bytes after it (PTX ISA, wgmma.mma_async, Register Fragments: A).
 
     Examples: `#mxgpu.wgmma<n = 128, k = 16>`,
-    `#mxgpu.wgmma<m = 256, n = 128, k = 16, warpgroups = 2>`. Sums of the
-    latter, and its A with 64 elements of the reduction:
+    `#mxgpu.wgmma<m = 256, n = 128, k = 16, warpgroups = 2>`. The accumulator of
+    the latter, and its A with 64 elements of the reduction:
 
     ```mlir
     #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows, 2: 128 rows],
@@ -209,7 +212,7 @@ def MXGPU_FragmentType : TypeDef<MXGPU_Dialect, "Fragment"> {
   let summary = "a matrix in the registers of a role's threads";
   let description = [{
     The layout says which thread holds which elements. Where a matrix
-    instruction sums in registers, its accumulator is a value of this type.
+    instruction adds in registers, its accumulator is a value of this type.
 
     Example: `!mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128:
     1 row], values = [32: 1 column]>>`.

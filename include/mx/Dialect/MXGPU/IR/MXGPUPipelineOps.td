@@ -135,15 +135,16 @@ def MXGPU_ConsumerTailOp : MXGPU_Op<"consumer_tail", [
     Example: an instruction is under way while the next is prepared.
 
     ```mlir
-    %sums = mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 64
-        iter_args(%d = %zero : !sums) {
+    %sum = mxgpu.for_each_k (%k, %extent, %first) from %k0 to %k1 step 64
+        iter_args(%d = %zero : !accumulator) {
       %stage, %a, %b = mxgpu.consumer_wait %in : !in_ring
-      %started = mxgpu.mma #wgmma %a, %b into %d : !a, !b, !sums -> !sums
-      %last = mxgpu.mma_wait %started pending(1) : !sums
+      %started = mxgpu.mma #wgmma %a, %b into %d
+          : !a, !b, !accumulator -> !accumulator
+      %last = mxgpu.mma_wait %started pending(1) : !accumulator
       mxgpu.consumer_release %stage deferred(1) : !stage
-      mxgpu.yield %last : !sums
+      mxgpu.yield %last : !accumulator
     }
-    %finished = mxgpu.mma_wait %sums pending(0) : !sums
+    %finished = mxgpu.mma_wait %sum pending(0) : !accumulator
     mxgpu.consumer_tail %in : !in_ring
     ```
   }];
@@ -273,12 +274,12 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %b
         scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>)
         into %d accumulate(%more) extent(%n) : !a, !b, !d
-    %next = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %sums
-        : !a, !b, !sums -> !sums
-    %more = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %sums
-        : !a_fragment, !b, !sums -> !sums
-    %last = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %half, %b column(64) into %sums
-        : !half_of_a, !b, !sums -> !sums
+    %next = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %a, %b into %accumulator
+        : !a, !b, !accumulator -> !accumulator
+    %more = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %held, %b into %accumulator
+        : !a_fragment, !b, !accumulator -> !accumulator
+    %last = mxgpu.mma #mxgpu.wgmma<n = 128, k = 16> %half, %b column(64)
+        into %accumulator : !half_of_a, !b, !accumulator -> !accumulator
     ```
   }];
   let arguments = (ins
@@ -289,14 +290,14 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
     MXGPU_BufferOrFragment:$d, Optional<Index>:$b_offset,
     Optional<I1>:$accumulate, Optional<Index>:$extent,
     OptionalAttr<I64Attr>:$first_warp, OptionalAttr<I64Attr>:$column);
-  let results = (outs Optional<MXGPU_FragmentType>:$sums);
+  let results = (outs Optional<MXGPU_FragmentType>:$accumulator);
   let assemblyFormat = [{
     $kind $a `,` $b (`column` `(` $column^ `)`)?
     (`scales` `(` $a_scales^ `,` $b_scales `:` qualified(type($a_scales)) `,`
                   qualified(type($b_scales)) `)`)?
     (`b_offset` `(` $b_offset^ `)`)? `into` $d
     (`accumulate` `(` $accumulate^ `)`)? (`extent` `(` $extent^ `)`)? attr-dict
-    `:` type($a) `,` type($b) `,` type($d) (`->` type($sums)^)?
+    `:` type($a) `,` type($b) `,` type($d) (`->` type($accumulator)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -309,27 +310,31 @@ def MXGPU_MmaOp : MXGPU_Op<"mma", [
 }
 
 def MXGPU_MmaWaitOp : MXGPU_Op<"mma_wait", [
-    AllTypesMatch<["sums", "result"]>,
+    AllTypesMatch<["accumulator", "result"]>,
     MemoryEffects<[MemRead<MXGPU_SharedMemory>, MemWrite<MXGPU_Barriers>]>]> {
   let summary = "wait for matrix instructions that this thread has issued";
   let description = [{
     Waits until at most `pending` of the `mxgpu.mma` that the threads of the
-    warpgroup have started are under way, and gives the sums as they are then
-    (PTX ISA, wgmma.wait_group). They are finished with none pending, or if as
-    many have been started after the `mxgpu.mma` that computes them, in this
+    warpgroup have started are under way, and gives the accumulator as it is
+    then (PTX ISA, wgmma.wait_group). They are finished with none pending, or
+    if as many have been started after the `mxgpu.mma` that computes them, in this
     block or in the iteration before.
 
     Example: the first of two is finished.
 
     ```mlir
-    %started = mxgpu.mma #wgmma %a, %b into %sums : !a, !b, !sums -> !sums
-    %others = mxgpu.mma #wgmma %c, %b into %more : !a, !b, !sums -> !sums
-    %finished = mxgpu.mma_wait %started pending(1) : !sums
+    %started = mxgpu.mma #wgmma %a, %b into %accumulator
+        : !a, !b, !accumulator -> !accumulator
+    %others = mxgpu.mma #wgmma %c, %b into %more
+        : !a, !b, !accumulator -> !accumulator
+    %finished = mxgpu.mma_wait %started pending(1) : !accumulator
     ```
   }];
-  let arguments = (ins MXGPU_FragmentType:$sums, I64Attr:$pending);
+  let arguments = (ins MXGPU_FragmentType:$accumulator, I64Attr:$pending);
   let results = (outs MXGPU_FragmentType:$result);
-  let assemblyFormat = "$sums `pending` `(` $pending `)` attr-dict `:` type($sums)";
+  let assemblyFormat = [{
+    $accumulator `pending` `(` $pending `)` attr-dict `:` type($accumulator)
+  }];
   let hasVerifier = 1;
 }
 

@@ -51,12 +51,13 @@ struct MmaShape {
 };
 
 /// The matrices that an instruction reads: A with a row for each row of the
-/// sums, B with one for each column, and a scale for each block of either.
+/// accumulators, B with one for each column, and a scale for each block of
+/// either.
 enum class MmaOperand : uint8_t { A, B, AScales, BScales };
 
 /// The operands of an mxgpu.mma after conversion: addresses of buffers in
-/// shared memory, columns (i32) of scales and sums in tensor memory, vectors of
-/// what is in registers; null for those that it does not have.
+/// shared memory, columns (i32) of scales and accumulators in tensor memory,
+/// vectors of what is in registers; null for those that it does not have.
 struct MmaOperands {
   mlir::Value a, b, aScales, bScales, d, bOffset, accumulate, extent;
   /// Registers that threads of the kernel are launched with, where that is

@@ -62,7 +62,7 @@ Value TmemAccumulator::getColumnOfPart(Value place, int64_t part) {
 
 FragmentType TmemAccumulator::getType(int64_t count) {
   MmaAttrInterface mma = product.buffers.mma;
-  return mma.getSumType(body.getF32Type(), count);
+  return mma.getAccumulatorType(body.getF32Type(), count);
 }
 
 SmallVector<Value> TmemAccumulator::load(Value place, int64_t count) {

@@ -111,7 +111,7 @@ Value MainLoop::start(MmaAttrInterface mma, Value a, Value b, Value accumulator,
                        /*b_offset=*/Value(),
                        /*accumulate=*/Value(), /*extent=*/Value(),
                        /*first_warp=*/IntegerAttr(), column)
-      .getSums();
+      .getAccumulator();
 }
 
 Value MainLoop::relabel(Value fragment, FragmentLayoutAttr layout) {

@@ -364,8 +364,9 @@ static FragmentType makeFragment(Type element, const FragmentDigits &digits) {
                                        digits.values));
 }
 
-FragmentType MmaAttrInterface::getSumType(Type element, int64_t columns) {
-  return makeFragment(element, getSumDigits(columns));
+FragmentType MmaAttrInterface::getAccumulatorType(Type element,
+                                                  int64_t columns) {
+  return makeFragment(element, getAccumulatorDigits(columns));
 }
 
 FragmentType MmaAttrInterface::getOperandType(MmaOperand operand, Type element,

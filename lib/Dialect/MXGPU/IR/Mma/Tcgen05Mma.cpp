@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Operands in shared memory, scales, of kinds that have them, and sums in
-// tensor memory; one thread issues an instruction for each 32 bytes of the
+// Operands in shared memory, scales, of kinds that have them, and accumulators
+// in tensor memory; one thread issues an instruction for each 32 bytes of the
 // reduction.
 //
 //===----------------------------------------------------------------------===//
@@ -79,7 +79,7 @@ MmaShape Tcgen05MmaAttr::getMmaShape() const {
 }
 
 /// As tcgen05.ld reads them.
-FragmentDigits Tcgen05MmaAttr::getSumDigits(int64_t columns) const {
+FragmentDigits Tcgen05MmaAttr::getAccumulatorDigits(int64_t columns) const {
   return FragmentLayoutAttr::getRowPerThread(columns);
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// B in shared memory, A there or in registers, sums in the registers of
+// B in shared memory, A there or in registers, accumulators in the registers of
 // warpgroups, each of which issues an instruction for each 32 bytes of the
 // reduction and each 64 of its rows.
 //
@@ -17,8 +17,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Sums that a thread holds.
-static int64_t countSums(int64_t m, int64_t n, int64_t warpgroups) {
+/// Accumulators that a thread holds.
+static int64_t countAccumulators(int64_t m, int64_t n, int64_t warpgroups) {
   return m * n / (warpgroups * target::kWarpGroupSize);
 }
 
@@ -47,12 +47,13 @@ LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " times a power of two, " << target::kWgmmaM
                        << " rows of each warpgroup, found " << m;
   // PTX ISA, Register State Space: a thread has 255.
-  constexpr int64_t kMostSums = 255;
+  constexpr int64_t kMostAccumulators = 255;
   // wgmma C13
-  if (int64_t sums = countSums(m, n, warpgroups); sums > kMostSums)
-    return emitError() << "expected sums that fit " << kMostSums
-                       << " registers of a thread, found " << sums
-                       << ": divide m by more warpgroups";
+  if (int64_t accumulators = countAccumulators(m, n, warpgroups);
+      accumulators > kMostAccumulators)
+    return emitError() << "expected an accumulator that fits "
+                       << kMostAccumulators << " registers of a thread, found "
+                       << accumulators << ": divide m by more warpgroups";
   return success();
 }
 
@@ -87,7 +88,7 @@ static SmallVector<FragmentDigit> getThreadDigits(WgmmaAttr kind, int64_t run) {
 
 /// PTX ISA, wgmma.mma_async, Register Fragments: the fragment D. Columns come
 /// last, so that some of them are adjacent registers.
-FragmentDigits WgmmaAttr::getSumDigits(int64_t columns) const {
+FragmentDigits WgmmaAttr::getAccumulatorDigits(int64_t columns) const {
   return makeDigits({getThreadDigits(*this, 2),
                      {{2, 0, 1},
                       {2, 8, 0},
@@ -162,13 +163,13 @@ LogicalResult WgmmaAttr::verifyMma(MmaOp &op) const {
   if (BufferType a = op.getABuffer(); a && getOperandRows(a) != getM())
     return op.emitOpError("expected ")
            << getM() << " rows of a, found " << getOperandRows(a);
-  auto sums = cast<FragmentType>(op.getD().getType());
+  auto accumulators = cast<FragmentType>(op.getD().getType());
   FragmentType expected =
-      op.getKind().getSumType(Float32Type::get(getContext()), getN());
+      op.getKind().getAccumulatorType(Float32Type::get(getContext()), getN());
   // wgmma C8
-  if (sums != expected)
-    return op.emitOpError("expected sums of ")
-           << expected << ", found " << sums;
+  if (accumulators != expected)
+    return op.emitOpError("expected an accumulator of ")
+           << expected << ", found " << accumulators;
   // wgmma C10
   if (IntegerAttr warp = op.getFirstWarpAttr();
       warp && (warp.getInt() < 0 || warp.getInt() % target::kWarpGroupWarps))
@@ -235,8 +236,8 @@ private:
 
 } // namespace
 
-/// The registers of a block's sums, in the order of the instruction: 4 of each
-/// 8 columns.
+/// The registers of a block's accumulators, in the order of the instruction: 4
+/// of each 8 columns.
 static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
                                            int64_t count) {
   constexpr int64_t kAdjacent = 4;
@@ -248,10 +249,10 @@ static SmallVector<int64_t> getRegistersOf(int64_t block, int64_t blocks,
   return numbers;
 }
 
-/// Instructions that share the columns. ptxas refuses one whose sums leave no
-/// room among the registers that threads are launched with, although those that
-/// multiply get more (C7602 of ptxas 13.0, which asks for 26 more with A in
-/// shared memory and 30 with A in registers).
+/// Instructions that share the columns. ptxas refuses one whose accumulators
+/// leave no room among the registers that threads are launched with, although
+/// those that multiply get more (C7602 of ptxas 13.0, which asks for 26 more
+/// with A in shared memory and 30 with A in registers).
 static int64_t getColumnParts(std::optional<int64_t> launchRegisters,
                               int64_t n) {
   constexpr int64_t kRoom = 32;
@@ -267,18 +268,19 @@ Value WgmmaAttr::emit(NVVMBuilder &builder, MmaOp &op,
   // (PTX ISA, wgmma.fence). It is convergent: in the block of the instructions
   // it keeps LLVM from making copies of them.
   builder.fenceWarpgroup();
-  int64_t sums = countSums(getM(), getN(), getWarpgroups());
+  int64_t accumulators = countAccumulators(getM(), getN(), getWarpgroups());
   int64_t parts = getColumnParts(values.launchRegisters, getN()),
           columns = getN() / parts;
   int64_t first = op.getColumn().value_or(0) / getK();
   SmallVector<WgmmaBlock> blocks;
   for (int64_t number = 0; number < getBlocks(); ++number) {
-    SmallVector<int64_t> registers = getRegistersOf(number, getBlocks(), sums);
+    SmallVector<int64_t> registers =
+        getRegistersOf(number, getBlocks(), accumulators);
     ArrayRef<int64_t> all = registers;
     for (int64_t part = 0; part < parts; ++part) {
       WgmmaBlock &block = blocks.emplace_back();
       size_t count = all.size() / parts;
-      block.sums = llvm::to_vector(all.slice(part * count, count));
+      block.accumulators = llvm::to_vector(all.slice(part * count, count));
       for (int64_t step = 0; step < op.getReduction() / getK(); ++step)
         block.steps.push_back({a.at(builder, number, step),
                                b.at(builder, first + step, part * columns)});

@@ -78,7 +78,7 @@ RingType RingTypes::getAccumulators(int64_t stages, int64_t overlap) const {
 }
 
 FragmentLayoutAttr RingTypes::getTmemAccumulator(MmaAttrInterface mma) const {
-  FragmentDigits digits = mma.getSumDigits(tileN);
+  FragmentDigits digits = mma.getAccumulatorDigits(tileN);
   return FragmentLayoutAttr::get(context, digits.threads, digits.values);
 }
 

@@ -129,7 +129,7 @@ void BlockScaledMainLoop::buildMma() {
   };
   Value aScales = copyScales("sfa", product.buffers.aScales);
   Value bScales = copyScales("sfb", product.buffers.bScales);
-  MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
+  MmaOp::create(body, /*accumulator=*/Type(), product.buffers.mma,
                 stage.getBuffer("a"), stage.getBuffer("b"), aScales, bScales,
                 accumulator.getBuffer("d"), bOffset, accumulate,
                 areTilesWhole() ? Value() : Value(step.getExtent()),

@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One thread loads tiles and scales by bulk tensor copies, one issues scale
-// copies and MMAs, four warps read finished sums from tensor memory. Two rings
-// join them.
+// copies and MMAs, four warps read finished accumulators from tensor memory.
+// Two rings join them.
 //
 //===----------------------------------------------------------------------===//
 

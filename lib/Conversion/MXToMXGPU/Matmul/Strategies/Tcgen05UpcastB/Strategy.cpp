@@ -321,7 +321,7 @@ void Tcgen05UpcastMainLoop::buildMma() {
   ForEachKOp step = forEachTile(workTile);
   auto stage = ConsumerWaitOp::create(body, inputs);
   auto tile = ConsumerWaitOp::create(body, operands);
-  MmaOp::create(body, /*sums=*/Type(), product.buffers.mma,
+  MmaOp::create(body, /*accumulator=*/Type(), product.buffers.mma,
                 stage.getBuffer("a"), tile.getBuffer("b"),
                 /*a_scales=*/Value(), /*b_scales=*/Value(),
                 accumulator.getBuffer("d"),

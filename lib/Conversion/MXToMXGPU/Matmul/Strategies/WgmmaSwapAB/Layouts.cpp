@@ -45,7 +45,7 @@ FragmentLayoutAttr SwapABLayouts::getOperand() const {
 }
 
 FragmentLayoutAttr SwapABLayouts::getAccumulator() const {
-  FragmentDigits digits = mma.getSumDigits(mma.getN());
+  FragmentDigits digits = mma.getAccumulatorDigits(mma.getN());
   return get(digits.threads, digits.values);
 }
 

@@ -9,8 +9,8 @@
 //
 // wgmma gives a thread rows i and i + 8 of each 64. Which rows of B they are is
 // for us to say: two adjacent ones, so that eight lanes have 16 adjacent ones,
-// of bf16 a sector of a row of the result; or where an epilogue takes the sums
-// of two parts of B together, the same row of both parts.
+// of bf16 a sector of a row of the result; or where an epilogue takes the
+// accumulator of two parts of B together, the same row of both parts.
 //
 // Accumulators of elements of B by rows of A are relabelled as rows of A by
 // columns of the tile, and are then like any others.

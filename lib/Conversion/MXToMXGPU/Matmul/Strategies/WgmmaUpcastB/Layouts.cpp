@@ -118,7 +118,7 @@ FragmentLayoutAttr UpcastLayouts::getBOperand() const {
 }
 
 FragmentLayoutAttr UpcastLayouts::getAccumulator() const {
-  FragmentDigits digits = mma.getSumDigits(mma.getN());
+  FragmentDigits digits = mma.getAccumulatorDigits(mma.getN());
   return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
                                  digits.values);
 }
