@@ -41,10 +41,10 @@ def as_operand(values):
 
 def adapt_schedule(schedule):
     """The nearest to a schedule of sm_100a that the chip has: with the strategy that it
-    takes by itself, and a tile of which registers hold the accumulator."""
+    takes by itself for one of tcgen05, and a tile of which registers hold the accumulator."""
     if not IS_DEQUANTIZED:
         return schedule
-    schedule = re.sub(r"(, )?strategy = #mxgpu\.\w+(<[^>]*>)?", "", schedule).removeprefix(", ")
+    schedule = re.sub(r"(, )?strategy = #mxgpu\.tcgen05_\w+(<[^>]*>)?", "", schedule).removeprefix(", ")
 
     def adapt(match):
         columns = max(size for size in (64, 128, 256) if size <= max(int(match[2]), 64))
