@@ -1,4 +1,4 @@
-//===- Registration.cpp - What the JIT must know about MLIR ---------------===//
+//===- Session.cpp - What a tool needs to read a program ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mx/Execution/Session.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/GPUCommon/GPUToLLVM.h"
@@ -52,6 +53,8 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Target/LLVM/NVVM/Target.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
@@ -59,8 +62,10 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mx/Execution/Program.h"
 #include "mx/InitAll.h"
+#include "mx/Support/InputFile.h"
 
 using namespace mlir;
+using namespace mx;
 
 void mx::registerExecutionDialects(DialectRegistry &registry) {
   registry
@@ -107,4 +112,29 @@ void mx::registerExecutionDialects(DialectRegistry &registry) {
   registerGPUDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
+}
+
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registerExecutionDialects(registry);
+  return registry;
+}
+
+// One small module: threads would cost more than they save.
+Session::Session()
+    : context(makeRegistry(), MLIRContext::Threading::DISABLED),
+      printer(sources, context) {
+  // Messages are for whoever wrote the file: the place says enough.
+  context.printOpOnDiagnostic(false);
+}
+
+llvm::Expected<OwningOpRef<ModuleOp>> Session::parse(const std::string &path) {
+  std::string error = checkInputFile(path);
+  if (!error.empty())
+    return makeError(error);
+  std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(path, &error);
+  if (!file)
+    return makeError(error);
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  return parseSourceFile<ModuleOp>(sources, &context);
 }

@@ -1,12 +1,14 @@
-//===- Messages.h - Diagnostics of tools on stderr --------------*- C++ -*-===//
+//===- Session.h - What a tool needs to read a program ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
-#ifndef MX_EXECUTION_MESSAGES_H
-#define MX_EXECUTION_MESSAGES_H
+#ifndef MX_EXECUTION_SESSION_H
+#define MX_EXECUTION_SESSION_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mx/Support/Printable.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -32,6 +34,20 @@ private:
   mlir::SourceMgrDiagnosticHandler handler;
 };
 
+/// The context of a tool that reads one program, whose diagnostics go to
+/// stderr.
+struct Session {
+  Session();
+
+  /// The module in a file; null where it has errors, which are printed.
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+  parse(const std::string &path);
+
+  mlir::MLIRContext context;
+  llvm::SourceMgr sources;
+  MessagePrinter printer;
+};
+
 } // namespace mx
 
-#endif // MX_EXECUTION_MESSAGES_H
+#endif // MX_EXECUTION_SESSION_H
