@@ -1,8 +1,8 @@
-//===- Dequantize.cpp - mx.dequantize and mx.relayout as loops ------------===//
+//===- Dequantize.cpp - mx.dequantize, relayout and pack_weights as loops -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Both walk over logical coordinates and leave the places to the Emitter.
+// All walk over logical coordinates and leave the places to the Emitter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,15 +56,12 @@ Value Dequantizer::loadNumber(ArrayRef<Value> place, int64_t blockSize) {
 
 namespace {
 
-struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct DequantizeOpLowering final : EmittingPattern<DequantizeOp> {
+  using EmittingPattern::EmittingPattern;
 
-  LogicalResult
-  matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (failed(expectBufferized(op, rewriter)))
-      return failure();
-    Emitter emitter(rewriter, op);
+  void emit(Emitter &emitter, DequantizeOp op,
+            OpAdaptor adaptor) const override {
+    OpBuilder &builder = emitter.getBuilder();
     emitter.checkGroups(adaptor.getOffsets());
     int64_t blockSize = op.getBlockSize();
     int64_t rank = op.getInput().getType().getRank();
@@ -107,7 +104,7 @@ struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
             SmallVector<Value> source(batch), target(batch);
             source.append({row, from + position});
             target.append({row, to + position});
-            memref::StoreOp::create(rewriter, op.getLoc(),
+            memref::StoreOp::create(builder, op.getLoc(),
                                     dequantizer.loadNumber(source, scale), out,
                                     target);
           });
@@ -128,20 +125,14 @@ struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
                    group.end, zero, columns, zero);
       });
     });
-    rewriter.eraseOp(op);
-    return success();
   }
 };
 
-struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct RelayoutOpLowering final : EmittingPattern<RelayoutOp> {
+  using EmittingPattern::EmittingPattern;
 
-  LogicalResult
-  matchAndRewrite(RelayoutOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (failed(expectBufferized(op, rewriter)))
-      return failure();
-    Emitter emitter(rewriter, op);
+  void emit(Emitter &emitter, RelayoutOp op, OpAdaptor adaptor) const override {
+    OpBuilder &builder = emitter.getBuilder();
     emitter.checkGroups(adaptor.getOffsets());
     Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
     Value offsets = adaptor.getOffsets();
@@ -151,8 +142,8 @@ struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
       for (int64_t i = 0; i < outType.getRank(); ++i)
         emitter.checkDim("input", {input, inputType.getElementType()}, i,
                          emitter.dim(out, i));
-      rewriter.replaceOpWithNewOp<memref::CopyOp>(op, input, out);
-      return success();
+      memref::CopyOp::create(builder, op.getLoc(), input, out);
+      return;
     }
 
     // One side is linear and gives the logical shape.
@@ -189,15 +180,53 @@ struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
         copyRows(source, target, batch, group.begin, group.end);
       });
     });
-    rewriter.eraseOp(op);
-    return success();
   }
 };
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// mx.pack_weights
+//
+// Elements keep their logical place; the Emitter knows where that is.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct PackWeightsOpLowering final : EmittingPattern<PackWeightsOp> {
+  using EmittingPattern::EmittingPattern;
+
+  void emit(Emitter &emitter, PackWeightsOp op,
+            OpAdaptor adaptor) const override {
+    Elements from = getElements(op.getInput(), adaptor.getInput());
+    Elements to = getElements(op.getOuts()[0], adaptor.getOuts()[0]);
+    to.isPacked = true;
+    int64_t batch = from.getLogicalRank() - 2;
+    Int rows = emitter.dim(from, batch), columns = emitter.dim(from, batch + 1);
+    for (int64_t i = 0; i < batch; ++i)
+      emitter.checkDim("outs", to, i, emitter.dim(from, i));
+    emitter.checkPacked("outs", to, rows, columns);
+    emitter.fillZero(to);
+    emitter.loopOverDims(from.memref, batch, [&](ArrayRef<Value> matrix) {
+      emitter.loop(emitter.index(0), rows, 1, [&](Int row) {
+        emitter.loop(emitter.index(0), columns, 1, [&](Int column) {
+          SmallVector<Value> place(matrix);
+          place.append({row, column});
+          emitter.storeCode(emitter.loadCode(from, place), to, place);
+        });
+      });
+    });
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
 void mx::cpu::populateDequantizePatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  patterns.add<DequantizeOpLowering, RelayoutOpLowering>(converter,
-                                                         patterns.getContext());
+  patterns.add<DequantizeOpLowering, RelayoutOpLowering, PackWeightsOpLowering>(
+      converter, patterns.getContext());
 }

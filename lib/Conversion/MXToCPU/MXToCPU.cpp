@@ -8,20 +8,24 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
 #include "mx/Dialect/MX/IR/MX.h"
 
+using namespace mlir;
+
 namespace mx {
 #define GEN_PASS_DEF_CONVERTMXTOCPU
+#define GEN_PASS_DEF_MXREQUESTENTRYWRAPPERS
+#define GEN_PASS_DEF_MXVERIFYLOWERED
 #include "mx/Conversion/MXToCPU/Passes.h.inc"
 } // namespace mx
-
-using namespace mlir;
 
 namespace {
 
@@ -92,12 +96,66 @@ struct ConvertMXToCPUPass final
     target.addLegalOp<mx::YieldOp>();
     mx::cpu::populateQuantizePatterns(converter, patterns);
     mx::cpu::populateDequantizePatterns(converter, patterns);
-    mx::cpu::populatePackWeightsPatterns(converter, patterns);
     mx::cpu::populateMatmulPatterns(converter, patterns);
-    mx::cpu::populateCombinePatterns(converter, patterns);
     mx::populateStoragePatterns(converter, patterns, target);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// C interfaces of public functions
+//
+// llvm-request-c-wrappers wraps declarations too, which would ask for
+// _mlir_ciface_ symbols of C functions that have none.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct RequestEntryWrappersPass final
+    : mx::impl::MXRequestEntryWrappersBase<RequestEntryWrappersPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function.isPublic() && !function.isDeclaration())
+        function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                          UnitAttr::get(&getContext()));
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Nothing but the LLVM dialect is left
+//
+// Without this, an operation that no conversion knows would surface as a
+// message about a missing dialect in the tool that runs the module.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct VerifyLoweredPass final
+    : mx::impl::MXVerifyLoweredBase<VerifyLoweredPass> {
+  void runOnOperation() override {
+    bool failed = false;
+    auto report = [&](Operation *op) {
+      op->emitError() << "expected an operation of the LLVM dialect after "
+                         "lowering, found '"
+                      << op->getName() << "', which has no lowering to the CPU";
+      failed = true;
+    };
+    getOperation().walk([&](Operation *op) {
+      if (!isa<ModuleOp, UnrealizedConversionCastOp>(op) &&
+          !isa_and_present<LLVM::LLVMDialect>(op->getDialect()))
+        report(op);
+    });
+    // A cast is the trace of another operation that was left; it is reported
+    // only where there is none.
+    if (!failed)
+      getOperation().walk([&](UnrealizedConversionCastOp op) { report(op); });
+    if (failed)
       signalPassFailure();
   }
 };

@@ -20,13 +20,8 @@ void populateQuantizePatterns(const mlir::TypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
 void populateDequantizePatterns(const mlir::TypeConverter &converter,
                                 mlir::RewritePatternSet &patterns);
-void populatePackWeightsPatterns(const mlir::TypeConverter &converter,
-                                 mlir::RewritePatternSet &patterns);
 void populateMatmulPatterns(const mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
-
-void populateCombinePatterns(const mlir::TypeConverter &converter,
-                             mlir::RewritePatternSet &patterns);
 
 /// Emits `body` with the row that `rows` lists for `row`, if there are so many.
 void emitIfRowExists(Emitter &emitter, mlir::Value rows, Int row, Int count,
@@ -55,13 +50,28 @@ llvm::SmallVector<mlir::Value> computeValues(Emitter &emitter, QuantizeOp op,
                                              mlir::ValueRange inputScales,
                                              mlir::Value gather);
 
-/// Lowers only operations on memrefs.
-template <typename OpTy>
-mlir::LogicalResult expectBufferized(OpTy op, mlir::PatternRewriter &rewriter) {
-  if (op->getNumResults() == 0)
+/// Lowers an operation on memrefs to what `emit` writes in its place.
+template <typename Op>
+class EmittingPattern : public mlir::OpConversionPattern<Op> {
+public:
+  using mlir::OpConversionPattern<Op>::OpConversionPattern;
+  using typename mlir::OpConversionPattern<Op>::OpAdaptor;
+
+  mlir::LogicalResult
+  matchAndRewrite(Op op, OpAdaptor adaptor,
+                  mlir::ConversionPatternRewriter &rewriter) const final {
+    if (op->getNumResults())
+      return rewriter.notifyMatchFailure(op,
+                                         "expected an operation on memrefs");
+    Emitter emitter(rewriter, op);
+    emit(emitter, op, adaptor);
+    rewriter.eraseOp(op);
     return mlir::success();
-  return rewriter.notifyMatchFailure(op, "expected an operation on memrefs");
-}
+  }
+
+protected:
+  virtual void emit(Emitter &emitter, Op op, OpAdaptor adaptor) const = 0;
+};
 
 } // namespace mx::cpu
 
