@@ -9,7 +9,6 @@
 
 #include "Emitter.h"
 #include "../Utils/Storage.h"
-#include "EndProgram.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"

@@ -23,17 +23,13 @@ void populateDequantizePatterns(const mlir::TypeConverter &converter,
 void populateMatmulPatterns(const mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 
-/// Emits `body` with the row that `rows` lists for `row`, if there are so many.
+/// Emits `body` with the row that `rows` lists for `row`, if it lists one.
 void emitIfRowExists(Emitter &emitter, mlir::Value rows, Int row, Int count,
                      llvm::function_ref<void(Int)> body);
 
 /// Adds an f32 to the element of `out` at a place.
 void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,
                   llvm::ArrayRef<mlir::Value> place);
-
-/// Products whose results are quantized or made of parts become products of
-/// f32 and what is done with them.
-void decomposeMatmuls(mlir::Operation *root);
 
 /// The array that an operand has become: `original` is the operand before type
 /// conversion.

@@ -12,9 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../Utils/Constants.h"
-#include "../../Utils/HostMessages.h"
-#include "../../Utils/MapNumbers.h"
+#include "../../Utils/HostCode.h"
 #include "HostRuntime.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

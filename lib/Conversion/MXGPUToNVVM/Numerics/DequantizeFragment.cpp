@@ -16,7 +16,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Lowering.h"
-#include "DequantizeMath.h"
 #include "QuantizeMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

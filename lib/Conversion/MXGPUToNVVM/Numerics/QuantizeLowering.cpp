@@ -1,10 +1,10 @@
-//===- QuantizeLowering.cpp - Blocks of a quantizer in registers ----------===//
+//===- QuantizeLowering.cpp - Blocks and reductions in registers --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // Threads read and write global memory directly, 16 bytes at a time where they
-// have as many. Lanes that share a block exchange its maximum. The numbers are
-// QuantizeMath's; ScaleLowering has the scales.
+// have as many. Lanes that share a block exchange its maximum. QuantizeMath
+// computes scales and elements; ScaleLowering stores the scales.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,12 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
 /// Words of 32 bits in one access to memory.
 static constexpr int64_t kWordsAtOnce = 4;
-
-/// Elements in a byte of memory.
-static int64_t getPacking(Type element) {
-  return element.getIntOrFloatBitWidth() == 4 ? 2 : 1;
-}
 
 /// Whether an element of `type` is inside the matrix that holds it.
 static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
@@ -47,40 +46,6 @@ static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
                                     builder.index(getPacking(type)));
   int64_t bytes = (type.getIntOrFloatBitWidth() + 7) / 8;
   return getGlobalAddress(builder, matrix, row, column, bytes);
-}
-
-SmallVector<Value> mx::mxgpu::splitWords(NVVMBuilder &builder, Value vector) {
-  auto type = cast<VectorType>(vector.getType());
-  Type element = type.getElementType();
-  int64_t bits = element.getIntOrFloatBitWidth();
-  if (!element.isInteger())
-    vector = arith::BitcastOp::create(
-        builder, VectorType::get(type.getShape(), builder.getIntegerType(bits)),
-        vector);
-  int64_t count = type.getNumElements() * bits / 32;
-  auto wordType = VectorType::get(count, builder.getI32Type());
-  if (vector.getType() != wordType)
-    vector = vector::BitCastOp::create(builder, wordType, vector);
-  SmallVector<Value> words;
-  for (int64_t i = 0; i < count; ++i)
-    words.push_back(
-        vector::ExtractOp::create(builder, vector, ArrayRef<int64_t>{i}));
-  return words;
-}
-
-Value mx::mxgpu::joinWords(NVVMBuilder &builder, ArrayRef<Value> words,
-                           VectorType type) {
-  auto wordType = VectorType::get(int64_t(words.size()), builder.getI32Type());
-  Value vector = vector::FromElementsOp::create(builder, wordType, words);
-  Type element = type.getElementType();
-  int64_t bits = element.getIntOrFloatBitWidth();
-  auto integers =
-      VectorType::get(type.getShape(), builder.getIntegerType(bits));
-  if (integers != wordType)
-    vector = vector::BitCastOp::create(builder, integers, vector);
-  return integers == type
-             ? vector
-             : arith::BitcastOp::create(builder, type, vector).getResult();
 }
 
 namespace {
@@ -193,6 +158,63 @@ struct QuantizeBlockLowering final : OpConversionPattern<QuantizeBlockOp> {
   }
 };
 
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Maxima and sums of lanes, warps and tensors
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Five steps, in each of which a lane combines its value with that of the lane
+/// whose number differs in one bit. Addition commutes, so that all lanes come
+/// to the same bits.
+struct ReduceLanesLowering final : OpConversionPattern<ReduceLanesOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ReduceLanesOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value value = adaptor.getValue();
+    for (int64_t lanes = mx::target::kWarpSize / 2; lanes > 0; lanes /= 2) {
+      Value bits =
+          arith::BitcastOp::create(builder, builder.getI32Type(), value);
+      Value other = arith::BitcastOp::create(builder, builder.getF32Type(),
+                                             builder.shuffleXor(bits, lanes));
+      value = combine(builder, op.getKind(), value, other);
+    }
+    rewriter.replaceOp(op, value);
+    return success();
+  }
+
+private:
+  static Value combine(NVVMBuilder &builder, ReduceKind kind, Value a,
+                       Value b) {
+    switch (kind) {
+    case ReduceKind::Add:
+      return LLVM::FAddOp::create(builder, a, b);
+    case ReduceKind::Maximum:
+      return LLVM::MaximumOp::create(builder, a, b);
+    case ReduceKind::Minimum:
+      return LLVM::MinimumOp::create(builder, a, b);
+    }
+    llvm_unreachable("all kinds are listed");
+  }
+};
+
+struct WarpMaxLowering final : OpConversionPattern<WarpMaxOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(WarpMaxOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, builder.largestInWarp(adaptor.getValue()));
+    return success();
+  }
+};
+
 /// The maxima of vectors are those that a quantizer of them computes too.
 struct ThreadAmaxLowering final : OpConversionPattern<ThreadAmaxOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -266,20 +288,10 @@ struct AtomicMaxLowering final : OpConversionPattern<AtomicMaxOp> {
 
 } // namespace
 
-void mx::mxgpu::addNarrowVectorConversions(TypeConverter &converter) {
-  converter.addConversion([](VectorType type) -> Type {
-    Type element = type.getElementType();
-    if (!isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(element))
-      return type;
-    SmallVector<int64_t> shape(type.getShape());
-    shape.back() = shape.back() / getPacking(element) / 4;
-    return VectorType::get(shape, IntegerType::get(type.getContext(), 32));
-  });
-}
-
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   patterns.add<LoadBlockLowering, StoreBlockLowering, QuantizeBlockLowering,
-               ThreadAmaxLowering, LoadRelaxedLowering, AtomicMaxLowering>(
-      converter, patterns.getContext());
+               ReduceLanesLowering, WarpMaxLowering, ThreadAmaxLowering,
+               LoadRelaxedLowering, AtomicMaxLowering>(converter,
+                                                       patterns.getContext());
 }

@@ -116,7 +116,7 @@ Value getLowBits(NVVMBuilder &builder, Value bits) {
                                  low, builder.i32(0));
 }
 
-/// The words are lines of so many elements: in each, those from number `left`
+/// The words are lines of elements: in each, those from number `left`
 /// (i32, signed) on become 0. Mostly there are none, and one branch leaves all
 /// as they are.
 void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words, Value left,
