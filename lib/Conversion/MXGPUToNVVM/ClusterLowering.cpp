@@ -118,15 +118,12 @@ private:
   }
 };
 
-struct EndPartsLowering final : OpConversionPattern<EndPartsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct EndPartsLowering final : OpLowering<EndPartsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(EndPartsOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder(op.getLoc(), rewriter).syncCluster();
-    rewriter.eraseOp(op);
-    return success();
+  Values lower(NVVMBuilder &builder, EndPartsOp, OpAdaptor) const override {
+    builder.syncCluster();
+    return {};
   }
 };
 
@@ -134,42 +131,32 @@ struct EndPartsLowering final : OpConversionPattern<EndPartsOp> {
 
 namespace {
 
-struct CtaRankLowering final : OpConversionPattern<CtaRankOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct CtaRankLowering final : OpLowering<CtaRankOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(CtaRankOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOpWithNewOp<arith::IndexCastUIOp>(
-        op, builder.getIndexType(), builder.ctaRank());
-    return success();
+  Values lower(NVVMBuilder &builder, CtaRankOp, OpAdaptor) const override {
+    return {arith::IndexCastUIOp::create(builder, builder.getIndexType(),
+                                         builder.ctaRank())};
   }
 };
 
-struct WaitDependenciesLowering final
-    : OpConversionPattern<WaitDependenciesOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct WaitDependenciesLowering final : OpLowering<WaitDependenciesOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(WaitDependenciesOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder(op.getLoc(), rewriter).waitForGrids();
-    rewriter.eraseOp(op);
-    return success();
+  Values lower(NVVMBuilder &builder, WaitDependenciesOp,
+               OpAdaptor) const override {
+    builder.waitForGrids();
+    return {};
   }
 };
 
-struct LaunchDependentsLowering final
-    : OpConversionPattern<LaunchDependentsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LaunchDependentsLowering final : OpLowering<LaunchDependentsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LaunchDependentsOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder(op.getLoc(), rewriter).launchDependentGrids();
-    rewriter.eraseOp(op);
-    return success();
+  Values lower(NVVMBuilder &builder, LaunchDependentsOp,
+               OpAdaptor) const override {
+    builder.launchDependentGrids();
+    return {};
   }
 };
 

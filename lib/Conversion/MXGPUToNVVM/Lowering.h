@@ -22,16 +22,37 @@ namespace mx::mxgpu {
 /// not name one that is known.
 const target::TargetInfo *getKernelTarget(mlir::Operation *op);
 
-/// An operation whose result is its first operand once types are converted.
+/// Replaces every operation of a kind by what `lower` builds: a value for each
+/// of its results.
 template <typename Op>
-struct ForwardOperand final : mlir::OpConversionPattern<Op> {
+class OpLowering : public mlir::OpConversionPattern<Op> {
+public:
   using mlir::OpConversionPattern<Op>::OpConversionPattern;
+  using OpAdaptor = typename Op::Adaptor;
+  using Values = llvm::SmallVector<mlir::Value>;
 
   llvm::LogicalResult
-  matchAndRewrite(Op op, typename Op::Adaptor adaptor,
-                  mlir::ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, adaptor.getOperands().front());
+  matchAndRewrite(Op op, OpAdaptor adaptor,
+                  mlir::ConversionPatternRewriter &rewriter) const final {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, lower(builder, op, adaptor));
     return mlir::success();
+  }
+
+protected:
+  virtual Values lower(NVVMBuilder &builder, Op op,
+                       OpAdaptor adaptor) const = 0;
+};
+
+/// For an operation whose result is its first operand once types are converted.
+template <typename Op>
+struct ForwardOperand final : OpLowering<Op> {
+  using OpLowering<Op>::OpLowering;
+  using typename OpLowering<Op>::OpAdaptor;
+  using typename OpLowering<Op>::Values;
+
+  Values lower(NVVMBuilder &, Op, OpAdaptor adaptor) const override {
+    return {adaptor.getOperands().front()};
   }
 };
 

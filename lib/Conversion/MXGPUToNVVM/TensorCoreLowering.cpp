@@ -128,28 +128,22 @@ static std::optional<int64_t> getLaunchRegisters(Operation *op) {
 }
 
 /// The instruction emits itself.
-struct MmaLowering final : OpConversionPattern<MmaOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct MmaLowering final : OpLowering<MmaOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(MmaOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, MmaOp op,
+               OpAdaptor adaptor) const override {
     Value sums = op.getKind().emit(
         builder, op,
         {adaptor.getA(), adaptor.getB(), adaptor.getAScales(),
          adaptor.getBScales(), adaptor.getD(), adaptor.getBOffset(),
          adaptor.getAccumulate(), adaptor.getExtent(), getLaunchRegisters(op)});
-    if (sums)
-      rewriter.replaceOp(op, sums);
-    else
-      rewriter.eraseOp(op);
-    return success();
+    return sums ? Values{sums} : Values();
   }
 };
 
-struct MmaWaitLowering final : OpConversionPattern<MmaWaitOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct MmaWaitLowering final : OpLowering<MmaWaitOp> {
+  using OpLowering::OpLowering;
 
   /// Whether others than matrix instructions and loops may use the sums. These
   /// take them as they are, under way or not.
@@ -160,13 +154,10 @@ struct MmaWaitLowering final : OpConversionPattern<MmaWaitOp> {
            });
   }
 
-  LogicalResult
-  matchAndRewrite(MmaWaitOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, builder.waitWarpgroup(adaptor.getSums(),
-                                                 op.getPending(), isRead(op)));
-    return success();
+  Values lower(NVVMBuilder &builder, MmaWaitOp op,
+               OpAdaptor adaptor) const override {
+    return {
+        builder.waitWarpgroup(adaptor.getSums(), op.getPending(), isRead(op))};
   }
 };
 
@@ -181,13 +172,11 @@ namespace {
 
 /// The lanes of a warp are those of its number modulo 4 (PTX ISA, tcgen05
 /// access restrictions); the role starts at such a warp.
-struct LoadAccumulatorLowering final : OpConversionPattern<LoadAccumulatorOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LoadAccumulatorLowering final : OpLowering<LoadAccumulatorOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LoadAccumulatorOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, LoadAccumulatorOp op,
+               OpAdaptor adaptor) const override {
     auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
     Value column = adaptor.getBuffer();
     Value warp = builder.warpInCta();
@@ -203,8 +192,7 @@ struct LoadAccumulatorLowering final : OpConversionPattern<LoadAccumulatorOp> {
       return arith::BitcastOp::create(builder, type, words).getResult();
     };
     if (!adaptor.getEmpty()) {
-      rewriter.replaceOp(op, load());
-      return success();
+      return {load()};
     }
     // Tensor memory that was never written is not read. All warps of the role
     // take the same way, since they have the same work tile.
@@ -216,20 +204,17 @@ struct LoadAccumulatorLowering final : OpConversionPattern<LoadAccumulatorOp> {
     builder.setInsertionPointToStart(ifOp.elseBlock());
     Value loaded = load();
     scf::YieldOp::create(builder, loaded);
-    rewriter.replaceOp(op, ifOp.getResults());
-    return success();
+    return {ifOp.getResult(0)};
   }
 };
 
 /// The shared columns are the last of stage 0 and the first of stage 1: of
 /// their last part, and of their first.
-struct EpilogueColumnLowering final : OpConversionPattern<EpilogueColumnOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct EpilogueColumnLowering final : OpLowering<EpilogueColumnOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(EpilogueColumnOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, EpilogueColumnOp op,
+               OpAdaptor adaptor) const override {
     RingType ring = op.getStage().getType().getRing();
     Value place = builder.add(adaptor.getPlace(),
                               builder.index(op.getB() * op.getWidth()));
@@ -243,14 +228,12 @@ struct EpilogueColumnLowering final : OpConversionPattern<EpilogueColumnOp> {
     int64_t toShared = op.getWidth() - ring.getOverlap();
     int64_t toRest = -ring.getOverlap();
     if (op.isShared() || op.isRest()) {
-      rewriter.replaceOp(op, inFirst(op.isShared() ? toShared : toRest));
-      return success();
+      return {inFirst(op.isShared() ? toShared : toRest)};
     }
     Value isShared =
         builder.isBelow(adaptor.getPlace(), builder.index(ring.getOverlap()));
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(
-        op, isShared, inFirst(toShared), inFirst(toRest));
-    return success();
+    return {arith::SelectOp::create(builder, isShared, inFirst(toShared),
+                                    inFirst(toRest))};
   }
 };
 

@@ -196,26 +196,20 @@ SmallVector<Value> mx::mxgpu::takeRows(NVVMBuilder &builder, Value registers,
 
 namespace {
 
-struct ToRowsLowering final : OpConversionPattern<ToRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ToRowsLowering final : OpLowering<ToRowsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ToRowsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, takeRows(builder, adaptor.getFragment(),
-                                    op.getFragment().getType()));
-    return success();
+  Values lower(NVVMBuilder &builder, ToRowsOp op,
+               OpAdaptor adaptor) const override {
+    return takeRows(builder, adaptor.getFragment(), op.getFragment().getType());
   }
 };
 
-struct FromRowsLowering final : OpConversionPattern<FromRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct FromRowsLowering final : OpLowering<FromRowsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(FromRowsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, FromRowsOp op,
+               OpAdaptor adaptor) const override {
     FragmentLayoutAttr layout = op.getType().getLayout();
     SmallVector<int64_t> columns = getColumns(layout);
     auto isOwn = [&](auto pair) {
@@ -224,8 +218,7 @@ struct FromRowsLowering final : OpConversionPattern<FromRowsOp> {
     };
     if (adaptor.getRows().size() == 1 &&
         llvm::all_of(llvm::enumerate(columns), isOwn)) {
-      rewriter.replaceOp(op, adaptor.getRows().front());
-      return success();
+      return {adaptor.getRows().front()};
     }
     SmallVector<Value> registers(layout.getNumValues());
     Type element = op.getType().getElementType();
@@ -238,11 +231,9 @@ struct FromRowsLowering final : OpConversionPattern<FromRowsOp> {
     }
     auto spread = VectorType::get({int64_t(registers.size())},
                                   registers.front().getType());
-    rewriter.replaceOp(op, packElements(builder,
-                                        vector::FromElementsOp::create(
-                                            builder, spread, registers),
-                                        element));
-    return success();
+    return {packElements(
+        builder, vector::FromElementsOp::create(builder, spread, registers),
+        element)};
   }
 };
 
@@ -287,27 +278,24 @@ SmallVector<int64_t> getRegistersOfPart(FragmentType whole, FragmentType of,
   return numbers;
 }
 
-struct ExtractRowsLowering final : OpConversionPattern<ExtractRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ExtractRowsLowering final : OpLowering<ExtractRowsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ExtractRowsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Values lower(NVVMBuilder &builder, ExtractRowsOp op,
+               OpAdaptor adaptor) const override {
     Value registers = adaptor.getFragment();
-    rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
-        op, registers, registers,
+    return {vector::ShuffleOp::create(
+        builder, registers, registers,
         getRegistersOfPart(op.getFragment().getType(), op.getType(),
-                           op.getPart()));
-    return success();
+                           op.getPart()))};
   }
 };
 
-struct ConcatRowsLowering final : OpConversionPattern<ConcatRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ConcatRowsLowering final : OpLowering<ConcatRowsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ConcatRowsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Values lower(NVVMBuilder &builder, ConcatRowsOp op,
+               OpAdaptor adaptor) const override {
     auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
     SmallVector<Value> elements(type.getNumElements());
     for (auto [part, registers] : llvm::enumerate(adaptor.getParts())) {
@@ -315,23 +303,19 @@ struct ConcatRowsLowering final : OpConversionPattern<ConcatRowsOp> {
       for (auto [i, number] :
            llvm::enumerate(getRegistersOfPart(op.getType(), of, part)))
         elements[number] = vector::ExtractOp::create(
-            rewriter, op.getLoc(), registers, static_cast<int64_t>(i));
+            builder, registers, ArrayRef<int64_t>{static_cast<int64_t>(i)});
     }
-    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
-    return success();
+    return {vector::FromElementsOp::create(builder, type, elements)};
   }
 };
 
-struct ZeroFragmentLowering final : OpConversionPattern<ZeroFragmentOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ZeroFragmentLowering final : OpLowering<ZeroFragmentOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ZeroFragmentOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Values lower(NVVMBuilder &builder, ZeroFragmentOp op,
+               OpAdaptor) const override {
     Type type = getTypeConverter()->convertType(op.getType());
-    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op,
-                                                   rewriter.getZeroAttr(type));
-    return success();
+    return {arith::ConstantOp::create(builder, builder.getZeroAttr(type))};
   }
 };
 

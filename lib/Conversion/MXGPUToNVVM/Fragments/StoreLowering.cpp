@@ -49,19 +49,16 @@ static Value getBits(NVVMBuilder &builder, Value fragment, int64_t position) {
 
 namespace {
 
-struct StoreFragmentLowering final : OpConversionPattern<StoreFragmentOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct StoreFragmentLowering final : OpLowering<StoreFragmentOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(StoreFragmentOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, StoreFragmentOp op,
+               OpAdaptor adaptor) const override {
     if (op.getAlignment())
       storeWhole(builder, op, adaptor);
     else
       storeExisting(builder, op, adaptor);
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 
 private:
@@ -242,13 +239,11 @@ private:
 };
 
 /// The thread that executes it starts the copy.
-struct TmaStoreLowering final : OpConversionPattern<TmaStoreOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct TmaStoreLowering final : OpLowering<TmaStoreOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, TmaStoreOp op,
+               OpAdaptor adaptor) const override {
     SmallVector<Value> coords; // innermost first
     for (Value coord : llvm::reverse(adaptor.getCoords()))
       coords.push_back(builder.toI32(coord));
@@ -257,18 +252,15 @@ struct TmaStoreLowering final : OpConversionPattern<TmaStoreOp> {
     builder.storeTensor(
         builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
         adaptor.getMap(), coords, op.getAdd());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct BulkStoreLowering final : OpConversionPattern<BulkStoreOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct BulkStoreLowering final : OpLowering<BulkStoreOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(BulkStoreOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, BulkStoreOp op,
+               OpAdaptor adaptor) const override {
     auto type = cast<MemRefType>(op.getDest().getType());
     // Elements before it, by Horner's rule over the dimensions.
     Value position = builder.index(0);
@@ -294,8 +286,7 @@ struct BulkStoreLowering final : OpConversionPattern<BulkStoreOp> {
     builder.storeBulk(
         builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
         address, size);
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 

@@ -148,18 +148,15 @@ struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
   }
 };
 
-struct DeviceDeallocLowering final : OpConversionPattern<memref::DeallocOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct DeviceDeallocLowering final : OpLowering<memref::DeallocOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(memref::DeallocOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, memref::DeallocOp,
+               OpAdaptor adaptor) const override {
     callRuntime(
         builder, "mgpuMemFree", Type(),
         {getPointer(builder, adaptor.getMemref()), getDefaultStream(builder)});
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 

@@ -164,13 +164,11 @@ static Values pack(NVVMBuilder &builder, ArrayRef<Value> numbers, Type type) {
 }
 
 namespace {
-struct DequantizeBlockLowering final : OpConversionPattern<DequantizeBlockOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct DequantizeBlockLowering final : OpLowering<DequantizeBlockOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(DequantizeBlockOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, DequantizeBlockOp op,
+               OpAdaptor adaptor) const override {
     auto type = cast<VectorType>(op.getType());
     Values codes = splitWords(builder, flatten(builder, adaptor.getInput()));
     Values scales = splitScales(builder, adaptor.getScale());
@@ -185,8 +183,7 @@ struct DequantizeBlockLowering final : OpConversionPattern<DequantizeBlockOp> {
     Value result = joinWords(builder, words, flat);
     if (flat != type)
       result = vector::ShapeCastOp::create(builder, type, result);
-    rewriter.replaceOp(op, result);
-    return success();
+    return {result};
   }
 
 private:

@@ -50,13 +50,11 @@ static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
 
 namespace {
 
-struct LoadBlockLowering final : OpConversionPattern<LoadBlockOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LoadBlockLowering final : OpLowering<LoadBlockOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LoadBlockOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, LoadBlockOp op,
+               OpAdaptor adaptor) const override {
     auto type = cast<VectorType>(op.getType());
     Type element = type.getElementType();
     Value row = adaptor.getRow(), column = adaptor.getColumn();
@@ -73,8 +71,7 @@ struct LoadBlockLowering final : OpConversionPattern<LoadBlockOp> {
       llvm::append_range(words, splitWords(builder, load(builder, place, 4 * i,
                                                          size, inside)));
     }
-    rewriter.replaceOp(op, joinWords(builder, words, loaded));
-    return success();
+    return {joinWords(builder, words, loaded)};
   }
 
 private:
@@ -97,13 +94,11 @@ private:
   }
 };
 
-struct StoreBlockLowering final : OpConversionPattern<StoreBlockOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct StoreBlockLowering final : OpLowering<StoreBlockOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(StoreBlockOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, StoreBlockOp op,
+               OpAdaptor adaptor) const override {
     Type element = getElementTypeOrSelf(op.getValue().getType());
     Value row = adaptor.getRow(), column = adaptor.getColumn();
     Value inside = isInside(builder, op.getDest(), row, column, element);
@@ -119,18 +114,15 @@ struct StoreBlockLowering final : OpConversionPattern<StoreBlockOp> {
           builder, vector::FromElementsOp::create(builder, type, some),
           builder.offset(place, 4 * i), /*alignment=*/4 * some.size());
     }
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct QuantizeBlockLowering final : OpConversionPattern<QuantizeBlockOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct QuantizeBlockLowering final : OpLowering<QuantizeBlockOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(QuantizeBlockOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, QuantizeBlockOp op,
+               OpAdaptor adaptor) const override {
     auto type = cast<VectorType>(op.getElements().getType());
     QuantizeRecipe recipe = QuantizeRecipe::get(
         op, getElementTypeOrSelf(op.getInput().getType()),
@@ -151,10 +143,8 @@ struct QuantizeBlockLowering final : OpConversionPattern<QuantizeBlockOp> {
         joinWords(builder, math.convertRow(words, scale, random), converted);
     Value byte =
         arith::TruncIOp::create(builder, builder.getI8Type(), scale.byte);
-    rewriter.replaceOp(
-        op, {elements,
-             arith::BitcastOp::create(builder, op.getScale().getType(), byte)});
-    return success();
+    return {elements,
+            arith::BitcastOp::create(builder, op.getScale().getType(), byte)};
   }
 };
 
@@ -169,13 +159,11 @@ namespace {
 /// Five steps, in each of which a lane combines its value with that of the lane
 /// whose number differs in one bit. Addition commutes, so that all lanes come
 /// to the same bits.
-struct ReduceLanesLowering final : OpConversionPattern<ReduceLanesOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ReduceLanesLowering final : OpLowering<ReduceLanesOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ReduceLanesOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, ReduceLanesOp op,
+               OpAdaptor adaptor) const override {
     Value value = adaptor.getValue();
     for (int64_t lanes = mx::target::kWarpSize / 2; lanes > 0; lanes /= 2) {
       Value bits =
@@ -184,8 +172,7 @@ struct ReduceLanesLowering final : OpConversionPattern<ReduceLanesOp> {
                                              builder.shuffleXor(bits, lanes));
       value = combine(builder, op.getKind(), value, other);
     }
-    rewriter.replaceOp(op, value);
-    return success();
+    return {value};
   }
 
 private:
@@ -203,26 +190,21 @@ private:
   }
 };
 
-struct WarpMaxLowering final : OpConversionPattern<WarpMaxOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct WarpMaxLowering final : OpLowering<WarpMaxOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(WarpMaxOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, builder.largestInWarp(adaptor.getValue()));
-    return success();
+  Values lower(NVVMBuilder &builder, WarpMaxOp,
+               OpAdaptor adaptor) const override {
+    return {builder.largestInWarp(adaptor.getValue())};
   }
 };
 
 /// The maxima of vectors are those that a quantizer of them computes too.
-struct ThreadAmaxLowering final : OpConversionPattern<ThreadAmaxOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ThreadAmaxLowering final : OpLowering<ThreadAmaxOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ThreadAmaxOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, ThreadAmaxOp op,
+               OpAdaptor adaptor) const override {
     QuantizeRecipe recipe;
     recipe.input = getElementTypeOrSelf(op.getValues()[0]);
     recipe.nvfp4 = op.getAsIntegers();
@@ -242,34 +224,26 @@ struct ThreadAmaxLowering final : OpConversionPattern<ThreadAmaxOp> {
                                         bits, builder.i32(0x7F800000));
     bits = arith::SelectOp::create(builder, isNaN,
                                    builder.i32(kF32CanonicalNaN), bits);
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, builder.getF32Type(),
-                                                  bits);
-    return success();
+    return {arith::BitcastOp::create(builder, builder.getF32Type(), bits)};
   }
 };
 
-struct LoadRelaxedLowering final : OpConversionPattern<LoadRelaxedOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LoadRelaxedLowering final : OpLowering<LoadRelaxedOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LoadRelaxedOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, LoadRelaxedOp op,
+               OpAdaptor adaptor) const override {
     Value bits = builder.loadRelaxed(
         getGlobalAddress(builder, op.getSource(), builder.index(0)));
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, builder.getF32Type(),
-                                                  bits);
-    return success();
+    return {arith::BitcastOp::create(builder, builder.getF32Type(), bits)};
   }
 };
 
-struct AtomicMaxLowering final : OpConversionPattern<AtomicMaxOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct AtomicMaxLowering final : OpLowering<AtomicMaxOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(AtomicMaxOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, AtomicMaxOp op,
+               OpAdaptor adaptor) const override {
     auto toBits = [&](Value f32) -> Value {
       return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
     };
@@ -281,8 +255,7 @@ struct AtomicMaxLowering final : OpConversionPattern<AtomicMaxOp> {
     builder.setInsertionPointToStart(ifOp.thenBlock());
     builder.raiseGlobal(
         getGlobalAddress(builder, op.getDest(), builder.index(0)), largest);
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 

@@ -71,13 +71,11 @@ struct ScalePlace {
   }
 };
 
-struct LoadScaleLowering final : OpConversionPattern<LoadScaleOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LoadScaleLowering final : OpLowering<LoadScaleOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LoadScaleOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, LoadScaleOp op,
+               OpAdaptor adaptor) const override {
     auto place = ScalePlace::get(builder, op.getSource(), adaptor.getRow(),
                                  adaptor.getBlock());
     Value address = getGlobalAddress(builder, op.getSource(), place.offset);
@@ -95,18 +93,15 @@ struct LoadScaleLowering final : OpConversionPattern<LoadScaleOp> {
     }
     Value byte = vector::ExtractOp::create(builder, ifOp.getResult(0),
                                            ArrayRef<int64_t>{0});
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), byte);
-    return success();
+    return {arith::BitcastOp::create(builder, op.getType(), byte)};
   }
 };
 
-struct StoreScalesLowering final : OpConversionPattern<StoreScalesOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct StoreScalesLowering final : OpLowering<StoreScalesOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(StoreScalesOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, StoreScalesOp op,
+               OpAdaptor adaptor) const override {
     Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
                                           adaptor.getScale());
     Value isRow = builder.isBelow(adaptor.getRow(), adaptor.getRows());
@@ -126,8 +121,7 @@ struct StoreScalesLowering final : OpConversionPattern<StoreScalesOp> {
     auto ifOp = scf::IfOp::create(builder, stores, /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
     LLVM::StoreOp::create(builder, stored, address);
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 
 private:
@@ -178,13 +172,11 @@ static constexpr int64_t kRowBytes = 16;
 
 namespace {
 
-struct LoadWindowLowering final : OpConversionPattern<LoadWindowOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LoadWindowLowering final : OpLowering<LoadWindowOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LoadWindowOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, LoadWindowOp op,
+               OpAdaptor adaptor) const override {
     auto table = op.getTable();
     Value zero = builder.index(0), one = builder.index(1);
     Value last = arith::SubIOp::create(
@@ -227,8 +219,7 @@ struct LoadWindowLowering final : OpConversionPattern<LoadWindowOp> {
         compare(arith::CmpIPredicate::sle, builder.add(reference, rest),
                 255 + (op.getBf16() ? kBelowInBF16 : kBelowInF16));
     fits = arith::AndIOp::create(builder, fits, spans);
-    rewriter.replaceOp(op, {reference, fits});
-    return success();
+    return {reference, fits};
   }
 };
 

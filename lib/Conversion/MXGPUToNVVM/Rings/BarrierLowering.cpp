@@ -131,46 +131,35 @@ static Value atUse(NVVMBuilder &builder, Value pointer) {
 
 namespace {
 
-struct GetStageLowering final : OpConversionPattern<GetStageOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct GetStageLowering final : OpLowering<GetStageOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(GetStageOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, GetStageOp op, OpAdaptor) const override {
     auto ring = op.getRing().getDefiningOp<RingOp>();
     int64_t number = op.getNumber();
     if (!isKnownByAddress(ring.getType())) {
-      rewriter.replaceOp(op, builder.i32(number));
-      return success();
+      return {builder.i32(number)};
     }
     int64_t offset = ring.getOffsets()->front() + number * *ring.getStride();
-    rewriter.replaceOp(op, builder.keep(builder.shared(offset)));
-    return success();
+    return {builder.keep(builder.shared(offset))};
   }
 };
 
-struct OtherStageLowering final : OpConversionPattern<OtherStageOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct OtherStageLowering final : OpLowering<OtherStageOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(OtherStageOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOpWithNewOp<arith::XOrIOp>(op, adaptor.getStage(),
-                                               builder.i32(1));
-    return success();
+  Values lower(NVVMBuilder &builder, OtherStageOp,
+               OpAdaptor adaptor) const override {
+    return {arith::XOrIOp::create(builder, adaptor.getStage(), builder.i32(1))};
   }
 };
 
 /// Steps to the next stage; the parity changes with each round.
-struct AdvanceLowering final : OpConversionPattern<AdvanceOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct AdvanceLowering final : OpLowering<AdvanceOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(AdvanceOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, AdvanceOp op,
+               OpAdaptor adaptor) const override {
     Value stage = adaptor.getStage();
     Value next;
     if (isKnownByAddress(op.getStage().getType().getRing()))
@@ -183,8 +172,7 @@ struct AdvanceLowering final : OpConversionPattern<AdvanceOp> {
         arith::SelectOp::create(builder, wraps, adaptor.getFirst(), next);
     Value flip = arith::ExtUIOp::create(builder, builder.getI32Type(), wraps);
     Value flipped = arith::XOrIOp::create(builder, adaptor.getParity(), flip);
-    rewriter.replaceOp(op, {wrapped, flipped});
-    return success();
+    return {wrapped, flipped};
   }
 
 private:
@@ -198,30 +186,24 @@ private:
   }
 };
 
-struct NextStageLowering final : OpConversionPattern<NextStageOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct NextStageLowering final : OpLowering<NextStageOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(NextStageOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, NextStageOp op,
+               OpAdaptor adaptor) const override {
     Value next = builder.add(adaptor.getStage(), builder.i32(1));
     Value end = builder.i32(op.getType().getRing().getStages());
     Value wraps =
         arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next, end);
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, wraps, builder.i32(0),
-                                                 next);
-    return success();
+    return {arith::SelectOp::create(builder, wraps, builder.i32(0), next)};
   }
 };
 
-struct StageBuffersLowering final : OpConversionPattern<StageBuffersOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct StageBuffersLowering final : OpLowering<StageBuffersOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(StageBuffersOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, StageBuffersOp op,
+               OpAdaptor adaptor) const override {
     auto ring = op.getRing().getDefiningOp<RingOp>();
     SmallVector<Value> views;
     for (auto [offset, buffer] :
@@ -233,8 +215,7 @@ struct StageBuffersLowering final : OpConversionPattern<StageBuffersOp> {
       else
         views.push_back(getInStage(builder, ring, offset, adaptor.getStage()));
     }
-    rewriter.replaceOp(op, views);
-    return success();
+    return views;
   }
 
 private:
@@ -260,26 +241,20 @@ private:
   }
 };
 
-struct StageBarriersLowering final : OpConversionPattern<StageBarriersOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct StageBarriersLowering final : OpLowering<StageBarriersOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(StageBarriersOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, StageBarriersOp op,
+               OpAdaptor adaptor) const override {
     auto ring = op.getRing().getDefiningOp<RingOp>();
     int64_t full = *ring.getBarriers();
     int64_t empty = full + mx::target::kMBarrierBytes;
     if (hasBarriersBehind(ring.getType())) {
       Value place = getBehind(builder, ring, adaptor.getStage());
-      rewriter.replaceOp(
-          op, {builder.offset(place, full), builder.offset(place, empty)});
-      return success();
+      return {builder.offset(place, full), builder.offset(place, empty)};
     }
-    rewriter.replaceOp(op,
-                       {getInStage(builder, ring, full, adaptor.getStage()),
-                        getInStage(builder, ring, empty, adaptor.getStage())});
-    return success();
+    return {getInStage(builder, ring, full, adaptor.getStage()),
+            getInStage(builder, ring, empty, adaptor.getStage())};
   }
 
 private:
@@ -295,40 +270,32 @@ private:
   }
 };
 
-struct LeaderBarrierLowering final : OpConversionPattern<LeaderBarrierOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LeaderBarrierLowering final : OpLowering<LeaderBarrierOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LeaderBarrierOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, LeaderBarrierOp,
+               OpAdaptor adaptor) const override {
     auto [stage, offset] = splitOffset(adaptor.getBarrier());
-    rewriter.replaceOp(op, builder.offset(builder.atLeader(stage), offset));
-    return success();
+    return {builder.offset(builder.atLeader(stage), offset)};
   }
 };
 
-struct WaitLowering final : OpConversionPattern<WaitOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct WaitLowering final : OpLowering<WaitOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(WaitOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, WaitOp op,
+               OpAdaptor adaptor) const override {
     builder.wait(atUse(builder, adaptor.getBarrier()), adaptor.getParity(),
                  op.getPair());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct ArriveLowering final : OpConversionPattern<ArriveOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ArriveLowering final : OpLowering<ArriveOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ArriveOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, ArriveOp op,
+               OpAdaptor adaptor) const override {
     bool ofPair =
         cast<BarrierType>(op.getBarrier().getType()).getScope() == Scope::Pair;
     Value barrier = atUse(builder, adaptor.getBarrier());
@@ -338,51 +305,41 @@ struct ArriveLowering final : OpConversionPattern<ArriveOp> {
     else
       ofPair ? builder.arriveInCluster(barrier, op.getCount())
              : builder.arrive(barrier, op.getCount());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct ArriveBothLowering final : OpConversionPattern<ArriveBothOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ArriveBothLowering final : OpLowering<ArriveBothOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ArriveBothOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, ArriveBothOp op,
+               OpAdaptor adaptor) const override {
     for (int64_t rank : {0, 1})
       builder.arriveAt(atUse(builder, adaptor.getBarrier()), rank,
                        /*isOrdered=*/!op.getOfAsync());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct CommitLowering final : OpConversionPattern<CommitOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct CommitLowering final : OpLowering<CommitOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(CommitOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, CommitOp op,
+               OpAdaptor adaptor) const override {
     builder.commit(atUse(builder, adaptor.getBarrier()), op.getPair());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct RequestUnitLowering final : OpConversionPattern<RequestUnitOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct RequestUnitLowering final : OpLowering<RequestUnitOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(RequestUnitOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, RequestUnitOp op,
+               OpAdaptor adaptor) const override {
     builder.requestCluster(adaptor.getBuffer(),
                            atUse(builder, adaptor.getBarrier()),
                            /*multicast=*/op.getPair());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
