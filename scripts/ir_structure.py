@@ -34,7 +34,7 @@ OF_STRATEGIES = (
     (Field("overlap"), Field("overlap")),
     (Field("scale_stages"), Field("scale_stages")),
     (Field("operand_stages"), Field("operand_stages")),
-    (Field("f16_window"), Field("f16_window", "true")),
+    (Field("f16_window"), Field("f16_scale_range", "true")),
     (Field("cluster_split"), Field("cluster_split", "true")),
     (Field("ctas"), Field("ctas_per_sm")),
     (Field("tile_loop"), Field("tile_loop")),

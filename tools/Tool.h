@@ -17,6 +17,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 #include <cstring>
@@ -86,6 +87,41 @@ inline bool checkInputWords(int argc, char **argv) {
       return false;
   }
   return true;
+}
+
+/// What the tools that compile a file have in common. Registered by the main:
+/// libmx has the mains of several tools in it, whose options share names.
+struct CompilerOptions {
+  explicit CompilerOptions(const char *title) : category(title) {}
+
+  llvm::cl::OptionCategory category;
+  llvm::cl::opt<std::string> inputFile{llvm::cl::Positional,
+                                       llvm::cl::desc("FILE.mlir"),
+                                       llvm::cl::cat(category)};
+  llvm::cl::opt<bool> fuse{
+      "fuse", llvm::cl::init(true),
+      llvm::cl::desc("compute what is quantized where it is quantized, and "
+                     "finish products where they are computed (the default)"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<bool> explain{
+      "mx-explain",
+      llvm::cl::desc("print which schedule each matmul gets, its memory map "
+                     "and why others lost"),
+      llvm::cl::cat(category)};
+};
+
+/// The start of the main of tool `name`, which has a file to `verb`: false
+/// where its options cannot be taken.
+template <typename Options>
+bool startCompiler(int argc, char **argv, const char *name, const char *verb,
+                   const char *overview, Options &asked) {
+  llvm::cl::HideUnrelatedOptions(asked.category);
+  if (!parseOptions(argc, argv, overview))
+    return false;
+  if (!asked.inputFile.empty())
+    return true;
+  llvm::errs() << name << ": expected a file to " << verb << ", found none\n";
+  return false;
 }
 
 } // namespace mx

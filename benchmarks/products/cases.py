@@ -24,7 +24,7 @@ FEW_ROWS = 1024
 CHOSEN = {"mx": ""}
 TILE = ("tile = [256, 128, 64], strategy = #mxgpu.wgmma_upcast_b<operand_stages = 4{}>, "
         "staging = 1, raster = group_m(8), epilogue = tma_store")
-IN_F16 = TILE.format(", f16_window = true")
+IN_F16 = TILE.format(", f16_scale_range = true")
 FUSED = CHOSEN | {"mx, fused": IN_F16, "mx, fused, bf16": TILE.format("")}
 
 WORKSPACE = "tile = [256, 256, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>, raster = group_m(8), epilogue = tma_store, workspace = ab"

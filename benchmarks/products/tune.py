@@ -47,7 +47,7 @@ WORDS = [(r"s(\d+)", "stages = {}"), (r"k/(\d+)c?", "split_k = {}"),
          (r"swap|f16", "")]
 # Of the strategy: what a word says of which it is, and its field.
 OWN_WORDS = [(r"swap", "wgmma_swap_ab", None),
-             (r"f16", "wgmma_upcast_b", "f16_window = true, operand_stages = 4"),
+             (r"f16", "wgmma_upcast_b", "f16_scale_range = true, operand_stages = 4"),
              (r"k/\d+c", None, "cluster_split = true")]
 
 

@@ -18,8 +18,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
-#include "mx/Execution/Messages.h"
 #include "mx/Execution/Program.h"
+#include "mx/Execution/Session.h"
 #include "mx/Execution/Traffic.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "mx/Support/InputFile.h"
@@ -242,29 +242,19 @@ llvm::Error mx::writeCompiledModule(StringRef directory,
 }
 
 int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
-  DialectRegistry registry;
-  registerExecutionDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  // Messages are for whoever wrote the file: the place says enough.
-  context.printOpOnDiagnostic(false);
-  llvm::SourceMgr sources;
-  MessagePrinter diagnostics(sources, context);
-  std::string error = checkInputFile(options.inputFile);
-  if (!error.empty())
-    return report(makeError(error));
-  std::unique_ptr<llvm::MemoryBuffer> file =
-      openInputFile(options.inputFile, &error);
-  if (!file)
-    return report(makeError(error));
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  Session session;
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed =
+      session.parse(options.inputFile);
+  if (!parsed)
+    return report(parsed.takeError());
+  OwningOpRef<ModuleOp> module = std::move(*parsed);
   if (!module)
     return kExitBadInput;
   // Asked for here already, where the file has a name.
   if (auto entries = selectEntries(*module, options.entries); !entries)
     return report(makeError(options.inputFile + ": " +
                             llvm::toString(entries.takeError())));
-  nameArguments(*module, sources);
+  nameArguments(*module, session.sources);
   StringRef stem = llvm::sys::path::stem(options.inputFile);
   llvm::Expected<CompiledModule> compiled =
       compileModule(*module, options, stem == "-" ? "program" : stem);

@@ -13,7 +13,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Execution/Check.h"
-#include "mx/Execution/Messages.h"
+#include "mx/Execution/Session.h"
 #include "mx/Execution/Traffic.h"
 #include "mx/Support/InputFile.h"
 #include "mx/Support/ResultFiles.h"
@@ -147,28 +147,18 @@ int mx::run(const RunOptions &given) {
   if (!device)
     return report(device.takeError());
 
-  DialectRegistry registry;
-  registerExecutionDialects(registry);
-  // One small module: threads would cost more than they save.
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  // Messages are for whoever wrote the file: the place says enough.
-  context.printOpOnDiagnostic(false);
-  llvm::SourceMgr sources;
-  MessagePrinter diagnostics(sources, context);
+  Session session;
   bool explained = false;
-  ScopedDiagnosticHandler observer(&context, [&](Diagnostic &diagnostic) {
-    explained |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
-    return failure();
-  });
-  std::string error = checkInputFile(options.inputFile);
-  if (!error.empty())
-    return report(makeError(error));
-  std::unique_ptr<llvm::MemoryBuffer> file =
-      openInputFile(options.inputFile, &error);
-  if (!file)
-    return report(makeError(error));
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  ScopedDiagnosticHandler observer(
+      &session.context, [&](Diagnostic &diagnostic) {
+        explained |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
+        return failure();
+      });
+  llvm::Expected<OwningOpRef<ModuleOp>> parsed =
+      session.parse(options.inputFile);
+  if (!parsed)
+    return report(parsed.takeError());
+  OwningOpRef<ModuleOp> module = std::move(*parsed);
   if (!module)
     return kExitBadInput;
   llvm::Expected<func::FuncOp> entry = lookupEntry(*module, options.entry);

@@ -13,24 +13,24 @@ host.
 docs/Python.md describes the package.
 """
 
-from ._runtime import library
 from ._arrays.array import DeviceArray, array, empty, from_dlpack
-from ._compile.compile import compile
-from ._runtime.device import (DeviceInfo, device_info, device_name, set_device,
-                     set_simulator_option, simulator_counters, synchronize)
 from ._arrays.elements import pack_fp4, unpack_fp4
-from ._programs.entry import Entry
-from ._runtime.errors import (CompileError, CompileWarning, Diagnostic, Error,
-                     InvalidValueError, SimulatorWarning)
+from ._compile.compile import compile
+from ._compile.templates import Template
 from ._ops.formats import FORMATS, Format
 from ._ops.moe_layer import MoELayer, MoESaved, MoEWeights, moe_layer, route
 from ._ops.products import grouped_matmul, matmul
-from ._programs.program import Program
 from ._ops.quantize import dequantize, quantize, swiglu_quantize
 from ._ops.quantized import Quantized
-from ._runtime.streams import Stream
-from ._compile.templates import Template
+from ._programs.entry import Entry
+from ._programs.program import Program
 from ._programs.values import Value
+from ._runtime import library
+from ._runtime.device import (DeviceInfo, device_info, device_name, set_device,
+                              set_simulator_option, simulator_counters, synchronize)
+from ._runtime.errors import (CompileError, CompileWarning, Diagnostic, Error,
+                              InvalidValueError, SimulatorWarning)
+from ._runtime.streams import Stream
 
 __all__ = ["array", "compile", "CompileError", "CompileWarning", "dequantize",
            "device_info", "device_name", "DeviceArray", "DeviceInfo",

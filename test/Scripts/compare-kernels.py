@@ -128,7 +128,7 @@ cases = (  # fields of version 1, the chip, those of today
     ("tile = [128, 64, 64], operand_stages = 3", "sm_100a",
      "tile = [128, 64, 64], strategy = #mxgpu.tcgen05_upcast_b<operand_stages = 3>"),
     ("tile = [128, 64, 64], stages = 4, operand_stages = 3, f16_window, pdl", "sm_90a",
-     "tile = [128, 64, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<operand_stages = 3, f16_window = true>, pdl"),
+     "tile = [128, 64, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<operand_stages = 3, f16_scale_range = true>, pdl"),
     ("tile = [256, 256, 64], cta_pair, workspace = ab", "sm_90a",
      "tile = [256, 256, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>, workspace = ab"),
     ("tile = [16, 64, 64], swap_ab", "sm_90a", "tile = [16, 64, 64], strategy = #mxgpu.wgmma_swap_ab"),

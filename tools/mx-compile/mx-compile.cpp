@@ -10,12 +10,9 @@ namespace cl = llvm::cl;
 
 namespace {
 
-/// Registered by the main: libmx has the mains of several tools in it, whose
-/// options share names.
-struct Options {
-  cl::OptionCategory category{"mx-compile options"};
-  cl::opt<std::string> inputFile{cl::Positional, cl::desc("FILE.mlir"),
-                                 cl::cat(category)};
+struct Options : mx::CompilerOptions {
+  Options() : CompilerOptions("mx-compile options") {}
+
   cl::opt<std::string> output{"o", cl::value_desc("DIR"),
                               cl::desc("where the program goes"),
                               cl::cat(category)};
@@ -30,16 +27,6 @@ struct Options {
       cl::desc("the assembler that makes the cubin, or none; default: one "
                "that is found"),
       cl::cat(category)};
-  cl::opt<bool> fuse{
-      "fuse", cl::init(true),
-      cl::desc("compute what is quantized where it is quantized, and finish "
-               "products where they are computed (the default)"),
-      cl::cat(category)};
-  cl::opt<bool> explain{
-      "mx-explain",
-      cl::desc("print which schedule each matmul gets, its memory map "
-               "and why others lost"),
-      cl::cat(category)};
 };
 
 } // namespace
@@ -48,13 +35,9 @@ extern "C" int mxCompileMain(int argc, char **argv) {
   static Options asked;
   mx::initTool("mx-compile");
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(asked.category);
-  if (!mx::parseOptions(argc, argv, "mx: compile to a directory\n"))
+  if (!mx::startCompiler(argc, argv, "mx-compile", "compile",
+                         "mx: compile to a directory\n", asked))
     return mx::kExitBadInput;
-  if (asked.inputFile.empty()) {
-    llvm::errs() << "mx-compile: expected a file to compile, found none\n";
-    return mx::kExitBadInput;
-  }
   if (asked.output.empty()) {
     llvm::errs() << "mx-compile: expected -o and a directory, found none\n";
     return mx::kExitBadInput;

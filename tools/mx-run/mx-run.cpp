@@ -11,12 +11,9 @@ namespace cl = llvm::cl;
 
 namespace {
 
-/// Registered by the main: libmx has the mains of several tools in it, whose
-/// options share names.
-struct Options {
-  cl::OptionCategory category{"mx-run options"};
-  cl::opt<std::string> inputFile{cl::Positional, cl::desc("FILE.mlir"),
-                                 cl::cat(category)};
+struct Options : mx::CompilerOptions {
+  Options() : CompilerOptions("mx-run options") {}
+
   cl::opt<std::string> entry{"entry", cl::init("main"),
                              cl::desc("function to run"), cl::cat(category)};
   cl::opt<std::string> device{
@@ -44,16 +41,6 @@ struct Options {
   cl::opt<std::string> saveTemps{
       "save-temps", cl::value_desc("DIR"),
       cl::desc("keep the IR after every pass and the PTX"), cl::cat(category)};
-  cl::opt<bool> fuse{
-      "fuse", cl::init(true),
-      cl::desc("compute what is quantized where it is quantized, and finish "
-               "products where they are computed (the default)"),
-      cl::cat(category)};
-  cl::opt<bool> explain{
-      "mx-explain",
-      cl::desc("print which schedule each matmul gets, its memory map "
-               "and why others lost"),
-      cl::cat(category)};
   cl::opt<bool> timing{"time", cl::desc("print how long each part took"),
                        cl::cat(category)};
 };
@@ -64,13 +51,9 @@ extern "C" int mxRunMain(int argc, char **argv) {
   static Options asked;
   mx::initTool("mx-run");
   llvm::InitLLVM init(argc, argv);
-  cl::HideUnrelatedOptions(asked.category);
-  if (!mx::parseOptions(argc, argv, "mx: compile and run on arrays\n"))
+  if (!mx::startCompiler(argc, argv, "mx-run", "run",
+                         "mx: compile and run on arrays\n", asked))
     return mx::kExitBadInput;
-  if (asked.inputFile.empty()) {
-    llvm::errs() << "mx-run: expected a file to run, found none\n";
-    return mx::kExitBadInput;
-  }
   if (!asked.check.empty() && asked.check != "cpu") {
     llvm::errs() << "mx-run: expected --check=cpu, found --check="
                  << asked.check << '\n';

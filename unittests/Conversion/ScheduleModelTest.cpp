@@ -310,13 +310,13 @@ double getSimulatedLoads(target::TileGrid grid, RasterOrder order,
   uint32_t tiles = grid.rows * grid.columns;
   for (uint32_t first = 0; first < tiles; first += workers) {
     std::set<uint32_t> panels;
-    for (uint32_t unit = first; unit < std::min(first + workers, tiles);
-         ++unit) {
-      target::TilePosition tile = order == RasterOrder::Linear
-                                      ? target::linearTile(grid, unit)
-                                  : order == RasterOrder::Hilbert
-                                      ? target::hilbertTile(grid, unit)
-                                      : target::groupMTile(grid, group, unit);
+    for (uint32_t workTile = first; workTile < std::min(first + workers, tiles);
+         ++workTile) {
+      target::TilePosition tile =
+          order == RasterOrder::Linear ? target::linearTile(grid, workTile)
+          : order == RasterOrder::Hilbert
+              ? target::hilbertTile(grid, workTile)
+              : target::groupMTile(grid, group, workTile);
       panels.insert(tile.row);
       panels.insert(grid.rows + tile.column);
     }

@@ -23,73 +23,31 @@ struct Place {
 /// Element i of the fragment of a thread: group = thread / 4, t = thread % 4.
 using Fragment = Place (*)(unsigned group, unsigned t, unsigned i);
 
-// "Matrix Fragments for mma.m16n8k8" and so on, in the order of the ISA. For B
-// the row is K and the column N.
-Place a16k8(unsigned g, unsigned t, unsigned i) {
-  return {i < 2 ? g : g + 8, t * 2 + (i & 1)};
+// "Matrix Fragments for mma.m16n8k8" and so on, with `count` elements in a
+// register. The registers of A alternate between rows g and g + 8; each pair is
+// 4 * count columns further. For B the row is K and the column N.
+template <unsigned count>
+Place a(unsigned g, unsigned t, unsigned i) {
+  unsigned reg = i / count;
+  return {g + reg % 2 * 8, t * count + i % count + reg / 2 * 4 * count};
 }
-Place b16k8(unsigned g, unsigned t, unsigned i) { return {t * 2 + i, g}; }
-Place a16k16(unsigned g, unsigned t, unsigned i) {
-  return {i < 2 || (4 <= i && i < 6) ? g : g + 8,
-          i < 4 ? t * 2 + (i & 1) : t * 2 + (i & 1) + 8};
+template <unsigned count>
+Place b(unsigned g, unsigned t, unsigned i) {
+  return {t * count + i % count + i / count * 4 * count, g};
 }
-Place b16k16(unsigned g, unsigned t, unsigned i) {
-  return {i < 2 ? t * 2 + (i & 1) : t * 2 + (i & 1) + 8, g};
-}
-Place a32k4(unsigned g, unsigned t, unsigned i) { return {i ? g + 8 : g, t}; }
-Place b32k4(unsigned g, unsigned t, unsigned) { return {t, g}; }
-Place a32k8(unsigned g, unsigned t, unsigned i) {
-  return {i == 0 || i == 2 ? g : g + 8, i < 2 ? t : t + 4};
-}
-Place b32k8(unsigned g, unsigned t, unsigned i) { return {i ? t + 4 : t, g}; }
-Place a8k16(unsigned g, unsigned t, unsigned i) {
-  return {i < 4 ? g : g + 8, t * 4 + (i & 3)};
-}
-Place b8k16(unsigned g, unsigned t, unsigned i) { return {t * 4 + i, g}; }
-Place a8k32(unsigned g, unsigned t, unsigned i) {
-  return {i < 4 || (8 <= i && i < 12) ? g : g + 8,
-          i < 8 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16};
-}
-Place b8k32(unsigned g, unsigned t, unsigned i) {
-  return {i < 4 ? t * 4 + (i & 3) : t * 4 + (i & 3) + 16, g};
-}
-Place a4k32(unsigned g, unsigned t, unsigned i) {
-  return {i < 8 ? g : g + 8, t * 8 + (i & 7)};
-}
-Place b4k32(unsigned g, unsigned t, unsigned i) { return {t * 8 + i, g}; }
-Place a4k64(unsigned g, unsigned t, unsigned i) {
-  return {i < 8 || (16 <= i && i < 24) ? g : g + 8,
-          i < 16 ? t * 8 + (i & 7) : t * 8 + (i & 7) + 32};
-}
-Place b4k64(unsigned g, unsigned t, unsigned i) {
-  return {i < 8 ? t * 8 + (i & 7) : t * 8 + (i & 7) + 32, g};
-}
-Place a1k128(unsigned g, unsigned t, unsigned i) {
-  return {i < 32 ? g : g + 8, t * 32 + (i & 31)};
-}
-Place b1k128(unsigned g, unsigned t, unsigned i) { return {t * 32 + i, g}; }
-Place a1k256(unsigned g, unsigned t, unsigned i) {
-  return {i < 32 || (64 <= i && i < 96) ? g : g + 8,
-          i < 64 ? t * 32 + (i & 31) : t * 32 + (i & 31) + 128};
-}
-Place b1k256(unsigned g, unsigned t, unsigned i) {
-  return {i < 32 ? t * 32 + (i & 31) : t * 32 + (i & 31) + 128, g};
-}
-Place accumulators(unsigned g, unsigned t, unsigned i) {
-  return {i < 2 ? g : g + 8, t * 2 + (i & 1)};
-}
+constexpr Fragment accumulators = a<2>;
 
 struct Shape {
   unsigned m, k;
   Fragment a, b;
 };
-const Shape k8{16, 8, a16k8, b16k8}, k16{16, 16, a16k16, b16k16},
-    wide4{16, 4, a32k4, b32k4}, wide8{16, 8, a32k8, b32k8},
-    byte8{8, 16, a8k16, b8k16}, byte16{16, 16, a8k16, b8k16},
-    byte32{16, 32, a8k32, b8k32}, nibble8{8, 32, a4k32, b4k32},
-    nibble32{16, 32, a4k32, b4k32}, nibble64{16, 64, a4k64, b4k64},
-    bit8{8, 128, a1k128, b1k128}, bit128{16, 128, a1k128, b1k128},
-    bit256{16, 256, a1k256, b1k256};
+const Shape k8{16, 8, a<2>, b<2>}, k16{16, 16, a<2>, b<2>},
+    wide4{16, 4, a<1>, b<1>}, wide8{16, 8, a<1>, b<1>},
+    byte8{8, 16, a<4>, b<4>}, byte16{16, 16, a<4>, b<4>},
+    byte32{16, 32, a<4>, b<4>}, nibble8{8, 32, a<8>, b<8>},
+    nibble32{16, 32, a<8>, b<8>}, nibble64{16, 64, a<8>, b<8>},
+    bit8{8, 128, a<32>, b<32>}, bit128{16, 128, a<32>, b<32>},
+    bit256{16, 256, a<32>, b<32>};
 
 /// How bits are taken for products and sums.
 enum class Mode { Float, Half, Integer, Saturate, Xor };

@@ -8,6 +8,7 @@
 
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,6 +23,7 @@ using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
 #define GEN_PASS_DEF_CONVERTMXGPUTONVVM
+#define GEN_PASS_DEF_MXGPURESOLVELOCATIONS
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
@@ -117,22 +119,16 @@ struct ConvertMXGPUToNVVMPass final
     target.addDynamicallyLegalOp<arith::SelectOp>(
         [](arith::SelectOp op) { return !isa<FragmentType>(op.getType()); });
     RewritePatternSet patterns(context);
-    populateGridPatterns(patterns, converter);
+    populateClusterPatterns(patterns, converter);
     populateBarrierPatterns(patterns, converter);
     populateTensorCorePatterns(patterns, converter);
-    populateAccumulatorPatterns(patterns, converter);
     populateFragmentPatterns(patterns, converter);
-    populatePartsPatterns(patterns, converter);
     populateSharedFragmentPatterns(patterns, converter);
-    populateFragmentScalePatterns(patterns, converter);
-    populateBulkStorePatterns(patterns, converter);
     populateStorePatterns(patterns, converter);
     populateTilePatterns(patterns, converter);
     populateQuantizePatterns(patterns, converter);
     populateDequantizePatterns(patterns, converter);
     populateDequantizeFragmentPatterns(patterns, converter);
-    populateWindowPatterns(patterns, converter);
-    populateReducePatterns(patterns, converter);
     populateScalePatterns(patterns, converter);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                          target);
@@ -144,4 +140,34 @@ struct ConvertMXGPUToNVVMPass final
   }
 };
 
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Locations
+//===----------------------------------------------------------------------===//
+
+// The region of a named linalg operation has no location. Inlined it is at
+// callsite(unknown at X), in which ensure-debug-info-scope-on-llvm-func
+// looks for a file and crashes. Other call sites would become no .loc
+// directive: the caller is no function of its own any more, so it has no
+// scope.
+
+/// The innermost place with a file, if there is one.
+static Location resolve(Location location) {
+  auto call = dyn_cast<CallSiteLoc>(location);
+  if (!call)
+    return location;
+  Location callee = resolve(call.getCallee());
+  return callee->findInstanceOf<FileLineColLoc>() ? callee
+                                                  : resolve(call.getCaller());
+}
+
+namespace {
+struct ResolveLocations final
+    : mx::mxgpu::impl::MXGPUResolveLocationsBase<ResolveLocations> {
+  void runOnOperation() override {
+    getOperation().walk(
+        [](Operation *op) { op->setLoc(resolve(op->getLoc())); });
+  }
+};
 } // namespace

@@ -1,10 +1,14 @@
-//===- LowerKernels.cpp - Function, set-up and tear-down of a kernel ------===//
+//===- LowerKernels.cpp - Function, set-up and roles of a kernel ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Everything that must happen once per CTA: barriers are initialized and
-// fenced before any thread uses them, tensor memory is allocated by one warp
-// and freed by the same warp after all others are done with it.
+// Everything that must happen once per CTA: barriers are initialized and fenced
+// before any thread uses them, tensor memory is allocated by one warp and freed
+// by the same warp after all others are done with it.
+//
+// Each way through the chain of branches runs one role, or none: what
+// setmaxnreg changes in one role then holds in no other (ptxas counts along all
+// ways that it sees).
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +32,105 @@ namespace mx::mxgpu {
 #define GEN_PASS_DEF_MXGPULOWERKERNELS
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+/// The number of registers that this warp runs with from here on.
+static void setRegisters(NVVMBuilder &builder, RoleOp role, int64_t launched) {
+  int64_t registers = *role.getRegisters();
+  if (registers != launched)
+    builder.setRegisters(registers, /*more=*/registers > launched);
+}
+
+static void enterIf(NVVMBuilder &builder, Value condition) {
+  auto ifOp = scf::IfOp::create(builder, condition, /*withElse=*/false);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+}
+
+/// Numbers of the role's threads follow from those of the CTA's.
+static void lowerThreadIds(RoleOp role) {
+  SmallVector<ThreadIdOp> ids;
+  role.walk([&](ThreadIdOp id) { ids.push_back(id); });
+  for (ThreadIdOp id : ids) {
+    NVVMBuilder builder(id.getLoc(), id.getContext());
+    builder.setInsertionPoint(id);
+    Value inRole = arith::SubIOp::create(
+        builder, builder.threadId(),
+        builder.i32(*role.getFirstWarp() * mx::target::kWarpSize));
+    Value index =
+        arith::IndexCastUIOp::create(builder, builder.getIndexType(), inRole);
+    id.replaceAllUsesWith(index);
+    id.erase();
+  }
+}
+
+/// So do those of warps that issue a matrix instruction together.
+static void numberWarps(RoleOp role) {
+  if (int64_t first = *role.getFirstWarp())
+    role.walk([&](MmaOp mma) {
+      if (mma.getKind().getRoles().threads > 1)
+        mma.setFirstWarp(first);
+    });
+}
+
+/// Puts what the warps of a role do here, or one thread of them if it is
+/// elected. The warp meets again afterwards: the next instruction may need all
+/// its threads.
+static void inlineRole(NVVMBuilder &builder, RoleOp role,
+                       std::optional<int64_t> launchedRegisters) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setLoc(role.getLoc());
+  // All warps of a warpgroup, whatever their roles.
+  if (launchedRegisters)
+    setRegisters(builder, role, *launchedRegisters);
+  if (role.getOnLeader())
+    enterIf(builder, builder.isLeader());
+  if (role.getElected()) {
+    auto elected =
+        scf::IfOp::create(builder, builder.electOne(), /*withElse=*/false);
+    builder.syncWarp();
+    builder.setInsertionPointToStart(elected.thenBlock());
+  }
+  Block *block = builder.getInsertionBlock();
+  block->getOperations().splice(builder.getInsertionPoint(),
+                                role.getBody().front().getOperations());
+}
+
+/// Puts allocated roles, which are adjacent, into branches on the warp number.
+static void lowerRoles(KernelOp kernel) {
+  SmallVector<RoleOp> roles(kernel.getBody().getOps<RoleOp>());
+  std::optional<int64_t> registers = kernel.getRegisters();
+  NVVMBuilder builder(kernel.getLoc(), kernel.getContext());
+  builder.setInsertionPointAfter(roles.back());
+  Value warp = builder.warpInCta();
+  for (RoleOp role : roles) {
+    lowerThreadIds(role);
+    numberWarps(role);
+    bool isLast = role == roles.back() && !registers;
+    Value relative =
+        arith::SubIOp::create(builder, warp, builder.i32(*role.getFirstWarp()));
+    Value isRole = builder.isBelow(relative, builder.i32(role.getWarps()));
+    auto ifOp = scf::IfOp::create(builder, isRole, /*withElse=*/!isLast);
+    OpBuilder::InsertPoint next = builder.saveInsertionPoint();
+    if (!isLast)
+      next =
+          OpBuilder::InsertPoint(ifOp.elseBlock(), ifOp.elseBlock()->begin());
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    inlineRole(builder, role, registers);
+    builder.restoreInsertionPoint(next);
+  }
+  // Warps without a role belong to a warpgroup too.
+  if (registers)
+    setRegisters(builder, roles.back(), *registers);
+  for (RoleOp role : roles)
+    role.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
 
 /// The dynamic shared memory of all kernels of a module.
 static void declareSharedMemory(gpu::GPUModuleOp module) {

@@ -22,23 +22,37 @@ namespace mx::mxgpu {
 /// not name one that is known.
 const target::TargetInfo *getKernelTarget(mlir::Operation *op);
 
-/// The arguments of a loop's body, and whether there is a work tile (i1), or
-/// null if there always is one.
-struct SingleWorkTile {
-  llvm::SmallVector<mlir::Value> arguments;
-  mlir::Value exists;
+/// Replaces every operation of a kind by what `lower` builds: a value for each
+/// of its results.
+template <typename Op>
+class OpLowering : public mlir::OpConversionPattern<Op> {
+public:
+  using mlir::OpConversionPattern<Op>::OpConversionPattern;
+  using OpAdaptor = typename Op::Adaptor;
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  llvm::LogicalResult
+  matchAndRewrite(Op op, OpAdaptor adaptor,
+                  mlir::ConversionPatternRewriter &rewriter) const final {
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, lower(builder, op, adaptor));
+    return mlir::success();
+  }
+
+protected:
+  virtual Values lower(NVVMBuilder &builder, Op op,
+                       OpAdaptor adaptor) const = 0;
 };
 
-/// A work tile of a scheduler over `groups`: the arguments of the loop's body,
-/// and the number of the work tile or, if there is none, -1 (i32s).
-struct GroupWorkTile {
-  llvm::SmallVector<mlir::Value> arguments;
-  mlir::Value number;
+/// For an operation whose result is its first operand once types are converted.
+template <typename Op>
+struct ForwardOperand final : OpLowering<Op> {
+  using OpLowering<Op>::OpLowering;
+  using typename OpLowering<Op>::OpAdaptor;
+  using typename OpLowering<Op>::Values;
 
-  llvm::SmallVector<mlir::Value> getWords() const {
-    llvm::SmallVector<mlir::Value> words(arguments);
-    words.push_back(number);
-    return words;
+  Values lower(NVVMBuilder &, Op, OpAdaptor adaptor) const override {
+    return {adaptor.getOperands().front()};
   }
 };
 
@@ -56,40 +70,6 @@ llvm::SmallVector<mlir::Value> getWords(NVVMBuilder &builder,
 llvm::SmallVector<mlir::Value>
 takeRows(NVVMBuilder &builder, mlir::Value registers, FragmentType type);
 
-/// The group that has a tile of packed rows, the first of its rows in it, and
-/// its end: i32s, and whether there is one (i1).
-struct GroupTile {
-  mlir::Value group, start, end, exists;
-};
-
-/// Finds it by the ends of the groups; all lanes of a warp must take part.
-/// `rows` (index) are those of the tensor, beyond which no group ends.
-GroupTile findGroupTile(NVVMBuilder &builder, mlir::Value offsets,
-                        mlir::Value rows, mlir::Value tile, int64_t tileRows);
-
-/// The first work tile of a CTA or pair, and the one after its loop's current
-/// one; all lanes of a warp must take part.
-GroupWorkTile findFirstGroupWorkTile(NVVMBuilder &builder,
-                                     TileSchedulerOp source);
-GroupWorkTile findNextGroupWorkTile(NVVMBuilder &builder,
-                                    TileSchedulerOp source,
-                                    mlir::scf::WhileOp loop);
-/// Passed through 32 bytes of shared memory.
-void storeGroupWorkTile(NVVMBuilder &builder, const GroupWorkTile &unit,
-                        mlir::Value address);
-GroupWorkTile loadGroupWorkTile(NVVMBuilder &builder, mlir::Value address);
-
-/// The number of a CTA or pair, which is that of its first work tile, and the
-/// number of CTAs or pairs: i32s.
-mlir::Value getFirstUnit(NVVMBuilder &builder, mlir::Operation *op);
-mlir::Value getUnitStep(NVVMBuilder &builder, mlir::Operation *op);
-
-/// Tiles that cover `size` (index, below 2^63), as an i32.
-mlir::Value getTiles(NVVMBuilder &builder, mlir::Value size, int64_t tile);
-
-/// The number of work tiles of a scheduler (i32).
-mlir::Value getNumUnits(NVVMBuilder &builder, TileSchedulerOp source);
-
 /// The global address of a byte of a memref with identity layout, and of an
 /// element of a matrix whose rows are contiguous.
 mlir::Value getGlobalAddress(NVVMBuilder &builder, mlir::Value memref,
@@ -103,12 +83,14 @@ llvm::SmallVector<mlir::Value> splitWords(NVVMBuilder &builder,
                                           mlir::Value vector);
 mlir::Value joinWords(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> words,
                       mlir::VectorType type);
+/// Elements in a byte of memory.
+int64_t getPacking(mlir::Type element);
 /// Vectors of 4-bit or 6-bit elements, which LLVM does not support, become
 /// words.
 void addNarrowVectorConversions(mlir::TypeConverter &converter);
 
-/// The elements of such a vector as bytes, one each, and back. Vectors of other
-/// elements stay as they are.
+/// The elements of such a vector as bytes, one each, so that single elements
+/// can be picked, and back. Vectors of other elements stay as they are.
 mlir::Value spreadElements(NVVMBuilder &builder, mlir::Value vector,
                            mlir::Type element);
 mlir::Value packElements(NVVMBuilder &builder, mlir::Value vector,
@@ -144,29 +126,19 @@ llvm::LogicalResult verifyLowered(KernelOp kernel, llvm::StringRef order) {
   return llvm::failure(result.wasInterrupted());
 }
 
-/// Puts allocated roles, which are adjacent, into branches on the warp number.
-void lowerRoles(KernelOp kernel);
-
-void populateGridPatterns(mlir::RewritePatternSet &patterns,
-                          const mlir::TypeConverter &converter);
+void populateClusterPatterns(mlir::RewritePatternSet &patterns,
+                             const mlir::TypeConverter &converter);
 void populateBarrierPatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter);
 void populateTensorCorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
-void populateAccumulatorPatterns(mlir::RewritePatternSet &patterns,
-                                 const mlir::TypeConverter &converter);
 /// Fragments as vectors of a thread's registers.
 void populateFragmentPatterns(mlir::RewritePatternSet &patterns,
                               const mlir::TypeConverter &converter);
-void populatePartsPatterns(mlir::RewritePatternSet &patterns,
-                           const mlir::TypeConverter &converter);
 /// Fragments of a whole role from and to shared memory, and their scales.
 void populateSharedFragmentPatterns(mlir::RewritePatternSet &patterns,
                                     const mlir::TypeConverter &converter);
-void populateFragmentScalePatterns(mlir::RewritePatternSet &patterns,
-                                   const mlir::TypeConverter &converter);
-void populateBulkStorePatterns(mlir::RewritePatternSet &patterns,
-                               const mlir::TypeConverter &converter);
+/// Fragments to global memory.
 void populateStorePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);
 /// Fragments of tiles in shared memory.
@@ -179,10 +151,6 @@ void populateDequantizePatterns(mlir::RewritePatternSet &patterns,
 /// Fragments of elements and their scales as fragments of bf16.
 void populateDequantizeFragmentPatterns(mlir::RewritePatternSet &patterns,
                                         const mlir::TypeConverter &converter);
-void populateWindowPatterns(mlir::RewritePatternSet &patterns,
-                            const mlir::TypeConverter &converter);
-void populateReducePatterns(mlir::RewritePatternSet &patterns,
-                            const mlir::TypeConverter &converter);
 /// Scales in global memory.
 void populateScalePatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter);

@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What a plan has no words for is refused first, at the operation. What
-// follows cannot fail then.
+// What a plan has no words for is refused first, at the operation. What follows
+// cannot fail then.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Utils/ByteCounts.h"
-#include "../Utils/Constants.h"
-#include "../Utils/HostMessages.h"
-#include "../Utils/MapNumbers.h"
+#include "../Utils/HostCode.h"
 #include "Views.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/Transforms/FuncConversions.h"
@@ -277,8 +274,7 @@ struct ConvertMXGPUHostToPlanPass final
     RewritePatternSet patterns(context);
     patterns.add<SelectPattern>(converter, context);
     addViewPatterns(converter, patterns);
-    addMemoryPatterns(converter, patterns);
-    addLaunchPatterns(converter, patterns);
+    addCommandPatterns(converter, patterns);
     populateFunctionOpInterfaceTypeConversionPattern<func::FuncOp>(patterns,
                                                                    converter);
     populateCallOpTypeConversionPattern(patterns, converter);

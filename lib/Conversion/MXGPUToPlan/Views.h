@@ -1,4 +1,4 @@
-//===- Views.h - What a plan knows of a memref ------------------*- C++ -*-===//
+//===- Views.h - Memrefs in a launch plan -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -64,10 +64,9 @@ getSingles(llvm::ArrayRef<mlir::ValueRange> operands);
 
 void addViewPatterns(const mlir::TypeConverter &converter,
                      mlir::RewritePatternSet &patterns);
-void addMemoryPatterns(const mlir::TypeConverter &converter,
-                       mlir::RewritePatternSet &patterns);
-void addLaunchPatterns(const mlir::TypeConverter &converter,
-                       mlir::RewritePatternSet &patterns);
+/// Memory, tensor maps and launches.
+void addCommandPatterns(const mlir::TypeConverter &converter,
+                        mlir::RewritePatternSet &patterns);
 
 } // namespace mx::mxgpu
 

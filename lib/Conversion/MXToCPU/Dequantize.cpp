@@ -1,19 +1,50 @@
-//===- Dequantize.cpp - mx.dequantize and mx.relayout as loops ------------===//
+//===- Dequantize.cpp - Values of arrays, and changes of their layout -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Both walk over logical coordinates and leave the places to the Emitter.
+// mx.dequantize, the values that a prologue or a gather gives mx.quantize,
+// mx.relayout and mx.pack_weights: all walk over logical coordinates and leave
+// the places to the Emitter.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Dequantizer.h"
 #include "Patterns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Dialect/MX/IR/MX.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::cpu;
+
+namespace {
+
+/// An element times the scale of its block, rounded once: the results of
+/// mx.dequantize, and what a prologue is given of a quantized input.
+class Dequantizer {
+public:
+  /// `decode` is the factor of an NVFP4 tensor, an f32, or null.
+  Dequantizer(Emitter &emitter, Elements elements, Scales scales,
+              Type numberType, Value decode = {});
+
+  /// The scale of a block. Those of a group are given by `scales`.
+  Value loadScale(const Scales &scales, ArrayRef<Value> batch, Int row,
+                  Int block);
+  /// The number at a place whose block has this scale.
+  Value loadNumber(ArrayRef<Value> place, Value scale);
+  /// The number at a place, with blocks of this size.
+  Value loadNumber(ArrayRef<Value> place, int64_t blockSize);
+
+private:
+  Emitter &emitter;
+  Elements elements;
+  Scales scales;
+  Type numberType;
+  /// What codes stand for, and the factor as f64.
+  Value values, scaleValues, factor;
+};
+
+} // namespace
 
 Dequantizer::Dequantizer(Emitter &emitter, Elements elements, Scales scales,
                          Type numberType, Value decode)
@@ -56,15 +87,12 @@ Value Dequantizer::loadNumber(ArrayRef<Value> place, int64_t blockSize) {
 
 namespace {
 
-struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct DequantizeOpLowering final : EmittingPattern<DequantizeOp> {
+  using EmittingPattern::EmittingPattern;
 
-  LogicalResult
-  matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (failed(expectBufferized(op, rewriter)))
-      return failure();
-    Emitter emitter(rewriter, op);
+  void emit(Emitter &emitter, DequantizeOp op,
+            OpAdaptor adaptor) const override {
+    OpBuilder &builder = emitter.getBuilder();
     emitter.checkGroups(adaptor.getOffsets());
     int64_t blockSize = op.getBlockSize();
     int64_t rank = op.getInput().getType().getRank();
@@ -107,7 +135,7 @@ struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
             SmallVector<Value> source(batch), target(batch);
             source.append({row, from + position});
             target.append({row, to + position});
-            memref::StoreOp::create(rewriter, op.getLoc(),
+            memref::StoreOp::create(builder, op.getLoc(),
                                     dequantizer.loadNumber(source, scale), out,
                                     target);
           });
@@ -128,20 +156,14 @@ struct DequantizeOpLowering final : OpConversionPattern<DequantizeOp> {
                    group.end, zero, columns, zero);
       });
     });
-    rewriter.eraseOp(op);
-    return success();
   }
 };
 
-struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct RelayoutOpLowering final : EmittingPattern<RelayoutOp> {
+  using EmittingPattern::EmittingPattern;
 
-  LogicalResult
-  matchAndRewrite(RelayoutOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (failed(expectBufferized(op, rewriter)))
-      return failure();
-    Emitter emitter(rewriter, op);
+  void emit(Emitter &emitter, RelayoutOp op, OpAdaptor adaptor) const override {
+    OpBuilder &builder = emitter.getBuilder();
     emitter.checkGroups(adaptor.getOffsets());
     Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
     Value offsets = adaptor.getOffsets();
@@ -151,8 +173,8 @@ struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
       for (int64_t i = 0; i < outType.getRank(); ++i)
         emitter.checkDim("input", {input, inputType.getElementType()}, i,
                          emitter.dim(out, i));
-      rewriter.replaceOpWithNewOp<memref::CopyOp>(op, input, out);
-      return success();
+      memref::CopyOp::create(builder, op.getLoc(), input, out);
+      return;
     }
 
     // One side is linear and gives the logical shape.
@@ -189,15 +211,217 @@ struct RelayoutOpLowering final : OpConversionPattern<RelayoutOp> {
         copyRows(source, target, batch, group.begin, group.end);
       });
     });
-    rewriter.eraseOp(op);
-    return success();
   }
 };
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// mx.pack_weights
+//
+// Elements keep their logical place; the Emitter knows where that is.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct PackWeightsOpLowering final : EmittingPattern<PackWeightsOp> {
+  using EmittingPattern::EmittingPattern;
+
+  void emit(Emitter &emitter, PackWeightsOp op,
+            OpAdaptor adaptor) const override {
+    Elements from = getElements(op.getInput(), adaptor.getInput());
+    Elements to = getElements(op.getOuts()[0], adaptor.getOuts()[0]);
+    to.isPacked = true;
+    int64_t batch = from.getLogicalRank() - 2;
+    Int rows = emitter.dim(from, batch), columns = emitter.dim(from, batch + 1);
+    for (int64_t i = 0; i < batch; ++i)
+      emitter.checkDim("outs", to, i, emitter.dim(from, i));
+    emitter.checkPacked("outs", to, rows, columns);
+    emitter.fillZero(to);
+    emitter.loopOverDims(from.memref, batch, [&](ArrayRef<Value> matrix) {
+      emitter.loop(emitter.index(0), rows, 1, [&](Int row) {
+        emitter.loop(emitter.index(0), columns, 1, [&](Int column) {
+          SmallVector<Value> place(matrix);
+          place.append({row, column});
+          emitter.storeCode(emitter.loadCode(from, place), to, place);
+        });
+      });
+    });
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
 void mx::cpu::populateDequantizePatterns(const TypeConverter &converter,
                                          RewritePatternSet &patterns) {
-  patterns.add<DequantizeOpLowering, RelayoutOpLowering>(converter,
-                                                         patterns.getContext());
+  patterns.add<DequantizeOpLowering, RelayoutOpLowering, PackWeightsOpLowering>(
+      converter, patterns.getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// Values that are quantized
+//===----------------------------------------------------------------------===//
+
+// What a prologue computes is stored in arrays of its own before it is
+// quantized: the reference of a fused quantization is the one that is not
+// fused.
+
+namespace {
+
+class Values {
+public:
+  Values(Emitter &emitter, QuantizeOp op, ValueRange inputs,
+         ValueRange inputScales, Value gather)
+      : emitter(emitter), builder(emitter.getBuilder()), loc(emitter.getLoc()),
+        op(op), gather(gather) {
+    for (auto [source, memref] : llvm::zip_equal(op.getSources(), inputs)) {
+      Input input{getElements(source.tensor, memref)};
+      if (source.scales) {
+        input.scales = getScales(inputScales.front(), getRank());
+        input.blockSize = source.getBlockSize();
+        input.dequantizer.emplace(emitter, input.elements, *input.scales,
+                                  source.numberType);
+        inputScales = inputScales.drop_front();
+      }
+      this->inputs.push_back(input);
+    }
+  }
+
+  SmallVector<Value> compute() {
+    checkInputs();
+    allocate();
+    if (gather)
+      gatherRows();
+    else
+      emitter.loopOverDims(arrays[0], getRank() - 1, [&](ArrayRef<Value> row) {
+        emitter.loop(emitter.index(0), getSize(getRank() - 1), 1,
+                     [&](Int column) {
+                       SmallVector<Value> place(row);
+                       place.push_back(column);
+                       emit(place, place);
+                     });
+      });
+    return arrays;
+  }
+
+private:
+  struct Input {
+    Elements elements;
+    /// Of an input that is quantized already.
+    std::optional<Scales> scales = {};
+    int64_t blockSize = 0;
+    std::optional<Dequantizer> dequantizer = {};
+  };
+
+  int64_t getRank() { return op.getInput().getType().getRank(); }
+  Int getSize(int64_t dim) { return emitter.dim(inputs[0].elements, dim); }
+
+  void checkInputs() {
+    int64_t rank = getRank();
+    for (const Input &input : llvm::drop_begin(inputs))
+      for (int64_t i : llvm::seq(rank))
+        emitter.checkDim("input", input.elements, i, getSize(i));
+    for (const Input &input : inputs) {
+      if (!input.scales)
+        continue;
+      Int rows = getSize(rank - 2), columns = getSize(rank - 1);
+      emitter.checkMultiple("input", rank - 1, columns, input.blockSize);
+      emitter.checkScales("input_scales", *input.scales, input.elements, rows,
+                          columns, input.blockSize);
+    }
+  }
+
+  void allocate() {
+    SmallVector<int64_t> shape = op.getQuantizedShape();
+    SmallVector<Value> sizes;
+    for (auto [i, length] : llvm::enumerate(shape)) {
+      if (!ShapedType::isDynamic(length))
+        continue;
+      Int size = gather && i == 0 ? emitter.dim(gather, 0) : getSize(i);
+      if (i + 1 == shape.size())
+        size = size * op.getNumConcatenated();
+      sizes.push_back(size);
+    }
+    SmallVector<Type> types = {getElementTypeOrSelf(op.getInput())};
+    if (Block *prologue = op.getPrologueBlock())
+      types = llvm::to_vector(prologue->getTerminator()->getOperandTypes());
+    if (op.getConcat())
+      types.resize(1);
+    for (Type type : types)
+      arrays.push_back(memref::AllocOp::create(
+          builder, loc, MemRefType::get(shape, type), sizes));
+  }
+
+  /// What stands at a place of the arrays, made of a place of the inputs.
+  void emit(ArrayRef<Value> place, ArrayRef<Value> from) {
+    SmallVector<Value> elements;
+    for (Input &input : inputs)
+      elements.push_back(
+          input.dequantizer
+              ? input.dequantizer->loadNumber(from, input.blockSize)
+              : emitter.load(input.elements.memref, from));
+    if (!op.getPrologue().empty()) {
+      llvm::append_range(elements, place.take_back(2));
+      elements = emitter.inlineRegion(op.getPrologue().front(), elements);
+    }
+    store(elements, place);
+  }
+
+  /// In an array each, or side by side in one.
+  void store(ArrayRef<Value> elements, ArrayRef<Value> place) {
+    for (auto [i, element] : llvm::enumerate(elements)) {
+      SmallVector<Value> to(place);
+      if (op.getConcat())
+        to.back() =
+            emitter.wrap(to.back()) + getSize(getRank() - 1) * int64_t(i);
+      memref::StoreOp::create(builder, loc, element,
+                              arrays[op.getConcat() ? 0 : i], to);
+    }
+  }
+
+  void gatherRows() {
+    Int zero = emitter.index(0), columns = getSize(1);
+    emitter.loop(zero, emitter.dim(gather, 0), 1, [&](Int row) {
+      Int source =
+          emitter.wrap(emitter.load(gather, {row})).to(builder.getIndexType());
+      // As unsigned numbers, negative ones are beyond any row.
+      Value exists = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::ult, source, getSize(0));
+      auto ifOp = scf::IfOp::create(builder, loc, exists,
+                                    /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+      emitter.loop(zero, columns, 1,
+                   [&](Int column) { emit({row, column}, {source, column}); });
+      builder.setInsertionPointToStart(ifOp.elseBlock());
+      SmallVector<Value> zeros;
+      for (Value array : arrays)
+        zeros.push_back(arith::ConstantOp::create(
+            builder, loc, builder.getZeroAttr(getElementTypeOrSelf(array))));
+      zeros.resize(zeros.size() * op.getNumConcatenated(), zeros[0]);
+      emitter.loop(zero, columns, 1,
+                   [&](Int column) { store(zeros, {row, column}); });
+    });
+  }
+
+  Emitter &emitter;
+  OpBuilder &builder;
+  Location loc;
+  QuantizeOp op;
+  SmallVector<Input, 2> inputs;
+  Value gather;
+  SmallVector<Value> arrays;
+};
+
+} // namespace
+
+SmallVector<Value> mx::cpu::computeValues(Emitter &emitter, QuantizeOp op,
+                                          ValueRange inputs,
+                                          ValueRange inputScales,
+                                          Value gather) {
+  return Values(emitter, op, inputs, inputScales, gather).compute();
 }

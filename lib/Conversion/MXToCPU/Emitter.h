@@ -11,6 +11,18 @@
 #define MX_LIB_CONVERSION_MXTOCPU_EMITTER_H
 
 #include "FormatArith.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace mx {
+
+/// Where the i1 `condition` is false, prints the place of `loc` and `format`,
+/// a printf format for `values` (integers or indices, as %ld or %lld), and ends
+/// the program with kExitBadInput.
+void createEndProgramUnless(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::ModuleOp module, mlir::Value condition,
+                            const llvm::Twine &format, mlir::ValueRange values);
+
+} // namespace mx
 
 namespace mx::cpu {
 

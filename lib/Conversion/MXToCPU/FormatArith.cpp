@@ -288,7 +288,7 @@ Int FormatArith::blockScale(Type element, ScaleRounding mode, Int absMax) {
       }));
 }
 
-/// In units of 1/64 the value is significand * 2^(field - byte - 17). Anything
+/// Counted in 1/64 the value is significand * 2^(field - byte - 17). Anything
 /// shifted right by less than 17 is beyond 127.
 Int FormatArith::quantizeInt8(Int xBits, Int scaleByte,
                               std::optional<Int> random) {

@@ -4,7 +4,7 @@
 //
 // Rounding, decoding and the scale recipes, each a private function or a
 // constant table of the module that is made when it is first needed. All
-// constants come from Support's tables. f32 numbers travel as i32, f64 as i64
+// constants come from Support's tables. f32 values travel as i32, f64 as i64
 // where their bits are meant.
 //
 //===----------------------------------------------------------------------===//

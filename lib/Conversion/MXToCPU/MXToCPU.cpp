@@ -8,20 +8,160 @@
 //===----------------------------------------------------------------------===//
 
 #include "Patterns.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mx/Conversion/MXToCPU/Passes.h"
 #include "mx/Dialect/MX/IR/MX.h"
 
+using namespace mlir;
+using namespace mx;
+
 namespace mx {
 #define GEN_PASS_DEF_CONVERTMXTOCPU
+#define GEN_PASS_DEF_MXREQUESTENTRYWRAPPERS
+#define GEN_PASS_DEF_MXVERIFYLOWERED
 #include "mx/Conversion/MXToCPU/Passes.h.inc"
 } // namespace mx
 
-using namespace mlir;
+//===----------------------------------------------------------------------===//
+// Products of several parts, and quantized ones
+//===----------------------------------------------------------------------===//
+
+// A product of several parts, or with a quantized result, is defined by what
+// it comes to: a product of f32, and an elementwise operation or a
+// quantization of that. On the CPU it is computed so.
+
+namespace {
+class Decomposition {
+public:
+  explicit Decomposition(GroupedMatmulOp op)
+      : op(op), builder(op), loc(op.getLoc()) {}
+
+  void run() {
+    for (int64_t dim = 0; dim + 1 < getRank(); ++dim)
+      rows.push_back(memref::DimOp::create(builder, loc, op.getA(), dim));
+    columns = memref::DimOp::create(builder, loc, op.getResultTensor(),
+                                    getRank() - 1);
+    accumulators = accumulate();
+    if (op.getResultScales())
+      quantize();
+    else
+      finishElements();
+    op.erase();
+  }
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+
+  /// The accumulators of all parts, side by side.
+  Value accumulate() {
+    Value all =
+        arith::MulIOp::create(builder, loc, columns, index(op.getNumB()));
+    auto type =
+        MemRefType::get(SmallVector<int64_t>(getRank(), ShapedType::kDynamic),
+                        builder.getF32Type());
+    SmallVector<Value> sizes(rows);
+    sizes.push_back(all);
+    Value accumulators = memref::AllocOp::create(builder, loc, type, sizes);
+    GroupedMatmulOp::create(
+        builder, loc, TypeRange(), op.getA(), op.getAScales(), op.getB(),
+        op.getBScales(), op.getOffsets(), op.getAlpha(), /*scatter=*/Value(),
+        accumulators, op.getRagged(), op.getMasked(), op.getBlockSize(),
+        /*num_b=*/1,
+        /*accumulate=*/false, ScaleRounding::Ceil, /*epilogueCount=*/0);
+    return accumulators;
+  }
+
+  void quantize() {
+    OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets(getRank(), zero),
+        sizes(rows.begin(), rows.end());
+    sizes.push_back(columns);
+    SmallVector<Value> inputs;
+    for (int64_t part = 0, parts = op.getNumB(); part < parts; ++part) {
+      Value first = arith::MulIOp::create(builder, loc, columns, index(part));
+      offsets.back() = first;
+      inputs.push_back(
+          memref::SubViewOp::create(builder, loc, accumulators, offsets, sizes,
+                                    SmallVector<OpFoldResult>(getRank(), one)));
+    }
+    auto ragged = op.getMasked()
+                      ? RaggedKindAttr()
+                      : RaggedKindAttr::get(op.getContext(), RaggedKind::Rows);
+    int64_t block =
+        getBlockSizeOf(getElementTypeOrSelf(op.getResultScales().getType()));
+    auto quantize = QuantizeOp::create(
+        builder, loc, TypeRange(), inputs, /*input_scales=*/ValueRange(),
+        /*global_scale=*/Value(), /*seed=*/Value(), /*gather=*/Value(),
+        ragged ? op.getOffsets() : Value(), op.getOuts(), ragged,
+        builder.getDenseI64ArrayAttr({1}), builder.getI64IntegerAttr(block),
+        /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
+        op.getScaleRoundingAttr(),
+        /*prologueCount=*/op.getEpilogue().size());
+    if (!op.getEpilogue().empty())
+      quantize.getPrologue().front().takeBody(op.getEpilogue().front());
+  }
+
+  void finishElements() {
+    Block &region = *op.getEpilogueBlock();
+    SmallVector<Value> place;
+    for (Value size : llvm::concat<Value>(rows, MutableArrayRef(columns))) {
+      auto loop = scf::ForOp::create(builder, loc, index(0), size, index(1));
+      builder.setInsertionPointToStart(loop.getBody());
+      place.push_back(loop.getInductionVar());
+    }
+    Value row = place[getRank() - 2], column = place.back();
+    IRMapping mapping;
+    for (int64_t part = 0, parts = op.getNumB(); part < parts; ++part) {
+      Value first = arith::MulIOp::create(builder, loc, columns, index(part));
+      SmallVector<Value> inAccumulators(place);
+      inAccumulators.back() =
+          arith::AddIOp::create(builder, loc, first, column);
+      mapping.map(
+          region.getArgument(part),
+          memref::LoadOp::create(builder, loc, accumulators, inAccumulators));
+    }
+    mapping.map(region.getArgument(op.getNumB()), row);
+    mapping.map(region.getArgument(op.getNumB() + 1), column);
+    for (Operation &inside : region.without_terminator())
+      builder.clone(inside, mapping);
+    Value value = cast<YieldOp>(region.getTerminator()).getValue();
+    memref::StoreOp::create(builder, loc, mapping.lookupOrDefault(value),
+                            op.getResultTensor(), place);
+  }
+
+  int64_t getRank() { return op.getA().getType().getRank(); }
+
+  GroupedMatmulOp op;
+  OpBuilder builder;
+  Location loc;
+  SmallVector<Value> rows; // and groups before, if they have matrices
+  Value columns, accumulators;
+};
+} // namespace
+
+/// Products whose results are quantized or made of parts become products of
+/// f32 and what is done with them.
+static void decomposeMatmuls(Operation *root) {
+  SmallVector<GroupedMatmulOp> ops;
+  root->walk([&](GroupedMatmulOp op) {
+    if (op.getNumB() > 1 || op.getResultScales())
+      ops.push_back(op);
+  });
+  for (GroupedMatmulOp op : ops)
+    Decomposition(op).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -80,7 +220,7 @@ struct ConvertMXToCPUPass final
   void runOnOperation() override {
     if (failed(checkInput(getOperation())))
       return signalPassFailure();
-    mx::cpu::decomposeMatmuls(getOperation());
+    decomposeMatmuls(getOperation());
     TypeConverter converter;
     mx::addStorageConversions(converter);
     RewritePatternSet patterns(&getContext());
@@ -92,12 +232,66 @@ struct ConvertMXToCPUPass final
     target.addLegalOp<mx::YieldOp>();
     mx::cpu::populateQuantizePatterns(converter, patterns);
     mx::cpu::populateDequantizePatterns(converter, patterns);
-    mx::cpu::populatePackWeightsPatterns(converter, patterns);
     mx::cpu::populateMatmulPatterns(converter, patterns);
-    mx::cpu::populateCombinePatterns(converter, patterns);
     mx::populateStoragePatterns(converter, patterns, target);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// C interfaces of public functions
+//
+// llvm-request-c-wrappers wraps declarations too, which would ask for
+// _mlir_ciface_ symbols of C functions that have none.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct RequestEntryWrappersPass final
+    : mx::impl::MXRequestEntryWrappersBase<RequestEntryWrappersPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function.isPublic() && !function.isDeclaration())
+        function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                          UnitAttr::get(&getContext()));
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Nothing but the LLVM dialect is left
+//
+// Without this, an operation that no conversion knows would surface as a
+// message about a missing dialect in the tool that runs the module.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct VerifyLoweredPass final
+    : mx::impl::MXVerifyLoweredBase<VerifyLoweredPass> {
+  void runOnOperation() override {
+    bool failed = false;
+    auto report = [&](Operation *op) {
+      op->emitError() << "expected an operation of the LLVM dialect after "
+                         "lowering, found '"
+                      << op->getName() << "', which has no lowering to the CPU";
+      failed = true;
+    };
+    getOperation().walk([&](Operation *op) {
+      if (!isa<ModuleOp, UnrealizedConversionCastOp>(op) &&
+          !isa_and_present<LLVM::LLVMDialect>(op->getDialect()))
+        report(op);
+    });
+    // A cast is the trace of another operation that was left; it is reported
+    // only where there is none.
+    if (!failed)
+      getOperation().walk([&](UnrealizedConversionCastOp op) { report(op); });
+    if (failed)
       signalPassFailure();
   }
 };

@@ -11,6 +11,7 @@
 #include "MatmulProduct.h"
 #include "Patterns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Dialect/MX/IR/MX.h"
 
 using namespace mlir;
@@ -143,15 +144,11 @@ void checkColumnsOfB(Emitter &emitter, const Side &b, Int rows, Int k) {
   emitter.checkDim("b", b.elements, b.elements.getLogicalRank() - 1, k);
 }
 
-struct MatmulOpLowering final : OpConversionPattern<MatmulOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct MatmulOpLowering final : EmittingPattern<MatmulOp> {
+  using EmittingPattern::EmittingPattern;
 
-  LogicalResult
-  matchAndRewrite(MatmulOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (failed(expectBufferized(op, rewriter)))
-      return failure();
-    Emitter emitter(rewriter, op);
+  void emit(Emitter &emitter, MatmulOp op, OpAdaptor adaptor) const override {
+    OpBuilder &builder = emitter.getBuilder();
     int64_t blockSize = op.getBlockSize(), rank = op.getA().getType().getRank();
     Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
     Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
@@ -160,7 +157,7 @@ struct MatmulOpLowering final : OpConversionPattern<MatmulOp> {
     Int columns = getRowsOfB(emitter, b, out);
     Int k = emitter.dim(a.elements, rank - 1);
 
-    Elements outArray{out, rewriter.getF32Type()};
+    Elements outArray{out, builder.getF32Type()};
     checkBlocks(emitter, b, rank - 1, k, blockSize);
     checkColumnsOfB(emitter, b, columns, k);
     for (int64_t i = 0; i < rank - 2; ++i) {
@@ -181,20 +178,14 @@ struct MatmulOpLowering final : OpConversionPattern<MatmulOp> {
         store.emit(row, column, sum, k, batch);
       });
     });
-    rewriter.eraseOp(op);
-    return success();
   }
 };
 
-struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct GroupedMatmulOpLowering final : EmittingPattern<GroupedMatmulOp> {
+  using EmittingPattern::EmittingPattern;
 
-  LogicalResult
-  matchAndRewrite(GroupedMatmulOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (failed(expectBufferized(op, rewriter)))
-      return failure();
-    Emitter emitter(rewriter, op);
+  void emit(Emitter &emitter, GroupedMatmulOp op,
+            OpAdaptor adaptor) const override {
     emitter.checkGroups(adaptor.getOffsets());
     Side a = makeSide(emitter, op.getA(), adaptor.getA(), adaptor.getAScales());
     Side b = makeSideB(emitter, op, adaptor.getB(), adaptor.getBScales());
@@ -204,8 +195,6 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
       lowerRows(emitter, op, adaptor, a, b);
     else
       lowerReduction(emitter, op, adaptor, a, b);
-    rewriter.eraseOp(op);
-    return success();
   }
 
   /// C[m, n] = sum of A[m, k] * B[g, n, k] for the rows m of group g.
@@ -311,8 +300,76 @@ struct GroupedMatmulOpLowering final : OpConversionPattern<GroupedMatmulOp> {
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// mx.combine
+//
+// Rows are added in their order, in f32.
+//===----------------------------------------------------------------------===//
+
+void mx::cpu::emitIfRowExists(Emitter &emitter, Value rows, Int row, Int count,
+                              llvm::function_ref<void(Int)> body) {
+  OpBuilder &builder = emitter.getBuilder();
+  Location loc = emitter.getLoc();
+  Int to = emitter.wrap(emitter.load(rows, {row})).to(builder.getIndexType());
+  // As unsigned numbers, negative ones are beyond any row.
+  Value exists =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, to, count);
+  scf::IfOp::create(builder, loc, exists, [&](OpBuilder &, Location) {
+    body(to);
+    scf::YieldOp::create(builder, loc);
+  });
+}
+
+void mx::cpu::emitAddition(Emitter &emitter, Value term, Value out,
+                           ArrayRef<Value> place) {
+  OpBuilder &builder = emitter.getBuilder();
+  Location loc = emitter.getLoc();
+  Value sum =
+      arith::AddFOp::create(builder, loc, emitter.load(out, place), term);
+  memref::StoreOp::create(builder, loc, sum, out, place);
+}
+
+namespace {
+
+struct CombineOpLowering final : EmittingPattern<CombineOp> {
+  using EmittingPattern::EmittingPattern;
+
+  void emit(Emitter &emitter, CombineOp op, OpAdaptor adaptor) const override {
+    OpBuilder &builder = emitter.getBuilder();
+    emitter.checkGroups(adaptor.getOffsets());
+    Value input = adaptor.getInput(), rows = adaptor.getRows();
+    Value out = adaptor.getOuts()[0], offsets = adaptor.getOffsets();
+    Int count = emitter.dim(input, 0), columns = emitter.dim(input, 1);
+    auto array = [&](Value value) {
+      return Elements{value, getElementTypeOrSelf(value.getType())};
+    };
+    emitter.checkDim("rows", array(rows), 0, count);
+    emitter.checkDim("outs", array(out), 1, columns);
+    Int zero = emitter.index(0), end = count;
+    if (offsets)
+      end = emitter.loadEnd(offsets, count);
+    FormatArith &numbers = emitter.getNumbers();
+    emitter.loop(zero, end, 1, [&](Int row) {
+      emitIfRowExists(emitter, rows, row, emitter.dim(out, 0), [&](Int to) {
+        emitter.loop(zero, columns, 1, [&](Int column) {
+          Value term = arith::BitcastOp::create(
+              builder, op.getLoc(), builder.getF32Type(),
+              numbers.widenToF32(emitter.load(input, {row, column})));
+          emitAddition(emitter, term, out, {to, column});
+        });
+      });
+    });
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
 void mx::cpu::populateMatmulPatterns(const TypeConverter &converter,
                                      RewritePatternSet &patterns) {
-  patterns.add<MatmulOpLowering, GroupedMatmulOpLowering>(
+  patterns.add<MatmulOpLowering, GroupedMatmulOpLowering, CombineOpLowering>(
       converter, patterns.getContext());
 }

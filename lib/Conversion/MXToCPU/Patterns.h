@@ -20,25 +20,16 @@ void populateQuantizePatterns(const mlir::TypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
 void populateDequantizePatterns(const mlir::TypeConverter &converter,
                                 mlir::RewritePatternSet &patterns);
-void populatePackWeightsPatterns(const mlir::TypeConverter &converter,
-                                 mlir::RewritePatternSet &patterns);
 void populateMatmulPatterns(const mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 
-void populateCombinePatterns(const mlir::TypeConverter &converter,
-                             mlir::RewritePatternSet &patterns);
-
-/// Emits `body` with the row that `rows` lists for `row`, if there are so many.
+/// Emits `body` with the row that `rows` lists for `row`, if it lists one.
 void emitIfRowExists(Emitter &emitter, mlir::Value rows, Int row, Int count,
                      llvm::function_ref<void(Int)> body);
 
 /// Adds an f32 to the element of `out` at a place.
 void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,
                   llvm::ArrayRef<mlir::Value> place);
-
-/// Products whose results are quantized or made of parts become products of
-/// f32 and what is done with them.
-void decomposeMatmuls(mlir::Operation *root);
 
 /// The array that an operand has become: `original` is the operand before type
 /// conversion.
@@ -55,13 +46,28 @@ llvm::SmallVector<mlir::Value> computeValues(Emitter &emitter, QuantizeOp op,
                                              mlir::ValueRange inputScales,
                                              mlir::Value gather);
 
-/// Lowers only operations on memrefs.
-template <typename OpTy>
-mlir::LogicalResult expectBufferized(OpTy op, mlir::PatternRewriter &rewriter) {
-  if (op->getNumResults() == 0)
+/// Lowers an operation on memrefs to what `emit` writes in its place.
+template <typename Op>
+class EmittingPattern : public mlir::OpConversionPattern<Op> {
+public:
+  using mlir::OpConversionPattern<Op>::OpConversionPattern;
+  using typename mlir::OpConversionPattern<Op>::OpAdaptor;
+
+  mlir::LogicalResult
+  matchAndRewrite(Op op, OpAdaptor adaptor,
+                  mlir::ConversionPatternRewriter &rewriter) const final {
+    if (op->getNumResults())
+      return rewriter.notifyMatchFailure(op,
+                                         "expected an operation on memrefs");
+    Emitter emitter(rewriter, op);
+    emit(emitter, op, adaptor);
+    rewriter.eraseOp(op);
     return mlir::success();
-  return rewriter.notifyMatchFailure(op, "expected an operation on memrefs");
-}
+  }
+
+protected:
+  virtual void emit(Emitter &emitter, Op op, OpAdaptor adaptor) const = 0;
+};
 
 } // namespace mx::cpu
 

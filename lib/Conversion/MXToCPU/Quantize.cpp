@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Utils/MemoryScalars.h"
+#include "../Utils/HostCode.h"
 #include "Patterns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Dialect/MX/IR/MX.h"
@@ -226,26 +226,22 @@ void storeMagnitude(Emitter &emitter, Value input, Value out,
   });
 }
 
-struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct QuantizeOpLowering final : EmittingPattern<QuantizeOp> {
+  using EmittingPattern::EmittingPattern;
 
-  LogicalResult
-  matchAndRewrite(QuantizeOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (failed(expectBufferized(op, rewriter)))
-      return failure();
-    Emitter emitter(rewriter, op);
+  void emit(Emitter &emitter, QuantizeOp op, OpAdaptor adaptor) const override {
+    OpBuilder &builder = emitter.getBuilder();
     emitter.checkGroups(adaptor.getOffsets());
     int64_t rank = op.getInput().getType().getRank();
     bool nvfp4 =
         isa<Float8E4M3FNType>(getElementTypeOrSelf(op.getScales(0).getType()));
     std::optional<Int> encodeBits;
     if (nvfp4) {
-      Type i32 = rewriter.getI32Type();
+      Type i32 = builder.getI32Type();
       encodeBits =
           op.getGlobalScale()
               ? emitter.wrap(emitter.wrap(adaptor.getGlobalScale()).as(i32))
-              : Int::constant(rewriter, op.getLoc(), i32, 0x3F800000);
+              : Int::constant(builder, op.getLoc(), i32, 0x3F800000);
       Int isPositive = *encodeBits > 0, isNumber = *encodeBits <= 0x7F800000;
       // As on the GPU, where the host does not wait for what is in memory.
       if (op.getGlobalScale() && followsFromMemory(op.getGlobalScale()))
@@ -281,23 +277,14 @@ struct QuantizeOpLowering final : OpConversionPattern<QuantizeOp> {
     for (unsigned i = 0; i < op.getAmaxOuts().size(); ++i)
       storeMagnitude(emitter, values[i], adaptor.getOuts()[op.getAmaxNumber(i)],
                      adaptor.getOffsets(), op.getRaggedOrNone());
-    rewriter.eraseOp(op);
-    return success();
   }
 };
 
-struct AmaxOpLowering final : OpConversionPattern<AmaxOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct AmaxOpLowering final : EmittingPattern<AmaxOp> {
+  using EmittingPattern::EmittingPattern;
 
-  LogicalResult
-  matchAndRewrite(AmaxOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    if (failed(expectBufferized(op, rewriter)))
-      return failure();
-    Emitter emitter(rewriter, op);
+  void emit(Emitter &emitter, AmaxOp op, OpAdaptor adaptor) const override {
     storeMagnitude(emitter, adaptor.getInput(), adaptor.getOuts()[0]);
-    rewriter.eraseOp(op);
-    return success();
   }
 };
 

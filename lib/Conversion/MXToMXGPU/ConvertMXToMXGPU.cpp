@@ -2,21 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Memrefs of the module's functions are device memory from here on, so that
-// nothing but kernels may touch what is in them.
+// Operands that a schedule wants in a workspace are dequantized first, while
+// there are tensors. Then memrefs of the module's functions are device memory,
+// so that nothing but kernels may touch what is in them, and arrays of narrow
+// elements become bytes.
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Utils/Constants.h"
+#include "../Utils/HostCode.h"
+#include "../Utils/Storage.h"
 #include "KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
+#include "mx/Conversion/MXToMXGPU/Schedule.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
@@ -24,9 +32,114 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 namespace mx::mxgpu {
+#define GEN_PASS_DEF_MXDEQUANTIZEOPERANDS
 #define GEN_PASS_DEF_CONVERTMXTOMXGPU
+#define GEN_PASS_DEF_MXSTOREASBYTES
 #include "mx/Conversion/MXToMXGPU/Passes.h.inc"
 } // namespace mx::mxgpu
+
+//===----------------------------------------------------------------------===//
+// Operands of a product in a workspace
+//===----------------------------------------------------------------------===//
+
+// What a schedule says of operands (`workspace`) becomes operations: each is
+// dequantized to bf16, which rounds as the kernels that dequantize do, and
+// the product takes the numbers. Layouts are shapes by then, so that
+// elements of ragged reductions are a matrix as others: the padding of their
+// segments is 0, and stays 0.
+
+/// The numbers of an operand as a tensor of their own, of the groups that
+/// divide its rows, if any.
+static Value dequantize(OpBuilder &builder, Location loc, Value elements,
+                        Value scales, Value offsets, int64_t blockSize) {
+  auto type = cast<RankedTensorType>(elements.getType());
+  auto numbers = type.clone(builder.getBF16Type());
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, tensor::getMixedSizes(builder, loc, elements),
+      numbers.getElementType());
+  RaggedKindAttr ragged;
+  if (offsets)
+    ragged = RaggedKindAttr::get(builder.getContext(), RaggedKind::Rows);
+  auto op =
+      DequantizeOp::create(builder, loc, TypeRange{numbers}, elements, scales,
+                           /*global_scale=*/Value(), offsets, ValueRange{empty},
+                           ragged, builder.getI64IntegerAttr(blockSize));
+  return op.getResult(0);
+}
+
+template <typename OpT>
+static void dequantizeOperands(OpT op, Workspace workspace) {
+  OpBuilder builder(op);
+  int64_t blockSize = op.getBlockSize();
+  // Where groups have matrices the rows of a are those of a batch.
+  bool hasRows = op.getRaggedOrNone() == RaggedKind::Rows && !op.isMasked();
+  if (holdsA(workspace)) {
+    Value numbers =
+        dequantize(builder, op.getLoc(), op.getA(), op.getAScales(),
+                   hasRows ? op.getGroupOffsets() : Value(), blockSize);
+    op.getAMutable().assign(numbers);
+    op.getAScalesMutable().clear();
+  }
+  if (holdsB(workspace)) {
+    Value numbers = dequantize(builder, op.getLoc(), op.getB(), op.getBScales(),
+                               /*offsets=*/Value(), blockSize);
+    op.getBMutable().assign(numbers);
+    op.getBScalesMutable().clear();
+  }
+  // Numbers have no blocks: what is not written is 32.
+  if (!op.getBScales())
+    op.setBlockSize(32);
+}
+
+namespace {
+struct DequantizeOperandsPass final
+    : mx::mxgpu::impl::MXDequantizeOperandsBase<DequantizeOperandsPass> {
+  using MXDequantizeOperandsBase::MXDequantizeOperandsBase;
+
+  void runOnOperation() override {
+    std::string error;
+    const target::TargetInfo *target = target::lookupKernelTarget(chip, error);
+    if (!target) {
+      getOperation().emitError() << error;
+      return signalPassFailure();
+    }
+    WalkResult result =
+        getOperation().walk([&](MatmulOpInterface op) -> WalkResult {
+          return rewrite(op, *target);
+        });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+  static LogicalResult rewrite(MatmulOpInterface op,
+                               const target::TargetInfo &target) {
+    auto schedule = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
+    if (!schedule || schedule.getWorkspace() == Workspace::None)
+      return success();
+    Workspace workspace = schedule.getWorkspace();
+    if (std::string why = explainNoWorkspace(op, workspace, target);
+        !why.empty())
+      return op->emitOpError(why);
+    if (!op->getNumResults())
+      return op->emitOpError("expected tensors with workspace = ")
+             << stringifyWorkspace(workspace)
+             << ", found memrefs: run mx-dequantize-operands before "
+                "bufferization";
+    ScheduleFields fields = schedule.getFields();
+    fields.workspace = Workspace::None;
+    op->setAttr(kScheduleAttrName, ScheduleAttr::get(op->getContext(), fields));
+    if (auto matmul = dyn_cast<MatmulOp>(*op))
+      dequantizeOperands(matmul, workspace);
+    else
+      dequantizeOperands(cast<GroupedMatmulOp>(*op), workspace);
+    return success();
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
 
 gpu::GPUModuleOp mx::mxgpu::getKernelModule(ModuleOp module,
                                             const target::TargetInfo &target) {
@@ -200,4 +313,79 @@ struct ConvertMXToMXGPUPass final
                            "has no kernel yet");
   }
 };
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Device arrays of f4 and f6 elements
+//===----------------------------------------------------------------------===//
+
+// Kernels and tensor maps take bytes; only the host's types still speak of
+// elements narrower than that.
+
+namespace {
+
+struct ConvertEncode final : OpConversionPattern<EncodeTensorMapOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(EncodeTensorMapOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.modifyOpInPlace(
+        op, [&] { op.getSourceMutable().assign(adaptor.getSource()); });
+    return success();
+  }
+};
+
+/// A bit that the host reads.
+struct ConvertLoad final : OpConversionPattern<memref::LoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getType().isInteger(1))
+      return rewriter.notifyMatchFailure(op, "not a bit");
+    Value byte = memref::LoadOp::create(
+        rewriter, op.getLoc(), adaptor.getMemref(), adaptor.getIndices());
+    Value zero = arith::ConstantOp::create(
+        rewriter, op.getLoc(), rewriter.getZeroAttr(byte.getType()));
+    rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, arith::CmpIPredicate::ne,
+                                               byte, zero);
+    return success();
+  }
+};
+
+/// Bits have a byte each, which is 0 or 1.
+std::optional<Type> convertBits(MemRefType type) {
+  if (!type.getElementType().isInteger(1))
+    return std::nullopt;
+  return MemRefType::Builder(type).setElementType(
+      IntegerType::get(type.getContext(), 8));
+}
+
+struct StoreAsBytesPass final
+    : mx::mxgpu::impl::MXStoreAsBytesBase<StoreAsBytesPass> {
+  void runOnOperation() override {
+    if (failed(mx::verifyStorage(getOperation())))
+      return signalPassFailure();
+    TypeConverter converter;
+    mx::addStorageConversions(converter);
+    converter.addConversion([](MemRefType type) -> std::optional<Type> {
+      return convertBits(type);
+    });
+    RewritePatternSet patterns(&getContext());
+    ConversionTarget target(getContext());
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addLegalDialect<arith::ArithDialect>();
+    mx::populateStoragePatterns(converter, patterns, target);
+    patterns.add<ConvertEncode, ConvertLoad>(converter, &getContext());
+    target.addDynamicallyLegalOp<EncodeTensorMapOp>([&](EncodeTensorMapOp op) {
+      return converter.isLegal(op.getOperation());
+    });
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
 } // namespace

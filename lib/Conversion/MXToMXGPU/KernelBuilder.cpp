@@ -7,12 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
-#include "../Utils/MemoryScalars.h"
+#include "../Utils/HostCode.h"
 #include "../Utils/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mx/Dialect/Shared/ElementBits.h"
+#include "mx/Support/ScaleLayout.h"
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -222,8 +225,8 @@ ForEachWorkTileOp KernelBuilder::forEachWorkTile(Value work) {
   for (int i = 0; i < 5; ++i)
     body.addArgument(getIndexType(), getLoc());
   setInsertionPointToStart(&body);
-  if (Value units = work.getDefiningOp<TileSchedulerOp>().getUnits()) {
-    auto wait = ConsumerWaitOp::create(*this, units);
+  if (Value workTiles = work.getDefiningOp<TileSchedulerOp>().getWorkTiles()) {
+    auto wait = ConsumerWaitOp::create(*this, workTiles);
     NextWorkTileOp::create(*this, wait.getBuffers().front());
     ConsumerReleaseOp::create(*this, wait.getStage());
     setInsertionPointToStart(&body);
@@ -243,4 +246,121 @@ ForEachKOp KernelBuilder::forEachK(Value start, Value end, int64_t step,
   setInsertionPoint(
       mxgpu::YieldOp::create(*this, body.getArguments().drop_front(3)));
   return loop;
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices that are slices of wider ones
+//===----------------------------------------------------------------------===//
+
+// The copy engine, and threads that load 16 bytes at a time, take rows that
+// begin at multiples of some bytes and do not overlap (CUDA driver API,
+// cuTensorMapEncodeTiled).
+
+bool mx::mxgpu::mayHaveStride(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return (type.getElementType().isIndex() ||
+          type.getElementTypeBitWidth() >= 8) &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1;
+}
+
+LogicalResult mx::mxgpu::verifyRowStride(Operation *op, MemRefType type,
+                                         int64_t multiple, StringRef name) {
+  auto [strides, offset] = type.getStridesAndOffset();
+  int64_t stride = strides[0], length = type.getDimSize(1);
+  int64_t least =
+      ShapedType::isDynamic(length) ? multiple : roundUp(length, multiple);
+  if (ShapedType::isDynamic(stride) ||
+      (stride % multiple == 0 && stride >= least))
+    return success();
+  InFlightDiagnostic diag = op->emitOpError("expected rows of ")
+                            << name << " at a stride of a multiple of "
+                            << multiple << " elements, at least " << least
+                            << ", on the GPU, found " << stride;
+  int64_t below = stride / multiple * multiple;
+  if (below < least)
+    diag.attachNote() << "the nearest is " << least;
+  else
+    diag.attachNote() << "the nearest are " << below << " and "
+                      << below + multiple;
+  return diag;
+}
+
+Value mx::mxgpu::getAddress(KernelBuilder &host, Value memref) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(host, memref);
+  if (cast<MemRefType>(memref.getType()).getLayout().isIdentity())
+    return address;
+  memref = toBytes(host, memref);
+  auto type = cast<MemRefType>(memref.getType());
+  auto view = memref::ExtractStridedMetadataOp::create(host, memref);
+  Value bytes = host.index(type.getElementTypeBitWidth() / 8);
+  return host.add(address, host.mul(view.getOffset(), bytes));
+}
+
+void mx::mxgpu::requireRows(KernelBuilder &host, Value matrix, int64_t multiple,
+                            int64_t alignment, const Twine &name) {
+  auto type = cast<MemRefType>(matrix.getType());
+  if (!isContiguous(type)) {
+    auto view = memref::ExtractStridedMetadataOp::create(host, matrix);
+    Value stride = view.getStrides()[0], length = host.dim(matrix, 1);
+    host.requireMultiple(stride, multiple, "the stride of rows of " + name);
+    Value fits =
+        arith::CmpIOp::create(host, arith::CmpIPredicate::uge, stride, length);
+    RequireOp::create(host, fits,
+                      ("expected the stride of rows of " + name +
+                       " to be at least their %lld elements, found %lld")
+                          .str(),
+                      ValueRange{length, stride});
+  }
+  host.requireMultiple(getAddress(host, matrix), alignment,
+                       "the address of " + name);
+}
+
+//===----------------------------------------------------------------------===//
+// Fills of device memory
+//===----------------------------------------------------------------------===//
+
+// The runtime, and launch plans, fill memory with equal bytes: zeros.
+
+void mx::mxgpu::clearMemory(KernelBuilder &host, Value memref) {
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  // E8M0 has no 0; its smallest number has these bits.
+  auto float_ = dyn_cast<FloatType>(element);
+  TypedAttr zero =
+      float_ ? TypedAttr(host.getFloatAttr(
+                   element, APFloat(float_.getFloatSemantics(),
+                                    APInt::getZero(float_.getWidth()))))
+             : TypedAttr(host.getIntegerAttr(element, 0));
+  gpu::MemsetOp::create(host, TypeRange(), ValueRange(), memref,
+                        arith::ConstantOp::create(host, zero));
+}
+
+/// Whether all bytes of the memref are elements of it alone.
+static bool ownsItsBytes(MemRefType type) {
+  bool isNarrow = getElementBits(type) < 8;
+  return type.getLayout().isIdentity() && !type.getElementType().isInteger(1) &&
+         (!isNarrow || type.getRank() == 2);
+}
+
+bool mx::mxgpu::isMemset(linalg::FillOp op) {
+  auto type = dyn_cast<MemRefType>(op.getDpsInits()[0].getType());
+  return type && isZeroBits(op.getInputs()[0]) && ownsItsBytes(type);
+}
+
+LogicalResult mx::mxgpu::convertFill(linalg::FillOp op) {
+  auto type = cast<MemRefType>(op.getDpsInits()[0].getType());
+  if (!isZeroBits(op.getInputs()[0]))
+    return op.emitOpError("expected a constant whose bits are all 0 on the "
+                          "GPU, which fills memory with zeros; found another "
+                          "value: make the tensor an argument of the function, "
+                          "or add the value where it is used");
+  if (!ownsItsBytes(type))
+    return op.emitOpError("expected whole tensors of elements of whole bytes, "
+                          "or matrices of fewer bits, on the GPU, found ")
+           << type;
+  KernelBuilder host(op.getLoc(), op);
+  clearMemory(host, toBytes(host, op.getDpsInits()[0]));
+  op.erase();
+  return success();
 }

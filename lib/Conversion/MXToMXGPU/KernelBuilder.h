@@ -20,14 +20,14 @@
 namespace mx::mxgpu {
 
 /// CTAs that a grid can have; kernels number work tiles in 32 bits.
-inline constexpr int64_t kMaxUnits = target::kMaxGridX;
+inline constexpr int64_t kMaxWorkTiles = target::kMaxGridX;
 
 /// Rows and columns that tiles of up to 256 can cover: coordinates of bulk
 /// copies are signed and have 32 bits (PTX ISA, cp.async.bulk.tensor).
 inline constexpr int64_t kMaxExtent =
     std::numeric_limits<int32_t>::max() / 256 * 256;
 
-/// Threads and the copy engine read so many bytes at a multiple of as many.
+/// Bytes that threads and the copy engine read at once, at a multiple of them.
 inline constexpr int64_t kLoadBytes = 16;
 
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
@@ -77,8 +77,8 @@ public:
               bool onLeader = false);
   /// Numbers of this thread's warp within its role, and of its lane.
   std::pair<mlir::Value, mlir::Value> warpAndLane();
-  /// Before its end the loop over units that come by a ring goes on to the
-  /// next.
+  /// If work tiles come through a ring, the end of the body goes on to the next
+  /// one.
   ForEachWorkTileOp forEachWorkTile(mlir::Value work);
   /// Its body yields the carried values as they are until told otherwise.
   ForEachKOp forEachK(mlir::Value start, mlir::Value end, int64_t step,
@@ -91,8 +91,8 @@ mlir::gpu::GPUModuleOp getKernelModule(mlir::ModuleOp module,
 
 /// Numbers that a kernel computes with.
 bool isKernelNumber(mlir::Type type);
-/// What of the math dialect an NVPTX instruction computes, with the same bits
-/// as anywhere else. The rest is expanded by mx-expand-math.
+/// Whether an NVPTX instruction computes this operation of the math dialect,
+/// with the same bits as anywhere else. Others are expanded by mx-expand-math.
 bool hasKernelInstruction(mlir::Operation *op);
 
 /// Builds the kernel of an operation and launches it in its place. Fails with
@@ -130,12 +130,12 @@ mlir::Value getAddress(KernelBuilder &host, mlir::Value memref);
 /// Whether the rows of a matrix of this type, elements of whole bytes, are
 /// contiguous, though they may lie apart.
 bool mayHaveStride(mlir::MemRefType type);
-/// Fails unless they lie at multiples of so many elements, as far as the type
-/// says, and says which are nearest; messages call the matrix `name`.
+/// Fails unless they lie at multiples of `multiple` elements, as far as the
+/// type says, and says which are nearest; messages call the matrix `name`.
 llvm::LogicalResult verifyRowStride(mlir::Operation *op, mlir::MemRefType type,
                                     int64_t multiple, llvm::StringRef name);
-/// Requires the same at run time, and that the first begins at a multiple of so
-/// many bytes.
+/// Requires the same at run time, and that the first begins at a multiple of
+/// `alignment` bytes.
 void requireRows(KernelBuilder &host, mlir::Value matrix, int64_t multiple,
                  int64_t alignment, const llvm::Twine &name);
 
@@ -169,14 +169,14 @@ QuantizeScheduleAttr selectRowSchedule(QuantizeOp op, llvm::StringRef chip);
 llvm::LogicalResult verifyRowSchedule(mlir::Operation *op, int64_t block,
                                       QuantizeScheduleAttr schedule);
 /// Requires at run time that scales are those of `rows x columns` elements, in
-/// so many tiles of rows, if in tiles, where groups have their own. Messages
-/// call them `name`. There are so many dimensions of a batch in front.
+/// `rowTiles` tiles of rows, if in tiles, where groups have their own. Messages
+/// call them `name`. The first `batch` dimensions are those of a batch.
 void requireScaleSizes(KernelBuilder &host, mlir::Value scales,
                        mlir::Value rows, mlir::Value columns, int64_t block,
                        mlir::Value rowTiles = {},
                        llvm::StringRef name = "scales", int64_t batch = 0);
 
-/// The same memory with so many leading dimensions as one, or none in place of
+/// The same memory with `count` leading dimensions as one, or none in place of
 /// none.
 mlir::Value collapseLeading(KernelBuilder &host, mlir::Value memref,
                             int64_t count);

@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Utils/HostMessages.h"
-#include "../Utils/MemoryScalars.h"
+#include "../Utils/HostCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"

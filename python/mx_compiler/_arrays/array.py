@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from . import cuda_array
-from . import dlpack
 from .._runtime.device import device_number, is_host, require_device
-from .elements import (FP4, UNPACKED_FP4, as_numpy, find_element, normalize_bools,
-                       pack_fp4)
 from .._runtime.library import call
 from .._runtime.streams import Stream, stream_handle, wait
+from . import cuda_array
+from . import dlpack
+from .elements import (FP4, UNPACKED_FP4, as_numpy, find_element, normalize_bools,
+                       pack_fp4)
 
 
 def dlpack_device():

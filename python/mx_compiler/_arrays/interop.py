@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import cuda_array
-from .array import (DeviceArray, array, dlpack_device, empty, from_dlpack,
-                    host_view)
 from .._runtime.device import HOST, device_name
-from .elements import (ELEMENTS, FP4, OF_DTYPE, UNPACKED_FP4, as_numpy,
-                       find_element, pack_fp4)
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
+from . import cuda_array
+from .array import DeviceArray, array, dlpack_device, empty, from_dlpack, host_view
+from .elements import (ELEMENTS, FP4, OF_DTYPE, UNPACKED_FP4, as_numpy, find_element,
+                       pack_fp4)
 
 
 class Operand(NamedTuple):

@@ -10,16 +10,16 @@ import threading
 import warnings
 import weakref
 
-from . import cache as disk
+from .._programs.host import HostCode
+from .._programs.program import Loaded, Program, load_parts
 from .._runtime import library
-from . import ptxas as _ptxas
-from .compiler_library import compile_parts
 from .._runtime.device import device_changes, device_info, is_host
 from .._runtime.errors import CompileWarning, caller_depth
+from . import cache as disk
+from . import ptxas as _ptxas
+from .compiler_library import compile_parts
 from .files import read_bytes
-from .._programs.host import HostCode
 from .identity import identify_library
-from .._programs.program import Loaded, Program, load_parts
 from .templates import Template, is_template
 
 # Of what a file in the cache has.

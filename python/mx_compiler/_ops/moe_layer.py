@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import checks as check
-from .._compile.compile import compile
-from .._runtime.device import device_changes
 from .._arrays.elements import as_numpy
-from .formats import find_format
+from .._compile.compile import compile
 from .._compile.templates import Template
+from .._runtime.device import device_changes
+from . import checks as check
+from .formats import find_format
 
 # Results of the forward pass that are not written wholly: x and h in groups along the
 # rows, and their scales.

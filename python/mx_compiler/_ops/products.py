@@ -2,9 +2,9 @@
 """Products of block-scaled matrices, one at a time, in batches and in groups."""
 
 from . import checks as check
-from .specialize import find_entry, find_plan
 from .mlir_text import Body, tensor
 from .quantized import Quantized, elements_type, scales_type
+from .specialize import find_entry, find_plan
 
 _RESULTS = ("bf16", "f16", "f32")
 # Numbers of rows of an array of bf16, by quantized weights, that have kernels of their

@@ -2,10 +2,10 @@
 """Quantize, dequantize, and SwiGLU with its quantization."""
 
 from . import checks as check
-from .specialize import find_entry, find_plan
 from .formats import find_format
 from .mlir_text import Body, tensor
 from .quantized import LAYOUTS, Quantized, elements_type, scales_type
+from .specialize import find_entry, find_plan
 
 ROUNDINGS = ("ceil", "floor", "even", "fit")
 # Codes of E2M1 up to 6 times scales of E4M3 up to 448: what NVFP4 reaches.

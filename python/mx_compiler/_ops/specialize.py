@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the functions do for arrays of a type, shape and place, found out once."""
 
-from .._programs.calls import sign
 from .._compile.compile import compile
+from .._programs.calls import sign
 from .._runtime.device import device_changes
 
 # Of all functions; then they are found out anew.

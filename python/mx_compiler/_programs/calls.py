@@ -7,12 +7,12 @@ import ctypes
 
 import numpy as np
 
-from .._runtime import library
 from .._arrays.array import DeviceArray
+from .._arrays.interop import MINE, NUMPY, convert, find_library
+from .._runtime import library
 from .._runtime.device import HOST, device_name, device_number
 from .._runtime.errors import printable
 from .._runtime.interrupts import run_interruptibly
-from .._arrays.interop import MINE, NUMPY, convert, find_library
 from .._runtime.library import call, fail
 from .._runtime.streams import stream_handle, wait
 from .values import ALIGNMENT

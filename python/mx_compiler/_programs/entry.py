@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from .._runtime import library
 from .._arrays.array import DeviceArray, empty
-from .calls import PreparedCall, convert_all, sign
 from .._arrays.elements import find_element
-from .._runtime.errors import printable
 from .._arrays.interop import Numpy, find_library
+from .._runtime import library
+from .._runtime.errors import printable
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
+from .calls import PreparedCall, convert_all, sign
 from .values import ALIGNMENT, read_value
 
 # Signatures that an entry keeps; then the oldest go.

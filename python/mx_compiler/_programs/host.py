@@ -7,15 +7,15 @@ import threading
 
 import numpy as np
 
-from .._runtime import library
 from .._arrays.array import host_view
-from .calls import convert_all, describe_call, read_operand
-from .._compile.compiler_library import HostArray, HostValueInfo, Module
-from .._runtime.device import HOST
-from .entry import Entry
-from .._runtime.errors import Error, InvalidValueError
 from .._arrays.interop import NUMPY
+from .._compile.compiler_library import HostArray, HostValueInfo, Module
+from .._runtime import library
+from .._runtime.device import HOST
+from .._runtime.errors import Error, InvalidValueError
 from .._runtime.streams import stream_handle
+from .calls import convert_all, describe_call, read_operand
+from .entry import Entry
 from .values import read_value
 
 _NOT_FOUND = 6  # MX_ERROR_NOT_FOUND

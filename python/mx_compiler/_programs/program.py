@@ -11,8 +11,8 @@ import threading
 
 from .._runtime import library
 from .._runtime.device import device_info, require_device
-from .entry import Entry
 from .._runtime.library import call
+from .entry import Entry
 
 
 class Loaded:

@@ -10,8 +10,7 @@ import warnings
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_int, c_int32,
                     c_int64, c_size_t, c_uint8, c_void_p)
 
-from .errors import (Error, InvalidValueError, SimulatorWarning,
-                     caller_depth)
+from .errors import Error, InvalidValueError, SimulatorWarning, caller_depth
 
 ERRORS_RETURN = 1
 

@@ -16,8 +16,8 @@ from .._ops import checks as check
 from . import gpt_oss
 from ._ops.checks import check_tensor
 from ._ops.groups import rearrange_scales
-from ._ops.weight_only_mm import weight_only_grouped_mm
 from ._ops.quantize import dequantize
+from ._ops.weight_only_mm import weight_only_grouped_mm
 
 FORMAT = "mxfp4"
 

@@ -3,7 +3,7 @@
 // Stages and parities go through loops and branches around the takes, whatever these
 // carry themselves. lower-rings-invalid.mlir has what they cannot go through.
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = threads(32), consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK-LABEL: mxgpu.kernel @branch(
@@ -32,7 +32,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @produce warps(1) {
       scf.if %some {
-        %stage, %unit = mxgpu.producer_acquire %ring : !ring
+        %stage, %work_tile = mxgpu.producer_acquire %ring : !ring
         mxgpu.producer_commit %stage : !stage
       }
     }
@@ -42,7 +42,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
       %x = scf.if %some -> i32 {
         scf.yield %c1 : i32
       } else {
-        %stage, %unit = mxgpu.consumer_wait %ring : !ring
+        %stage, %work_tile = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %stage : !stage
         scf.yield %c2 : i32
       }
@@ -63,7 +63,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     mxgpu.role @consume warps(1) {
       %c0 = arith.constant 0 : i32
       %last = scf.while (%x = %c0) : (i32) -> i64 {
-        %stage, %unit = mxgpu.consumer_wait %ring : !ring
+        %stage, %work_tile = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %stage : !stage
         %more = arith.cmpi ult, %x, %limit : i32
         %wide = arith.extui %x : i32 to i64
@@ -92,7 +92,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
         scf.for %j = %c0 to %n step %c1 {
           memref.store %j, %out[%c0] : memref<1xindex>
         }
-        %stage, %unit = mxgpu.consumer_wait %ring : !ring
+        %stage, %work_tile = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %stage : !stage
         %next = arith.addi %so_far, %i : index
         scf.yield %next : index

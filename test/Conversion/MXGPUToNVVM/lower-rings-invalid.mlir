@@ -2,7 +2,7 @@
 
 // Stages go through scf.for, scf.if and scf.while only.
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = threads(32), consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @other(%n: index) {
@@ -10,7 +10,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     mxgpu.role @consume warps(1) {
       // expected-error @below {{'scf.execute_region' op expected scf.for, scf.if or scf.while around what takes a stage}}
       scf.execute_region {
-        %stage, %unit = mxgpu.consumer_wait %ring : !ring
+        %stage, %work_tile = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %stage : !stage
         scf.yield
       }
@@ -22,19 +22,19 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // Work comes before rings.
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @work(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
     mxgpu.role @work warps(2) {
       // expected-error @below {{'mxgpu.for_each_work_tile' op expected to be lowered before rings are: run mxgpu-lower-work first}}
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %answer, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %unit : !unit
+        %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %work_tile : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -43,7 +43,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = threads(32), consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @reduce(%n: index) {
@@ -51,7 +51,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
     mxgpu.role @consume warps(1) {
       // expected-error @below {{'mxgpu.for_each_k' op expected to be lowered before rings are: run mxgpu-lower-work first}}
       mxgpu.for_each_k (%k, %extent, %first) from %n to %n step 32 {
-        %stage, %unit = mxgpu.consumer_wait %ring : !ring
+        %stage, %work_tile = mxgpu.consumer_wait %ring : !ring
         mxgpu.consumer_release %stage : !stage
       }
     }
@@ -62,14 +62,14 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // Who is to empty the stages?
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = threads(32), consumer = threads(32)>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = threads(32), consumer = threads(32)>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @unused() {
     // expected-error @below {{'mxgpu.ring' op expected a role in each CTA that waits for its stages and releases them, found none}}
     %ring = mxgpu.ring "ring" : !ring
     mxgpu.role @produce warps(1) {
-      %stage, %unit = mxgpu.producer_acquire %ring : !ring
+      %stage, %work_tile = mxgpu.producer_acquire %ring : !ring
       mxgpu.producer_commit %stage : !stage
     }
   }

@@ -534,7 +534,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:           %[[UNIT:.*]] = mxgpu.stage_buffers
 // CHECK:           %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
 // CHECK:           scf.if
-// CHECK-NEXT:        mxgpu.request_unit %[[UNIT]], %[[FULL]] pair
+// CHECK-NEXT:        mxgpu.request_work_tile %[[UNIT]], %[[FULL]] pair
 // CHECK:           mxgpu.wait %{{.*}} parity(%c0_i32) pair
 // CHECK:           %[[LEADERS:.*]] = mxgpu.leader_barrier
 // CHECK-NEXT:      mxgpu.arrive %[[LEADERS]] : !mxgpu.barrier<pair>
@@ -545,23 +545,23 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 // CHECK:         mxgpu.role @leading
 // CHECK:           mxgpu.arrive %{{.*}} : !mxgpu.barrier<pair>
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles, scope = pair>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles, scope = pair>
 !stage = !mxgpu.stage<!ring>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @clc_pair() cluster(2) {
-    %units = mxgpu.ring "units" : !ring
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
     mxgpu.role @schedule warps(1) elected {
-      %request, %to = mxgpu.producer_acquire %units : !ring
+      %request, %to = mxgpu.producer_acquire %work_tiles : !ring
       mxgpu.producer_commit %request : !stage
-      %answer, %unit = mxgpu.consumer_wait %units : !ring
+      %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
       mxgpu.consumer_release %answer : !stage
     }
     mxgpu.role @other warps(2) {
-      %answer, %unit = mxgpu.consumer_wait %units : !ring
+      %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
       mxgpu.consumer_release %answer : !stage
     }
     mxgpu.role @leading warps(1) elected on_leader {
-      %answer, %unit = mxgpu.consumer_wait %units : !ring
+      %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
       mxgpu.consumer_release %answer : !stage
     }
   }
@@ -588,30 +588,30 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK:           scf.if
 // CHECK-NEXT:        mxgpu.arrive
 
-!tickets = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = atomic_counter, consumer = roles>
+!tickets = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = atomic_counter, consumer = roles>
 !atomic_counter_stage = !mxgpu.stage<!tickets>
-!groups = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+!groups = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 !groups_stage = !mxgpu.stage<!groups>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @tickets() {
-    %units = mxgpu.ring "units" : !tickets
+    %work_tiles = mxgpu.ring "work_tiles" : !tickets
     mxgpu.role @schedule warps(1) elected {
-      %request, %to = mxgpu.producer_acquire %units : !tickets
+      %request, %to = mxgpu.producer_acquire %work_tiles : !tickets
       mxgpu.producer_commit %request : !atomic_counter_stage
     }
     mxgpu.role @work warps(2) {
-      %answer, %unit = mxgpu.consumer_wait %units : !tickets
+      %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !tickets
       mxgpu.consumer_release %answer : !atomic_counter_stage
     }
   }
   mxgpu.kernel @groups() {
-    %units = mxgpu.ring "units" : !groups
+    %work_tiles = mxgpu.ring "work_tiles" : !groups
     mxgpu.role @schedule warps(1) {
-      %request, %to = mxgpu.producer_acquire %units : !groups
+      %request, %to = mxgpu.producer_acquire %work_tiles : !groups
       mxgpu.producer_commit %request : !groups_stage
     }
     mxgpu.role @work warps(2) {
-      %answer, %unit = mxgpu.consumer_wait %units : !groups
+      %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !groups
       mxgpu.consumer_release %answer : !groups_stage
     }
   }

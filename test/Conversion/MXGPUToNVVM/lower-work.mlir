@@ -221,19 +221,19 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK-NEXT:      %[[NUMBER:.*]] = nvvm.clusterlaunchcontrol.query.cancel query = {{ ?}}get_first_cta_id_x, %[[NEXT]] : i32
 // CHECK-NEXT:      scf.yield %[[NUMBER]] : i32
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @clc(%m: index, %n: index, %k: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
     mxgpu.role @work warps(2) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         memref.store %row, %out[%c0] : memref<1xindex>
-        %answer, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %unit : !unit
+        %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %work_tile : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -251,19 +251,19 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK-NEXT:      %[[HALF:.*]] = arith.shrui %[[NUMBER]], %c1_i32
 // CHECK-NEXT:      scf.yield %[[HALF]]
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles, scope = pair>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles, scope = pair>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
   mxgpu.kernel @clc_pair(%m: index, %n: index, %k: index, %out: memref<1xindex>) cluster(2) {
     %c0 = arith.constant 0 : index
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 192] of(%m, %n, %k)
     mxgpu.role @work warps(2) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         memref.store %row, %out[%c0] : memref<1xindex>
-        %answer, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %unit : !unit
+        %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %work_tile : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -294,9 +294,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
 // CHECK-NEXT:      %[[MORE:.*]] = arith.cmpi ne, %[[NEXT]], %c-1_i32
 // CHECK:           scf.condition(%[[MORE]]) %[[NEXT]]
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = atomic_counter, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = atomic_counter, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   mxgpu.kernel @tickets(%counter: memref<1xi32>, %n: index, %out: memref<1xindex>) {
     %c0 = arith.constant 0 : index
@@ -307,8 +307,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
         memref.store %row, %out[%c0] : memref<1xindex>
         %request, %to = mxgpu.producer_acquire %tickets : !ring
         mxgpu.producer_commit %request : !stage
-        %answer, %unit = mxgpu.consumer_wait %tickets : !ring
-        mxgpu.next_work_tile %unit : !unit
+        %answer, %work_tile = mxgpu.consumer_wait %tickets : !ring
+        mxgpu.next_work_tile %work_tile : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -317,9 +317,9 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<32xi8>>
+!work_tile = !mxgpu.buffer<smem<32xi8>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CTAs visit the units of groups in turn. A warp of each finds the next one; its first
   // lane writes the four numbers that the others' loops carry. A role without a first
@@ -347,16 +347,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK:               %[[MORE:.*]] = arith.cmpi ne, %[[NEXT:.*]], %c-1_i32
   // CHECK:               scf.condition(%[[MORE]]) {{.*}}, %[[NEXT]] :
   mxgpu.kernel @groups(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler groups(%units : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
     mxgpu.role @schedule warps(1) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %v = arith.index_cast %s : index to i64
         memref.store %v, %out[%start, %end] : memref<?x?xi64>
-        %request, %to = mxgpu.producer_acquire %units : !ring
+        %request, %to = mxgpu.producer_acquire %work_tiles : !ring
         mxgpu.producer_commit %request : !stage
-        %answer, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %unit : !unit
+        %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %work_tile : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -371,16 +371,16 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a">] {
   // CHECK:         nvvm.shfl.sync bfly
   // CHECK-NOT:     nvvm.vote.sync
   mxgpu.kernel @reduction(%n: index, %offsets: memref<?xi32>, %out: memref<?x?xi64>) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler groups(%units : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
     mxgpu.role @schedule warps(1) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         %v = arith.index_cast %s : index to i64
         memref.store %v, %out[%start, %end] : memref<?x?xi64>
-        %request, %to = mxgpu.producer_acquire %units : !ring
+        %request, %to = mxgpu.producer_acquire %work_tiles : !ring
         mxgpu.producer_commit %request : !stage
-        %answer, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %unit : !unit
+        %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %work_tile : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }

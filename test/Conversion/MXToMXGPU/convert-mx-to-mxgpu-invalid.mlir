@@ -162,7 +162,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 // -----
 
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, vector = 16, stages = 2>}
   return
 }
@@ -578,7 +578,7 @@ func.func @main(%s: memref<2x128x2xf8E8M0FNU, strided<[512, 4, 1]>>, %t: memref<
 // -----
 
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither unit, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with 1 stage and neither stage_rows, atomic_counter nor input_stages along rows, which needs no shared memory, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, atomic_counter = true>}
   return
 }

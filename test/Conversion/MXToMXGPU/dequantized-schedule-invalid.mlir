@@ -128,8 +128,8 @@ func.func @main(%x: !x, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y, %ys: !ys) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected operands of f8E4M3FN scaled by f8E8M0FNU with f16_window, found another: leave f16_window out}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>>}
+  // expected-error @below {{expected operands of f8E4M3FN scaled by f8E8M0FNU with f16_scale_range, found another: leave f16_scale_range out}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>>}
   return
 }
 
@@ -139,8 +139,8 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 128 or 256 rows and 64 or 128 columns with f16_window, found another}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>>}
+  // expected-error @below {{expected a tile of 128 or 256 rows and 64 or 128 columns with f16_scale_range, found another}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>>}
   return
 }
 
@@ -150,7 +150,7 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %y: !y) {
-  // expected-error @below {{expected a reduction that is not split with f16_window, found another}}
-  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_window = true>, split_k = 2>}
+  // expected-error @below {{expected a reduction that is not split with f16_scale_range, found another}}
+  mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>, split_k = 2>}
   return
 }

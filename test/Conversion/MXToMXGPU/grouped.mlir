@@ -3,7 +3,7 @@
 // Products of groups: a warp of each CTA finds the units, and the other roles
 // are told of them by a ring. The matrices b of all groups are one.
 
-// CHECK-DAG: !groups_ring = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+// CHECK-DAG: !groups_ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 
 // As many CTAs as there may be units: 300 / 256 + 4 tiles of rows, 2 of columns.
 // CHECK-LABEL: func.func @rows(
@@ -33,7 +33,7 @@ func.func @reduction(%a: memref<100x768xf8E4M3FN>, %as: memref<1x6x32x4x4xf8E8M0
 
 // Another kernel may have written the ends of the groups.
 // CHECK-LABEL: mxgpu.kernel @rows_grouped_matmul(
-// CHECK:         %[[UNITS:.*]] = mxgpu.ring "units" {{.*}} : !groups_ring
+// CHECK:         %[[UNITS:.*]] = mxgpu.ring "work_tiles" {{.*}} : !groups_ring
 // CHECK-NEXT:    mxgpu.wait_dependencies
 // CHECK-NEXT:    %[[WORK:.*]] = mxgpu.tile_scheduler groups(%[[UNITS]] : !groups_ring) raster = linear tile [256, 128] ragged(%{{.*}} : memref<4xi32>) of(%c300, %c200, %c256)
 

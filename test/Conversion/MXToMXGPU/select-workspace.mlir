@@ -47,7 +47,7 @@ func.func @few(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<32xi32>, %y: !y) -
 !y = tensor<8x2048x7168xbf16>
 
 // CHECK-LABEL: mx.grouped_matmul in @gradient: 2048 x 7168 x 132096, e4m3 x e4m3
-// CHECK-NEXT:  schedule: {{.*}}f16_window
+// CHECK-NEXT:  schedule: {{.*}}f16_scale_range
 // CHECK:       3584 work tiles in 28 waves
 // CHECK:       before {{ *}}total
 func.func @gradient(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<8xi32>, %y: !y) -> !y {

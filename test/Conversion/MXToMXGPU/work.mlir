@@ -8,7 +8,7 @@
 // CHECK:         %[[TILES:.*]] = arith.constant 6 : index
 // CHECK:         mxgpu.launch @kernels::@clc_matmul grid(%[[TILES]])
 // CHECK-LABEL: mxgpu.kernel @clc_matmul(
-// CHECK:         %[[UNITS:.*]] = mxgpu.ring "units" : !clc_ring
+// CHECK:         %[[UNITS:.*]] = mxgpu.ring "work_tiles" : !clc_ring
 // CHECK-NEXT:    %[[WORK:.*]] = mxgpu.tile_scheduler clc(%[[UNITS]] : !clc_ring) raster = hilbert tile [128, 128] of(
 // CHECK:         mxgpu.role @epilogue
 // CHECK-NEXT:      mxgpu.for_each_work_tile {{.*}} in %[[WORK]] {

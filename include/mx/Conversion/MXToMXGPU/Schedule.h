@@ -111,7 +111,7 @@ struct MatmulBuffers {
   /// From the tensor core to the epilogue, field "d".
   RingType accumulators;
   /// Rows on their way to bulk stores, field "c", and work tiles that a warp
-  /// tells the others of, field "unit".
+  /// tells the others of, field "work_tile".
   RingType staging, workTiles;
   /// Scales in tensor memory, and how many buffers of them.
   ScalesType aScales, bScales;
@@ -157,7 +157,7 @@ struct ReductionSteps {
 /// clusterlaunchcontrol.try_cancel), or work tiles of groups. There are two, so
 /// that the loads can go on to the next work tile while the epilogue of the
 /// last one runs.
-inline constexpr int64_t kUnitSlots = 2, kUnitBytes = 16,
+inline constexpr int64_t kWorkTileSlots = 2, kClcAnswerBytes = 16,
                          kGroupWorkTileBytes = 32;
 
 /// Elements of a quantized result that share a scale, and columns of which a

@@ -5,15 +5,136 @@
 // A fragment is a vector of a thread's registers, in the order of its layout.
 // What takes it apart picks elements of that.
 //
+// Columns that are taken of a fragment must be constants, so loops over them
+// are unrolled first.
+//
 //===----------------------------------------------------------------------===//
 
 #include "../Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/Shared/VectorSizes.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_MXGPUUNROLLFRAGMENTS
+#include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+} // namespace mx::mxgpu
+
+//===----------------------------------------------------------------------===//
+// Loops over columns
+//===----------------------------------------------------------------------===//
+
+// The loops over a tile's columns run a few times. Without them columns, and
+// the stages that staged rows take, are constants. Loops that quantize keep
+// a few rounds where a thread has many blocks: their code would grow with
+// the blocks, and what a round takes of constants is little beside a block.
+
+static bool isWide(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector && vector.getElementType().isF64();
+}
+
+/// Whether an operation takes many instructions, for random numbers or as
+/// part of a function of math: then one round is long as it is.
+static bool isLong(Operation &op) {
+  if (auto block = dyn_cast<QuantizeBlockOp>(op))
+    return bool(block.getSeed());
+  if (auto columns = dyn_cast<QuantizeColumnsOp>(op))
+    return bool(columns.getSeed());
+  return op
+      .walk([](Operation *inner) {
+        return llvm::any_of(inner->getResultTypes(), isWide)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether columns of a fragment are taken, for which they must be constants.
+static bool needsConstants(scf::ForOp loop) {
+  return llvm::any_of(loop.getOps<ExtractColumnsOp>(), [&](auto op) {
+    return !loop.isDefinedOutsideOfLoop(op.getColumn());
+  });
+}
+
+/// The short way that most tiles take. The way of tiles at the edge of the
+/// matrix is long as it is. Loads of all rounds at once would take more
+/// registers than there are.
+static bool isShort(scf::ForOp loop) {
+  if (llvm::any_of(*loop.getBody(), isLong))
+    return false;
+  if (!loop.getBody()->getOps<LoadBlockOp>().empty())
+    return false;
+  for (auto store : loop.getBody()->getOps<StoreFragmentOp>())
+    if (!store.getAlignment())
+      return false;
+  for (Operation &op : *loop.getBody())
+    if (isa<StoreFragmentOp, StoreSharedOp>(op))
+      return true;
+  return false;
+}
+
+/// Elements that a thread quantizes in straight-line code. Code of more costs
+/// room in the instruction cache and saves a branch.
+static constexpr int64_t kMostQuantized = 128;
+
+/// Elements that a round of a loop quantizes, in all blocks of a thread.
+static int64_t countQuantized(scf::ForOp loop) {
+  int64_t count = 0;
+  for (Operation &op : *loop.getBody())
+    if (isa<QuantizeBlockOp, QuantizeColumnsOp>(op))
+      count += cast<VectorType>(op.getOperand(0).getType()).getNumElements();
+  return count;
+}
+
+/// Rounds that become one: all, or a divisor of them whose elements are few.
+static int64_t getUnrollFactor(scf::ForOp loop) {
+  int64_t rounds = loop.getStaticTripCount()->getSExtValue();
+  int64_t quantized = countQuantized(loop), factor = rounds;
+  while (factor > 1 &&
+         (rounds % factor != 0 || factor * quantized > kMostQuantized))
+    --factor;
+  return factor;
+}
+
+namespace {
+struct UnrollFragmentsPass final
+    : mx::mxgpu::impl::MXGPUUnrollFragmentsBase<UnrollFragmentsPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<KernelOp>()) {
+      if (failed(mx::verifyVectorSizes(kernel, mx::kMaxKernelVector)))
+        return signalPassFailure();
+      unroll(kernel);
+    }
+  }
+
+  static void unroll(KernelOp kernel) {
+    SmallVector<scf::ForOp> loops;
+    kernel.walk([&](scf::ForOp loop) {
+      if ((needsConstants(loop) || isShort(loop)) && loop.getStaticTripCount())
+        loops.push_back(loop);
+    });
+    for (scf::ForOp loop : loops)
+      (void)loopUnrollByFactor(loop, getUnrollFactor(loop));
+    // What was a loop's counter is a constant now.
+    if (!loops.empty())
+      (void)applyPatternsGreedily(kernel,
+                                  RewritePatternSet(kernel.getContext()));
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
 
 /// The registers that hold such elements and no others, in that order; none if
 /// elements of a register part.
@@ -75,26 +196,20 @@ SmallVector<Value> mx::mxgpu::takeRows(NVVMBuilder &builder, Value registers,
 
 namespace {
 
-struct ToRowsLowering final : OpConversionPattern<ToRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ToRowsLowering final : OpLowering<ToRowsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ToRowsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, takeRows(builder, adaptor.getFragment(),
-                                    op.getFragment().getType()));
-    return success();
+  Values lower(NVVMBuilder &builder, ToRowsOp op,
+               OpAdaptor adaptor) const override {
+    return takeRows(builder, adaptor.getFragment(), op.getFragment().getType());
   }
 };
 
-struct FromRowsLowering final : OpConversionPattern<FromRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct FromRowsLowering final : OpLowering<FromRowsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(FromRowsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, FromRowsOp op,
+               OpAdaptor adaptor) const override {
     FragmentLayoutAttr layout = op.getType().getLayout();
     SmallVector<int64_t> columns = getColumns(layout);
     auto isOwn = [&](auto pair) {
@@ -103,8 +218,7 @@ struct FromRowsLowering final : OpConversionPattern<FromRowsOp> {
     };
     if (adaptor.getRows().size() == 1 &&
         llvm::all_of(llvm::enumerate(columns), isOwn)) {
-      rewriter.replaceOp(op, adaptor.getRows().front());
-      return success();
+      return {adaptor.getRows().front()};
     }
     SmallVector<Value> registers(layout.getNumValues());
     Type element = op.getType().getElementType();
@@ -117,11 +231,9 @@ struct FromRowsLowering final : OpConversionPattern<FromRowsOp> {
     }
     auto spread = VectorType::get({int64_t(registers.size())},
                                   registers.front().getType());
-    rewriter.replaceOp(op, packElements(builder,
-                                        vector::FromElementsOp::create(
-                                            builder, spread, registers),
-                                        element));
-    return success();
+    return {packElements(
+        builder, vector::FromElementsOp::create(builder, spread, registers),
+        element)};
   }
 };
 
@@ -166,27 +278,24 @@ SmallVector<int64_t> getRegistersOfPart(FragmentType whole, FragmentType of,
   return numbers;
 }
 
-struct ExtractRowsLowering final : OpConversionPattern<ExtractRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ExtractRowsLowering final : OpLowering<ExtractRowsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ExtractRowsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Values lower(NVVMBuilder &builder, ExtractRowsOp op,
+               OpAdaptor adaptor) const override {
     Value registers = adaptor.getFragment();
-    rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
-        op, registers, registers,
+    return {vector::ShuffleOp::create(
+        builder, registers, registers,
         getRegistersOfPart(op.getFragment().getType(), op.getType(),
-                           op.getPart()));
-    return success();
+                           op.getPart()))};
   }
 };
 
-struct ConcatRowsLowering final : OpConversionPattern<ConcatRowsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ConcatRowsLowering final : OpLowering<ConcatRowsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ConcatRowsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Values lower(NVVMBuilder &builder, ConcatRowsOp op,
+               OpAdaptor adaptor) const override {
     auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
     SmallVector<Value> elements(type.getNumElements());
     for (auto [part, registers] : llvm::enumerate(adaptor.getParts())) {
@@ -194,23 +303,19 @@ struct ConcatRowsLowering final : OpConversionPattern<ConcatRowsOp> {
       for (auto [i, number] :
            llvm::enumerate(getRegistersOfPart(op.getType(), of, part)))
         elements[number] = vector::ExtractOp::create(
-            rewriter, op.getLoc(), registers, static_cast<int64_t>(i));
+            builder, registers, ArrayRef<int64_t>{static_cast<int64_t>(i)});
     }
-    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
-    return success();
+    return {vector::FromElementsOp::create(builder, type, elements)};
   }
 };
 
-struct ZeroFragmentLowering final : OpConversionPattern<ZeroFragmentOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ZeroFragmentLowering final : OpLowering<ZeroFragmentOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ZeroFragmentOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  Values lower(NVVMBuilder &builder, ZeroFragmentOp op,
+               OpAdaptor) const override {
     Type type = getTypeConverter()->convertType(op.getType());
-    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op,
-                                                   rewriter.getZeroAttr(type));
-    return success();
+    return {arith::ConstantOp::create(builder, builder.getZeroAttr(type))};
   }
 };
 

@@ -1,6 +1,8 @@
-//===- FragmentPlaces.cpp - Where fragments lie in shared memory ----------===//
+//===- FragmentPlaces.cpp - Where the elements of a thread lie ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
+//
+// In the matrix, by rows and columns, and in shared memory, by addresses.
 //
 // A row and a column are sums of what the box, the thread and the register
 // give. Their bits are apart from each other (SharedFragmentOps.cpp), so that
@@ -11,13 +13,114 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragmentPlaces.h"
-#include "ThreadDigits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_MXGPULOWERCOORDINATES
+#include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+} // namespace mx::mxgpu
+
+Value mx::mxgpu::addThreadDigits(
+    ImplicitLocOpBuilder &builder, Value number, int64_t count,
+    FragmentLayoutAttr layout,
+    llvm::function_ref<int64_t(const FragmentDigit &)> step) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        builder, builder.getIntegerAttr(number.getType(), value));
+  };
+  Value sum;
+  int64_t weight = 1;
+  for (const FragmentDigit &digit : layout.getThreads()) {
+    if (weight >= count)
+      break;
+    int64_t size = std::min(digit.size, count / weight);
+    if (int64_t factor = size > 1 ? step(digit) : 0) {
+      // LLVM shifts and masks where sizes are powers of two.
+      Value value = number;
+      if (weight > 1)
+        value = arith::DivUIOp::create(builder, value, constant(weight));
+      if (weight * size < count)
+        value = arith::RemUIOp::create(builder, value, constant(size));
+      if (factor > 1)
+        value = arith::MulIOp::create(builder, value, constant(factor));
+      sum =
+          sum ? arith::AddIOp::create(builder, sum, value).getResult() : value;
+    }
+    weight *= digit.size;
+  }
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows and columns
+//===----------------------------------------------------------------------===//
+
+// Accesses that compute addresses from the number of the thread are given
+// the number, as roles are branches when those are lowered.
+
+/// What the digits of the thread's number add up to in one dimension, plus a
+/// constant.
+static Value getCoordinate(ImplicitLocOpBuilder &builder,
+                           FragmentLayoutAttr layout,
+                           int64_t FragmentDigit::*step, int64_t offset) {
+  Value sum = addThreadDigits(builder, ThreadIdOp::create(builder),
+                              layout.getNumThreads(), layout,
+                              [&](auto &digit) { return digit.*step; });
+  if (sum && !offset)
+    return sum;
+  Value constant = arith::ConstantIndexOp::create(builder, offset);
+  return sum ? arith::AddIOp::create(builder, sum, constant).getResult()
+             : constant;
+}
+
+namespace {
+struct LowerCoordinatesPass final
+    : mx::mxgpu::impl::MXGPULowerCoordinatesBase<LowerCoordinatesPass> {
+  void runOnOperation() override {
+    getOperation().walk([](Operation *op) {
+      ImplicitLocOpBuilder builder(op->getLoc(), op);
+      if (auto row = dyn_cast<FragmentRowOp>(op)) {
+        FragmentLayoutAttr layout =
+            cast<FragmentType>(row.getFragment()).getLayout();
+        replace(op, getCoordinate(builder, layout, &FragmentDigit::rows,
+                                  layout.getRowOffsets()[row.getNumber()]));
+      } else if (auto column = dyn_cast<FragmentColumnOp>(op)) {
+        FragmentLayoutAttr layout =
+            cast<FragmentType>(column.getFragment()).getLayout();
+        replace(op, getCoordinate(builder, layout, &FragmentDigit::columns,
+                                  layout.getRuns()[column.getNumber()].column));
+      } else {
+        llvm::TypeSwitch<Operation *>(op)
+            .Case<LoadFragmentOp, LoadFragmentScalesOp, StoreSharedOp>(
+                [&](auto access) { addThread(builder, access); });
+      }
+    });
+  }
+
+  /// Accesses of all threads of a role.
+  template <typename AccessOp>
+  static void addThread(ImplicitLocOpBuilder &builder, AccessOp op) {
+    bool isOfRole = true;
+    if constexpr (std::is_same_v<AccessOp, StoreSharedOp>)
+      isOfRole = op.isOfRole();
+    if (isOfRole && !op.getThread())
+      op.getThreadMutable().assign(ThreadIdOp::create(builder).getResult());
+  }
+
+  static void replace(Operation *op, Value value) {
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+  }
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Bytes of registers
@@ -109,7 +212,7 @@ void FragmentPlaces::moveTo(Value row, Value column) {
     return;
   }
   start = builder.offset(start, first);
-  // The swizzle repeats with boxes of so many rows.
+  // The swizzle repeats with boxes of kSwizzleRows rows.
   bool isSame = type.getRows() % kSwizzleRows == 0;
   boxInLine =
       isSame ? inRow : arith::XOrIOp::create(builder, inRow, permute(boxLine));

@@ -1,9 +1,10 @@
-//===- FragmentPlaces.h - Where fragments lie in shared memory --*- C++ -*-===//
+//===- FragmentPlaces.h - Where the elements of a thread lie ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The accesses by which a thread moves what it holds of a box of a matrix, and
-// their addresses.
+// A layout divides the number of a thread into modes, each of which moves the
+// element by rows or columns. In shared memory these say by which accesses a
+// thread moves its elements of a box of a matrix, and at which addresses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,13 @@
 #include "../Lowering.h"
 
 namespace mx::mxgpu {
+
+/// The sum that the modes of `number`, which is below `count`, give if one step
+/// of a mode gives `step`; null if that is 0 for all.
+mlir::Value
+addThreadDigits(mlir::ImplicitLocOpBuilder &builder, mlir::Value number,
+                int64_t count, FragmentLayoutAttr layout,
+                llvm::function_ref<int64_t(const FragmentDigit &)> step);
 
 /// One byte of a list of words.
 struct BytePlace {
@@ -46,7 +54,7 @@ public:
   mlir::Value getPointer(const FragmentAccess &access);
 
 private:
-  /// Bytes that so many columns take.
+  /// Bytes that `columns` take.
   int64_t toBytes(int64_t columns) const { return columns * bits / 8; }
   /// What the swizzle changes in a row: bits 7 and up of the address, added to
   /// bits 4 and up without carry (PTX ISA, Swizzling modes).

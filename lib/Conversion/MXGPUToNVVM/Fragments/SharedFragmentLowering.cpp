@@ -1,18 +1,29 @@
-//===- SharedFragmentLowering.cpp - Fragments from and to shared memory ---===//
+//===- SharedFragmentLowering.cpp - Fragments and scales in shared memory -===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // What is read are words of a row; what a thread holds are registers in the
 // order of its layout. Bytes change places between the two.
 //
+// Scales lie where scaleOffsetInTile (mx/Support/ScaleLayout.h) says. The bits
+// of a row are those of the box, the thread and the register, apart from each
+// other, and so are those of a block: what they give the address is added.
+//
 //===----------------------------------------------------------------------===//
 
 #include "FragmentPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Support/ScaleLayout.h"
+#include <numeric>
 
 using namespace mlir;
+using namespace mx;
 using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
 
 /// Reads 1, 2, 4, 8 or 16 bytes as words, the upper bits of a smaller one being
 /// 0.
@@ -103,13 +114,166 @@ struct StoreRoleLowering final : OpConversionPattern<StoreSharedOp> {
   }
 };
 
-struct RelabelFragmentLowering final : OpConversionPattern<RelabelFragmentOp> {
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Scales
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Blocks of a row that are adjacent in memory, the first of them counted from
+/// the thread's first one.
+struct BlockRun {
+  int64_t block, size;
+};
+
+class FragmentScales {
+public:
+  FragmentScales(NVVMBuilder &builder, LoadFragmentScalesOp op,
+                 LoadFragmentScalesOp::Adaptor adaptor)
+      : builder(builder),
+        layout(cast<FragmentType>(op.getFragment()).getLayout()),
+        block(op.getBlockSize()),
+        tilesInRow(getScaleTiles(op.getBuffer().getType())->second) {
+    Value thread = builder.toI32(adaptor.getThread());
+    Value row = addDigits(thread, &FragmentDigit::rows);
+    threadBlock = arith::DivUIOp::create(
+        builder, addDigits(thread, &FragmentDigit::columns),
+        builder.i32(block));
+    Value inBox = builder.add(placeRow(row), placeBlock(threadBlock));
+    Value box = builder.add(placeRow(builder.toI32(adaptor.getRow())),
+                            placeBlock(builder.toI32(adaptor.getBlock())));
+    start = builder.offset(builder.offset(adaptor.getBuffer(), box), inBox);
+    if (op.getExtent())
+      extent = builder.toI32(adaptor.getExtent());
+    int64_t columns = layout.getShape().second;
+    findRuns(std::max<int64_t>(columns / block, 1));
+  }
+
+  /// All scales as bytes, row after row.
+  SmallVector<Value> load() {
+    SmallVector<Value> masks;
+    if (extent)
+      for (const BlockRun &run : runs)
+        masks.push_back(getMask(run));
+    SmallVector<Value> scales;
+    for (int64_t row : layout.getRowOffsets())
+      for (auto [i, run] : llvm::enumerate(runs)) {
+        Value word = loadRun(row, run);
+        if (extent)
+          word = arith::AndIOp::create(builder, word, masks[i]);
+        for (int64_t k = 0; k < run.size; ++k) {
+          Value shifted =
+              arith::ShRUIOp::create(builder, word, builder.i32(8 * k));
+          scales.push_back(
+              arith::TruncIOp::create(builder, builder.getI8Type(), shifted));
+        }
+      }
+    return scales;
+  }
+
+private:
+  Value addDigits(Value thread, int64_t FragmentDigit::*step) {
+    Value sum = addThreadDigits(
+        builder, thread, layout.getNumThreads(), layout,
+        [&](const FragmentDigit &digit) { return digit.*step; });
+    return sum ? sum : builder.i32(0);
+  }
+
+  Value divide(Value a, int64_t b) {
+    return arith::DivUIOp::create(builder, a, builder.i32(b));
+  }
+  Value remainder(Value a, int64_t b) {
+    return arith::RemUIOp::create(builder, a, builder.i32(b));
+  }
+
+  Value placeRow(Value row) {
+    Value tile = builder.mul(divide(row, kScaleTileRows),
+                             builder.i32(tilesInRow * kScaleTileBytes));
+    Value low = builder.mul(remainder(row, 32), builder.i32(16));
+    Value high = builder.mul(remainder(divide(row, 32), 4), builder.i32(4));
+    return builder.add(tile, builder.add(low, high));
+  }
+
+  Value placeBlock(Value block) {
+    Value tile = builder.mul(divide(block, kScaleTileBlocks),
+                             builder.i32(kScaleTileBytes));
+    return builder.add(tile, remainder(block, kScaleTileBlocks));
+  }
+
+  /// As many at a time as the first one's place is a multiple of.
+  void findRuns(int64_t boxBlocks) {
+    int64_t alignment = std::gcd(kScaleTileBlocks, boxBlocks);
+    for (const FragmentDigit &digit : layout.getThreads())
+      if (digit.columns * digit.size > block && digit.size > 1)
+        alignment =
+            std::gcd(alignment, std::max<int64_t>(digit.columns / block, 1));
+    SmallVector<int64_t> blocks = layout.getBlocks(block);
+    for (size_t i = 0; i < blocks.size(); i += runs.back().size) {
+      int64_t adjacent = 1;
+      while (i + adjacent < blocks.size() &&
+             blocks[i + adjacent] == blocks[i] + adjacent)
+        ++adjacent;
+      runs.push_back(
+          {blocks[i], std::min<int64_t>(std::gcd(alignment, blocks[i]),
+                                        llvm::bit_floor<uint64_t>(adjacent))});
+    }
+  }
+
+  Value loadRun(int64_t row, const BlockRun &run) {
+    int64_t place =
+        tiledScaleOffset(row, run.block, tilesInRow * kScaleTileBlocks);
+    Type type = builder.getIntegerType(run.size * 8);
+    Value part =
+        LLVM::LoadOp::create(builder, type, builder.offset(start, place),
+                             /*alignment=*/run.size);
+    if (run.size * 8 == 32)
+      return part;
+    return arith::ExtUIOp::create(builder, builder.getI32Type(), part);
+  }
+
+  /// The bytes of a run that are below the extent.
+  Value getMask(const BlockRun &run) {
+    Value mask;
+    for (int64_t i = 0; i < run.size; ++i) {
+      Value number = builder.add(threadBlock, builder.i32(run.block + i));
+      Value byte = arith::SelectOp::create(
+          builder, builder.isBelow(number, extent),
+          builder.i32(static_cast<int32_t>(0xFFu << (8 * i))), builder.i32(0));
+      mask =
+          mask ? arith::OrIOp::create(builder, mask, byte).getResult() : byte;
+    }
+    return mask;
+  }
+
+  NVVMBuilder &builder;
+  FragmentLayoutAttr layout;
+  int64_t block, tilesInRow;
+  /// Where the thread's first scale lies, and the number of its block in the
+  /// fragment.
+  Value start, threadBlock, extent;
+  SmallVector<BlockRun> runs;
+};
+
+struct LoadFragmentScalesLowering final
+    : OpConversionPattern<LoadFragmentScalesOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
-  matchAndRewrite(RelabelFragmentOp op, OpAdaptor adaptor,
+  matchAndRewrite(LoadFragmentScalesOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, adaptor.getFragment());
+    if (!op.getThread())
+      return rewriter.notifyMatchFailure(op, "the thread's number is missing");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    SmallVector<Value> bytes = FragmentScales(builder, op, adaptor).load();
+    auto type = cast<VectorType>(op.getType());
+    int64_t count = type.getNumElements();
+    Value vector = vector::FromElementsOp::create(
+        builder, VectorType::get(count, builder.getI8Type()), bytes);
+    vector = arith::BitcastOp::create(
+        builder, VectorType::get(count, type.getElementType()), vector);
+    rewriter.replaceOpWithNewOp<vector::ShapeCastOp>(op, type, vector);
     return success();
   }
 };
@@ -118,7 +282,7 @@ struct RelabelFragmentLowering final : OpConversionPattern<RelabelFragmentOp> {
 
 void mx::mxgpu::populateSharedFragmentPatterns(RewritePatternSet &patterns,
                                                const TypeConverter &converter) {
-  patterns
-      .add<LoadFragmentLowering, StoreRoleLowering, RelabelFragmentLowering>(
-          converter, patterns.getContext());
+  patterns.add<LoadFragmentLowering, StoreRoleLowering,
+               ForwardOperand<RelabelFragmentOp>, LoadFragmentScalesLowering>(
+      converter, patterns.getContext());
 }

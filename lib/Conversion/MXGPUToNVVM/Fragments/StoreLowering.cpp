@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A thread writes consecutive columns of its row. Stores carry their condition
-// as a predicate and their place in the row as an immediate, so that a row
-// costs one address.
+// Directly, where a thread writes consecutive columns of its row: stores carry
+// their condition as a predicate and their place in the row as an immediate, so
+// that a row costs one address. Or through shared memory: a warp writes rows
+// there, and bulk copies take them to tensors.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Lowering.h"
+#include "FragmentPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -18,6 +20,10 @@
 
 using namespace mlir;
 using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// From registers
+//===----------------------------------------------------------------------===//
 
 /// `value` (index) as a value plus a constant.
 static std::pair<Value, int64_t> splitConstant(NVVMBuilder &builder,
@@ -33,70 +39,6 @@ static std::pair<Value, int64_t> splitConstant(NVVMBuilder &builder,
   return {value, 0};
 }
 
-Value mx::mxgpu::getGlobalAddress(NVVMBuilder &builder, Value memref,
-                                  Value bytes) {
-  Value base = arith::IndexCastOp::create(
-      builder, builder.getI64Type(),
-      memref::ExtractAlignedPointerAsIndexOp::create(builder, memref));
-  Type generic = LLVM::LLVMPointerType::get(builder.getContext());
-  Type global = LLVM::LLVMPointerType::get(builder.getContext(), 1);
-  Value pointer = LLVM::AddrSpaceCastOp::create(
-      builder, global, LLVM::IntToPtrOp::create(builder, generic, base));
-  Value offset =
-      arith::IndexCastOp::create(builder, builder.getI64Type(), bytes);
-  return LLVM::GEPOp::create(builder, global, builder.getI8Type(), pointer,
-                             ArrayRef<LLVM::GEPArg>{offset});
-}
-
-Value mx::mxgpu::getGlobalAddress(NVVMBuilder &builder, Value matrix, Value row,
-                                  Value column, int64_t bytes) {
-  Value stride, element = column;
-  if (cast<MemRefType>(matrix.getType()).getLayout().isIdentity()) {
-    stride = memref::DimOp::create(builder, matrix, 1);
-  } else {
-    auto view = memref::ExtractStridedMetadataOp::create(builder, matrix);
-    stride = view.getStrides()[0];
-    element = builder.add(element, view.getOffset());
-  }
-  element = builder.add(builder.mul(row, stride), element);
-  return getGlobalAddress(builder, matrix,
-                          builder.mul(element, builder.index(bytes)));
-}
-
-SmallVector<Value> mx::mxgpu::getWords(NVVMBuilder &builder, Value vector,
-                                       int64_t first, int64_t count) {
-  Type element = getElementTypeOrSelf(vector.getType());
-  auto extract = [&](Value from, int64_t position) -> Value {
-    return vector::ExtractOp::create(builder, from,
-                                     ArrayRef<int64_t>{position});
-  };
-  SmallVector<Value> words;
-  if (element.getIntOrFloatBitWidth() == 32) {
-    for (int64_t i = first; i < first + count; ++i)
-      words.push_back(arith::BitcastOp::create(builder, builder.getI32Type(),
-                                               extract(vector, i)));
-    return words;
-  }
-  // Pairs from f32 in one instruction. Left to LLVM, it would put the f32s in
-  // pairs of registers first.
-  auto rounding = vector.getDefiningOp<arith::TruncFOp>();
-  bool isF32 = rounding && getElementTypeOrSelf(rounding.getIn()).isF32();
-  for (int64_t i = first; i < first + count; i += 2) {
-    if (isF32) {
-      words.push_back(builder.convertToHalves(extract(rounding.getIn(), i + 1),
-                                              extract(rounding.getIn(), i),
-                                              element));
-      continue;
-    }
-    Value pair = vector::FromElementsOp::create(
-        builder, VectorType::get({2}, element),
-        ValueRange{extract(vector, i), extract(vector, i + 1)});
-    words.push_back(
-        LLVM::BitcastOp::create(builder, builder.getI32Type(), pair));
-  }
-  return words;
-}
-
 /// One element as an integer.
 static Value getBits(NVVMBuilder &builder, Value fragment, int64_t position) {
   Value element =
@@ -107,19 +49,16 @@ static Value getBits(NVVMBuilder &builder, Value fragment, int64_t position) {
 
 namespace {
 
-struct StoreFragmentLowering final : OpConversionPattern<StoreFragmentOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct StoreFragmentLowering final : OpLowering<StoreFragmentOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(StoreFragmentOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, StoreFragmentOp op,
+               OpAdaptor adaptor) const override {
     if (op.getAlignment())
       storeWhole(builder, op, adaptor);
     else
       storeExisting(builder, op, adaptor);
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 
 private:
@@ -161,8 +100,8 @@ private:
             getWords(builder, op.getFragment(), i, step), condition);
   }
 
-  /// 16 bytes at a time where rows allow it and as long as there are so many
-  /// columns, then element by element.
+  /// 16 bytes at a time where rows allow it and as long as 16 bytes of
+  /// columns are left, then element by element.
   static void storeExisting(NVVMBuilder &builder, StoreFragmentOp op,
                             OpAdaptor adaptor) {
     int64_t bytes = getBytes(op);
@@ -207,7 +146,154 @@ private:
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Through shared memory
+//===----------------------------------------------------------------------===//
+
+/// The same pointer, computed where it is used: a warp's threads then keep an
+/// offset of 32 bits for it.
+static Value startAtUse(NVVMBuilder &builder, Value pointer) {
+  auto start = pointer.getDefiningOp<LLVM::GEPOp>();
+  if (!start || !start.getBase().getDefiningOp<LLVM::AddressOfOp>())
+    return pointer;
+  return builder.clone(*start)->getResult(0);
+}
+
+namespace {
+
+/// Chunks of 16 bytes change places within 8 rows of the swizzle's length as
+/// the bits of their row say (PTX ISA, Swizzling modes): bits 7 and up of the
+/// address are added to bits 4 and up, without carry. A warp thereby writes to
+/// all banks equally.
+struct StoreSharedLowering final : OpConversionPattern<StoreSharedOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(StoreSharedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto fragment = dyn_cast<FragmentType>(op.getValue().getType());
+    if (!fragment || op.getThread())
+      return rewriter.notifyMatchFailure(op, "a vector of a tile, or a role's");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    BufferType buffer = op.getBuffer().getType();
+    FragmentLayoutAttr layout = fragment.getLayout();
+    int64_t elementBytes =
+        fragment.getElementType().getIntOrFloatBitWidth() / 8;
+    int64_t rowBytes = buffer.getShape()[1] * elementBytes;
+    int64_t mask = 0;
+    if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
+      mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
+    Value lane =
+        arith::AndIOp::create(builder, builder.threadId(), builder.i32(31));
+    auto addDigits = [&](auto step) {
+      return addThreadDigits(builder, lane, mx::target::kWarpSize, layout,
+                             step);
+    };
+    Value row = addDigits([&](auto &digit) { return digit.rows * rowBytes; });
+    if (!row) // its lanes share each of the warp's rows
+      row = builder.i32(0);
+    Value column =
+        addDigits([&](auto &digit) { return digit.columns * elementBytes; });
+    // The rows as they are computed, which words of halves begin with.
+    SmallVector<Value> rows;
+    if (auto made = op.getValue().getDefiningOp<FromRowsOp>())
+      rows = made.getRows();
+    else
+      rows = takeRows(builder, adaptor.getValue(), fragment);
+    for (auto [offset, values] : llvm::zip(layout.getRowOffsets(), rows)) {
+      Value inRow = row;
+      if (offset)
+        inRow = builder.add(row, builder.i32(offset * rowBytes));
+      Value permutation = arith::AndIOp::create(
+          builder, arith::ShRUIOp::create(builder, inRow, builder.i32(3)),
+          builder.i32(mask));
+      Value permuted = arith::XOrIOp::create(builder, inRow, permutation);
+      if (column)
+        permuted = arith::XOrIOp::create(builder, permuted, column);
+      storeRow(builder, adaptor.getBuffer(), permuted, values, layout);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  /// The bits of a column are apart from each other and from those of the row,
+  /// and the stage's start is a multiple of the whole pattern: a constant is
+  /// added to the place by exclusive or, so that the rest of it is the same for
+  /// all stages.
+  static void storeRow(NVVMBuilder &builder, Value buffer, Value permuted,
+                       Value values, FragmentLayoutAttr layout) {
+    auto type = cast<VectorType>(values.getType());
+    int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
+    int64_t taken = 0;
+    for (const FragmentRun &run : layout.getRuns()) {
+      int64_t piece = std::min(run.size, kChunkBytes / elementBytes);
+      for (int64_t i = 0; i < run.size; i += piece, taken += piece) {
+        SmallVector<Value> words = getWords(builder, values, taken, piece);
+        Value place = arith::XOrIOp::create(
+            builder, permuted, builder.i32((run.column + i) * elementBytes));
+        builder.storeShared(builder.offset(buffer, place), words);
+      }
+    }
+  }
+};
+
+/// The thread that executes it starts the copy.
+struct TmaStoreLowering final : OpLowering<TmaStoreOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, TmaStoreOp op,
+               OpAdaptor adaptor) const override {
+    SmallVector<Value> coords; // innermost first
+    for (Value coord : llvm::reverse(adaptor.getCoords()))
+      coords.push_back(builder.toI32(coord));
+    int64_t first =
+        op.getBox().value_or(0) * op.getMap().getType().getSizeInBytes();
+    builder.storeTensor(
+        builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
+        adaptor.getMap(), coords, op.getAdd());
+    return {};
+  }
+};
+
+struct BulkStoreLowering final : OpLowering<BulkStoreOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, BulkStoreOp op,
+               OpAdaptor adaptor) const override {
+    auto type = cast<MemRefType>(op.getDest().getType());
+    // Elements before it, by Horner's rule over the dimensions.
+    Value position = builder.index(0);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      position = builder.mul(position,
+                             memref::DimOp::create(builder, op.getDest(), dim));
+      if (static_cast<size_t>(dim) < adaptor.getCoords().size())
+        position = builder.add(position, adaptor.getCoords()[dim]);
+    }
+    Value bytes =
+        builder.mul(position, builder.index(type.getElementTypeBitWidth() / 8));
+    Value start = arith::IndexCastOp::create(
+        builder, builder.getI64Type(),
+        memref::ExtractAlignedPointerAsIndexOp::create(builder, op.getDest()));
+    Value address = builder.add(
+        start,
+        arith::IndexCastOp::create(builder, builder.getI64Type(), bytes));
+    BufferType buffer = op.getBuffer().getType();
+    int64_t size = buffer.getSizeInBytes();
+    if (op.getTile())
+      size /= ShapedType::getNumElements(buffer.getShape().drop_back());
+    int64_t first = op.getTile().value_or(0) * size;
+    builder.storeBulk(
+        builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
+        address, size);
+    return {};
+  }
+};
+
+} // namespace
+
 void mx::mxgpu::populateStorePatterns(RewritePatternSet &patterns,
                                       const TypeConverter &converter) {
-  patterns.add<StoreFragmentLowering>(converter, patterns.getContext());
+  patterns.add<StoreFragmentLowering, StoreSharedLowering, TmaStoreLowering,
+               BulkStoreLowering>(converter, patterns.getContext());
 }

@@ -12,9 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../../Utils/Constants.h"
-#include "../../Utils/HostMessages.h"
-#include "../../Utils/MapNumbers.h"
+#include "../../Utils/HostCode.h"
 #include "HostRuntime.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -40,13 +38,11 @@ namespace mx::mxgpu {
 
 namespace {
 
-struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct EncodeTensorMapLowering final : OpLowering<EncodeTensorMapOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(EncodeTensorMapOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, EncodeTensorMapOp op,
+               OpAdaptor) const override {
     TensorMapType type = op.getType();
     auto source = cast<MemRefType>(op.getSource().getType());
     int64_t rank = source.getRank();
@@ -93,35 +89,27 @@ struct EncodeTensorMapLowering final : OpConversionPattern<EncodeTensorMapOp> {
                  enumerator(toSwizzle(type.getSwizzle())),
                  enumerator(getMapL2(op.getL2Promotion())),
                  enumerator(kMapFill)});
-    rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, mapType, map);
-    return success();
+    return {LLVM::LoadOp::create(builder, mapType, map)};
   }
 };
 
-struct SmCountLowering final : OpConversionPattern<SmCountOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct SmCountLowering final : OpLowering<SmCountOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(SmCountOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, SmCountOp, OpAdaptor) const override {
     Value count =
         callRuntime(builder, "mxMultiprocessorCount", builder.getI32Type(), {});
-    rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, builder.getIndexType(),
-                                                    count);
-    return success();
+    return {arith::IndexCastOp::create(builder, builder.getIndexType(), count)};
   }
 };
 
 /// After an error the runtime launches nothing more, so that the check needs
 /// no way out of the function.
-struct RequireLowering final : OpConversionPattern<RequireOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct RequireLowering final : OpLowering<RequireOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(RequireOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, RequireOp op,
+               OpAdaptor adaptor) const override {
     Value fails = arith::XOrIOp::create(builder, adaptor.getCondition(),
                                         builder.i1(true));
     auto ifOp = scf::IfOp::create(builder, fails, /*withElse=*/false);
@@ -134,8 +122,7 @@ struct RequireLowering final : OpConversionPattern<RequireOp> {
           arith::IndexCastOp::create(builder, builder.getI64Type(), value));
     callRuntime(builder, "mxReportError", Type(), arguments,
                 /*isVariadic=*/true);
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 
   /// The location of an error as part of a printf format.

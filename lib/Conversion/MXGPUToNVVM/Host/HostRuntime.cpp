@@ -2,14 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// See the header.
+// See the header. All buffers are device memory, and everything goes to the
+// default stream.
 //
 //===----------------------------------------------------------------------===//
 
 #include "HostRuntime.h"
+#include "../../Utils/HostCode.h"
+#include "../Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 
 using namespace mlir;
@@ -79,4 +84,167 @@ Value mx::mxgpu::storeArray(NVVMBuilder &builder, ArrayRef<Value> values,
     LLVM::StoreOp::create(builder, value, address);
   }
   return array;
+}
+
+//===----------------------------------------------------------------------===//
+// Device memory
+//===----------------------------------------------------------------------===//
+
+/// Bytes of a memref with identity layout, as i64.
+static Value getBytes(NVVMBuilder &builder, MemRefType type,
+                      ValueRange dynamicSizes) {
+  Value bytes = builder.i64(llvm::divideCeil(mx::getElementBits(type), 8));
+  for (int64_t size : type.getShape()) {
+    Value factor;
+    if (ShapedType::isDynamic(size)) {
+      factor = arith::IndexCastOp::create(builder, builder.getI64Type(),
+                                          dynamicSizes.front());
+      dynamicSizes = dynamicSizes.drop_front();
+    } else {
+      factor = builder.i64(size);
+    }
+    bytes = builder.mul(bytes, factor);
+  }
+  return bytes;
+}
+
+/// Those of one that is there.
+static Value getBytes(NVVMBuilder &builder, Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(memref::DimOp::create(builder, memref, dim));
+  return getBytes(builder, type, sizes);
+}
+
+namespace {
+
+struct DeviceAllocLowering final : OpConversionPattern<memref::AllocOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::AllocOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (failed(mx::verifyByteCount(op, op.getType())))
+      return failure();
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value isHostShared =
+        arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
+    Value bytes = getBytes(builder, op.getType(), adaptor.getDynamicSizes());
+    if (!op.getType().hasStaticShape()) {
+      // A product that overflowed must not pass for a small size.
+      Value fits = mx::createFitsAddressSpace(
+          rewriter, op.getLoc(), op.getType(), adaptor.getDynamicSizes());
+      bytes = arith::SelectOp::create(builder, fits, bytes, builder.i64(-1));
+    }
+    Value pointer =
+        callRuntime(builder, "mgpuMemAlloc",
+                    LLVM::LLVMPointerType::get(builder.getContext()),
+                    {bytes, getDefaultStream(builder), isHostShared});
+    rewriter.replaceOp(op, buildMemRef(builder, op.getType(), pointer,
+                                       adaptor.getDynamicSizes()));
+    return success();
+  }
+};
+
+struct DeviceDeallocLowering final : OpLowering<memref::DeallocOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, memref::DeallocOp,
+               OpAdaptor adaptor) const override {
+    callRuntime(
+        builder, "mgpuMemFree", Type(),
+        {getPointer(builder, adaptor.getMemref()), getDefaultStream(builder)});
+    return {};
+  }
+};
+
+/// Of zeros, whose bytes are equal.
+struct DeviceMemsetLowering final : OpConversionPattern<gpu::MemsetOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(gpu::MemsetOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getDst().getType());
+    if (!type.getLayout().isIdentity())
+      return rewriter.notifyMatchFailure(op, "expected an identity layout");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    Value zero =
+        arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
+    callRuntime(builder, kMemset, builder.getI32Type(),
+                {getPointer(builder, adaptor.getDst()), zero,
+                 getBytes(builder, adaptor.getDst()),
+                 getDefaultStream(builder)});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct DeviceCopyLowering final : OpConversionPattern<memref::CopyOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::CopyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = cast<MemRefType>(op.getSource().getType());
+    auto targetType = cast<MemRefType>(op.getTarget().getType());
+    if (!type.getLayout().isIdentity() || !targetType.getLayout().isIdentity())
+      return rewriter.notifyMatchFailure(op, "expected identity layouts");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    callRuntime(builder, "mgpuMemcpy", Type(),
+                {getPointer(builder, adaptor.getTarget()),
+                 getPointer(builder, adaptor.getSource()),
+                 getBytes(builder, adaptor.getSource()),
+                 getDefaultStream(builder)});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::loadConstants(ModuleOp module) {
+  SmallVector<memref::GetGlobalOp> references;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<gpu::GPUModuleOp>(op))
+      return WalkResult::skip();
+    if (auto reference = dyn_cast<memref::GetGlobalOp>(op))
+      references.push_back(reference);
+    return WalkResult::advance();
+  });
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
+  for (memref::GetGlobalOp reference : references) {
+    NVVMBuilder builder(reference.getLoc(), module.getContext());
+    std::string name = (reference.getName() + "_on_device").str();
+    if (!module.lookupSymbol(name)) {
+      builder.setInsertionPointToStart(module.getBody());
+      auto place = LLVM::GlobalOp::create(
+          builder, pointer, /*isConstant=*/false, LLVM::Linkage::Internal, name,
+          builder.getZeroAttr(builder.getI64Type()));
+      place.removeValueAttr();
+      builder.createBlock(&place.getInitializerRegion());
+      LLVM::ReturnOp::create(builder,
+                             LLVM::ZeroOp::create(builder, pointer).getRes());
+    }
+    SmallPtrSet<Operation *, 4> users(reference->user_begin(),
+                                      reference->user_end());
+    builder.setInsertionPointAfter(reference);
+    Value place = LLVM::AddressOfOp::create(builder, pointer, name);
+    Value data = getBasePointer(builder, reference);
+    Value memory = callRuntime(
+        builder, "mxLoadConstant", pointer,
+        {place, data, getBytes(builder, reference.getType(), ValueRange())});
+    Value onDevice = buildMemRef(builder, reference.getType(), memory, {});
+    reference.getResult().replaceUsesWithIf(onDevice, [&](OpOperand &use) {
+      return users.contains(use.getOwner());
+    });
+  }
+}
+
+void mx::mxgpu::addHostMemoryPatterns(const TypeConverter &converter,
+                                      RewritePatternSet &patterns) {
+  patterns.add<DeviceAllocLowering, DeviceDeallocLowering, DeviceMemsetLowering,
+               DeviceCopyLowering>(converter, patterns.getContext());
 }

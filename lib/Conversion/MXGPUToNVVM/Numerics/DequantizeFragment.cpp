@@ -16,7 +16,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Lowering.h"
-#include "DequantizeMath.h"
 #include "QuantizeMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -371,14 +370,11 @@ static Values reorder(ArrayRef<Value> words, FragmentLayoutAttr from,
 }
 
 namespace {
-struct DequantizeFragmentLowering final
-    : OpConversionPattern<DequantizeFragmentOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct DequantizeFragmentLowering final : OpLowering<DequantizeFragmentOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(DequantizeFragmentOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, DequantizeFragmentOp op,
+               OpAdaptor adaptor) const override {
     Values words = splitWords(builder, adaptor.getInput());
     Values scaleWords = getScaleWords(builder, adaptor.getScales());
     FragmentProducts products(op, builder, words, scaleWords);
@@ -389,8 +385,7 @@ struct DequantizeFragmentLowering final
     Values ordered = reorder(built, op.getInput().getType().getLayout(),
                              op.getType().getLayout());
     auto type = getTypeConverter()->convertType<VectorType>(op.getType());
-    rewriter.replaceOp(op, joinWords(builder, ordered, type));
-    return success();
+    return {joinWords(builder, ordered, type)};
   }
 };
 } // namespace

@@ -1,10 +1,10 @@
-//===- QuantizeLowering.cpp - Blocks of a quantizer in registers ----------===//
+//===- QuantizeLowering.cpp - Blocks and reductions in registers --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // Threads read and write global memory directly, 16 bytes at a time where they
-// have as many. Lanes that share a block exchange its maximum. The numbers are
-// QuantizeMath's; ScaleLowering has the scales.
+// have as many. Lanes that share a block exchange its maximum. QuantizeMath
+// computes scales and elements; ScaleLowering stores the scales.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,12 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
 /// Words of 32 bits in one access to memory.
 static constexpr int64_t kWordsAtOnce = 4;
-
-/// Elements in a byte of memory.
-static int64_t getPacking(Type element) {
-  return element.getIntOrFloatBitWidth() == 4 ? 2 : 1;
-}
 
 /// Whether an element of `type` is inside the matrix that holds it.
 static Value isInside(NVVMBuilder &builder, Value matrix, Value row,
@@ -49,49 +48,13 @@ static Value getPlace(NVVMBuilder &builder, Value matrix, Value row,
   return getGlobalAddress(builder, matrix, row, column, bytes);
 }
 
-SmallVector<Value> mx::mxgpu::splitWords(NVVMBuilder &builder, Value vector) {
-  auto type = cast<VectorType>(vector.getType());
-  Type element = type.getElementType();
-  int64_t bits = element.getIntOrFloatBitWidth();
-  if (!element.isInteger())
-    vector = arith::BitcastOp::create(
-        builder, VectorType::get(type.getShape(), builder.getIntegerType(bits)),
-        vector);
-  int64_t count = type.getNumElements() * bits / 32;
-  auto wordType = VectorType::get(count, builder.getI32Type());
-  if (vector.getType() != wordType)
-    vector = vector::BitCastOp::create(builder, wordType, vector);
-  SmallVector<Value> words;
-  for (int64_t i = 0; i < count; ++i)
-    words.push_back(
-        vector::ExtractOp::create(builder, vector, ArrayRef<int64_t>{i}));
-  return words;
-}
-
-Value mx::mxgpu::joinWords(NVVMBuilder &builder, ArrayRef<Value> words,
-                           VectorType type) {
-  auto wordType = VectorType::get(int64_t(words.size()), builder.getI32Type());
-  Value vector = vector::FromElementsOp::create(builder, wordType, words);
-  Type element = type.getElementType();
-  int64_t bits = element.getIntOrFloatBitWidth();
-  auto integers =
-      VectorType::get(type.getShape(), builder.getIntegerType(bits));
-  if (integers != wordType)
-    vector = vector::BitCastOp::create(builder, integers, vector);
-  return integers == type
-             ? vector
-             : arith::BitcastOp::create(builder, type, vector).getResult();
-}
-
 namespace {
 
-struct LoadBlockLowering final : OpConversionPattern<LoadBlockOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LoadBlockLowering final : OpLowering<LoadBlockOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LoadBlockOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, LoadBlockOp op,
+               OpAdaptor adaptor) const override {
     auto type = cast<VectorType>(op.getType());
     Type element = type.getElementType();
     Value row = adaptor.getRow(), column = adaptor.getColumn();
@@ -108,8 +71,7 @@ struct LoadBlockLowering final : OpConversionPattern<LoadBlockOp> {
       llvm::append_range(words, splitWords(builder, load(builder, place, 4 * i,
                                                          size, inside)));
     }
-    rewriter.replaceOp(op, joinWords(builder, words, loaded));
-    return success();
+    return {joinWords(builder, words, loaded)};
   }
 
 private:
@@ -132,13 +94,11 @@ private:
   }
 };
 
-struct StoreBlockLowering final : OpConversionPattern<StoreBlockOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct StoreBlockLowering final : OpLowering<StoreBlockOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(StoreBlockOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, StoreBlockOp op,
+               OpAdaptor adaptor) const override {
     Type element = getElementTypeOrSelf(op.getValue().getType());
     Value row = adaptor.getRow(), column = adaptor.getColumn();
     Value inside = isInside(builder, op.getDest(), row, column, element);
@@ -154,18 +114,15 @@ struct StoreBlockLowering final : OpConversionPattern<StoreBlockOp> {
           builder, vector::FromElementsOp::create(builder, type, some),
           builder.offset(place, 4 * i), /*alignment=*/4 * some.size());
     }
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct QuantizeBlockLowering final : OpConversionPattern<QuantizeBlockOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct QuantizeBlockLowering final : OpLowering<QuantizeBlockOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(QuantizeBlockOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, QuantizeBlockOp op,
+               OpAdaptor adaptor) const override {
     auto type = cast<VectorType>(op.getElements().getType());
     QuantizeRecipe recipe = QuantizeRecipe::get(
         op, getElementTypeOrSelf(op.getInput().getType()),
@@ -186,21 +143,68 @@ struct QuantizeBlockLowering final : OpConversionPattern<QuantizeBlockOp> {
         joinWords(builder, math.convertRow(words, scale, random), converted);
     Value byte =
         arith::TruncIOp::create(builder, builder.getI8Type(), scale.byte);
-    rewriter.replaceOp(
-        op, {elements,
-             arith::BitcastOp::create(builder, op.getScale().getType(), byte)});
-    return success();
+    return {elements,
+            arith::BitcastOp::create(builder, op.getScale().getType(), byte)};
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Maxima and sums of lanes, warps and tensors
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Five steps, in each of which a lane combines its value with that of the lane
+/// whose number differs in one bit. Addition commutes, so that all lanes come
+/// to the same bits.
+struct ReduceLanesLowering final : OpLowering<ReduceLanesOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, ReduceLanesOp op,
+               OpAdaptor adaptor) const override {
+    Value value = adaptor.getValue();
+    for (int64_t lanes = mx::target::kWarpSize / 2; lanes > 0; lanes /= 2) {
+      Value bits =
+          arith::BitcastOp::create(builder, builder.getI32Type(), value);
+      Value other = arith::BitcastOp::create(builder, builder.getF32Type(),
+                                             builder.shuffleXor(bits, lanes));
+      value = combine(builder, op.getKind(), value, other);
+    }
+    return {value};
+  }
+
+private:
+  static Value combine(NVVMBuilder &builder, ReduceKind kind, Value a,
+                       Value b) {
+    switch (kind) {
+    case ReduceKind::Add:
+      return LLVM::FAddOp::create(builder, a, b);
+    case ReduceKind::Maximum:
+      return LLVM::MaximumOp::create(builder, a, b);
+    case ReduceKind::Minimum:
+      return LLVM::MinimumOp::create(builder, a, b);
+    }
+    llvm_unreachable("all kinds are listed");
+  }
+};
+
+struct WarpMaxLowering final : OpLowering<WarpMaxOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, WarpMaxOp,
+               OpAdaptor adaptor) const override {
+    return {builder.largestInWarp(adaptor.getValue())};
   }
 };
 
 /// The maxima of vectors are those that a quantizer of them computes too.
-struct ThreadAmaxLowering final : OpConversionPattern<ThreadAmaxOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ThreadAmaxLowering final : OpLowering<ThreadAmaxOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ThreadAmaxOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, ThreadAmaxOp op,
+               OpAdaptor adaptor) const override {
     QuantizeRecipe recipe;
     recipe.input = getElementTypeOrSelf(op.getValues()[0]);
     recipe.nvfp4 = op.getAsIntegers();
@@ -220,34 +224,26 @@ struct ThreadAmaxLowering final : OpConversionPattern<ThreadAmaxOp> {
                                         bits, builder.i32(0x7F800000));
     bits = arith::SelectOp::create(builder, isNaN,
                                    builder.i32(kF32CanonicalNaN), bits);
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, builder.getF32Type(),
-                                                  bits);
-    return success();
+    return {arith::BitcastOp::create(builder, builder.getF32Type(), bits)};
   }
 };
 
-struct LoadRelaxedLowering final : OpConversionPattern<LoadRelaxedOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LoadRelaxedLowering final : OpLowering<LoadRelaxedOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LoadRelaxedOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, LoadRelaxedOp op,
+               OpAdaptor adaptor) const override {
     Value bits = builder.loadRelaxed(
         getGlobalAddress(builder, op.getSource(), builder.index(0)));
-    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, builder.getF32Type(),
-                                                  bits);
-    return success();
+    return {arith::BitcastOp::create(builder, builder.getF32Type(), bits)};
   }
 };
 
-struct AtomicMaxLowering final : OpConversionPattern<AtomicMaxOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct AtomicMaxLowering final : OpLowering<AtomicMaxOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(AtomicMaxOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, AtomicMaxOp op,
+               OpAdaptor adaptor) const override {
     auto toBits = [&](Value f32) -> Value {
       return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
     };
@@ -259,27 +255,16 @@ struct AtomicMaxLowering final : OpConversionPattern<AtomicMaxOp> {
     builder.setInsertionPointToStart(ifOp.thenBlock());
     builder.raiseGlobal(
         getGlobalAddress(builder, op.getDest(), builder.index(0)), largest);
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
 } // namespace
 
-void mx::mxgpu::addNarrowVectorConversions(TypeConverter &converter) {
-  converter.addConversion([](VectorType type) -> Type {
-    Type element = type.getElementType();
-    if (!isa<Float4E2M1FNType, Float6E2M3FNType, Float6E3M2FNType>(element))
-      return type;
-    SmallVector<int64_t> shape(type.getShape());
-    shape.back() = shape.back() / getPacking(element) / 4;
-    return VectorType::get(shape, IntegerType::get(type.getContext(), 32));
-  });
-}
-
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   patterns.add<LoadBlockLowering, StoreBlockLowering, QuantizeBlockLowering,
-               ThreadAmaxLowering, LoadRelaxedLowering, AtomicMaxLowering>(
-      converter, patterns.getContext());
+               ReduceLanesLowering, WarpMaxLowering, ThreadAmaxLowering,
+               LoadRelaxedLowering, AtomicMaxLowering>(converter,
+                                                       patterns.getContext());
 }

@@ -1,23 +1,20 @@
-//===- QuantizeMath.cpp - Numbers of a quantizer in registers -------------===//
+//===- QuantizeMath.cpp - Maxima and scales of a quantizer in registers ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Maxima are computed on bits, so that nothing depends on how subnormals or NaN
-// are compared. bf16 is multiplied with a power of two two numbers at a time,
-// which is exact but for results below 2^-126, where every element type has 0;
-// whatever else is multiplied as f32. QuantizeScales.cpp has the scales,
-// QuantizePacking.cpp what makes words of the elements.
+// Maxima and scales are computed on bits, so that nothing depends on how
+// subnormals or NaN are compared. QuantizeElements.cpp makes elements with
+// them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "QuantizeMath.h"
 #include "../Lowering.h"
-#include "NarrowRounding.h"
-#include "StochasticRounding.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/BlockQuantize.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -146,122 +143,139 @@ Value QuantizeMath::getRowMaximum(Value maximum) {
 }
 
 //===----------------------------------------------------------------------===//
-// Elements
+// Scales
 //===----------------------------------------------------------------------===//
 
-/// Multiplies the low half with the first factor, the high one with the second.
-QuantizeMath::Values
-QuantizeMath::scalePairs(ArrayRef<Value> words,
-                         const std::array<Value, 2> &factors) {
-  // The upper halves of both factors.
-  Value both =
-      builder.permute(toFloatBits(factors[0]), toFloatBits(factors[1]), 0x7632);
-  Type type = VectorType::get({2}, recipe.input);
-  Value factor = LLVM::BitcastOp::create(builder, type, both);
-  Values scaled;
-  for (Value word : words) {
-    Value pair = LLVM::BitcastOp::create(builder, type, word);
-    Value product = LLVM::FMulOp::create(builder, pair, factor);
-    scaled.push_back(
-        LLVM::BitcastOp::create(builder, builder.getI32Type(), product));
-  }
-  return scaled;
+static constexpr int64_t kInfinity = 0x7F800000, kMaxFinite = 0x7F7FFFFF;
+
+Value QuantizeMath::select(Value condition, Value yes, Value no) {
+  return arith::SelectOp::create(builder, condition, yes, no);
 }
 
-/// Two at a time, as targets can that have packed arithmetic. For NVFP4, whose
-/// lanes hold whole blocks, there are too few registers for aligned pairs.
-void QuantizeMath::scaleNumbers(MutableArrayRef<Value> numbers, Value factor) {
-  if (isScaledInPairs())
-    return;
-  if (recipe.nvfp4) {
-    for (Value &number : numbers)
-      number = arith::MulFOp::create(builder, number, factor);
-    return;
-  }
-  Value factors = builder.joinFloats(factor, factor);
-  for (size_t i = 0; i < numbers.size(); i += 2) {
-    Value product = LLVM::FMulOp::create(
-        builder, builder.joinFloats(numbers[i], numbers[i + 1]), factors);
-    for (unsigned k : {0, 1})
-      numbers[i + k] =
-          LLVM::ExtractElementOp::create(builder, product, builder.i32(k));
-  }
+Value QuantizeMath::compare(arith::CmpIPredicate predicate, Value a,
+                            int64_t b) {
+  return arith::CmpIOp::create(builder, predicate, a, builder.i32(b));
 }
 
-QuantizeMath::Values
-QuantizeMath::convertRow(ArrayRef<Value> words, const BlockScale &scale,
-                         std::optional<RandomNumbers> random) {
-  Values scaled(words);
-  if (isScaledInPairs())
-    scaled = scalePairs(words, {scale.factor, scale.factor});
-  if (isRoundedInPairs() && !random)
-    return packRow(roundPairs(scaled, {scale, scale}));
-  Values numbers;
-  for (Value word : scaled)
-    for (unsigned half = 0; half < recipe.inWord(); ++half)
-      numbers.push_back(toFloat(word, half));
-  scaleNumbers(numbers, scale.factor);
-  return roundAndPack(numbers, scale, random);
+Value QuantizeMath::toFloatBits(Value f32) {
+  return arith::BitcastOp::create(builder, builder.getI32Type(), f32);
 }
 
-/// Random numbers that are computed beside each other: of more, the registers
-/// of a thread would not hold what is between.
-static constexpr size_t kDrawsAtOnce = 4;
+Value QuantizeMath::fromBits(Value bits) {
+  return arith::BitcastOp::create(builder, builder.getF32Type(), bits);
+}
 
-/// The codes of the elements, each in the low bits of a word.
-QuantizeMath::Values
-QuantizeMath::roundStochastically(ArrayRef<Value> numbers,
-                                  const RandomNumbers &random) {
-  StochasticRounding rounding(builder);
-  Values codes;
-  Value index = random.first;
-  for (auto [i, number] : llvm::enumerate(numbers)) {
-    if (i)
-      index = builder.add(index, random.stride);
-    if (i && i % kDrawsAtOnce == 0)
-      index = builder.after(index, codes.back());
-    Value word = rounding.draw(index, random.seed);
-    Value bits = toFloatBits(number);
-    codes.push_back(recipe.element.isInteger()
-                        ? rounding.roundInt8(bits, word)
-                        : rounding.round(recipe.getFormat(), bits, word));
+Value QuantizeMath::multiply(Value a, float b) {
+  return arith::MulFOp::create(
+      builder, a,
+      arith::ConstantOp::create(builder, builder.getF32FloatAttr(b)));
+}
+
+/// a * fl(1 / max), rounded up to a power of two: 255 for NaN, 254 for
+/// infinity. 2^-127, byte 0, is the subnormal 0x00400000.
+Value QuantizeMath::getScaleByteUp(Value bits, const ScaleRecipe &scale) {
+  Value quotient =
+      multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
+  if (recipe.narrowConversions) {
+    Value zero =
+        arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0f));
+    Value pair = builder.convertToE8M0Up(zero, quotient);
+    return arith::AndIOp::create(
+        builder, arith::ExtUIOp::create(builder, builder.getI32Type(), pair),
+        builder.i32(0xFF));
   }
-  return codes;
+  quotient = toFloatBits(quotient);
+  Value up = arith::ShRUIOp::create(
+      builder, builder.add(quotient, builder.i32(0x7FFFFF)), builder.i32(23));
+  Value isSmallest = compare(arith::CmpIPredicate::ule, quotient, 0x00400000);
+  Value byte = select(isSmallest, builder.i32(0), up);
+  byte = arith::MinUIOp::create(builder, byte, builder.i32(254));
+  Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
+  return select(isNaN, builder.i32(255), byte);
 }
 
-std::array<QuantizeMath::Values, 2>
-QuantizeMath::convertColumns(ArrayRef<Value> words,
-                             const std::array<BlockScale, 2> &scales,
-                             std::optional<RandomNumbers> random) {
-  Values scaled(words);
-  if (isScaledInPairs())
-    scaled = scalePairs(words, {scales[0].factor, scales[1].factor});
-  if (isRoundedInPairs() && !random)
-    return packColumns(roundPairs(scaled, scales));
-  std::array<Values, 2> columns;
-  for (unsigned half = 0; half < 2; ++half) {
-    Values numbers;
-    for (Value word : scaled)
-      numbers.push_back(toFloat(word, half));
-    scaleNumbers(numbers, scales[half].factor);
-    if (random && half)
-      random->first = builder.add(random->first, builder.i64(1));
-    columns[half] = roundAndPack(numbers, scales[half], random);
-  }
-  return columns;
+/// The exponent of a, or of a rounded to the element's mantissa, minus that of
+/// the largest element.
+Value QuantizeMath::getScaleByteDown(Value bits, const ScaleRecipe &scale) {
+  uint32_t carry = scale.getCarry(ScaleRecipe::Rounding(recipe.rounding));
+  Value rounded = carry ? builder.add(bits, builder.i32(carry)) : bits;
+  Value exponent = arith::ShRUIOp::create(builder, rounded, builder.i32(23));
+  Value byte =
+      arith::SubIOp::create(builder, exponent, builder.i32(scale.emax));
+  byte = arith::MaxSIOp::create(builder, byte, builder.i32(0));
+  byte = arith::MinSIOp::create(builder, byte, builder.i32(254));
+  Value isInfinity = compare(arith::CmpIPredicate::eq, bits, kInfinity);
+  Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
+  byte = select(isInfinity, builder.i32(254), byte);
+  return select(isNaN, builder.i32(255), byte);
 }
 
-/// The codes of both halves of all words, each in its half.
-QuantizeMath::Values
-QuantizeMath::roundPairs(ArrayRef<Value> words,
-                         const std::array<BlockScale, 2> &scales) {
-  NarrowRounding rounding(builder, /*pairs=*/true);
-  Value none = builder.i32(0);
-  Value low = select(scales[0].isNaN, none, builder.i32(0x8000));
-  Value high = select(scales[1].isNaN, none, builder.i32(int32_t(0x80000000)));
-  Value signs = arith::OrIOp::create(builder, low, high);
-  Values codes;
-  for (Value word : words)
-    codes.push_back(rounding.round(recipe.getFormat(), word, signs));
-  return codes;
+/// The factor 2^(127 - byte) has an exponent field of 254 - byte, except that
+/// byte 254 needs a subnormal and 255 is NaN.
+BlockScale QuantizeMath::getPowerOfTwoScale(Value bits) {
+  const ScaleRecipe &scale = recipe.element.isInteger()
+                                 ? getInt8ScaleRecipe()
+                                 : getScaleRecipe(recipe.getFormat().format);
+  Value byte = recipe.rounding == ScaleRounding::Ceil
+                   ? getScaleByteUp(bits, scale)
+                   : getScaleByteDown(bits, scale);
+  Value field = arith::SubIOp::create(builder, builder.i32(254), byte);
+  Value factor = arith::MaxSIOp::create(
+      builder, arith::ShLIOp::create(builder, field, builder.i32(23)),
+      builder.i32(0x00400000));
+  Value isNaN = compare(arith::CmpIPredicate::ugt, bits, kInfinity);
+  factor = select(isNaN, builder.i32(0x7FC00000), factor);
+  return {byte, fromBits(factor), isNaN};
+}
+
+/// RN(encode / scale) for an E4M3 scale above 0. The quotient of a reciprocal
+/// that is right but for its last bits and one correction by the exact
+/// remainder; where that could leave the normal numbers, a division.
+Value QuantizeMath::divideByScale(Value encode, Value scale) {
+  Value bits = toFloatBits(encode);
+  // From 2^-64 to below 2^64.
+  Value offset = arith::SubIOp::create(builder, bits, builder.i32(63 << 23));
+  Value isUsual =
+      compare(arith::CmpIPredicate::ult, offset, int64_t(128) << 23);
+  auto ifOp = scf::IfOp::create(builder, TypeRange(builder.getF32Type()),
+                                isUsual, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(ifOp.thenBlock());
+  auto fma = [&](Value a, Value b, Value c) -> Value {
+    return LLVM::FMAOp::create(builder, a, b, c);
+  };
+  Value one = arith::ConstantOp::create(builder, builder.getF32FloatAttr(1.0f));
+  Value negated = arith::NegFOp::create(builder, scale);
+  Value inverse = builder.reciprocal(scale);
+  inverse = fma(inverse, fma(negated, inverse, one), inverse);
+  Value quotient = arith::MulFOp::create(builder, encode, inverse);
+  quotient = fma(fma(negated, quotient, encode), inverse, quotient);
+  scf::YieldOp::create(builder, quotient);
+  builder.setInsertionPointToStart(ifOp.elseBlock());
+  Value divided = arith::DivFOp::create(builder, encode, scale);
+  scf::YieldOp::create(builder, divided);
+  return ifOp.getResult(0);
+}
+
+/// s = E4M3(RN(RN(a / 6) * encode)); the factor is encode / s, bounded, or 0.
+BlockScale QuantizeMath::getNVFP4Scale(Value bits, Value encode) {
+  const ScaleRecipe &scale = getScaleRecipe(FloatFormat::E2M1);
+  Value sixth =
+      multiply(fromBits(bits), floatFromBits(scale.maxReciprocalBits));
+  Value target = arith::MulFOp::create(builder, sixth, encode);
+  Value zero =
+      arith::ConstantOp::create(builder, builder.getF32FloatAttr(0.0f));
+  Type e4m3 = Float8E4M3FNType::get(builder.getContext());
+  Value pair = builder.convertToNarrow(zero, target, e4m3);
+  Value byte = arith::ExtUIOp::create(builder, builder.getI32Type(), pair);
+  Value quotient = toFloatBits(divideByScale(encode, builder.widenE4M3(pair)));
+  Value isInfinity = compare(arith::CmpIPredicate::eq, quotient, kInfinity);
+  quotient = select(isInfinity, builder.i32(kMaxFinite), quotient);
+  Value isZero = compare(arith::CmpIPredicate::eq, byte, 0);
+  Value isNaN = compare(arith::CmpIPredicate::eq, byte, 0x7F);
+  return {byte, fromBits(select(isZero, builder.i32(0), quotient)), isNaN};
+}
+
+BlockScale QuantizeMath::getScale(Value bits, Value encode) {
+  return recipe.nvfp4 ? getNVFP4Scale(bits, encode) : getPowerOfTwoScale(bits);
 }

@@ -79,7 +79,7 @@ public:
   /// Largest magnitudes in `words`, as a word: of the low and of the high
   /// halves, or of all.
   mlir::Value getMaximum(llvm::ArrayRef<mlir::Value> words);
-  /// The largest of such words of so many adjacent lanes, for all of them.
+  /// The largest of such words of `lanes` adjacent lanes, for all of them.
   mlir::Value shareMaximum(mlir::Value maximum, uint64_t lanes);
   /// The maximum of a row's block as the bits of an f32, from such a word.
   mlir::Value getRowMaximum(mlir::Value maximum);
@@ -151,6 +151,33 @@ private:
 
   NVVMBuilder &builder;
   QuantizeRecipe recipe;
+};
+
+/// Builds the values of codes, which are exact in f32, and so is their product
+/// with a scale: at most 8 bits of significand, and down to 2^-143.
+class DequantizeMath {
+public:
+  DequantizeMath(NVVMBuilder &builder, mlir::Type element, bool hasConversions)
+      : builder(builder), element(element), hasConversions(hasConversions) {}
+
+  /// All elements of some words as f32, MXINT8 times 64.
+  llvm::SmallVector<mlir::Value> decode(llvm::ArrayRef<mlir::Value> words);
+  /// The scale (i8) as f32, MXINT8's by 64.
+  mlir::Value decodeScale(mlir::Value byte, bool nvfp4);
+
+private:
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  mlir::Value shiftRight(mlir::Value word, int64_t bits);
+  mlir::Value widen(mlir::Value codes);
+  mlir::Value widenOnBits(mlir::Value codes);
+  void decodeInt8(mlir::Value word, Values &numbers);
+
+  bool isFour() const { return mlir::isa<mlir::Float4E2M1FNType>(element); }
+
+  NVVMBuilder &builder;
+  mlir::Type element;
+  bool hasConversions;
 };
 
 } // namespace mx::mxgpu

@@ -116,7 +116,7 @@ Value getLowBits(NVVMBuilder &builder, Value bits) {
                                  low, builder.i32(0));
 }
 
-/// The words are lines of so many elements: in each, those from number `left`
+/// The words are lines of elements: in each, those from number `left`
 /// (i32, signed) on become 0. Mostly there are none, and one branch leaves all
 /// as they are.
 void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words, Value left,
@@ -143,13 +143,11 @@ void clearBehind(NVVMBuilder &builder, SmallVector<Value> &words, Value left,
   llvm::copy(ifOp.getResults(), words.begin());
 }
 
-struct LoadSharedLowering final : OpConversionPattern<LoadSharedOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LoadSharedLowering final : OpLowering<LoadSharedOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LoadSharedOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, LoadSharedOp op,
+               OpAdaptor adaptor) const override {
     auto type = cast<VectorType>(op.getType());
     Fragment fragment(builder, op.getBuffer().getType(), type,
                       adaptor.getBuffer(), adaptor.getRow(),
@@ -169,8 +167,7 @@ struct LoadSharedLowering final : OpConversionPattern<LoadSharedOp> {
       clearBehind(builder, words, left, /*lines=*/1, 32 * words.size() / rows,
                   rows);
     }
-    rewriter.replaceOp(op, fromWords(builder, words, type));
-    return success();
+    return {fromWords(builder, words, type)};
   }
 };
 
@@ -201,13 +198,11 @@ struct StoreFragmentSharedLowering final : OpConversionPattern<StoreSharedOp> {
 };
 
 /// Where scaleOffsetInTile (mx/Support/ScaleLayout.h) says.
-struct StoreScaleLowering final : OpConversionPattern<StoreScaleOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct StoreScaleLowering final : OpLowering<StoreScaleOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(StoreScaleOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, StoreScaleOp op,
+               OpAdaptor adaptor) const override {
     Value row = builder.toI32(adaptor.getRow());
     Value inBand = arith::RemUIOp::create(builder, row, builder.i32(32));
     Value band = arith::DivUIOp::create(builder, row, builder.i32(32));
@@ -224,8 +219,7 @@ struct StoreScaleLowering final : OpConversionPattern<StoreScaleOp> {
     Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
                                           adaptor.getScale());
     LLVM::StoreOp::create(builder, byte, builder.offset(start, place));
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 
 private:
@@ -244,13 +238,11 @@ private:
 
 /// A column has its own scale. Halves stand in pairs of columns in
 /// their words, so that what is done to a word is done to both.
-struct QuantizeColumnsLowering final : OpConversionPattern<QuantizeColumnsOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct QuantizeColumnsLowering final : OpLowering<QuantizeColumnsOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(QuantizeColumnsOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, QuantizeColumnsOp op,
+               OpAdaptor adaptor) const override {
     auto getElement = [](Value vector) {
       return cast<VectorType>(vector.getType()).getElementType();
     };
@@ -290,9 +282,8 @@ struct QuantizeColumnsLowering final : OpConversionPattern<QuantizeColumnsOp> {
                   recipe.elementBits(), block);
     auto elementsType = cast<VectorType>(
         getTypeConverter()->convertType(op.getElements().getType()));
-    rewriter.replaceOp(op, {fromWords(builder, packed, elementsType),
-                            joinScales(builder, op, bytes)});
-    return success();
+    return {fromWords(builder, packed, elementsType),
+            joinScales(builder, op, bytes)};
   }
 
 private:

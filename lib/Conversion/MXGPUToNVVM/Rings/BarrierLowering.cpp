@@ -10,11 +10,92 @@
 
 #include "../Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
 #include "mx/Dialect/MXGPU/IR/MemoryLayout.h"
 #include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_MXGPUSIMPLIFYBARRIERS
+#include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
+} // namespace mx::mxgpu
+
+//===----------------------------------------------------------------------===//
+// Fences, waits and arrivals that add nothing
+//===----------------------------------------------------------------------===//
+
+// Looks along each block for two operations of a kind with nothing between
+// them that touches memory: what the second one orders, the first one has
+// ordered.
+
+/// Fences of one thread, which a second of the same kind adds nothing to.
+static bool isFence(Operation *op) {
+  return isa<NVVM::FenceProxyOp, NVVM::Tcgen05FenceOp>(op);
+}
+
+/// Whether `later`, with only operations that touch no memory since `earlier`,
+/// says nothing new.
+static bool isRedundant(Operation *earlier, Operation *later) {
+  if (!isFence(later) && !isa<WaitOp>(later))
+    return false;
+  return OperationEquivalence::isEquivalentTo(
+      earlier, later, OperationEquivalence::IgnoreLocations);
+}
+
+/// Lets `later` arrive for both, if they arrive at one barrier.
+static bool merge(Operation *earlier, Operation *later) {
+  auto first = dyn_cast<ArriveOp>(earlier), second = dyn_cast<ArriveOp>(later);
+  if (!first || !second || first.getBarrier() != second.getBarrier() ||
+      first.getBytes() || second.getBytes())
+    return false;
+  second.setCount(first.getCount() + second.getCount());
+  first.erase();
+  return true;
+}
+
+static void simplify(Block &block) {
+  Operation *last = nullptr; // that touched memory
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (op.getNumRegions()) {
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          simplify(inner);
+      last = nullptr;
+      continue;
+    }
+    if (isMemoryEffectFree(&op))
+      continue;
+    if (last && isRedundant(last, &op)) {
+      op.erase();
+      continue;
+    }
+    if (last)
+      merge(last, &op);
+    last = &op;
+  }
+}
+
+namespace {
+struct SimplifyBarriersPass final
+    : mx::mxgpu::impl::MXGPUSimplifyBarriersBase<SimplifyBarriersPass> {
+  void runOnOperation() override {
+    for (auto kernel : getOperation().getOps<KernelOp>())
+      for (Block &block : kernel.getBody())
+        simplify(block);
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
 
 /// Whether roles know a stage by the pointer into shared memory at which it
 /// starts, not by its number.
@@ -50,57 +131,35 @@ static Value atUse(NVVMBuilder &builder, Value pointer) {
 
 namespace {
 
-struct GetStageLowering final : OpConversionPattern<GetStageOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct GetStageLowering final : OpLowering<GetStageOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(GetStageOp op, OpAdaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, GetStageOp op, OpAdaptor) const override {
     auto ring = op.getRing().getDefiningOp<RingOp>();
     int64_t number = op.getNumber();
     if (!isKnownByAddress(ring.getType())) {
-      rewriter.replaceOp(op, builder.i32(number));
-      return success();
+      return {builder.i32(number)};
     }
     int64_t offset = ring.getOffsets()->front() + number * *ring.getStride();
-    rewriter.replaceOp(op, builder.keep(builder.shared(offset)));
-    return success();
+    return {builder.keep(builder.shared(offset))};
   }
 };
 
-struct OtherStageLowering final : OpConversionPattern<OtherStageOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct OtherStageLowering final : OpLowering<OtherStageOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(OtherStageOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
-    rewriter.replaceOpWithNewOp<arith::XOrIOp>(op, adaptor.getStage(),
-                                               builder.i32(1));
-    return success();
-  }
-};
-
-struct StageNumberLowering final : OpConversionPattern<StageNumberOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(StageNumberOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, adaptor.getStage());
-    return success();
+  Values lower(NVVMBuilder &builder, OtherStageOp,
+               OpAdaptor adaptor) const override {
+    return {arith::XOrIOp::create(builder, adaptor.getStage(), builder.i32(1))};
   }
 };
 
 /// Steps to the next stage; the parity changes with each round.
-struct AdvanceLowering final : OpConversionPattern<AdvanceOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct AdvanceLowering final : OpLowering<AdvanceOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(AdvanceOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, AdvanceOp op,
+               OpAdaptor adaptor) const override {
     Value stage = adaptor.getStage();
     Value next;
     if (isKnownByAddress(op.getStage().getType().getRing()))
@@ -113,8 +172,7 @@ struct AdvanceLowering final : OpConversionPattern<AdvanceOp> {
         arith::SelectOp::create(builder, wraps, adaptor.getFirst(), next);
     Value flip = arith::ExtUIOp::create(builder, builder.getI32Type(), wraps);
     Value flipped = arith::XOrIOp::create(builder, adaptor.getParity(), flip);
-    rewriter.replaceOp(op, {wrapped, flipped});
-    return success();
+    return {wrapped, flipped};
   }
 
 private:
@@ -128,30 +186,24 @@ private:
   }
 };
 
-struct NextStageLowering final : OpConversionPattern<NextStageOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct NextStageLowering final : OpLowering<NextStageOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(NextStageOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, NextStageOp op,
+               OpAdaptor adaptor) const override {
     Value next = builder.add(adaptor.getStage(), builder.i32(1));
     Value end = builder.i32(op.getType().getRing().getStages());
     Value wraps =
         arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, next, end);
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, wraps, builder.i32(0),
-                                                 next);
-    return success();
+    return {arith::SelectOp::create(builder, wraps, builder.i32(0), next)};
   }
 };
 
-struct StageBuffersLowering final : OpConversionPattern<StageBuffersOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct StageBuffersLowering final : OpLowering<StageBuffersOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(StageBuffersOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, StageBuffersOp op,
+               OpAdaptor adaptor) const override {
     auto ring = op.getRing().getDefiningOp<RingOp>();
     SmallVector<Value> views;
     for (auto [offset, buffer] :
@@ -163,8 +215,7 @@ struct StageBuffersLowering final : OpConversionPattern<StageBuffersOp> {
       else
         views.push_back(getInStage(builder, ring, offset, adaptor.getStage()));
     }
-    rewriter.replaceOp(op, views);
-    return success();
+    return views;
   }
 
 private:
@@ -190,37 +241,20 @@ private:
   }
 };
 
-struct BufferAddressLowering final : OpConversionPattern<BufferAddressOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct StageBarriersLowering final : OpLowering<StageBarriersOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(BufferAddressOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, adaptor.getBuffer());
-    return success();
-  }
-};
-
-struct StageBarriersLowering final : OpConversionPattern<StageBarriersOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(StageBarriersOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, StageBarriersOp op,
+               OpAdaptor adaptor) const override {
     auto ring = op.getRing().getDefiningOp<RingOp>();
     int64_t full = *ring.getBarriers();
     int64_t empty = full + mx::target::kMBarrierBytes;
     if (hasBarriersBehind(ring.getType())) {
       Value place = getBehind(builder, ring, adaptor.getStage());
-      rewriter.replaceOp(
-          op, {builder.offset(place, full), builder.offset(place, empty)});
-      return success();
+      return {builder.offset(place, full), builder.offset(place, empty)};
     }
-    rewriter.replaceOp(op,
-                       {getInStage(builder, ring, full, adaptor.getStage()),
-                        getInStage(builder, ring, empty, adaptor.getStage())});
-    return success();
+    return {getInStage(builder, ring, full, adaptor.getStage()),
+            getInStage(builder, ring, empty, adaptor.getStage())};
   }
 
 private:
@@ -236,40 +270,32 @@ private:
   }
 };
 
-struct LeaderBarrierLowering final : OpConversionPattern<LeaderBarrierOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct LeaderBarrierLowering final : OpLowering<LeaderBarrierOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(LeaderBarrierOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, LeaderBarrierOp,
+               OpAdaptor adaptor) const override {
     auto [stage, offset] = splitOffset(adaptor.getBarrier());
-    rewriter.replaceOp(op, builder.offset(builder.atLeader(stage), offset));
-    return success();
+    return {builder.offset(builder.atLeader(stage), offset)};
   }
 };
 
-struct WaitLowering final : OpConversionPattern<WaitOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct WaitLowering final : OpLowering<WaitOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(WaitOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, WaitOp op,
+               OpAdaptor adaptor) const override {
     builder.wait(atUse(builder, adaptor.getBarrier()), adaptor.getParity(),
                  op.getPair());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct ArriveLowering final : OpConversionPattern<ArriveOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ArriveLowering final : OpLowering<ArriveOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ArriveOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, ArriveOp op,
+               OpAdaptor adaptor) const override {
     bool ofPair =
         cast<BarrierType>(op.getBarrier().getType()).getScope() == Scope::Pair;
     Value barrier = atUse(builder, adaptor.getBarrier());
@@ -279,51 +305,41 @@ struct ArriveLowering final : OpConversionPattern<ArriveOp> {
     else
       ofPair ? builder.arriveInCluster(barrier, op.getCount())
              : builder.arrive(barrier, op.getCount());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct ArriveBothLowering final : OpConversionPattern<ArriveBothOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct ArriveBothLowering final : OpLowering<ArriveBothOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(ArriveBothOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, ArriveBothOp op,
+               OpAdaptor adaptor) const override {
     for (int64_t rank : {0, 1})
       builder.arriveAt(atUse(builder, adaptor.getBarrier()), rank,
                        /*isOrdered=*/!op.getOfAsync());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct CommitLowering final : OpConversionPattern<CommitOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct CommitLowering final : OpLowering<CommitOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(CommitOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, CommitOp op,
+               OpAdaptor adaptor) const override {
     builder.commit(atUse(builder, adaptor.getBarrier()), op.getPair());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
-struct RequestUnitLowering final : OpConversionPattern<RequestUnitOp> {
-  using OpConversionPattern::OpConversionPattern;
+struct RequestUnitLowering final : OpLowering<RequestWorkTileOp> {
+  using OpLowering::OpLowering;
 
-  LogicalResult
-  matchAndRewrite(RequestUnitOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    NVVMBuilder builder(op.getLoc(), rewriter);
+  Values lower(NVVMBuilder &builder, RequestWorkTileOp op,
+               OpAdaptor adaptor) const override {
     builder.requestCluster(adaptor.getBuffer(),
                            atUse(builder, adaptor.getBarrier()),
                            /*multicast=*/op.getPair());
-    rewriter.eraseOp(op);
-    return success();
+    return {};
   }
 };
 
@@ -331,10 +347,11 @@ struct RequestUnitLowering final : OpConversionPattern<RequestUnitOp> {
 
 void mx::mxgpu::populateBarrierPatterns(RewritePatternSet &patterns,
                                         const TypeConverter &converter) {
-  patterns.add<GetStageLowering, OtherStageLowering, StageNumberLowering,
-               AdvanceLowering, NextStageLowering, StageBuffersLowering,
-               BufferAddressLowering, StageBarriersLowering,
-               LeaderBarrierLowering, WaitLowering, ArriveLowering,
-               ArriveBothLowering, CommitLowering, RequestUnitLowering>(
-      converter, patterns.getContext());
+  patterns
+      .add<GetStageLowering, OtherStageLowering, ForwardOperand<StageNumberOp>,
+           AdvanceLowering, NextStageLowering, StageBuffersLowering,
+           ForwardOperand<BufferAddressOp>, StageBarriersLowering,
+           LeaderBarrierLowering, WaitLowering, ArriveLowering,
+           ArriveBothLowering, CommitLowering, RequestUnitLowering>(
+          converter, patterns.getContext());
 }

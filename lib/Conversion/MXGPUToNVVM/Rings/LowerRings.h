@@ -14,7 +14,7 @@
 
 namespace mx::mxgpu {
 
-/// How many of so many threads of a role arrive at a stage's barriers: one of
+/// How many of the `threads` of a role arrive at a stage's barriers: one of
 /// each warp, or all. Where threads fill stages for threads each arrives for
 /// itself: a warp's barrier before the arrival of one lane may leave no
 /// instruction, and tools that look for races would not see what orders its
@@ -39,6 +39,24 @@ void byElected(NVVMBuilder &builder, llvm::function_ref<void()> body);
 
 /// The kernel's tensor memory, the same for all roles.
 mlir::Value getTensorMemory(KernelOp kernel);
+
+/// A role keeps a few values that change as it runs, like its place in a ring.
+/// They are made arguments and results of the loops and branches on the way.
+/// This says which operations change the values, and what the values are after
+/// one.
+struct Changes {
+  llvm::function_ref<bool(mlir::Operation *)> isChange;
+  llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Operation *,
+                                                    mlir::ValueRange)>
+      change;
+};
+
+/// Carries `values` through `block` and the scf.for, scf.if and scf.while in
+/// it; returns what they are at its end. Fails with an error at any other
+/// operation that has a change in it.
+llvm::FailureOr<llvm::SmallVector<mlir::Value>>
+carryThrough(mlir::Block &block, mlir::ValueRange values,
+             const Changes &changes);
 
 } // namespace mx::mxgpu
 

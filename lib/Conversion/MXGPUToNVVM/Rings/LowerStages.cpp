@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CarryValues.h"
 #include "LowerRings.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -298,7 +297,8 @@ private:
   /// The leader of a pair asks for both.
   void request(Value barrier) {
     auto ask = [&] {
-      RequestUnitOp::create(builder, buffers.front(), barrier, type.isPair());
+      RequestWorkTileOp::create(builder, buffers.front(), barrier,
+                                type.isPair());
     };
     if (type.isPair())
       onLeader(builder, ask);

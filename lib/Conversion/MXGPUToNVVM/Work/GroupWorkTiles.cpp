@@ -1,24 +1,338 @@
-//===- GroupWorkTiles.cpp - Units of work that groups have ----------------===//
+//===- GroupWorkTiles.cpp - Work tiles of groups --------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A unit's number says which group has it and where it is in the group, by the
-// ends of the groups, which only the device knows. Groups of rows have as many
-// units as tiles cover their rows; groups of a reduction have all outputs, and
-// each its part of the reduction.
+// The number of a work tile says which group has it and where it is in the
+// group, by the ends of the groups, which only the device knows. Groups of rows
+// have as many work tiles as tiles cover their rows; groups of a reduction have
+// all outputs, and each its part of the reduction.
+//
+// Groups are known only on the device, by their cumulative ends, or by their
+// sizes if each begins at a multiple of a stride. Each has whole tiles of
+// packed rows, in order. A warp looks at 32 groups at a time: prefix sums of
+// their tiles say which lane's group has the wanted tile. Offsets that are
+// wrong have a meaning too, which never leads outside the tensors
+// (docs/Spec.md, Groups): no group ends beyond the last offset or the last row,
+// and none before the group in front of it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "GroupSearch.h"
-#include "Raster.h"
+#include "WorkTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mx/Support/ScaleLayout.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx::mxgpu;
 
-/// The words of shared memory that tell of a unit.
-static constexpr int64_t kUnitWords = 8;
+//===----------------------------------------------------------------------===//
+// Which group has a work tile
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A work tile in its group: all i32.
+struct FoundWorkTile {
+  Value group, begin, end; ///< the group and its rows
+  Value inGroup;           ///< its number in the group
+  Value exists;            ///< i1: without it the others say nothing
+};
+
+class GroupSearch {
+public:
+  /// Work tiles have this many rows; with `columns` (i32) there is one for each
+  /// column of tiles. No group ends beyond `rows` (index) or the last offset.
+  /// With a `stride` (index) groups begin at multiples of it, and `offsets`
+  /// holds their numbers of rows.
+  GroupSearch(NVVMBuilder &builder, Value offsets, Value rows, int64_t tileRows,
+              Value columns = {}, Value stride = {});
+
+  /// The group that has the work tile of this number (i32).
+  FoundWorkTile find(Value workTile);
+
+  /// Tiles of the rows from `begin` to `end`: all i32.
+  Value getTilesOf(Value begin, Value end);
+
+  /// Whether there is a group of this number (i32).
+  Value isGroup(Value group);
+  /// Where it begins and ends if each group gets whole tiles of rows, of which
+  /// there are `most` (i32) together: i32s.
+  std::pair<Value, Value> getPackedRange(Value group, Value most);
+
+private:
+  /// What the lanes know of 32 groups: all i32.
+  struct Groups {
+    Value begin, end;        // of the lane's group
+    Value workTiles, before; // of it, and of those before it among the 32
+  };
+
+  Value sub(Value a, Value b);
+  Value isBelow(Value a, Value b);
+  Type getOffsetType();
+  Value load(Value group);
+  Value loadClamped(Value group);
+  Groups loadGroups(Value first, Value previous);
+  Groups look(Value first, Value previous);
+
+  /// Values that a scan finds after those that it carries.
+  static constexpr unsigned kFound = 4;
+  SmallVector<Value>
+  scan(ValueRange initial,
+       function_ref<Value(ValueRange, SmallVector<Value> &)> body);
+  bool areFew();
+
+  NVVMBuilder &builder;
+  Value offsets;
+  int64_t tileRows;
+  Value columns;
+  Value count;  // of groups, i32
+  Value limit;  // of all numbers, of the offsets' type
+  Value stride; // from group to group, i32, or null
+};
+
+} // namespace
+
+GroupSearch::GroupSearch(NVVMBuilder &builder, Value offsets, Value rows,
+                         int64_t tileRows, Value columns, Value stride)
+    : builder(builder), offsets(offsets), tileRows(tileRows), columns(columns),
+      count(builder.toI32(memref::DimOp::create(builder, offsets, 0))),
+      limit(arith::IndexCastOp::create(builder, getOffsetType(),
+                                       stride ? stride : rows)),
+      stride(stride ? builder.toI32(stride) : Value()) {
+  // The last offset is the number of all rows. Where it is negative, the end of
+  // the groups before, 0, is larger.
+  if (!stride)
+    limit = arith::MinSIOp::create(builder, load(sub(count, builder.i32(1))),
+                                   limit);
+}
+
+Value GroupSearch::sub(Value a, Value b) {
+  return arith::SubIOp::create(builder, a, b);
+}
+
+Value GroupSearch::isBelow(Value a, Value b) {
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, a, b);
+}
+
+Type GroupSearch::getOffsetType() {
+  return cast<MemRefType>(offsets.getType()).getElementType();
+}
+
+/// The number in memory for an existing group.
+Value GroupSearch::load(Value known) {
+  Type type = getOffsetType();
+  int64_t bytes = type.getIntOrFloatBitWidth() / 8;
+  Value place =
+      getGlobalAddress(builder, offsets,
+                       builder.mul(arith::IndexCastOp::create(
+                                       builder, builder.getIndexType(), known),
+                                   builder.index(bytes)));
+  return LLVM::LoadOp::create(builder, type, place);
+}
+
+/// The same from 0 to the limit, i32.
+Value GroupSearch::loadClamped(Value known) {
+  Value zero = arith::ConstantOp::create(
+      builder, builder.getIntegerAttr(getOffsetType(), 0));
+  Value most = arith::MinSIOp::create(builder, load(known), limit);
+  return builder.toI32(arith::MaxSIOp::create(builder, most, zero).getResult());
+}
+
+/// Begin and end of the 32 groups from `first` on, one per lane; `previous` is
+/// where the group before them ends. Beyond the last group they are empty.
+GroupSearch::Groups GroupSearch::loadGroups(Value first, Value previous) {
+  Value lane = builder.laneId(), group = builder.add(first, lane);
+  Value last = sub(count, builder.i32(1));
+  Value known = arith::MinSIOp::create(builder, group, last);
+  Groups groups;
+  if (stride) {
+    Value size = arith::SelectOp::create(builder, isGroup(group),
+                                         loadClamped(known), builder.i32(0));
+    groups.begin = builder.mul(known, stride);
+    groups.end = builder.add(groups.begin, size);
+    return groups;
+  }
+  // The largest offset so far, that of the groups before among them.
+  Value end = loadClamped(known);
+  end = arith::MaxSIOp::create(builder, end, previous);
+  for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2)
+    end =
+        arith::MaxSIOp::create(builder, end, builder.shuffleUp(end, distance));
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, lane,
+                                        builder.i32(0));
+  groups.begin = arith::SelectOp::create(builder, isFirst, previous,
+                                         builder.shuffleUp(end, 1));
+  groups.end = end;
+  return groups;
+}
+
+Value GroupSearch::getTilesOf(Value begin, Value end) {
+  Value rounded = builder.add(sub(end, begin), builder.i32(tileRows - 1));
+  return arith::DivUIOp::create(builder, rounded, builder.i32(tileRows));
+}
+
+/// The 32 groups from `first` on, with their work tiles.
+GroupSearch::Groups GroupSearch::look(Value first, Value previous) {
+  Value lane = builder.laneId();
+  Groups groups = loadGroups(first, previous);
+  groups.workTiles = getTilesOf(groups.begin, groups.end);
+  if (columns)
+    groups.workTiles = builder.mul(groups.workTiles, columns);
+  Value sum = groups.workTiles;
+  for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2) {
+    Value below = builder.shuffleUp(sum, distance);
+    Value has = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, lane,
+                                      builder.i32(distance));
+    Value addend = arith::SelectOp::create(builder, has, below, builder.i32(0));
+    sum = builder.add(sum, addend);
+  }
+  groups.before = sub(sum, groups.workTiles);
+  return groups;
+}
+
+/// Looks at 32 groups at a time while `body` says so, which gets and returns
+/// what is carried, and returns more after that. Groups that are known to be
+/// few take no loop.
+SmallVector<Value> GroupSearch::scan(
+    ValueRange initial,
+    llvm::function_ref<Value(ValueRange, SmallVector<Value> &)> body) {
+  SmallVector<Value> results;
+  if (areFew()) {
+    body(initial, results);
+    return results;
+  }
+  unsigned carried = initial.size();
+  SmallVector<Type> types(carried + kFound, builder.getI32Type());
+  auto loop = scf::WhileOp::create(
+      builder, types, initial,
+      [&](OpBuilder &nested, Location loc, ValueRange state) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(nested.getInsertionBlock(),
+                                  nested.getInsertionPoint());
+        SmallVector<Value> found;
+        Value goesOn = body(state, found);
+        scf::ConditionOp::create(builder, goesOn, found);
+      },
+      [&](OpBuilder &nested, Location loc, ValueRange state) {
+        scf::YieldOp::create(nested, loc, state.take_front(carried));
+      });
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+/// Whether a warp sees all groups at once.
+bool GroupSearch::areFew() {
+  int64_t groups = cast<MemRefType>(offsets.getType()).getDimSize(0);
+  return !ShapedType::isDynamic(groups) && groups <= mx::target::kWarpSize;
+}
+
+/// A lane's `left` is the number of the tile within its group, if its group has
+/// it.
+FoundWorkTile GroupSearch::find(Value workTile) {
+  Value zero = builder.i32(0);
+  // First group, remaining work tiles and the end of the groups before; after
+  // them which lanes have the work tile, and what the lane knows.
+  SmallVector<Value> state = scan(
+      {zero, workTile, zero},
+      [&](ValueRange state, SmallVector<Value> &found) -> Value {
+        Groups groups = look(state[0], state[2]);
+        Value left = sub(state[1], groups.before);
+        Value isHere = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult,
+                                             left, groups.workTiles);
+        Value lanes = builder.ballot(isHere);
+        found = {state[0],     state[1],   state[2], lanes,
+                 groups.begin, groups.end, left};
+        if (areFew())
+          return {};
+        Value all = builder.add(groups.before, groups.workTiles);
+        Value last = builder.i32(mx::target::kWarpSize - 1);
+        Value next = builder.add(state[0], builder.i32(mx::target::kWarpSize));
+        Value isNone = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                             lanes, zero);
+        Value goesOn =
+            arith::AndIOp::create(builder, isNone, isBelow(next, count));
+        found[0] = arith::SelectOp::create(builder, goesOn, next, state[0]);
+        found[1] = sub(state[1], builder.shuffleFrom(all, last));
+        found[2] = builder.shuffleFrom(groups.end, last);
+        return goesOn;
+      });
+  Value exists =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, state[3], zero);
+  Value lane = LLVM::CountTrailingZerosOp::create(
+      builder, builder.getI32Type(), state[3], /*is_zero_poison=*/false);
+  return {builder.add(state[0], lane), builder.shuffleFrom(state[4], lane),
+          builder.shuffleFrom(state[5], lane),
+          builder.shuffleFrom(state[6], lane), exists};
+}
+
+Value GroupSearch::isGroup(Value group) { return isBelow(group, count); }
+
+/// Looks at groups up to the wanted one. Each lane adds up the tiles of its
+/// groups before that.
+std::pair<Value, Value> GroupSearch::getPackedRange(Value group, Value most) {
+  Value zero = builder.i32(0);
+  // First group, tiles and the end of the groups before; after them what the
+  // lane knows.
+  SmallVector<Value> state =
+      scan({zero, zero, zero},
+           [&](ValueRange state, SmallVector<Value> &found) -> Value {
+             Groups groups = loadGroups(state[0], state[2]);
+             Value isBefore =
+                 isBelow(builder.add(state[0], builder.laneId()), group);
+             Value tiles = arith::SelectOp::create(
+                 builder, isBefore, getTilesOf(groups.begin, groups.end), zero);
+             found = {state[0],   builder.add(state[1], tiles),
+                      state[2],   groups.begin,
+                      groups.end, zero,
+                      zero};
+             if (areFew())
+               return {};
+             Value last = builder.i32(mx::target::kWarpSize - 1);
+             found[0] =
+                 builder.add(state[0], builder.i32(mx::target::kWarpSize));
+             found[2] = builder.shuffleFrom(groups.end, last);
+             return arith::CmpIOp::create(builder, arith::CmpIPredicate::sle,
+                                          found[0], group);
+           });
+  Value sum = state[1];
+  for (int64_t distance = 1; distance < mx::target::kWarpSize; distance *= 2)
+    sum = builder.add(sum, builder.shuffleXor(sum, distance));
+  // shfl takes the lane modulo 32.
+  Value begin = builder.shuffleFrom(state[3], group);
+  Value end = builder.shuffleFrom(state[4], group);
+  Value size = builder.i32(tileRows);
+  auto bound = [&](Value tiles) -> Value {
+    return arith::MinSIOp::create(builder, builder.mul(tiles, size), most);
+  };
+  return {bound(sum), bound(builder.add(sum, getTilesOf(begin, end)))};
+}
+
+/// The rows of a group's tile: i32s.
+static std::pair<Value, Value> getTileRows(NVVMBuilder &builder,
+                                           const FoundWorkTile &found,
+                                           Value tile, int64_t tileRows) {
+  Value start =
+      builder.add(found.begin, builder.mul(tile, builder.i32(tileRows)));
+  Value end = arith::MinSIOp::create(
+      builder, builder.add(start, builder.i32(tileRows)), found.end);
+  return {start, end};
+}
+
+GroupTile mx::mxgpu::findGroupTile(NVVMBuilder &builder, Value offsets,
+                                   Value rows, Value tile, int64_t tileRows) {
+  FoundWorkTile found =
+      GroupSearch(builder, offsets, rows, tileRows).find(tile);
+  auto [start, end] = getTileRows(builder, found, found.inGroup, tileRows);
+  return {found.group, start, end, found.exists};
+}
+
+//===----------------------------------------------------------------------===//
+// Work tiles
+//===----------------------------------------------------------------------===//
+
+/// The words of shared memory that describe a work tile.
+static constexpr int64_t kWorkTileWords = 8;
 
 namespace {
 
@@ -52,8 +366,8 @@ private:
 
 } // namespace
 
-/// A group's units are visited in the order of the raster. The rows of the
-/// group alone are the unit's: packed rows are not asked for.
+/// The work tiles of a group are visited in the order of the raster. The rows
+/// of the group alone belong to the work tile: packed rows are not asked for.
 GroupWorkTile WorkTileSearch::findOfRows(Value number) {
   GroupSearch groups(builder, source.getOffsets(), source.getRows(), tileRows,
                      columns, source.getStride());
@@ -87,7 +401,8 @@ GroupWorkTile WorkTileSearch::findOfReduction(Value number) {
 
 GroupWorkTile mx::mxgpu::findFirstGroupWorkTile(NVVMBuilder &builder,
                                                 TileSchedulerOp source) {
-  return WorkTileSearch(builder, source).find(getFirstUnit(builder, source));
+  return WorkTileSearch(builder, source)
+      .find(getFirstWorkTile(builder, source));
 }
 
 GroupWorkTile mx::mxgpu::findNextGroupWorkTile(NVVMBuilder &builder,
@@ -95,14 +410,15 @@ GroupWorkTile mx::mxgpu::findNextGroupWorkTile(NVVMBuilder &builder,
                                                scf::WhileOp loop) {
   Value number = loop.getBeforeArguments().back();
   return WorkTileSearch(builder, source)
-      .find(builder.add(number, getUnitStep(builder, source)));
+      .find(builder.add(number, getWorkTileStep(builder, source)));
 }
 
 void mx::mxgpu::storeGroupWorkTile(NVVMBuilder &builder,
-                                   const GroupWorkTile &unit, Value address) {
-  SmallVector<Value> words = unit.getWords();
-  words.resize(kUnitWords, builder.i32(0));
-  for (size_t i = 0; i < kUnitWords; i += 4)
+                                   const GroupWorkTile &workTile,
+                                   Value address) {
+  SmallVector<Value> words = workTile.getWords();
+  words.resize(kWorkTileWords, builder.i32(0));
+  for (size_t i = 0; i < kWorkTileWords; i += 4)
     builder.storeShared(builder.offset(address, 4 * i),
                         ArrayRef(words).slice(i, 4));
 }

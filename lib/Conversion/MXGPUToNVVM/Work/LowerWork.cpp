@@ -63,7 +63,7 @@ public:
       lower(loop);
     for (auto source : llvm::make_early_inc_range(
              kernel.getBody().getOps<TileSchedulerOp>())) {
-      tellUnits(source);
+      tellWorkTiles(source);
       source.erase();
     }
   }
@@ -90,15 +90,15 @@ private:
       NVVMBuilder &builder, ForEachWorkTileOp op, ValueRange first,
       function_ref<SmallVector<Value>(Block::BlockArgListType)> getArguments);
   void fillCondition(NextWorkTileOp next, scf::WhileOp loop);
-  void tellUnits(TileSchedulerOp source);
+  void tellWorkTiles(TileSchedulerOp source);
   static Value drawFromCounter(NVVMBuilder &builder, TileSchedulerOp source);
 
   KernelOp kernel;
   IRRewriter rewriter;
   /// The work tile of each scheduler that gives a CTA only one.
-  DenseMap<Operation *, SingleWorkTile> units;
+  DenseMap<Operation *, SingleWorkTile> workTiles;
   /// The first work tile of each scheduler over groups.
-  DenseMap<Operation *, GroupWorkTile> firstUnits;
+  DenseMap<Operation *, GroupWorkTile> firstWorkTiles;
 };
 
 } // namespace
@@ -138,7 +138,7 @@ void WorkLowering::lower(ForEachWorkTileOp op) {
     lowerGroups(builder, op, source);
   else if (source.getCounter())
     lowerAtomicCounter(builder, op, getProblem(builder, source));
-  else if (source.getUnits())
+  else if (source.getWorkTiles())
     lowerClc(builder, op, getProblem(builder, source));
   else
     lowerStatic(builder, op, getProblem(builder, source));
@@ -154,8 +154,8 @@ void WorkLowering::lowerToLoop(
   auto loop = scf::WhileOp::create(
       builder, first.getTypes(), first,
       [](OpBuilder &, Location, ValueRange) {},
-      [](OpBuilder &nested, Location loc, ValueRange unit) {
-        scf::YieldOp::create(nested, loc, unit);
+      [](OpBuilder &nested, Location loc, ValueRange workTile) {
+        scf::YieldOp::create(nested, loc, workTile);
       });
   Block *body = loop.getBeforeBody();
   builder.setInsertionPointToStart(body);
@@ -172,51 +172,51 @@ void WorkLowering::fillCondition(NextWorkTileOp next, scf::WhileOp loop) {
   auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
   Value address = getAddress(builder, next.getBuffer());
   SmallVector<Value> answer;
-  Value isUnit;
+  Value isWorkTile;
   switch (wait.getRing().getType().getProducer()) {
   case AsyncKind::AtomicCounter:
     answer = builder.loadShared(address, 1);
-    isUnit = isNumber(builder, answer.back());
+    isWorkTile = isNumber(builder, answer.back());
     break;
   case AsyncKind::Groups:
     answer = loadGroupWorkTile(builder, address).getWords();
-    isUnit = isNumber(builder, answer.back());
+    isWorkTile = isNumber(builder, answer.back());
     break;
   case AsyncKind::Clc:
     answer = {builder.loadAnswer(address)};
-    isUnit = builder.isCluster(answer[0]);
+    isWorkTile = builder.isCluster(answer[0]);
     break;
   default:
     llvm_unreachable("the verifier lets no other ring tell of work tiles");
   }
   scf::ConditionOp condition = loop.getConditionOp();
-  condition.getConditionMutable().assign(isUnit);
+  condition.getConditionMutable().assign(isWorkTile);
   condition.getArgsMutable().assign(answer);
   rewriter.eraseOp(next);
 }
 
 void WorkLowering::lowerSingle(NVVMBuilder &builder, ForEachWorkTileOp op,
                                TileSchedulerOp source) {
-  auto [known, isNew] = units.try_emplace(source);
+  auto [known, isNew] = workTiles.try_emplace(source);
   if (isNew)
     known->second = getSingleWorkTile(builder, source);
-  const SingleWorkTile &unit = known->second;
+  const SingleWorkTile &workTile = known->second;
   Block *block = op->getBlock();
   Block::iterator place = op->getIterator();
-  if (unit.exists) {
-    auto ifOp = scf::IfOp::create(builder, unit.exists, /*withElse=*/false);
+  if (workTile.exists) {
+    auto ifOp = scf::IfOp::create(builder, workTile.exists, /*withElse=*/false);
     block = ifOp.thenBlock();
     place = ifOp.thenYield()->getIterator();
   }
   rewriter.inlineBlockBefore(&op.getBody().front(), block, place,
-                             unit.arguments);
+                             workTile.arguments);
 }
 
 /// A CTA, or a pair, gets its work tiles from the ring, except for the first
 /// one, if there is one, which it finds before the loop.
 void WorkLowering::lowerGroups(NVVMBuilder &builder, ForEachWorkTileOp op,
                                TileSchedulerOp source) {
-  auto [known, isNew] = firstUnits.try_emplace(source);
+  auto [known, isNew] = firstWorkTiles.try_emplace(source);
   if (isNew) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(source);
@@ -238,8 +238,9 @@ void WorkLowering::lowerGroups(NVVMBuilder &builder, ForEachWorkTileOp op,
 void WorkLowering::lowerAtomicCounter(NVVMBuilder &builder,
                                       ForEachWorkTileOp op,
                                       const Problem &problem) {
-  lowerToLoop(builder, op, ValueRange(builder.ctaId()),
-              [&](auto unit) { return getUnit(builder, problem, unit[0]); });
+  lowerToLoop(builder, op, ValueRange(builder.ctaId()), [&](auto workTile) {
+    return getWorkTile(builder, problem, workTile[0]);
+  });
 }
 
 /// CTA c, or pair c, visits work tiles c, c + number of CTAs or pairs, ... This
@@ -247,21 +248,22 @@ void WorkLowering::lowerAtomicCounter(NVVMBuilder &builder,
 /// tile may be 2^31 or more.
 void WorkLowering::lowerStatic(NVVMBuilder &builder, ForEachWorkTileOp op,
                                const Problem &problem) {
-  Value first = getFirstUnit(builder, op);
-  Value count = getUnitStep(builder, op);
+  Value first = getFirstWorkTile(builder, op);
+  Value count = getWorkTileStep(builder, op);
   auto loop = scf::WhileOp::create(
       builder, TypeRange(builder.getI32Type()), ValueRange(first),
-      [&](OpBuilder &nested, Location loc, ValueRange unit) {
-        Value isUnit = arith::CmpIOp::create(
-            nested, loc, arith::CmpIPredicate::ult, unit[0], problem.units);
-        scf::ConditionOp::create(nested, loc, isUnit, unit);
+      [&](OpBuilder &nested, Location loc, ValueRange workTile) {
+        Value isWorkTile =
+            arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::ult,
+                                  workTile[0], problem.workTiles);
+        scf::ConditionOp::create(nested, loc, isWorkTile, workTile);
       },
       [](OpBuilder &, Location, ValueRange) {});
   Block *body = loop.getAfterBody();
   builder.setInsertionPointToStart(body);
-  Value unit = body->getArgument(0);
-  SmallVector<Value> arguments = getUnit(builder, problem, unit);
-  Value next = builder.add(unit, count);
+  Value workTile = body->getArgument(0);
+  SmallVector<Value> arguments = getWorkTile(builder, problem, workTile);
+  Value next = builder.add(workTile, count);
   scf::YieldOp::create(builder, next);
   rewriter.inlineBlockBefore(&op.getBody().front(), next.getDefiningOp(),
                              arguments);
@@ -276,19 +278,19 @@ void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkTileOp op,
   bool pair = isInPair(op);
   Type answerType = builder.getIntegerType(128);
   auto loop = scf::WhileOp::create(
-      builder, TypeRange(answerType), ValueRange(getFirstUnit(builder, op)),
+      builder, TypeRange(answerType), ValueRange(getFirstWorkTile(builder, op)),
       [](OpBuilder &, Location, ValueRange) {},
       [&](OpBuilder &nested, Location loc, ValueRange answer) {
         NVVMBuilder after(loc, nested);
-        Value unit = after.getFirstCta(answer[0]);
+        Value workTile = after.getFirstCta(answer[0]);
         if (pair)
-          unit = arith::ShRUIOp::create(after, unit, after.i32(1));
-        scf::YieldOp::create(nested, loc, unit);
+          workTile = arith::ShRUIOp::create(after, workTile, after.i32(1));
+        scf::YieldOp::create(nested, loc, workTile);
       });
   Block *body = loop.getBeforeBody();
   builder.setInsertionPointToStart(body);
   SmallVector<Value> arguments =
-      getUnit(builder, problem, body->getArgument(0));
+      getWorkTile(builder, problem, body->getArgument(0));
   Value nothing =
       arith::ConstantOp::create(builder, builder.getIntegerAttr(answerType, 0));
   auto condition =
@@ -299,10 +301,10 @@ void WorkLowering::lowerClc(NVVMBuilder &builder, ForEachWorkTileOp op,
 }
 
 /// What the role that hands out work tiles writes into each stage.
-void WorkLowering::tellUnits(TileSchedulerOp source) {
-  if (!source.getUnits())
+void WorkLowering::tellWorkTiles(TileSchedulerOp source) {
+  if (!source.getWorkTiles())
     return;
-  auto ring = source.getUnits().getDefiningOp<RingOp>();
+  auto ring = source.getWorkTiles().getDefiningOp<RingOp>();
   AsyncKind asyncKind = ring.getType().getProducer();
   if (asyncKind != AsyncKind::AtomicCounter && asyncKind != AsyncKind::Groups)
     return;
@@ -317,17 +319,17 @@ void WorkLowering::tellUnits(TileSchedulerOp source) {
     auto acquire = commit.getStage().getDefiningOp<ProducerAcquireOp>();
     Value buffer = acquire.getBuffers().front();
     if (asyncKind == AsyncKind::AtomicCounter) {
-      Value unit = drawFromCounter(builder, source);
-      builder.storeShared(getAddress(builder, buffer), unit);
+      Value workTile = drawFromCounter(builder, source);
+      builder.storeShared(getAddress(builder, buffer), workTile);
       continue;
     }
     // All lanes find the next work tile, and one lane writes it.
-    GroupWorkTile unit = findNextGroupWorkTile(
+    GroupWorkTile workTile = findNextGroupWorkTile(
         builder, source, commit->getParentOfType<scf::WhileOp>());
     auto ifOp =
         scf::IfOp::create(builder, builder.isFirstLane(), /*withElse=*/false);
     builder.setInsertionPointToStart(ifOp.thenBlock());
-    storeGroupWorkTile(builder, unit, getAddress(builder, buffer));
+    storeGroupWorkTile(builder, workTile, getAddress(builder, buffer));
   }
 }
 
@@ -336,13 +338,14 @@ void WorkLowering::tellUnits(TileSchedulerOp source) {
 /// more at its end. The counter is then reset to 0.
 Value WorkLowering::drawFromCounter(NVVMBuilder &builder,
                                     TileSchedulerOp source) {
-  Value units = getNumUnits(builder, source);
-  Value last = arith::SubIOp::create(builder, units, builder.i32(1));
+  Value workTiles = getNumWorkTiles(builder, source);
+  Value last = arith::SubIOp::create(builder, workTiles, builder.i32(1));
   Value drawn = builder.drawFromCounter(
       getGlobalAddress(builder, source.getCounter(), builder.index(0)), last);
-  Value unit = builder.add(drawn, builder.ctaCount());
-  Value isUnit = builder.isBelow(unit, units);
-  return arith::SelectOp::create(builder, isUnit, unit, builder.i32(-1));
+  Value workTile = builder.add(drawn, builder.ctaCount());
+  Value isWorkTile = builder.isBelow(workTile, workTiles);
+  return arith::SelectOp::create(builder, isWorkTile, workTile,
+                                 builder.i32(-1));
 }
 
 namespace {

@@ -39,13 +39,13 @@ public:
                                     op.getOuts()[0]};
     if (op.getOffsets())
       arguments.push_back(op.getOffsets());
-    Value units =
+    Value workTiles =
         host.mul(host.ceilDiv(count, kRows), host.ceilDiv(columns, kColumns));
-    host.requireAtMost(units, kMaxUnits, "work tiles");
+    host.requireAtMost(workTiles, kMaxWorkTiles, "work tiles");
     KernelOp kernel =
         host.kernel(module, "combine", ValueRange(arguments).getTypes());
     buildKernel(kernel);
-    host.launch(kernel, units, arguments);
+    host.launch(kernel, workTiles, arguments);
   }
 
 private:

@@ -37,7 +37,7 @@ static Value createFrame(ProductKernel &kernel, const Policies &policies) {
   policies.mainLoop->createRings();
   policies.epilogue->begin();
   // The last in memory, because the others are aligned more.
-  Value workTiles = byRing ? body.ring(byRing, "units") : Value();
+  Value workTiles = byRing ? body.ring(byRing, "work_tiles") : Value();
   // Kernels before this one may write what is read from here on: the ends of
   // groups by which the first work tile is found, too.
   if (kernel.product.schedule.getPdl())
@@ -71,8 +71,8 @@ static void launch(ProductKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   KernelBuilder &host = kernel.host;
   ScheduleAttr schedule = kernel.product.schedule;
   StrategyAttrInterface strategy = schedule.getStrategy();
-  Value workTiles = work.getUnits();
-  host.requireAtMost(workTiles, kMaxUnits, "work tiles");
+  Value workTiles = work.getWorkTiles();
+  host.requireAtMost(workTiles, kMaxWorkTiles, "work tiles");
   Value clusters = workTiles;
   int64_t ctas = strategy.getCtas() * schedule.getParts();
   if (strategy.getTileLoop() == TileLoop::Static) { // as many as run at once

@@ -76,8 +76,8 @@ KernelArguments mx::mxgpu::getProductArguments(ProductKernel &kernel,
   arguments.add(Arg::ResultMap, policies.epilogue->encodeResult());
   arguments.add(Arg::MatrixRows, policies.work->getMatrixRows());
   arguments.add(Arg::ScatterRows, op.getScatterRows());
-  arguments.add(Arg::AWindow, kernel.aWindow);
-  arguments.add(Arg::BWindow, kernel.bWindow);
+  arguments.add(Arg::AScaleRange, kernel.aScaleRange);
+  arguments.add(Arg::BScaleRange, kernel.bScaleRange);
   arguments.add(Arg::ResultScales, matrices.outScales);
   return arguments;
 }

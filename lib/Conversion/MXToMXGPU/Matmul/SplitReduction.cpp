@@ -114,7 +114,7 @@ void SumKernel::launch(KernelOp kernelOp, ValueRange values) {
   Value out = matrices.out;
   Value workTiles = host.mul(host.ceilDiv(host.dim(out, 0), kSumWarps),
                              host.ceilDiv(host.dim(out, 1), kSumTileN));
-  host.requireAtMost(workTiles, kMaxUnits, "work tiles");
+  host.requireAtMost(workTiles, kMaxWorkTiles, "work tiles");
   int64_t ctas = product.target.threadsPerSm / (kSumWarps * target::kWarpSize);
   Value most = host.mul(SmCountOp::create(host), host.index(ctas));
   host.launch(kernelOp, arith::MinUIOp::create(host, workTiles, most), values);

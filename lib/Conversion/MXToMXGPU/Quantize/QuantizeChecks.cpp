@@ -88,10 +88,11 @@ LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,
            << elements;
   if (schedule.getStages() != 1 || schedule.getStageRows() ||
       schedule.getAtomicCounter() || schedule.getInputStages())
-    return op->emitOpError("expected a schedule with 1 stage and neither unit, "
-                           "atomic_counter nor input_stages along rows, which "
-                           "needs no shared "
-                           "memory, found ")
+    return op->emitOpError(
+               "expected a schedule with 1 stage and neither stage_rows, "
+               "atomic_counter nor input_stages along rows, which "
+               "needs no shared "
+               "memory, found ")
            << schedule;
   return success();
 }

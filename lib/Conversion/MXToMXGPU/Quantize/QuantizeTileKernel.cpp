@@ -110,12 +110,12 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
     return Value();
   RingType type = getRing(names, buffers, /*stages=*/1, AsyncKind::Threads,
                           getAxisThreads(), AsyncKind::BulkStore, 1);
-  return body.ring(type, ofUnits ? "units" : axis ? "rows" : "columns");
+  return body.ring(type, ofUnits ? "work_tiles" : axis ? "rows" : "columns");
 }
 
 RingType QuantizeTileBuilder::getCounterRing() {
   return getRing(
-      host.getStringAttr("unit"),
+      host.getStringAttr("work_tile"),
       getBuffer({kCounterBytes}, host.getI8Type(), mxgpu::Swizzle::None),
       kCounterStages, AsyncKind::AtomicCounter, 1, AsyncKind::Roles, 1);
 }

@@ -77,7 +77,7 @@ static constexpr Term kTerms[] = {
     {"store", "cycles of the epilogue per work tile", &ModelledCost::epilogue},
     {"exposed", "part of the epilogue that the next work tile waits for",
      &ModelledCost::exposed},
-    {"waves", "units one after another", &ModelledCost::waves},
+    {"waves", "work tiles one after another", &ModelledCost::waves},
     {"L2", "bytes from L2 in cycles of the chip", &ModelledCost::l2},
     {"HBM", "bytes of memory in cycles of the chip", &ModelledCost::hbm},
     {"ends", "set-up, first load and last epilogue", &ModelledCost::ends},

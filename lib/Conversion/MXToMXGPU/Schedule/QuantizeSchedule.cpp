@@ -181,7 +181,7 @@ selectCopiedTileSchedule(QuantizeOp op, StringRef chip, HasRoom hasRoom) {
 }
 
 /// Shared memory of each CTA that is not its own, and what barriers, numbers of
-/// units and alignment take at most.
+/// work tiles and alignment take at most.
 static constexpr int64_t kReservedBytes = 1024, kOtherBytes = 4096;
 
 /// Shared memory of a CTA that quantizes by tiles: stages of what is quantized

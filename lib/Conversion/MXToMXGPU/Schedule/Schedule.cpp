@@ -340,7 +340,7 @@ static SmallVector<RingRequest, 4> getRequests(const MatmulBuffers &buffers) {
   if (buffers.staging)
     requests.push_back({"staging", buffers.staging, buffers.epilogueWarps});
   if (buffers.workTiles)
-    requests.push_back({"units", buffers.workTiles});
+    requests.push_back({"work_tiles", buffers.workTiles});
   return requests;
 }
 

@@ -28,11 +28,11 @@ static void printRaster(OpAsmPrinter &printer, Operation *, RasterAttr raster) {
   raster.printBody(printer);
 }
 
-/// `static`, `single`, `clc(units)`, `groups(units)` or `atomic_counter(units,
-/// counter)`.
+/// `static`, `single`, `clc(work tiles)`, `groups(work tiles)` or
+/// `atomic_counter(work tiles, counter)`.
 static ParseResult parseScheduler(
     OpAsmParser &parser, UnitAttr &single,
-    std::optional<OpAsmParser::UnresolvedOperand> &units, Type &unitsType,
+    std::optional<OpAsmParser::UnresolvedOperand> &workTiles, Type &unitsType,
     std::optional<OpAsmParser::UnresolvedOperand> &counter, Type &counterType) {
   StringRef keyword;
   SMLoc loc = parser.getCurrentLocation();
@@ -48,7 +48,7 @@ static ParseResult parseScheduler(
   if (keyword == "static" || keyword == "single")
     return success();
   bool counts = keyword == "atomic_counter";
-  if (parser.parseLParen() || parser.parseOperand(units.emplace()))
+  if (parser.parseLParen() || parser.parseOperand(workTiles.emplace()))
     return failure();
   if (counts && (parser.parseComma() || parser.parseOperand(counter.emplace())))
     return failure();
@@ -59,14 +59,14 @@ static ParseResult parseScheduler(
 }
 
 static void printScheduler(OpAsmPrinter &printer, TileSchedulerOp,
-                           UnitAttr single, Value units, Type unitsType,
+                           UnitAttr single, Value workTiles, Type unitsType,
                            Value counter, Type counterType) {
-  if (!units) {
+  if (!workTiles) {
     printer << (single ? "single" : "static");
     return;
   }
   AsyncKind producer = cast<RingType>(unitsType).getProducer();
-  printer << stringifyAsyncKind(producer) << '(' << units;
+  printer << stringifyAsyncKind(producer) << '(' << workTiles;
   if (counter)
     printer << ", " << counter;
   printer << " : " << unitsType;

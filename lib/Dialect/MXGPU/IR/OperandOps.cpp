@@ -96,8 +96,8 @@ LogicalResult DequantizeFragmentOp::verify() {
   return success();
 }
 
-LogicalResult LoadWindowOp::verify() {
-  // load_window C1
+LogicalResult LoadScaleRangeOp::verify() {
+  // load_scale_range C1
   MemRefType type = getTable().getType();
   if (type.getDimSize(1) * type.getElementTypeBitWidth() != 128)
     return emitOpError("expected a table of 16 bytes a row, found ") << type;

@@ -189,8 +189,9 @@ LogicalResult QuantizeScheduleAttr::verify(
                        << vector;
   // quantize_schedule C5
   if (stageRows && (stageRows < 32 || stageRows % 32 || tile[0] % stageRows))
-    return emitError() << "expected units of a multiple of 32 rows that divide "
-                       << tile[0] << ", found " << stageRows;
+    return emitError()
+           << "expected stages of a multiple of 32 rows that divide " << tile[0]
+           << ", found " << stageRows;
   // quantize_schedule C6
   if (stages < 1 || stages > kMaxStages)
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "

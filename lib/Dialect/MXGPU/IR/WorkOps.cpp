@@ -18,25 +18,26 @@ using namespace mx::mxgpu;
 void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
                             Value rows, Value columns, Value reduction,
                             ArrayRef<int64_t> tile, RasterAttr raster,
-                            Value units, int64_t splits, int64_t splitStep) {
+                            Value workTiles, int64_t splits,
+                            int64_t splitStep) {
   IntegerAttr splitsAttr, stepAttr;
   if (splits > 1) {
     splitsAttr = builder.getI64IntegerAttr(splits);
     stepAttr = builder.getI64IntegerAttr(splitStep);
   }
   build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
-        columns, reduction, units, /*counter=*/Value(), /*offsets=*/Value(),
+        columns, reduction, workTiles, /*counter=*/Value(), /*offsets=*/Value(),
         /*stride=*/Value(), /*over_reduction=*/false, /*single=*/false,
         builder.getDenseI64ArrayAttr(tile), raster, splitsAttr, stepAttr);
 }
 
 void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
                             Value rows, Value columns, ArrayRef<int64_t> tile,
-                            RasterAttr raster, bool single, Value units,
+                            RasterAttr raster, bool single, Value workTiles,
                             Value counter, Value offsets) {
   Value reduction = arith::ConstantIndexOp::create(builder, state.location, 0);
   build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
-        columns, reduction, units, counter, offsets, /*stride=*/Value(),
+        columns, reduction, workTiles, counter, offsets, /*stride=*/Value(),
         /*over_reduction=*/false, single, builder.getDenseI64ArrayAttr(tile),
         raster, /*splits=*/IntegerAttr(),
         /*split_step=*/IntegerAttr());
@@ -45,18 +46,18 @@ void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
 void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
                             Value rows, Value columns, Value reduction,
                             ArrayRef<int64_t> tile, RasterAttr raster,
-                            Value units, Value offsets, Value stride,
+                            Value workTiles, Value offsets, Value stride,
                             bool overReduction, bool single) {
   build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
-        columns, reduction, units, /*counter=*/Value(), offsets, stride,
+        columns, reduction, workTiles, /*counter=*/Value(), offsets, stride,
         overReduction, single, builder.getDenseI64ArrayAttr(tile), raster,
         /*splits=*/IntegerAttr(), /*split_step=*/IntegerAttr());
 }
 
-/// Whether a warp finds the units of groups.
+/// Whether a warp finds the work tiles of groups.
 static bool isByGroups(TileSchedulerOp op) {
-  return op.getUnits() &&
-         cast<RingType>(op.getUnits().getType()).getProducer() ==
+  return op.getWorkTiles() &&
+         cast<RingType>(op.getWorkTiles().getType()).getProducer() ==
              AsyncKind::Groups;
 }
 
@@ -81,7 +82,7 @@ static LogicalResult verifyWorkMemory(TileSchedulerOp op) {
              << type;
     // tile_scheduler C8
     if (!isByGroups(op) && !op.getSingle())
-      return op.emitOpError("expected units of groups by a ring that they "
+      return op.emitOpError("expected work tiles of groups by a ring that they "
                             "fill, or to be single");
     // tile_scheduler C9
     if (op.getStride() && (!isByGroups(op) || op.getOverReduction()))
@@ -114,11 +115,11 @@ LogicalResult TileSchedulerOp::verify() {
     return emitOpError("expected at most ")
            << kMaxStages << " splits of the reduction, found "
            << getNumSplits();
-  if (Value units = getUnits()) {
+  if (Value workTiles = getWorkTiles()) {
     // shared C4
-    if (!units.getDefiningOp<RingOp>())
+    if (!workTiles.getDefiningOp<RingOp>())
       return emitOpError("expected a ring made in the kernel");
-    AsyncKind producer = cast<RingType>(units.getType()).getProducer();
+    AsyncKind producer = cast<RingType>(workTiles.getType()).getProducer();
     bool isExpected =
         getCounter()
             ? producer == AsyncKind::AtomicCounter
@@ -131,7 +132,7 @@ LogicalResult TileSchedulerOp::verify() {
   }
   // tile_scheduler C12
   if (int64_t parts = getParts(*this);
-      parts > 1 && (getNumSplits() != parts || getUnits() || getSingle()))
+      parts > 1 && (getNumSplits() != parts || getWorkTiles() || getSingle()))
     return emitOpError("expected static work with ")
            << parts << " splits, the parts of the kernel, found "
            << getNumSplits();
@@ -155,14 +156,14 @@ LogicalResult ForEachWorkTileOp::verify() {
       *this, getBody(), SmallVector<Type>(5, IndexType::get(getContext())));
 }
 
-/// The loop over units that go by a ring asks once where to go on.
+/// The loop over work tiles that go by a ring asks once where to go on.
 LogicalResult ForEachWorkTileOp::verifyRegions() {
-  Value units = getWork().getDefiningOp<TileSchedulerOp>().getUnits();
+  Value workTiles = getWork().getDefiningOp<TileSchedulerOp>().getWorkTiles();
   NextWorkTileOp found;
   for (auto next : getBody().getOps<NextWorkTileOp>()) {
     // next_work_tile C1
-    if (!units)
-      return next.emitOpError("expected units that come by a ring, found "
+    if (!workTiles)
+      return next.emitOpError("expected work tiles that come by a ring, found "
                               "a static work source");
     // next_work_tile C2
     if (found)
@@ -171,14 +172,14 @@ LogicalResult ForEachWorkTileOp::verifyRegions() {
     found = next;
     auto wait = next.getBuffer().getDefiningOp<ConsumerWaitOp>();
     // next_work_tile C3
-    if (wait.getRing() != units)
+    if (wait.getRing() != workTiles)
       return next.emitOpError("expected a buffer of the work source's ring");
     // next_work_tile C4
     if (wait->getBlock() != next->getBlock())
       return next.emitOpError("expected a stage that is consumed in its loop");
   }
   // for_each_work_tile C2
-  if (units && !found)
+  if (workTiles && !found)
     return emitOpError("expected mxgpu.next_work_tile in its body, found none");
   return success();
 }

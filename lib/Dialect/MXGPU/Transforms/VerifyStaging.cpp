@@ -25,7 +25,7 @@ bool mx::mxgpu::isUniform(Value value) {
   }
   Operation *op = value.getDefiningOp();
   // Nothing writes the table while the kernel runs.
-  bool isKnown = isMemoryEffectFree(op) || isa<LoadWindowOp>(op);
+  bool isKnown = isMemoryEffectFree(op) || isa<LoadScaleRangeOp>(op);
   if (isa<ThreadIdOp>(op) || op->getNumRegions() || !isKnown)
     return false;
   return llvm::all_of(op->getOperands(), isUniform);

@@ -8,8 +8,8 @@ import threading
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from . import scaled_mm as scaled
 from . import scaled_formats as scaling
+from . import scaled_mm as scaled
 from . import torchao as torchao_patches
 from . import traced
 from .fake_overrides import FakeOverride

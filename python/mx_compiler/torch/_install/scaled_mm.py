@@ -6,10 +6,10 @@ from typing import Optional
 import torch
 from torch import Tensor
 
-from . import group_layouts
-from . import scaled_formats as scaling
 from .._ops.checks import check_tensor, check_tensors
 from .._ops.groups import rearrange_scales
+from . import group_layouts
+from . import scaled_formats as scaling
 
 _LAYOUTS = {scaling.BLOCKED: "SWIZZLE_32_4_4", scaling.PLAIN: "NO_SWIZZLE"}
 _CONTRACTIONS = ((), (-1, -2), (1, 0))

@@ -4,15 +4,15 @@
 import torch
 from torch.nn import functional as F
 
-from .._ops import tensors
 from ..._ops import checks as check
 from ..._ops.formats import find_format
+from .._ops import tensors
+from .._ops.quantize import dequantize, quantize
+from .._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
 from .experts import check_experts, check_rows
 from .linear import check_linear
 from .parameters import (FLOATS, check_last, check_parameter, dtype_name, keep_hooks,
                          result_dtype, to_bf16)
-from .._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
-from .._ops.quantize import dequantize, quantize
 from .recipes import weight_only_recipe
 
 

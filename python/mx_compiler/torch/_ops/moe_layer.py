@@ -6,10 +6,10 @@ from torch import Tensor
 
 from ..._ops import checks as check
 from ..._ops import moe_layer as layers
-from ..._runtime.device import device_changes
 from ..._ops.formats import find_format
 from ..._ops.quantize import capacity
 from ..._ops.quantized import scales_shape
+from ..._runtime.device import device_changes
 from . import tensors
 from .checks import check_one_device, check_tensor
 

@@ -22,7 +22,7 @@ from ..._ops.quantize import quantize_for_product as quantize
 from ..._ops.quantized import Quantized
 from . import tensors
 from .checks import (add_bias, as_rows, check_flag, check_names, check_one_device,
-                        check_tensor)
+                     check_tensor)
 
 _MATRICES = ("f32", "bf16", "f16")
 

@@ -11,7 +11,7 @@ from ..._ops import quantize as quantization
 from ..._ops.formats import find_format
 from . import tensors
 from .checks import (check_flag, check_names, check_one_device, check_tensor,
-                        check_tensors)
+                     check_tensors)
 
 _AXES = {-1: (-1,), -2: (-2,), (-1, -2): (-1, -2)}
 _MATRICES = ("f32", "bf16", "f16")

@@ -8,8 +8,8 @@ import torch
 
 from ..._arrays.elements import OF_MLIR
 from ..._ops.formats import find_format
-from ..._ops.quantized import Quantized, scales_shape
 from ..._ops.quantize import capacity
+from ..._ops.quantized import Quantized, scales_shape
 
 
 def plain(x):

@@ -7,13 +7,13 @@ from typing import Optional
 import torch
 from torch import Tensor
 
+from ..._arrays.elements import OF_MLIR
 from ..._ops import checks as check
 from ..._ops import products
-from ..._arrays.elements import OF_MLIR
 from ..._ops.formats import find_format
 from . import tensors
 from .checks import (add_bias, as_rows, check_flag, check_names, check_one_device,
-                        check_tensor, check_tensors)
+                     check_tensor, check_tensors)
 
 _RESULTS = ("bf16", "f16", "f32")
 

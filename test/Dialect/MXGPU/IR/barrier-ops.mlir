@@ -10,8 +10,8 @@
 !acc_stage = !mxgpu.stage<!acc>
 !out = !mxgpu.ring<3 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !out_stage = !mxgpu.stage<!out>
-!unit = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!unit_stage = !mxgpu.stage<!unit>
+!work_tile = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
+!unit_stage = !mxgpu.stage<!work_tile>
 !unit_buffer = !mxgpu.buffer<smem<16xi8>>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 
@@ -30,7 +30,7 @@ gpu.module @kernels {
     // CHECK: mxgpu.init_barriers %[[ACC]] full(1) empty(4) other_empty(3) : !mma_commit_ring
     mxgpu.init_barriers %acc full(1) empty(4) other_empty(3) : !acc
     %out = mxgpu.ring "out" : !out
-    %units = mxgpu.ring "units" : !unit
+    %work_tiles = mxgpu.ring "work_tiles" : !work_tile
     mxgpu.role @role warps(4) {
       // Names say what values are.
       // CHECK: %stage = mxgpu.get_stage %[[IN]][0] : !bulk_copy_ring
@@ -81,15 +81,15 @@ gpu.module @kernels {
       %15 = mxgpu.buffer_address %14 : !c -> !llvm.ptr<3>
 
       // CHECK-NEXT: %[[U0:.*]] = mxgpu.get_stage
-      %16 = mxgpu.get_stage %units[0] : !unit
-      // CHECK-NEXT: %unit = mxgpu.stage_buffers
-      %17 = mxgpu.stage_buffers %units, %16 : !unit, !unit_stage
+      %16 = mxgpu.get_stage %work_tiles[0] : !work_tile
+      // CHECK-NEXT: %work_tile = mxgpu.stage_buffers
+      %17 = mxgpu.stage_buffers %work_tiles, %16 : !work_tile, !unit_stage
       // CHECK-NEXT: %[[FULL:.*]], %{{.*}} = mxgpu.stage_barriers
-      %18, %19 = mxgpu.stage_barriers %units, %16 : !unit, !unit_stage
-      // CHECK-NEXT: mxgpu.request_unit %unit, %[[FULL]] : !
-      mxgpu.request_unit %17, %18 : !unit_buffer
-      // CHECK-NEXT: mxgpu.request_unit %unit, %[[FULL]] pair : !
-      mxgpu.request_unit %17, %18 pair : !unit_buffer
+      %18, %19 = mxgpu.stage_barriers %work_tiles, %16 : !work_tile, !unit_stage
+      // CHECK-NEXT: mxgpu.request_work_tile %work_tile, %[[FULL]] : !
+      mxgpu.request_work_tile %17, %18 : !unit_buffer
+      // CHECK-NEXT: mxgpu.request_work_tile %work_tile, %[[FULL]] pair : !
+      mxgpu.request_work_tile %17, %18 pair : !unit_buffer
     }
   }
 }

@@ -168,8 +168,8 @@ func.func @finite_f16(%x: !x, %s: vector<1x1xf8E8M0FNU>, %r: i32) {
 // -----
 
 func.func @window(%table: memref<4x3xi32>, %i: index) {
-  // load_window C1
-  // expected-error @below {{'mxgpu.load_window' op expected a table of 16 bytes a row, found 'memref<4x3xi32>'}}
-  %r, %f = mxgpu.load_window %table[%i] : memref<4x3xi32>
+  // load_scale_range C1
+  // expected-error @below {{'mxgpu.load_scale_range' op expected a table of 16 bytes a row, found 'memref<4x3xi32>'}}
+  %r, %f = mxgpu.load_scale_range %table[%i] : memref<4x3xi32>
   return
 }

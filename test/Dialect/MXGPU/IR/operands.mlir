@@ -42,10 +42,10 @@ gpu.module @kernels {
       %x5 = mxgpu.dequantize_fragment %q0 by %s0 block(32) reference(%r) : !mxgpu.fragment<64x64xf8E4M3FN, #operand>, vector<2x2xf8E8M0FNU> -> !mxgpu.fragment<64x64xf16, #operand>
       // CHECK: mxgpu.dequantize_fragment %{{.*}} by %{{.*}} block(32) reference(%{{.*}}) finite : !fragment{{[0-9]*}}, vector<2x2xf8E8M0FNU> -> !fragment
       %x6 = mxgpu.dequantize_fragment %q0 by %s0 block(32) reference(%r) finite : !mxgpu.fragment<64x64xf8E4M3FN, #operand>, vector<2x2xf8E8M0FNU> -> !mxgpu.fragment<64x64xbf16, #operand>
-      // CHECK: mxgpu.load_window %{{.*}}[%{{.*}}] : memref<8x4xi32>
-      %w:2 = mxgpu.load_window %t[%i] : memref<8x4xi32>
-      // CHECK: mxgpu.load_window %{{.*}}[%{{.*}}] bf16 : memref<8x16xi8>
-      %v:2 = mxgpu.load_window %bytes[%i] bf16 : memref<8x16xi8>
+      // CHECK: mxgpu.load_scale_range %{{.*}}[%{{.*}}] : memref<8x4xi32>
+      %w:2 = mxgpu.load_scale_range %t[%i] : memref<8x4xi32>
+      // CHECK: mxgpu.load_scale_range %{{.*}}[%{{.*}}] bf16 : memref<8x16xi8>
+      %v:2 = mxgpu.load_scale_range %bytes[%i] bf16 : memref<8x16xi8>
     }
   }
 }

@@ -25,7 +25,7 @@
 // -----
 
 // quantize_schedule C5
-// expected-error @below {{expected units of a multiple of 32 rows that divide 256, found 96}}
+// expected-error @below {{expected stages of a multiple of 32 rows that divide 256, found 96}}
 "test.f"() {s = #mxgpu.quantize_schedule<tile = [256, 128], threads = 128, stage_rows = 96>} : () -> ()
 
 // -----

@@ -43,15 +43,15 @@ gpu.module @kernels {
 // An answer has 16 bytes.
 // ring C7
 // expected-error @below {{expected 1 buffer of 16 bytes filled by clc, found 1, the first of 32 bytes}}
-!ring = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = clc, consumer = roles>
 
 // -----
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
       // for_each_work_tile C2
       // expected-error @below {{'mxgpu.for_each_work_tile' op expected mxgpu.next_work_tile in its body, found none}}
@@ -63,20 +63,20 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %stage, %unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %unit : !unit
+        %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %work_tile : !work_tile
         // next_work_tile C2
         // expected-error @below {{'mxgpu.next_work_tile' op expected to be once in its loop, found a second}}
-        mxgpu.next_work_tile %unit : !unit
+        mxgpu.next_work_tile %work_tile : !work_tile
         mxgpu.consumer_release %stage : !stage
       }
     }
@@ -85,19 +85,19 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    %units = mxgpu.ring "units" : !ring
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %stage, %unit = mxgpu.consumer_wait %units : !ring
+        %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
         // next_work_tile C1
-        // expected-error @below {{'mxgpu.next_work_tile' op expected units that come by a ring, found a static work source}}
-        mxgpu.next_work_tile %unit : !unit
+        // expected-error @below {{'mxgpu.next_work_tile' op expected work tiles that come by a ring, found a static work source}}
+        mxgpu.next_work_tile %work_tile : !work_tile
         mxgpu.consumer_release %stage : !stage
       }
     }
@@ -106,20 +106,20 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    %units = mxgpu.ring "units" : !ring
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
     %other = mxgpu.ring "other" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %stage, %unit = mxgpu.consumer_wait %other : !ring
+        %stage, %work_tile = mxgpu.consumer_wait %other : !ring
         // next_work_tile C3
         // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of the work source's ring}}
-        mxgpu.next_work_tile %unit : !unit
+        mxgpu.next_work_tile %work_tile : !work_tile
         mxgpu.consumer_release %stage : !stage
       }
     }
@@ -129,19 +129,19 @@ gpu.module @kernels {
 // -----
 
 // The same answer again and again.
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) {
-      %stage, %unit = mxgpu.consumer_wait %units : !ring
+      %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         // next_work_tile C4
         // expected-error @below {{'mxgpu.next_work_tile' op expected a stage that is consumed in its loop}}
-        mxgpu.next_work_tile %unit : !unit
+        mxgpu.next_work_tile %work_tile : !work_tile
       }
       mxgpu.consumer_release %stage : !stage
     }
@@ -150,17 +150,17 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    %units = mxgpu.ring "units" : !ring
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
     mxgpu.role @role warps(1) {
-      %stage, %unit = mxgpu.consumer_wait %units : !ring
+      %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !ring
       // next_work_tile C5
       // expected-error @below {{'mxgpu.next_work_tile' op expected to be in the body of mxgpu.for_each_work_tile}}
-      mxgpu.next_work_tile %unit : !unit
+      mxgpu.next_work_tile %work_tile : !work_tile
       mxgpu.consumer_release %stage : !stage
     }
   }
@@ -168,25 +168,25 @@ gpu.module @kernels {
 
 // -----
 
-!units = !mxgpu.ring<1 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!work_tiles = !mxgpu.ring<1 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %counter: memref<1xi32>) {
-    %units = mxgpu.ring "units" : !units
+    %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
     // tile_scheduler C5
     // expected-error @below {{'mxgpu.tile_scheduler' op expected a ring with producer atomic_counter, found clc}}
-    %scheduler = mxgpu.tile_scheduler atomic_counter(%units, %counter : !units, memref<1xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler atomic_counter(%work_tiles, %counter : !work_tiles, memref<1xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
   }
 }
 
 // -----
 
-!units = !mxgpu.ring<1 x (unit: smem<16xi8>), producer = atomic_counter, consumer = roles>
+!work_tiles = !mxgpu.ring<1 x (work_tile: smem<16xi8>), producer = atomic_counter, consumer = roles>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %counter: memref<2xi32>) {
-    %units = mxgpu.ring "units" : !units
+    %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
     // tile_scheduler C6
     // expected-error @below {{'mxgpu.tile_scheduler' op expected a counter of type memref<1xi32>, found 'memref<2xi32>'}}
-    %scheduler = mxgpu.tile_scheduler atomic_counter(%units, %counter : !units, memref<2xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler atomic_counter(%work_tiles, %counter : !work_tiles, memref<2xi32>) raster = linear tile [128, 128] of(%n, %n, %n)
   }
 }
 
@@ -195,7 +195,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
     // tile_scheduler C8
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected units of groups by a ring that they fill, or to be single}}
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of groups by a ring that they fill, or to be single}}
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
   }
 }
@@ -224,32 +224,32 @@ gpu.module @kernels {
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
     // tile_scheduler C8
-    // expected-error @below {{'mxgpu.tile_scheduler' op expected units of groups by a ring that they fill, or to be single}}
+    // expected-error @below {{'mxgpu.tile_scheduler' op expected work tiles of groups by a ring that they fill, or to be single}}
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction of(%n, %n, %n)
   }
 }
 
 // -----
 
-!units = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+!work_tiles = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    %units = mxgpu.ring "units" : !units
+    %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
     // tile_scheduler C11
     // expected-error @below {{'mxgpu.tile_scheduler' op expected offsets where there are groups}}
-    %scheduler = mxgpu.tile_scheduler groups(%units : !units) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !work_tiles) raster = linear tile [128, 128] of(%n, %n, %n)
   }
 }
 
 // -----
 
-!units = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+!work_tiles = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index, %offsets: memref<?xi32>) {
-    %units = mxgpu.ring "units" : !units
+    %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
     // tile_scheduler C10
     // expected-error @below {{'mxgpu.tile_scheduler' op expected ragged work without split}}
-    %scheduler = mxgpu.tile_scheduler groups(%units : !units) raster = linear tile [128, 128] split(2 step 128) ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !work_tiles) raster = linear tile [128, 128] split(2 step 128) ragged(%offsets : memref<?xi32>) of(%n, %n, %n)
   }
 }
 
@@ -276,18 +276,18 @@ gpu.module @kernels {
 // -----
 
 // The buffer of a request, not of an answer.
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @role warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %stage, %unit = mxgpu.producer_acquire %units : !ring
+        %stage, %work_tile = mxgpu.producer_acquire %work_tiles : !ring
         // next_work_tile C6
         // expected-error @below {{'mxgpu.next_work_tile' op expected a buffer of mxgpu.consumer_wait}}
-        mxgpu.next_work_tile %unit : !unit
+        mxgpu.next_work_tile %work_tile : !work_tile
       }
     }
   }

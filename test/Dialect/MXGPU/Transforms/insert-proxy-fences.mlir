@@ -13,9 +13,9 @@
 !between_stage = !mxgpu.stage<!between>
 !staged = !mxgpu.ring<2 x (c: smem<32x32xf32, sw128>), producer = threads(32), consumer = bulk_store, scope = warp>
 !staged_stage = !mxgpu.stage<!staged>
-!units = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!units_stage = !mxgpu.stage<!units>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tiles = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
+!units_stage = !mxgpu.stage<!work_tiles>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 !c = !mxgpu.buffer<smem<32x32xf32, sw128>>
 !c_map = !mxgpu.tensor_map<32x32xf32, sw128>
 !map = !mxgpu.tensor_map<128x64xbf16, sw128>
@@ -157,12 +157,12 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-NEXT:    nvvm.fence.proxy
   // CHECK-NEXT:    mxgpu.consumer_release
   mxgpu.kernel @answers() {
-    %ring = mxgpu.ring "ring" : !units
+    %ring = mxgpu.ring "ring" : !work_tiles
     mxgpu.role @schedule warps(1) elected {
-      %request, %u = mxgpu.producer_acquire %ring : !units
+      %request, %u = mxgpu.producer_acquire %ring : !work_tiles
       mxgpu.producer_commit %request : !units_stage
-      %answer, %unit = mxgpu.consumer_wait %ring : !units
-      "read"(%unit) : (!unit) -> ()
+      %answer, %work_tile = mxgpu.consumer_wait %ring : !work_tiles
+      "read"(%work_tile) : (!work_tile) -> ()
       mxgpu.consumer_release %answer : !units_stage
     }
   }

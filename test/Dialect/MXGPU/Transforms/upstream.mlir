@@ -16,8 +16,8 @@
 !sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
 !acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
 !d = !mxgpu.buffer<tmem<128x128xf32>>
-!units = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tiles = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 
 gpu.module @kernels {
   // CHECK-LABEL: mxgpu.kernel @hoist(
@@ -129,8 +129,8 @@ gpu.module @kernels {
   mxgpu.kernel @accumulate(%a_map: !a_map, %sf_map: !sf_map, %m: index, %n: index, %k: index, %to: memref<?x?xf32>) {
     %c0 = arith.constant 0 : index
     %yes = arith.constant true
-    %units = mxgpu.ring "units" : !units
-    %scheduler = mxgpu.tile_scheduler clc(%units : !units) raster = linear tile [128, 128] of(%m, %n, %k)
+    %work_tiles = mxgpu.ring "work_tiles" : !work_tiles
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !work_tiles) raster = linear tile [128, 128] of(%m, %n, %k)
     %in = mxgpu.ring "in" : !operands
     %acc = mxgpu.ring "acc" : !acc
     mxgpu.role @load warps(1) elected {
@@ -139,9 +139,9 @@ gpu.module @kernels {
         mxgpu.tma_load %a_map[%row, %start] into %a for %s : !a_map, !a, !mxgpu.stage<!operands>
         mxgpu.tma_load %sf_map[%start] into %sf for %s : !sf_map, !sf, !mxgpu.stage<!operands>
         mxgpu.producer_commit %s : !mxgpu.stage<!operands>
-        %answer, %unit = mxgpu.consumer_wait %units : !units
-        mxgpu.next_work_tile %unit : !unit
-        mxgpu.consumer_release %answer : !mxgpu.stage<!units>
+        %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !work_tiles
+        mxgpu.next_work_tile %work_tile : !work_tile
+        mxgpu.consumer_release %answer : !mxgpu.stage<!work_tiles>
       }
     }
     // CHECK: mxgpu.role @mma
@@ -160,18 +160,18 @@ gpu.module @kernels {
         mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %a, %a scales(%sfa, %sfb : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d accumulate(%yes) : !a, !a, !d
         mxgpu.consumer_release %s : !mxgpu.stage<!operands>
         mxgpu.producer_commit %d_stage : !mxgpu.stage<!acc>
-        %answer, %unit = mxgpu.consumer_wait %units : !units
-        mxgpu.next_work_tile %unit : !unit
-        mxgpu.consumer_release %answer : !mxgpu.stage<!units>
+        %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !work_tiles
+        mxgpu.next_work_tile %work_tile : !work_tile
+        mxgpu.consumer_release %answer : !mxgpu.stage<!work_tiles>
       }
     }
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
-        %request, %to_fill = mxgpu.producer_acquire %units : !units
-        mxgpu.producer_commit %request : !mxgpu.stage<!units>
-        %answer, %unit = mxgpu.consumer_wait %units : !units
-        mxgpu.next_work_tile %unit : !unit
-        mxgpu.consumer_release %answer : !mxgpu.stage<!units>
+        %request, %to_fill = mxgpu.producer_acquire %work_tiles : !work_tiles
+        mxgpu.producer_commit %request : !mxgpu.stage<!work_tiles>
+        %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !work_tiles
+        mxgpu.next_work_tile %work_tile : !work_tile
+        mxgpu.consumer_release %answer : !mxgpu.stage<!work_tiles>
       }
     }
     // CHECK: mxgpu.role @epilogue
@@ -194,12 +194,12 @@ gpu.module @kernels {
         mxgpu.consumer_release %s : !mxgpu.stage<!acc>
         mxgpu.store_fragment %sum, %to[%row, %column] when(%yes) : vector<32xf32>, memref<?x?xf32>
         // Where the loop goes on has no result that anyone could use.
-        // CHECK: %[[ANSWER:.*]], %[[UNIT:.*]] = mxgpu.consumer_wait %units
+        // CHECK: %[[ANSWER:.*]], %[[UNIT:.*]] = mxgpu.consumer_wait %work_tiles
         // CHECK-NEXT: mxgpu.next_work_tile %[[UNIT]]
         // CHECK-NEXT: mxgpu.consumer_release %[[ANSWER]]
-        %answer, %unit = mxgpu.consumer_wait %units : !units
-        mxgpu.next_work_tile %unit : !unit
-        mxgpu.consumer_release %answer : !mxgpu.stage<!units>
+        %answer, %work_tile = mxgpu.consumer_wait %work_tiles : !work_tiles
+        mxgpu.next_work_tile %work_tile : !work_tile
+        mxgpu.consumer_release %answer : !mxgpu.stage<!work_tiles>
       }
     }
   }

@@ -1594,21 +1594,21 @@ gpu.module @kernels {
 // -----
 
 // One thread cannot look for groups.
-!ring = !mxgpu.ring<2 x (unit: smem<32xi8>), producer = groups, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<32xi8>), producer = groups, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<32xi8>>
+!work_tile = !mxgpu.buffer<smem<32xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kernel(%offsets: memref<?xi64>, %n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler groups(%units : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler groups(%work_tiles : !ring) raster = linear tile [128, 128] ragged(%offsets : memref<?xi64>) of(%n, %n, %n)
     // kernel C28
-    // expected-error @below {{'mxgpu.role' op expected a role of 1 warp, not elected, for groups of ring "units"}}
+    // expected-error @below {{'mxgpu.role' op expected a role of 1 warp, not elected, for groups of ring "work_tiles"}}
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
         mxgpu.producer_commit %request : !stage
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }

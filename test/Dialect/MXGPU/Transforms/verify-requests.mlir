@@ -2,26 +2,26 @@
 
 // Cluster launch control: one role asks, all take the answers.
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @right(%n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @other warps(4) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
         mxgpu.producer_commit %request : !stage
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -31,24 +31,24 @@ gpu.module @kernels {
 // -----
 
 // Nobody waits for the answer before the next request is made.
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @two_in_flight(%n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     %other = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @other warps(4) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %other {
-        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
         // kernel C27
         // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
         mxgpu.producer_commit %request : !stage
@@ -60,19 +60,19 @@ gpu.module @kernels {
 // -----
 
 // The answer that is waited for is that of the next request.
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @before(%n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
         mxgpu.consumer_release %answer : !stage
-        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
         // kernel C27
         // expected-error @below {{'mxgpu.producer_commit' op expected its role to consume the answer in the same iteration}}
         mxgpu.producer_commit %request : !stage
@@ -83,23 +83,23 @@ gpu.module @kernels {
 
 // -----
 
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @twice(%n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
         mxgpu.producer_commit %request : !stage
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
         mxgpu.consumer_release %answer : !stage
         // kernel C26
         // expected-error @below {{'mxgpu.consumer_wait' op expected one mxgpu.consumer_wait of the ring in role "schedule", found another}}
-        %second, %second_unit = mxgpu.consumer_wait %units : !ring
+        %second, %second_unit = mxgpu.consumer_wait %work_tiles : !ring
         mxgpu.consumer_release %second : !stage
       }
     }
@@ -109,27 +109,27 @@ gpu.module @kernels {
 // -----
 
 // A role that takes answers but keeps one.
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @kept(%n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @other warps(4) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         // kernel C19
         // expected-error @below {{'mxgpu.consumer_wait' op expected the stage to be given back by mxgpu.consumer_release, found no use of it}}
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
       }
     }
     mxgpu.role @schedule warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
         mxgpu.producer_commit %request : !stage
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -139,21 +139,21 @@ gpu.module @kernels {
 // -----
 
 // One thread asks.
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @many(%n: index) {
-    %units = mxgpu.ring "units" : !ring
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     // kernel C29
-    // expected-error @below {{'mxgpu.role' op expected an elected role for clc of ring "units"}}
+    // expected-error @below {{'mxgpu.role' op expected an elected role for clc of ring "work_tiles"}}
     mxgpu.role @schedule warps(1) {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
-        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
         mxgpu.producer_commit %request : !stage
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }
@@ -167,19 +167,19 @@ gpu.module @kernels {
 !in = !mxgpu.ring<2 x (a: smem<128x16xi8>), producer = bulk_copy, consumer = mma_commit>
 !in_stage = !mxgpu.stage<!in>
 !a = !mxgpu.buffer<smem<128x16xi8>>
-!ring = !mxgpu.ring<2 x (unit: smem<16xi8>), producer = clc, consumer = roles>
+!ring = !mxgpu.ring<2 x (work_tile: smem<16xi8>), producer = clc, consumer = roles>
 !stage = !mxgpu.stage<!ring>
-!unit = !mxgpu.buffer<smem<16xi8>>
+!work_tile = !mxgpu.buffer<smem<16xi8>>
 gpu.module @kernels {
   mxgpu.kernel @circle(%map: !map, %n: index) {
-    %units = mxgpu.ring "units" : !ring
+    %work_tiles = mxgpu.ring "work_tiles" : !ring
     %in = mxgpu.ring "in" : !in
-    %scheduler = mxgpu.tile_scheduler clc(%units : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
+    %scheduler = mxgpu.tile_scheduler clc(%work_tiles : !ring) raster = linear tile [128, 128] of(%n, %n, %n)
     mxgpu.role @load warps(1) elected {
       mxgpu.for_each_work_tile (%s, %row, %column, %start, %end) in %scheduler {
         // expected-note @below {{which waits for this}}
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
         mxgpu.consumer_release %answer : !stage
         %a, %a_a = mxgpu.producer_acquire %in : !in
         mxgpu.tma_load %map[%n] into %a_a for %a : !map, !a, !in_stage
@@ -193,11 +193,11 @@ gpu.module @kernels {
         // expected-error @below {{'mxgpu.consumer_wait' op expected not to wait for itself through other roles, found a deadlock}}
         %a, %a_a = mxgpu.consumer_wait %in : !in
         mxgpu.consumer_release %a : !in_stage
-        %request, %request_unit = mxgpu.producer_acquire %units : !ring
+        %request, %request_work_tile = mxgpu.producer_acquire %work_tiles : !ring
         // expected-note @below {{which waits for this}}
         mxgpu.producer_commit %request : !stage
-        %answer, %answer_unit = mxgpu.consumer_wait %units : !ring
-        mxgpu.next_work_tile %answer_unit : !unit
+        %answer, %answer_unit = mxgpu.consumer_wait %work_tiles : !ring
+        mxgpu.next_work_tile %answer_unit : !work_tile
         mxgpu.consumer_release %answer : !stage
       }
     }

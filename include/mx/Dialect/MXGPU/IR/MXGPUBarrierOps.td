@@ -270,7 +270,7 @@ def MXGPU_CommitOp : MXGPU_BarrierOp<"commit"> {
   let assemblyFormat = "$barrier (`pair` $pair^)? attr-dict";
 }
 
-def MXGPU_RequestUnitOp : MXGPU_BarrierOp<"request_unit"> {
+def MXGPU_RequestWorkTileOp : MXGPU_BarrierOp<"request_work_tile"> {
   let summary = "ask cluster launch control for a work tile";
   let description = [{
     The answer is written to `buffer` and completes on `barrier`, which expects

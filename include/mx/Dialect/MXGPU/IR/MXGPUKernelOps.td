@@ -174,13 +174,13 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
     ```mlir
     %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128]
         of(%m, %n, %k)
-    %units = mxgpu.ring "units" : !mxgpu.ring<2 x (unit: smem<16xi8>),
+    %work_tiles = mxgpu.ring "work_tiles" : !mxgpu.ring<2 x (work_tile: smem<16xi8>),
                                       producer = clc, consumer = roles>
-    %other = mxgpu.tile_scheduler clc(%units : !units_ring) raster = hilbert
+    %other = mxgpu.tile_scheduler clc(%work_tiles : !work_tiles_ring) raster = hilbert
         tile [128, 256] split(4 step 128) of(%m, %n, %k)
     %third = mxgpu.tile_scheduler single raster = linear tile [128, 128]
         ragged(%offsets : memref<?xi32>) of(%m, %n, %c0)
-    %found = mxgpu.ring "found" : !mxgpu.ring<2 x (unit: smem<32xi8>),
+    %found = mxgpu.ring "found" : !mxgpu.ring<2 x (work_tile: smem<32xi8>),
                                       producer = groups, consumer = roles>
     %fourth = mxgpu.tile_scheduler groups(%found : !found_ring) raster = linear
         tile [128, 128] ragged(%offsets : memref<?xi32>) over_reduction
@@ -189,7 +189,7 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
   }];
   let arguments = (ins
     Index:$rows, Index:$columns, Index:$reduction,
-    Optional<MXGPU_RingType>:$units, Optional<AnyMemRef>:$counter,
+    Optional<MXGPU_RingType>:$work_tiles, Optional<AnyMemRef>:$counter,
     Optional<AnyMemRef>:$offsets,
     Optional<Index>:$stride,
     UnitAttr:$over_reduction,
@@ -203,21 +203,21 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
     OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
                    "::mlir::Value":$reduction,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
-                   CArg<"::mlir::Value", "{}">:$units,
+                   CArg<"::mlir::Value", "{}">:$work_tiles,
                    CArg<"int64_t", "1">:$splits, CArg<"int64_t", "1">:$splitStep)>,
     OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
-                   "bool":$single, "::mlir::Value":$units,
+                   "bool":$single, "::mlir::Value":$work_tiles,
                    "::mlir::Value":$counter, "::mlir::Value":$offsets)>,
     OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
                    "::mlir::Value":$reduction,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
-                   "::mlir::Value":$units, "::mlir::Value":$offsets,
+                   "::mlir::Value":$work_tiles, "::mlir::Value":$offsets,
                    "::mlir::Value":$stride, "bool":$overReduction,
                    CArg<"bool", "false">:$single)>
   ];
   let assemblyFormat = [{
-    custom<Scheduler>($single, $units, type($units), $counter, type($counter))
+    custom<Scheduler>($single, $work_tiles, type($work_tiles), $counter, type($counter))
     `raster` `=` custom<Raster>($raster) `tile` $tile
     (`split` `(` $splits^ `step` $split_step `)`)?
     (`ragged` `(` $offsets^ `:` type($offsets) `)`)?
@@ -270,8 +270,8 @@ def MXGPU_NextWorkTileOp : MXGPU_Op<"next_work_tile"> {
     Example:
 
     ```mlir
-    %stage, %unit = mxgpu.consumer_wait %units : !units_ring
-    mxgpu.next_work_tile %unit : !unit
+    %stage, %work_tile = mxgpu.consumer_wait %work_tiles : !work_tiles_ring
+    mxgpu.next_work_tile %work_tile : !work_tile
     mxgpu.consumer_release %stage : !units_stage
     ```
   }];

@@ -38,7 +38,7 @@ def MXGPU_DequantizeFragmentOp : MXGPU_FragmentOp<"dequantize_fragment"> {
 
     With `reference` the result is f16, and a scale with byte s counts as
     2^(s - reference). That is exact for elements of f8E4M3FN, and NaN for those
-    that are NaN, where scales lie within a window: bytes from reference - 14 to
+    that are NaN, where scales lie within a range: bytes from reference - 14 to
     reference + 7. Blocks with scales below it are zero, whatever their
     elements; scales above it are for the caller to keep out.
 
@@ -91,8 +91,8 @@ def MXGPU_WarpMaxOp : MXGPU_Op<"warp_max"> {
   let assemblyFormat = "$value attr-dict";
 }
 
-def MXGPU_LoadWindowOp : MXGPU_Op<"load_window"> {
-  let summary = "whether scales of a tile lie within a window, and where";
+def MXGPU_LoadScaleRangeOp : MXGPU_Op<"load_scale_range"> {
+  let summary = "whether scales of a tile lie within a range, and where";
   let description = [{
     Row `tile` of the table, or its last one, says which scales (f8E8M0FNU) a
     tile of 128 rows has, of all the reduction or of a group's segment, but for
@@ -114,8 +114,8 @@ def MXGPU_LoadWindowOp : MXGPU_Op<"load_window"> {
     Example:
 
     ```mlir
-    %reference, %fits = mxgpu.load_window %table[%tile] : memref<64x4xi32>
-    %other, %wide = mxgpu.load_window %table[%tile] bf16 : memref<64x4xi32>
+    %reference, %fits = mxgpu.load_scale_range %table[%tile] : memref<64x4xi32>
+    %other, %wide = mxgpu.load_scale_range %table[%tile] bf16 : memref<64x4xi32>
     ```
   }];
   let arguments = (ins Arg<MemRefRankOf<[I32, I8], [2]>, "", [MemRead]>:$table,

@@ -129,19 +129,19 @@ def MXGPU_WgmmaUpcastBAttr
     | field | default | meaning |
     |---|---|---|
     | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and those that multiply |
-    | `f16_window = b` | `false` | tiles whose scales span 12 powers of two at most are dequantized to f16, relative to them, other tiles to bf16: a kernel finds out before (both operands f8E4M3FN) |
+    | `f16_scale_range = b` | `false` | tiles whose scales span 12 powers of two at most are dequantized to f16, relative to them, other tiles to bf16: a kernel finds out before (both operands f8E4M3FN) |
     | `cluster_split = b` | `false` | the CTAs of a cluster have the splits of the reduction, 2, 4 or 8, and add them up in their shared memory, in the same order |
 
     Tiles have 64, 128 or 256 rows; 64, 128 or 256 columns, with 256 rows at
     most 128; and 64 elements of the reduction.
 
-    Example: `#mxgpu.wgmma_upcast_b<operand_stages = 4, f16_window = true>`.
+    Example: `#mxgpu.wgmma_upcast_b<operand_stages = 4, f16_scale_range = true>`.
   }];
   let parameters = (ins MXGPU_Count<"2">:$operand_stages,
-    MXGPU_Flag:$f16_window, MXGPU_Flag:$cluster_split);
+    MXGPU_Flag:$f16_scale_range, MXGPU_Flag:$cluster_split);
   let builders = [AttrBuilder<(ins CArg<"int64_t", "2">:$operand_stages,
-    CArg<"bool", "false">:$f16_window, CArg<"bool", "false">:$cluster_split), [{
-      return $_get($_ctxt, operand_stages, f16_window, cluster_split);
+    CArg<"bool", "false">:$f16_scale_range, CArg<"bool", "false">:$cluster_split), [{
+      return $_get($_ctxt, operand_stages, f16_scale_range, cluster_split);
     }]>];
   let genVerifyDecl = 1;
 }

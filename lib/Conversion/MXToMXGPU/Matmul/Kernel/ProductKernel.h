@@ -33,8 +33,8 @@ enum class Arg {
   ResultMap,   ///< The result's tensor map, for bulk stores.
   MatrixRows,  ///< Of masked groups: rows of each matrix.
   ScatterRows, ///< The row of the result that each row is added to.
-  AWindow,     ///< Tables of the scales of A's tiles, and of B's.
-  BWindow,     //
+  AScaleRange, ///< Tables of the scales of A's tiles, and of B's.
+  BScaleRange, //
   ResultScales, ///< Scales of a quantized result.
 };
 
@@ -126,9 +126,9 @@ struct ProductKernel {
   KernelArguments arguments;
   /// Number of this CTA in its pair; null where there are none.
   mlir::Value rank;
-  /// Tables of where the scales of A and B lie (mxgpu.load_window), on the
+  /// Tables of where the scales of A and B lie (mxgpu.load_scale_range), on the
   /// host; null for a kernel that computes all tiles, whatever their scales.
-  mlir::Value aWindow, bWindow;
+  mlir::Value aScaleRange, bScaleRange;
   /// The work tiles that it computes if it has these.
   WorkTileClass workTiles = WorkTileClass::BF16;
 };

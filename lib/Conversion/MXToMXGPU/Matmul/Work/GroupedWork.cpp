@@ -80,11 +80,11 @@ Value RowsWork::getRowTile(ForEachWorkTileOp workTile) {
 }
 
 /// The rows of the group: the next row may belong to another group, or to none.
-Value RowsWork::getWindowOfA(ForEachWorkTileOp workTile, Value number) {
+Value RowsWork::getScaleRangeOfA(ForEachWorkTileOp workTile, Value number) {
   Value rows =
       arith::SubIOp::create(body, workTile.getEnd(), getFirstRow(workTile));
   Value tiles = body.ceilDiv(rows, kScaleTileRows);
-  return WorkPolicy::getWindowOfA(workTile, clamp(number, tiles));
+  return WorkPolicy::getScaleRangeOfA(workTile, clamp(number, tiles));
 }
 
 std::pair<Value, Value> RowsWork::getReduction(ForEachWorkTileOp workTile) {
@@ -191,13 +191,14 @@ Value ReductionWork::getWindow(ForEachWorkTileOp workTile, Value tile,
   return body.add(body.mul(workTile.getGroup(), tiles), clamp(tile, tiles));
 }
 
-Value ReductionWork::getWindowOfA(ForEachWorkTileOp workTile, Value number) {
-  return getWindow(workTile, DenseWork::getWindowOfA(workTile, number),
+Value ReductionWork::getScaleRangeOfA(ForEachWorkTileOp workTile,
+                                      Value number) {
+  return getWindow(workTile, DenseWork::getScaleRangeOfA(workTile, number),
                    scheduler.getRows());
 }
 
-Value ReductionWork::getWindowOfB(ForEachWorkTileOp workTile) {
-  return getWindow(workTile, DenseWork::getWindowOfB(workTile),
+Value ReductionWork::getScaleRangeOfB(ForEachWorkTileOp workTile) {
+  return getWindow(workTile, DenseWork::getScaleRangeOfB(workTile),
                    scheduler.getColumns());
 }
 

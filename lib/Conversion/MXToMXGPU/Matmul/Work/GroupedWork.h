@@ -37,8 +37,8 @@ public:
   }
   StoreOrigin getStoreOrigin(ForEachWorkTileOp workTile, mlir::Value inTile,
                              mlir::Value column) override;
-  mlir::Value getWindowOfA(ForEachWorkTileOp workTile,
-                           mlir::Value number) override;
+  mlir::Value getScaleRangeOfA(ForEachWorkTileOp workTile,
+                               mlir::Value number) override;
 
 protected:
   mlir::Value getUnitRowTiles() override;
@@ -95,9 +95,9 @@ public:
   }
   StoreOrigin getStoreOrigin(ForEachWorkTileOp workTile, mlir::Value inTile,
                              mlir::Value column) override;
-  mlir::Value getWindowOfA(ForEachWorkTileOp workTile,
-                           mlir::Value number) override;
-  mlir::Value getWindowOfB(ForEachWorkTileOp workTile) override;
+  mlir::Value getScaleRangeOfA(ForEachWorkTileOp workTile,
+                               mlir::Value number) override;
+  mlir::Value getScaleRangeOfB(ForEachWorkTileOp workTile) override;
 
 private:
   /// Each group has as many windows as a matrix of `rows` rows has tiles.

@@ -1,4 +1,4 @@
-//===- WorkPolicy.cpp - How a product is divided into units ---------------===//
+//===- WorkPolicy.cpp - How a product is divided into work tiles ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -22,7 +22,7 @@ Value mx::mxgpu::stackRows(KernelBuilder &host, Value batch) {
   return memref::CollapseShapeOp::create(host, batch, dims);
 }
 
-Value WorkPolicy::getUnits() {
+Value WorkPolicy::getWorkTiles() {
   Value rowTiles = getUnitRowTiles();
   Value out = op.getResultTensor();
   Value columns = host.dim(out, cast<MemRefType>(out.getType()).getRank() - 1);
@@ -41,11 +41,11 @@ Value WorkPolicy::getRowTile(ForEachWorkTileOp workTile) {
 }
 
 /// The table ends with the last tile.
-Value WorkPolicy::getWindowOfA(ForEachWorkTileOp workTile, Value number) {
+Value WorkPolicy::getScaleRangeOfA(ForEachWorkTileOp workTile, Value number) {
   return body.add(getOperands(workTile).rowTile, number);
 }
 
-Value WorkPolicy::getWindowOfB(ForEachWorkTileOp workTile) {
+Value WorkPolicy::getScaleRangeOfB(ForEachWorkTileOp workTile) {
   return getOperands(workTile).columnTile;
 }
 

@@ -67,7 +67,7 @@ public:
   /// The result as bulk stores see it.
   virtual mlir::Value getStoredTensor() { return matrices.out; }
   /// As many work tiles as there are, or may be.
-  mlir::Value getUnits();
+  mlir::Value getWorkTiles();
 
   // In the kernel.
 
@@ -83,12 +83,12 @@ public:
   virtual OperandOrigin getOperands(ForEachWorkTileOp workTile) = 0;
   /// The tile of scales where those rows begin.
   virtual mlir::Value getRowTile(ForEachWorkTileOp workTile);
-  /// The rows of the tables of windows (mxgpu.load_window) that tell of tile
-  /// `number` of 128 rows of A that a work tile has, or of its last one if it
-  /// has no more, and of its rows of B.
-  virtual mlir::Value getWindowOfA(ForEachWorkTileOp workTile,
-                                   mlir::Value number);
-  virtual mlir::Value getWindowOfB(ForEachWorkTileOp workTile);
+  /// The rows of the tables of windows (mxgpu.load_scale_range) that tell of
+  /// tile `number` of 128 rows of A that a work tile has, or of its last one if
+  /// it has no more, and of its rows of B.
+  virtual mlir::Value getScaleRangeOfA(ForEachWorkTileOp workTile,
+                                       mlir::Value number);
+  virtual mlir::Value getScaleRangeOfB(ForEachWorkTileOp workTile);
   /// The part of the reduction that a work tile has.
   virtual std::pair<mlir::Value, mlir::Value>
   getReduction(ForEachWorkTileOp workTile) {

@@ -161,16 +161,23 @@ static LogicalResult verifyCarriers(ModuleOp module) {
 
 namespace {
 
-/// Any mx operation: same attributes and regions, physical types.
-struct ConvertMXOp final : ConversionPattern {
-  ConvertMXOp(const TypeConverter &converter, MLIRContext *context)
+/// The physical type of a tensor; null where it has none.
+RankedTensorType getPhysicalType(const TypeConverter &converter, Type type) {
+  return dyn_cast_or_null<RankedTensorType>(converter.convertType(type));
+}
+
+/// Any mx operation, a selection, and the size of a dimension that the physical
+/// tensor has too: same attributes and regions, physical types.
+struct ConvertTypes final : ConversionPattern {
+  ConvertTypes(const TypeConverter &converter, MLIRContext *context)
       : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
 
   LogicalResult
   matchAndRewrite(Operation *op, ArrayRef<Value> operands,
                   ConversionPatternRewriter &rewriter) const override {
-    if (!isa_and_nonnull<MXDialect>(op->getDialect()))
-      return rewriter.notifyMatchFailure(op, "not an mx operation");
+    if (!isa_and_nonnull<MXDialect>(op->getDialect()) &&
+        !isa<tensor::DimOp, arith::SelectOp>(op))
+      return rewriter.notifyMatchFailure(op, "has a pattern of its own");
     SmallVector<Type> types;
     if (failed(typeConverter->convertTypes(op->getResultTypes(), types)))
       return rewriter.notifyMatchFailure(op, "a result has no physical type");
@@ -202,8 +209,7 @@ struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
   matchAndRewrite(tensor::EmptyOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto type = cast<RankedTensorType>(op.getType());
-    auto physical =
-        dyn_cast_or_null<RankedTensorType>(typeConverter->convertType(type));
+    RankedTensorType physical = getPhysicalType(*typeConverter, type);
     if (!physical || physical == type)
       return rewriter.notifyMatchFailure(op, "has no layout");
     auto layout = ScaleLayoutAttr::get(type);
@@ -236,32 +242,6 @@ struct ConvertEmpty final : OpConversionPattern<tensor::EmptyOp> {
   }
 };
 
-/// tensor.dim of a dimension that the physical tensor has too.
-struct ConvertDim final : OpConversionPattern<tensor::DimOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(tensor::DimOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<tensor::DimOp>(op, adaptor.getSource(),
-                                               adaptor.getIndex());
-    return success();
-  }
-};
-
-struct ConvertSelect final : OpConversionPattern<arith::SelectOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(arith::SelectOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, adaptor.getCondition(),
-                                                 adaptor.getTrueValue(),
-                                                 adaptor.getFalseValue());
-    return success();
-  }
-};
-
 /// A slice of whole matrices.
 struct ConvertSlice final : OpConversionPattern<tensor::ExtractSliceOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -269,8 +249,7 @@ struct ConvertSlice final : OpConversionPattern<tensor::ExtractSliceOp> {
   LogicalResult
   matchAndRewrite(tensor::ExtractSliceOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto type = dyn_cast_or_null<RankedTensorType>(
-        typeConverter->convertType(op.getType()));
+    RankedTensorType type = getPhysicalType(*typeConverter, op.getType());
     if (!type)
       return rewriter.notifyMatchFailure(op, "has no physical type");
     Value source = adaptor.getSource();
@@ -301,8 +280,7 @@ struct ConvertCollapse final : OpConversionPattern<tensor::CollapseShapeOp> {
   LogicalResult
   matchAndRewrite(tensor::CollapseShapeOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto type = dyn_cast_or_null<RankedTensorType>(
-        typeConverter->convertType(op.getType()));
+    RankedTensorType type = getPhysicalType(*typeConverter, op.getType());
     if (!type)
       return rewriter.notifyMatchFailure(op, "has no physical type");
     SmallVector<ReassociationIndices> groups = op.getReassociationIndices();
@@ -360,6 +338,6 @@ void mx::populateMXMaterializeLayoutsTypes(TypeConverter &converter) {
 
 void mx::populateMXMaterializeLayoutsPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns) {
-  patterns.add<ConvertMXOp, ConvertEmpty, ConvertDim, ConvertSelect,
-               ConvertSlice, ConvertCollapse>(converter, patterns.getContext());
+  patterns.add<ConvertTypes, ConvertEmpty, ConvertSlice, ConvertCollapse>(
+      converter, patterns.getContext());
 }

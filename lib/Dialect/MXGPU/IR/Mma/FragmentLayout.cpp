@@ -21,15 +21,15 @@ using namespace mx::mxgpu;
 static ParseResult parseDigit(AsmParser &parser, FragmentDigit &digit) {
   SMLoc loc = parser.getCurrentLocation();
   int64_t step;
-  StringRef unit;
+  StringRef workTile;
   if (parser.parseInteger(digit.size) || parser.parseColon() ||
-      parser.parseInteger(step) || parser.parseKeyword(&unit))
+      parser.parseInteger(step) || parser.parseKeyword(&workTile))
     return failure();
-  bool isRow = unit == "row" || unit == "rows";
-  if (!isRow && unit != "column" && unit != "columns")
+  bool isRow = workTile == "row" || workTile == "rows";
+  if (!isRow && workTile != "column" && workTile != "columns")
     return parser.emitError(loc, "expected a digit as in '4: 2 columns' or "
                                  "'8: 1 row', found '")
-           << unit << "'";
+           << workTile << "'";
   digit.rows = isRow ? step : 0;
   digit.columns = isRow ? 0 : step;
   return success();

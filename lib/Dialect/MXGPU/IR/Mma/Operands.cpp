@@ -52,16 +52,18 @@ DescribedOperand::DescribedOperand(
       panelBytes(buffer.getSizeInBytes() / getPanels(buffer)) {}
 
 void DescribedOperand::addRows(NVVMBuilder &builder, Value rows) {
-  Value units =
+  Value workTiles =
       builder.mul(rows, builder.i32(rowBytes / target::kDescriptorUnit));
   descriptor = builder.add(
-      descriptor, arith::ExtUIOp::create(builder, builder.getI64Type(), units));
+      descriptor,
+      arith::ExtUIOp::create(builder, builder.getI64Type(), workTiles));
 }
 
 Value DescribedOperand::at(NVVMBuilder &builder, int64_t step,
                            int64_t row) const {
   int64_t bytes = step / stepsPerPanel * panelBytes + row * rowBytes;
-  int64_t units = bytes / target::kDescriptorUnit +
-                  step % stepsPerPanel * target::kDescriptorKStep;
-  return units ? builder.add(descriptor, builder.i64(units)) : descriptor;
+  int64_t workTiles = bytes / target::kDescriptorUnit +
+                      step % stepsPerPanel * target::kDescriptorKStep;
+  return workTiles ? builder.add(descriptor, builder.i64(workTiles))
+                   : descriptor;
 }

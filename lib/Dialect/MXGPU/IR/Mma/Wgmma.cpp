@@ -40,10 +40,10 @@ LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (warpgroups < 1 || warpgroups > kMostGroups)
     return emitError() << "expected 1 to " << kMostGroups
                        << " warpgroups, found " << warpgroups;
-  int64_t unit = target::kWgmmaM * warpgroups;
+  int64_t workTile = target::kWgmmaM * warpgroups;
   // wgmma C12
-  if (m < unit || m % unit || !llvm::isPowerOf2_64(m / unit))
-    return emitError() << "expected m to be " << unit
+  if (m < workTile || m % workTile || !llvm::isPowerOf2_64(m / workTile))
+    return emitError() << "expected m to be " << workTile
                        << " times a power of two, " << target::kWgmmaM
                        << " rows of each warpgroup, found " << m;
   // PTX ISA, Register State Space: a thread has 255.

@@ -110,9 +110,9 @@ RingType RingTypes::getWorkTiles() const {
   if (!isGrouped && fields.strategy.getTileLoop() != TileLoop::Clc)
     return {};
   auto workTile = BufferType::get(
-      context, Space::Smem, {isGrouped ? kGroupWorkTileBytes : kUnitBytes},
+      context, Space::Smem, {isGrouped ? kGroupWorkTileBytes : kClcAnswerBytes},
       IntegerType::get(context, 8), Swizzle::None);
-  return getRing(kUnitSlots, {"unit"}, {workTile},
+  return getRing(kWorkTileSlots, {"work_tile"}, {workTile},
                  {isGrouped ? AsyncKind::Groups : AsyncKind::Clc},
                  {AsyncKind::Roles}, isGrouped ? Scope::Cta : scope);
 }

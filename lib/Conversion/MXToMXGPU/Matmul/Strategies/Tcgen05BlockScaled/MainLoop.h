@@ -1,5 +1,4 @@
-//===- MainLoop.h - Products by tcgen05.mma, block scales --------*- C++
-//-*-===//
+//===- MainLoop.h - Products by tcgen05.mma, block scales -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -110,14 +110,15 @@ void WgmmaUpcastMainLoop::loadA(ProducerAcquireOp stage, Value row, Value k) {
 //===----------------------------------------------------------------------===//
 
 Value WgmmaUpcastMainLoop::fits(ForEachWorkTileOp workTile, bool bf16) {
-  Value fits = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
-                                    work.getWindowOfB(workTile), bf16)
+  Value fits = LoadScaleRangeOp::create(body, arguments.get(Arg::BScaleRange),
+                                        work.getScaleRangeOfB(workTile), bf16)
                    .getFits();
   for (int64_t i = 0; i < schedule.getTileM() / kScaleTileRows; ++i)
     fits = arith::AndIOp::create(
         body, fits,
-        LoadWindowOp::create(body, arguments.get(Arg::AWindow),
-                             work.getWindowOfA(workTile, body.index(i)), bf16)
+        LoadScaleRangeOp::create(body, arguments.get(Arg::AScaleRange),
+                                 work.getScaleRangeOfA(workTile, body.index(i)),
+                                 bf16)
             .getFits());
   return fits;
 }
@@ -125,7 +126,7 @@ Value WgmmaUpcastMainLoop::fits(ForEachWorkTileOp workTile, bool bf16) {
 void WgmmaUpcastMainLoop::enterWorkTile(ForEachWorkTileOp workTile,
                                         bool multiplies) {
   range = {};
-  Value aTable = arguments.get(Arg::AWindow);
+  Value aTable = arguments.get(Arg::AScaleRange);
   if (!aTable)
     return;
   auto isNot = [&](Value fits) -> Value {
@@ -144,8 +145,8 @@ void WgmmaUpcastMainLoop::enterWorkTile(ForEachWorkTileOp workTile,
   if (bf16)
     range.isOwn = arith::AndIOp::create(body, range.isOwn,
                                         isNot(fits(workTile, /*bf16=*/false)));
-  range.b = LoadWindowOp::create(body, arguments.get(Arg::BWindow),
-                                 work.getWindowOfB(workTile), bf16)
+  range.b = LoadScaleRangeOp::create(body, arguments.get(Arg::BScaleRange),
+                                     work.getScaleRangeOfB(workTile), bf16)
                 .getReference();
   if (!multiplies)
     return;
@@ -153,8 +154,8 @@ void WgmmaUpcastMainLoop::enterWorkTile(ForEachWorkTileOp workTile,
   Value tile = body.index(0);
   if (schedule.getTileM() > kScaleTileRows)
     tile = body.div(ThreadIdOp::create(body), target::kWarpGroupSize);
-  range.a = LoadWindowOp::create(body, aTable,
-                                 work.getWindowOfA(workTile, tile), bf16)
+  range.a = LoadScaleRangeOp::create(
+                body, aTable, work.getScaleRangeOfA(workTile, tile), bf16)
                 .getReference();
 }
 

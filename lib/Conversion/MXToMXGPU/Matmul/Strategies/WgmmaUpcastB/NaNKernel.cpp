@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "F16Window.h"
+#include "F16ScaleRange.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -60,7 +60,7 @@ private:
     return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, a, b);
   }
   Value fits(Value table, Value tile, bool bf16) {
-    return LoadWindowOp::create(body, table, tile, bf16).getFits();
+    return LoadScaleRangeOp::create(body, table, tile, bf16).getFits();
   }
   Value someNeedBF16(Value table);
   Value look(Value seen, Value elements, Value row, ArrayRef<Value> columns);

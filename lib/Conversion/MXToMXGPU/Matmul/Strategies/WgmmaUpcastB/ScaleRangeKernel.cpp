@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "F16Window.h"
+#include "F16ScaleRange.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,9 +27,9 @@ static constexpr int64_t kScalesOfLane = kBlocksOfTile * kRowsOfLane;
 
 namespace {
 
-class WindowKernel {
+class ScaleRangeKernel {
 public:
-  WindowKernel(KernelOp kernel, KernelBuilder &body, WindowTiles tiles)
+  ScaleRangeKernel(KernelOp kernel, KernelBuilder &body, ScaleRangeTiles tiles)
       : body(body), tiles(std::move(tiles)),
         elements(kernel.getBody().getArgument(0)),
         scales(kernel.getBody().getArgument(1)),
@@ -77,10 +77,10 @@ private:
   Value findNumbersInSome(Value first);
 
   KernelBuilder &body;
-  WindowTiles tiles;
+  ScaleRangeTiles tiles;
   Value elements, scales, table;
   VectorType bytes;
-  WindowTile tile;
+  ScaleRangeTile tile;
   Value warp, lane;
   /// Ones in the bytes of a lane's rows that exist, zeros in the others; null
   /// if all exist.
@@ -90,18 +90,18 @@ private:
 } // namespace
 
 /// One of the rows of a lane.
-Value WindowKernel::getRow(Value ofLane) {
+Value ScaleRangeKernel::getRow(Value ofLane) {
   return body.add(tile.row, body.add(body.mul(ofLane, body.index(32)), lane));
 }
 
 /// The bytes of a lane's scales, by a word for each of its rows.
-Value WindowKernel::getMask(ArrayRef<Value> words) {
+Value ScaleRangeKernel::getMask(ArrayRef<Value> words) {
   Value vector = vector::FromElementsOp::create(
       body, VectorType::get({kRowsOfLane}, body.getI32Type()), words);
   return vector::BitCastOp::create(body, bytes, vector);
 }
 
-Value WindowKernel::getRowsPresent() {
+Value ScaleRangeKernel::getRowsPresent() {
   if (!tile.rowEnd)
     return {};
   SmallVector<Value> words;
@@ -113,7 +113,7 @@ Value WindowKernel::getRowsPresent() {
 }
 
 /// The same of the blocks that a row has in a tile.
-Value WindowKernel::getBlocksPresent(Value kTile) {
+Value ScaleRangeKernel::getBlocksPresent(Value kTile) {
   if (!tile.columns)
     return {};
   Value before = body.mul(kTile, body.index(kBlocksOfTile));
@@ -132,14 +132,14 @@ Value WindowKernel::getBlocksPresent(Value kTile) {
 }
 
 /// What is beyond the rows, or beyond the reduction, says nothing.
-Value WindowKernel::getPresent(Value kTile) {
+Value ScaleRangeKernel::getPresent(Value kTile) {
   Value blocks = getBlocksPresent(kTile);
   if (!blocks || !rowsPresent)
     return blocks ? blocks : rowsPresent;
   return arith::AndIOp::create(body, rowsPresent, blocks);
 }
 
-Value WindowKernel::loadScales(Value kTile) {
+Value ScaleRangeKernel::loadScales(Value kTile) {
   auto type = VectorType::get(
       {kScalesOfLane}, cast<MemRefType>(scales.getType()).getElementType());
   Value first = body.mul(lane, body.index(kScalesOfLane));
@@ -149,7 +149,8 @@ Value WindowKernel::loadScales(Value kTile) {
                              ValueRange{tile.scales, kTile, first}));
 }
 
-WindowKernel::Seen WindowKernel::look(Seen seen, Value loaded, Value present) {
+ScaleRangeKernel::Seen ScaleRangeKernel::look(Seen seen, Value loaded,
+                                              Value present) {
   Value less = arith::SubIOp::create(body, loaded, splat(1)), least = less;
   if (present) {
     loaded = arith::AndIOp::create(body, loaded, present);
@@ -162,19 +163,19 @@ WindowKernel::Seen WindowKernel::look(Seen seen, Value loaded, Value present) {
           arith::MaxUIOp::create(body, seen[2], less)};
 }
 
-Value WindowKernel::hasZero(const Seen &seen) {
+Value ScaleRangeKernel::hasZero(const Seen &seen) {
   return arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
                                reduce(vector::CombiningKind::MAXUI, seen[2]),
                                number(255));
 }
 
 /// One of the tiles that a warp loads from `first` on, or the last one again.
-Value WindowKernel::getTileOfLoad(Value first, Value load) {
+Value ScaleRangeKernel::getTileOfLoad(Value first, Value load) {
   Value kTile = body.add(first, body.mul(load, body.index(kRangeWarps)));
   return arith::MinUIOp::create(body, kTile, body.add(tile.kTilesEnd, -1));
 }
 
-WindowKernel::Seen WindowKernel::lookAtSome(Seen seen, Value first) {
+ScaleRangeKernel::Seen ScaleRangeKernel::lookAtSome(Seen seen, Value first) {
   SmallVector<Value> kTiles, loaded;
   for (int64_t i = 0; i < kRangeLoads; ++i) {
     kTiles.push_back(getTileOfLoad(first, body.index(i)));
@@ -185,7 +186,7 @@ WindowKernel::Seen WindowKernel::lookAtSome(Seen seen, Value first) {
   return seen;
 }
 
-WindowKernel::Seen WindowKernel::lookAtAll() {
+ScaleRangeKernel::Seen ScaleRangeKernel::lookAtAll() {
   OpBuilder::InsertionGuard guard(body);
   Seen seen = {splat(0), splat(255), splat(0)};
   auto loop =
@@ -198,7 +199,7 @@ WindowKernel::Seen WindowKernel::lookAtAll() {
 }
 
 /// Whether 16 elements are zeros, of either sign. What lies outside is.
-Value WindowKernel::isZero(Value row, Value column) {
+Value ScaleRangeKernel::isZero(Value row, Value column) {
   auto type = cast<MemRefType>(elements.getType()).getElementType();
   Value codes = LoadBlockOp::create(
       body, VectorType::get({kScalesOfLane}, type), elements, row, column);
@@ -211,7 +212,7 @@ Value WindowKernel::isZero(Value row, Value column) {
 
 /// 255 if a block of scale 0 has elements that are not, in a lane's scales of a
 /// tile; else 0.
-Value WindowKernel::findNumbers(Value kTile) {
+Value ScaleRangeKernel::findNumbers(Value kTile) {
   OpBuilder::InsertionGuard guard(body);
   auto loop = scf::ForOp::create(body, body.index(0), body.index(kScalesOfLane),
                                  body.index(1), ValueRange{number(0)});
@@ -255,7 +256,7 @@ Value WindowKernel::findNumbers(Value kTile) {
 
 /// The same of the tiles that a warp loads at once, by scales alone where a
 /// lane has no scale 0 among them.
-Value WindowKernel::findNumbersInSome(Value first) {
+Value ScaleRangeKernel::findNumbersInSome(Value first) {
   OpBuilder::InsertionGuard guard(body);
   Seen seen = lookAtSome({splat(0), splat(255), splat(0)}, first);
   auto ifZero = scf::IfOp::create(body, TypeRange{body.getI32Type()},
@@ -274,9 +275,9 @@ Value WindowKernel::findNumbersInSome(Value first) {
   return ifZero.getResult(0);
 }
 
-void WindowKernel::build() {
+void ScaleRangeKernel::build() {
   Value work = tiles.createScheduler(body);
-  body.role("window", kRangeWarps, /*elected=*/false);
+  body.role("scale_range", kRangeWarps, /*elected=*/false);
   std::tie(warp, lane) = body.warpAndLane();
   ForEachWorkTileOp workTile = body.forEachWorkTile(work);
   tile = tiles.getTile(body, workTile);
@@ -317,21 +318,21 @@ void WindowKernel::build() {
   memref::StoreOp::create(body, both, table, ValueRange{tile.entry, warp});
 }
 
-Value mx::mxgpu::findWindows(KernelBuilder &host, gpu::GPUModuleOp module,
-                             WindowedOperand operand) {
+Value mx::mxgpu::findScaleRanges(KernelBuilder &host, gpu::GPUModuleOp module,
+                                 ScaleRangeOperand operand) {
   operand.scales = memref::CollapseShapeOp::create(
       host, operand.scales,
       ArrayRef<ReassociationIndices>{{0}, {1}, {2, 3, 4}});
-  WindowTiles tiles(operand);
+  ScaleRangeTiles tiles(operand);
   Value table = tiles.allocateTable(host, kRangeWarps);
   SmallVector<Value> arguments = tiles.getArguments();
   arguments.push_back(table);
   KernelOp kernel =
-      host.kernel(module, "window", ValueRange(arguments).getTypes());
+      host.kernel(module, "scale_range", ValueRange(arguments).getTypes());
   KernelBuilder body(host.getLoc(), host.getContext());
   body.setInsertionPointToStart(&kernel.getBody().front());
   tiles.enter(body, kernel.getBody().getArguments().drop_back());
-  WindowKernel(kernel, body, tiles).build();
+  ScaleRangeKernel(kernel, body, tiles).build();
   host.launch(kernel, host.dim(table, 0), arguments);
   return table;
 }

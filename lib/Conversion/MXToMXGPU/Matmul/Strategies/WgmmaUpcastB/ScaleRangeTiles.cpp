@@ -26,7 +26,7 @@ static_assert(kColumnsOfScaleTile == kRaggedReductionAlign,
 
 /// Groups of a reduction have a row for each tile, the others have as many as
 /// there are tiles of scales.
-Value WindowTiles::allocateTable(KernelBuilder &host, int64_t parts) const {
+Value ScaleRangeTiles::allocateTable(KernelBuilder &host, int64_t parts) const {
   auto getType = [](Value memref) {
     return cast<MemRefType>(memref.getType());
   };
@@ -46,7 +46,7 @@ Value WindowTiles::allocateTable(KernelBuilder &host, int64_t parts) const {
       host, MemRefType::get({size, parts}, host.getI32Type()), sizes);
 }
 
-SmallVector<Value> WindowTiles::getArguments() const {
+SmallVector<Value> ScaleRangeTiles::getArguments() const {
   SmallVector<Value> arguments = {operand.elements, operand.scales};
   if (operand.offsets)
     arguments.push_back(operand.offsets);
@@ -59,7 +59,7 @@ SmallVector<Value> WindowTiles::getArguments() const {
 // In the kernel
 //===----------------------------------------------------------------------===//
 
-void WindowTiles::enter(KernelBuilder &body, ValueRange arguments) {
+void ScaleRangeTiles::enter(KernelBuilder &body, ValueRange arguments) {
   operand.elements = arguments[0];
   operand.scales = arguments[1];
   if (operand.offsets)
@@ -70,25 +70,27 @@ void WindowTiles::enter(KernelBuilder &body, ValueRange arguments) {
     operand.matrixRows = arguments.back();
 }
 
-Value WindowTiles::createScheduler(KernelBuilder &body) const {
+Value ScaleRangeTiles::createScheduler(KernelBuilder &body) const {
   Value one = body.index(1), tiles = body.dim(operand.scales, 0);
   auto raster = RasterAttr::get(body.getContext(), RasterOrder::Linear, 1);
   if (operand.dividesReduction)
     return TileSchedulerOp::create(
         body, tiles, one, body.dim(operand.elements, 1),
-        ArrayRef<int64_t>{1, 1}, raster, /*units=*/Value(), operand.offsets,
+        ArrayRef<int64_t>{1, 1}, raster, /*work_tiles=*/Value(),
+        operand.offsets,
         /*stride=*/Value(), /*overReduction=*/true, /*single=*/true);
   if (hasRowsOfGroups())
     return TileSchedulerOp::create(
         body, body.dim(operand.elements, 0), one,
         ArrayRef<int64_t>{kScaleTileRows, 1}, raster, /*single=*/true,
-        /*units=*/Value(), /*counter=*/Value(), operand.offsets);
+        /*work_tiles=*/Value(), /*counter=*/Value(), operand.offsets);
   return TileSchedulerOp::create(body, tiles, one, /*reduction=*/body.index(0),
                                  ArrayRef<int64_t>{1, 1}, raster);
 }
 
 /// Those of one of several matrices, each of which has whole tiles of scales.
-void WindowTiles::setRowsOfMatrix(KernelBuilder &body, WindowTile &tile) const {
+void ScaleRangeTiles::setRowsOfMatrix(KernelBuilder &body,
+                                      ScaleRangeTile &tile) const {
   Value rows = cast<Value>(operand.matrixRows);
   Value tiles = body.ceilDiv(rows, kScaleTileRows);
   Value matrix = arith::DivUIOp::create(body, tile.scales, tiles);
@@ -105,8 +107,8 @@ void WindowTiles::setRowsOfMatrix(KernelBuilder &body, WindowTile &tile) const {
   tile.rowEnd = body.add(first, count);
 }
 
-void WindowTiles::setRows(KernelBuilder &body, ForEachWorkTileOp workTile,
-                          WindowTile &tile) const {
+void ScaleRangeTiles::setRows(KernelBuilder &body, ForEachWorkTileOp workTile,
+                              ScaleRangeTile &tile) const {
   if (hasRowsOfGroups()) {
     tile.row = workTile.getStart();
     tile.rowEnd = workTile.getEnd();
@@ -120,9 +122,9 @@ void WindowTiles::setRows(KernelBuilder &body, ForEachWorkTileOp workTile,
     tile.rowEnd = body.dim(operand.elements, 0);
 }
 
-WindowTile WindowTiles::getTile(KernelBuilder &body,
-                                ForEachWorkTileOp workTile) const {
-  WindowTile tile;
+ScaleRangeTile ScaleRangeTiles::getTile(KernelBuilder &body,
+                                        ForEachWorkTileOp workTile) const {
+  ScaleRangeTile tile;
   tile.scales = workTile.getRow();
   if (hasRowsOfGroups()) // which begin with a tile of their own
     tile.scales = body.add(body.div(workTile.getStart(), kScaleTileRows),

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A row of the table (mxgpu.load_window) tells of 128 rows of an operand, as
-// its tiles of scales have them, and of the reduction that units of a product
-// have. Groups say what that is:
+// A row of the table (mxgpu.load_scale_range) tells of 128 rows of an operand,
+// as its tiles of scales have them, and of the reduction that work tiles of a
+// product have. Groups say what that is:
 //
 //   none               rows of one matrix, the whole reduction
 //   of the reduction   rows of one matrix, a segment: the rows of the table of
@@ -22,7 +22,7 @@
 namespace mx::mxgpu {
 
 /// An operand as kernels see it: several matrices are one.
-struct WindowedOperand {
+struct ScaleRangeOperand {
   mlir::Value elements, scales;
   /// Where groups end, or how many rows those have that have matrices; null
   /// where a whole operand counts.
@@ -33,7 +33,7 @@ struct WindowedOperand {
 };
 
 /// What a CTA looks at.
-struct WindowTile {
+struct ScaleRangeTile {
   mlir::Value entry;            ///< row of the table
   mlir::Value scales;           ///< tile of scales
   mlir::Value row, rowEnd;      ///< of the elements; null if all 128 exist
@@ -43,9 +43,10 @@ struct WindowTile {
 
 /// Of an operand whose scales are tiles, in the three dimensions tile of rows,
 /// tile of the reduction, scale.
-class WindowTiles {
+class ScaleRangeTiles {
 public:
-  explicit WindowTiles(const WindowedOperand &operand) : operand(operand) {}
+  explicit ScaleRangeTiles(const ScaleRangeOperand &operand)
+      : operand(operand) {}
 
   // On the host.
 
@@ -58,17 +59,17 @@ public:
   void enter(KernelBuilder &body, mlir::ValueRange arguments);
   /// The scheduler of a CTA for each tile.
   mlir::Value createScheduler(KernelBuilder &body) const;
-  WindowTile getTile(KernelBuilder &body, ForEachWorkTileOp workTile) const;
+  ScaleRangeTile getTile(KernelBuilder &body, ForEachWorkTileOp workTile) const;
 
 private:
   bool hasRowsOfGroups() const {
     return operand.offsets && !operand.matrixRows && !operand.dividesReduction;
   }
   void setRows(KernelBuilder &body, ForEachWorkTileOp workTile,
-               WindowTile &tile) const;
-  void setRowsOfMatrix(KernelBuilder &body, WindowTile &tile) const;
+               ScaleRangeTile &tile) const;
+  void setRowsOfMatrix(KernelBuilder &body, ScaleRangeTile &tile) const;
 
-  WindowedOperand operand;
+  ScaleRangeOperand operand;
 };
 
 } // namespace mx::mxgpu

@@ -5,8 +5,8 @@
 // Warpgroups of their own dequantize B to bf16 in shared memory. An A with
 // scales is dequantized in the registers of the MMA warpgroups; an A of bf16 is
 // read where the copy engine put it. Accumulators are in registers. With
-// f16_window tiles whose scales span few powers of two are dequantized to f16
-// (F16Window.h).
+// f16_scale_range tiles whose scales span few powers of two are dequantized to
+// f16 (F16ScaleRange.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastCosts.h"
 #include "../Common/Warpgroups.h"
-#include "F16Window.h"
+#include "F16ScaleRange.h"
 #include "Layouts.h"
 #include "MainLoop.h"
 #include "mx/Target/Wgmma.h"
@@ -58,7 +58,8 @@ public:
   getClusterSplit(const ScheduleFields &fields) const override {
     WgmmaUpcastBAttr own = getOwn(fields);
     return WgmmaUpcastBAttr::get(own.getContext(), own.getOperandStages(),
-                                 own.getF16Window(), /*cluster_split=*/true);
+                                 own.getF16ScaleRange(),
+                                 /*cluster_split=*/true);
   }
 
   int64_t getStepCycles(const MatmulProblem &problem,
@@ -74,7 +75,7 @@ public:
                           int64_t waves,
                           const target::Rates &rates) const override;
   std::string describe(const ScheduleFields &fields) const override {
-    return getOwn(fields).getF16Window() ? " f16" : "";
+    return getOwn(fields).getF16ScaleRange() ? " f16" : "";
   }
 
   int64_t getPortCycles(const MatmulProblem &problem,
@@ -94,8 +95,9 @@ public:
   }
 
   void build(const Product &product, gpu::GPUModuleOp module) const override {
-    if (cast<WgmmaUpcastBAttr>(product.schedule.getStrategy()).getF16Window())
-      return buildWindowed(product, module);
+    if (cast<WgmmaUpcastBAttr>(product.schedule.getStrategy())
+            .getF16ScaleRange())
+      return buildByScaleRange(product, module);
     Strategy::build(product, module);
   }
 };
@@ -147,7 +149,7 @@ MatmulBuffers WgmmaUpcastB::getBuffers(const MatmulProblem &problem,
   buffers.bInputs = types.getBInputs(types.getDequantizeThreads());
   buffers.operands = types.getOperands(
       own.getOperandStages(), types.getDequantizeThreads(),
-      {AsyncKind::AsyncThreads, types.getThreads()}, own.getF16Window());
+      {AsyncKind::AsyncThreads, types.getThreads()}, own.getF16ScaleRange());
   buffers.otherWarps = getDequantizeWarps(types.tileM, types.tileN) + 1;
   types.addEpilogue(buffers,
                     UpcastLayouts(types.getMma(), types.tileK,
@@ -253,7 +255,7 @@ static std::optional<ScheduleError> checkWgmmaRows(const MatmulProblem &problem,
   return std::nullopt;
 }
 
-/// What a window of scales needs: exact conversions to f16, a reference for
+/// What a range of scales needs: exact conversions to f16, a reference for
 /// each tile of scales, and rows that are those of the scales.
 static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
                                                 const ScheduleFields &fields) {
@@ -270,9 +272,10 @@ static std::optional<ScheduleError> checkWindow(const MatmulProblem &problem,
   for (auto [isMet, what] : needs)
     if (!isMet)
       return ScheduleError{
-          llvm::formatv("expected {0} with f16_window, found another: leave "
-                        "f16_window out",
-                        what),
+          llvm::formatv(
+              "expected {0} with f16_scale_range, found another: leave "
+              "f16_scale_range out",
+              what),
           {}};
   return std::nullopt;
 }
@@ -281,7 +284,7 @@ std::optional<ScheduleError>
 WgmmaUpcastB::checkSchedule(const MatmulProblem &problem,
                             const ScheduleFields &fields,
                             const target::TargetInfo &target) const {
-  if (getOwn(fields).getF16Window())
+  if (getOwn(fields).getF16ScaleRange())
     if (auto error = checkWindow(problem, fields))
       return error;
   if (auto error = checkWgmmaUpcastTile(fields))
@@ -320,7 +323,7 @@ void WgmmaUpcastB::forEachLoop(ScheduleFields fields, bool,
   WgmmaUpcastBAttr own = getOwn(fields);
   fields.strategy =
       WgmmaUpcastBAttr::get(own.getContext(), /*operand_stages=*/4,
-                            /*f16_window=*/true, own.getClusterSplit());
+                            /*f16_scale_range=*/true, own.getClusterSplit());
   if (fields.epilogue == Epilogue::TmaStore)
     fields.staging = 1;
   add(fields);
@@ -340,9 +343,9 @@ int64_t WgmmaUpcastB::getPortCycles(const MatmulProblem &problem,
                                     const ScheduleFields &fields,
                                     const MatmulBuffers &buffers,
                                     const target::Rates &rates) const {
-  return getUpcastPortCycles(problem, fields, buffers, rates,
-                             getOwn(fields).getF16Window() ? kF16Cycles
-                                                           : kDequantizeCycles);
+  return getUpcastPortCycles(
+      problem, fields, buffers, rates,
+      getOwn(fields).getF16ScaleRange() ? kF16Cycles : kDequantizeCycles);
 }
 
 /// Waits, and what the MMA warpgroups dequantize of A before.
@@ -352,7 +355,7 @@ int64_t WgmmaUpcastB::getStepCycles(const MatmulProblem &problem,
                                     const target::Rates &rates) const {
   if (!problem.hasScalesOfA())
     return rates.stepCycles;
-  return rates.stepCycles + (getOwn(fields).getF16Window()
+  return rates.stepCycles + (getOwn(fields).getF16ScaleRange()
                                  ? kF16CyclesOfA
                                  : kDequantizeCyclesOfA) *
                                 ceilDiv(fields.tile[0] * fields.tile[2],
@@ -367,7 +370,7 @@ int64_t WgmmaUpcastB::getOtherKernels(const MatmulProblem &problem,
                                       const ScheduleFields &fields,
                                       const Grid &grid, int64_t waves,
                                       const target::Rates &rates) const {
-  if (!getOwn(fields).getF16Window())
+  if (!getOwn(fields).getF16ScaleRange())
     return 0;
   bool isGrouped = problem.ragged != RaggedKind::None;
   int64_t launches = isGrouped ? 3 : 5, others = isGrouped ? 1 : 2;

@@ -1,0 +1,170 @@
+//===- ClusterLowering.cpp - A CTA among others ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The rank of a CTA in its cluster, the accumulators that the CTAs of a cluster
+// add up, and the kernels before and after this one.
+//
+// To add accumulators, each CTA writes its own to its shared memory, and the
+// first one reads those of the others there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+namespace {
+
+/// A part lies in shared memory as one chunk of words after the other of all
+/// threads, so that adjacent threads have adjacent ones.
+class PartWords {
+public:
+  PartWords(NVVMBuilder &builder, AddPartsOp op, Value thread, int64_t words)
+      : builder(builder), chunk(words % 4 ? 1 : 4), count(words / chunk),
+        stride(chunk * 4 * op.getType().getLayout().getNumThreads()) {
+    Value bytes = builder.mul(thread, builder.i32(chunk * 4));
+    own = builder.offset(builder.shared(*op.getOffset()), bytes);
+  }
+
+  void store(ArrayRef<Value> words) {
+    for (int64_t i = 0; i < count; ++i)
+      builder.storeShared(builder.offset(own, i * stride),
+                          words.slice(i * chunk, chunk));
+  }
+
+  /// `words`, and what the other CTAs have, a chunk after the other.
+  SmallVector<Value> add(ArrayRef<Value> words, int64_t parts) {
+    // Their addresses would otherwise be registers of the loop before.
+    Value here = builder.keep(own);
+    SmallVector<Value> others;
+    for (int64_t rank = 1; rank < parts; ++rank)
+      others.push_back(builder.inCta(here, rank));
+    SmallVector<Value> sums;
+    for (int64_t i = 0; i < count; ++i) {
+      SmallVector<Value> sum(words.slice(i * chunk, chunk));
+      for (Value other : others)
+        for (auto [all, part] : llvm::zip_equal(
+                 sum,
+                 builder.loadShared(builder.offset(other, i * stride), chunk)))
+          all = add(all, part);
+      llvm::append_range(sums, sum);
+    }
+    return sums;
+  }
+
+private:
+  /// Of two words that are f32.
+  Value add(Value x, Value y) {
+    Type f32 = builder.getF32Type();
+    Value sum = arith::AddFOp::create(
+        builder, arith::BitcastOp::create(builder, f32, x),
+        arith::BitcastOp::create(builder, f32, y));
+    return arith::BitcastOp::create(builder, builder.getI32Type(), sum);
+  }
+
+  NVVMBuilder &builder;
+  int64_t chunk, count, stride;
+  Value own;
+};
+
+/// All parts are there when the cluster has met.
+struct AddPartsLowering final : OpConversionPattern<AddPartsOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(AddPartsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    std::optional<int64_t> parts = getClusterSize(op);
+    if (!parts || !op.getOffset())
+      return rewriter.notifyMatchFailure(op, "not of a lowered kernel");
+    NVVMBuilder builder(op.getLoc(), rewriter);
+    auto type = cast<VectorType>(adaptor.getAccumulator().getType());
+    Value own = adaptor.getAccumulator();
+    PartWords words(builder, op, builder.toI32(adaptor.getThread()),
+                    type.getNumElements());
+    SmallVector<Value> part = splitWords(builder, own);
+    words.store(part);
+    builder.syncCluster();
+    auto ifOp = scf::IfOp::create(builder, TypeRange(type), builder.isLeader(),
+                                  /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(ifOp.elseBlock());
+      scf::YieldOp::create(builder, own);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+      scf::YieldOp::create(builder,
+                           joinWords(builder, words.add(part, *parts), type));
+    }
+    rewriter.replaceOp(op, ifOp.getResult(0));
+    return success();
+  }
+
+private:
+  /// CTAs of a cluster of the function that was a kernel.
+  static std::optional<int64_t> getClusterSize(Operation *op) {
+    auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
+    auto size = function ? function->getAttrOfType<DenseI32ArrayAttr>(
+                               NVVM::NVVMDialect::getClusterDimAttrName())
+                         : DenseI32ArrayAttr();
+    if (!size)
+      return std::nullopt;
+    return size[0];
+  }
+};
+
+struct EndPartsLowering final : OpLowering<EndPartsOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, EndPartsOp, OpAdaptor) const override {
+    builder.syncCluster();
+    return {};
+  }
+};
+
+} // namespace
+
+namespace {
+
+struct CtaRankLowering final : OpLowering<CtaRankOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, CtaRankOp, OpAdaptor) const override {
+    return {arith::IndexCastUIOp::create(builder, builder.getIndexType(),
+                                         builder.ctaRank())};
+  }
+};
+
+struct WaitDependenciesLowering final : OpLowering<WaitDependenciesOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, WaitDependenciesOp,
+               OpAdaptor) const override {
+    builder.waitForGrids();
+    return {};
+  }
+};
+
+struct LaunchDependentsLowering final : OpLowering<LaunchDependentsOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, LaunchDependentsOp,
+               OpAdaptor) const override {
+    builder.launchDependentGrids();
+    return {};
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateClusterPatterns(RewritePatternSet &patterns,
+                                        const TypeConverter &converter) {
+  patterns.add<AddPartsLowering, EndPartsLowering, CtaRankLowering,
+               WaitDependenciesLowering, LaunchDependentsLowering>(
+      converter, patterns.getContext());
+}

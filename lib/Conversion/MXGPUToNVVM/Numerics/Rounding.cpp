@@ -1,0 +1,281 @@
+//===- Rounding.cpp - Rounding without cvt --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Rounding.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mx/Support/Philox.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// One number or two
+//===----------------------------------------------------------------------===//
+
+Value NarrowRounding::number(float value) {
+  if (!pairs)
+    return LLVM::ConstantOp::create(builder, builder.getF32FloatAttr(value));
+  auto type = VectorType::get({2}, builder.getBF16Type());
+  Attribute one = builder.getFloatAttr(builder.getBF16Type(), value);
+  return LLVM::ConstantOp::create(builder, type,
+                                  DenseElementsAttr::get(type, one));
+}
+
+/// The same bits for every number of a word.
+Value NarrowRounding::repeat(uint32_t bits) {
+  return builder.i32(int32_t(pairs ? bits * 0x10001u : bits));
+}
+
+Value NarrowRounding::toNumber(Value bits) {
+  Type type = builder.getF32Type();
+  if (pairs)
+    type = VectorType::get({2}, builder.getBF16Type());
+  return LLVM::BitcastOp::create(builder, type, bits);
+}
+
+Value NarrowRounding::toBits(Value number) {
+  return LLVM::BitcastOp::create(builder, builder.getI32Type(), number);
+}
+
+Value NarrowRounding::scaleAndAdd(Value y, float factor, float addend) {
+  return LLVM::FMAOp::create(builder, y, number(factor), number(addend));
+}
+
+/// The larger or smaller ones of unsigned integers where numbers stood.
+template <typename MinMaxOp>
+Value NarrowRounding::compareBits(Value a, Value b) {
+  if (!pairs)
+    return MinMaxOp::create(builder, a, b);
+  Type halves = VectorType::get({2}, builder.getI16Type());
+  return toBits(MinMaxOp::create(
+      builder, LLVM::BitcastOp::create(builder, halves, a).getResult(),
+      LLVM::BitcastOp::create(builder, halves, b).getResult()));
+}
+
+/// Of a number and NaN, the number.
+Value NarrowRounding::min(Value a, Value b) {
+  return LLVM::MinNumOp::create(builder, a, b);
+}
+
+//===----------------------------------------------------------------------===//
+// Magnitudes
+//===----------------------------------------------------------------------===//
+
+/// Subnormals and the first binade are multiples of the smallest number, the
+/// next ones of 2 and 4 times that, at codes that begin 2^m and 2^(m+1) lower.
+/// A number that is beyond a binade's end gets too large a code by its ulp, so
+/// that the right code is the least of the three.
+Value NarrowRounding::roundTwoExponentBits(const FloatFormatInfo &format,
+                                           Value magnitude) {
+  Value y = toNumber(magnitude);
+  Value least = number(integers() + format.maxCode);
+  for (int binade = 2; binade >= 0; --binade) {
+    float ulp = format.minSubnormal * float(1 << binade);
+    float first = float(binade << format.mantissaBits);
+    least = min(scaleAndAdd(y, 1 / ulp, integers() + first), least);
+  }
+  uint32_t all = (1u << (format.bits - 1)) - 1;
+  return arith::AndIOp::create(builder, toBits(least), repeat(all));
+}
+
+/// Positive floats are in the order of their bits, and NaN is above them all.
+Value NarrowRounding::roundE2M1(Value number) {
+  const FloatFormatInfo &format = getInfo(FloatFormat::E2M1);
+  Value y = LLVM::FAbsOp::create(builder, number);
+  Value least = builder.i32(kIntegerBits + format.maxCode);
+  for (int binade = 2; binade >= 0; --binade) {
+    Value sum = scaleAndAdd(y, 1 / (format.minSubnormal * float(1 << binade)),
+                            integers() + float(binade << format.mantissaBits));
+    least = LLVM::UMinOp::create(builder, toBits(sum), least);
+  }
+  return least;
+}
+
+/// Normal numbers are rounded as integers on their bits. That gives codes which
+/// are too small for subnormals, and multiples of the smallest number codes
+/// which are too large for all but them: the larger one of the first and of the
+/// second, unless that is beyond them, is right. Both are compared with the
+/// difference of the exponents' biases added, which makes them positive.
+Value NarrowRounding::roundOnBits(const FloatFormatInfo &format,
+                                  Value magnitude) {
+  unsigned m = format.mantissaBits, dropped = mantissaBits() - m;
+  uint32_t bias = uint32_t(127 - format.bias) << m;
+  // Half a unit less one, plus the last bit kept: to nearest even. No carry
+  // leaves a number, whose sign bit is 0.
+  Value shift = builder.i32(dropped);
+  Value last = arith::AndIOp::create(
+      builder, arith::ShRUIOp::create(builder, magnitude, shift), repeat(1));
+  Value rounded = builder.add(
+      builder.add(magnitude, repeat((1u << (dropped - 1)) - 1)), last);
+  uint32_t width = pairs ? 16 : 32;
+  Value normal = arith::AndIOp::create(
+      builder, arith::ShRUIOp::create(builder, rounded, shift),
+      repeat(uint32_t((uint64_t(1) << (width - dropped)) - 1)));
+
+  Value multiple =
+      min(scaleAndAdd(toNumber(magnitude), 1 / format.minSubnormal, integers()),
+          number(integers() + float(1 << m)));
+  uint32_t base = pairs ? 0x4300u : 0x4B000000u; // bits of integers()
+  Value subnormal = builder.add(toBits(multiple), repeat(bias - base));
+  Value code = compareBits<LLVM::UMaxOp>(normal, subnormal);
+  code = compareBits<LLVM::UMinOp>(code, repeat(bias + format.maxCode));
+  return arith::SubIOp::create(builder, code, repeat(bias));
+}
+
+//===----------------------------------------------------------------------===//
+// Codes
+//===----------------------------------------------------------------------===//
+
+Value NarrowRounding::round(const FloatFormatInfo &format, Value bits,
+                            Value signs) {
+  uint32_t width = pairs ? 16 : 32;
+  Value magnitude = arith::AndIOp::create(builder, bits,
+                                          builder.i32(int32_t(~getSignMask())));
+  Value code = format.exponentBits == 2
+                   ? roundTwoExponentBits(format, magnitude)
+                   : roundOnBits(format, magnitude);
+  Value sign = arith::ShRUIOp::create(
+      builder, arith::AndIOp::create(builder, bits, signs),
+      builder.i32(width - format.bits));
+  return arith::OrIOp::create(builder, code, sign);
+}
+
+Value NarrowRounding::roundInt8(Value value) {
+  Value least = number(-127.0f / 64), largest = number(127.0f / 64);
+  Value bounded = LLVM::MaxNumOp::create(builder, min(value, largest), least);
+  // 1.5 * 2^23: an ulp of 1 on both sides of 0, and zeros in the low byte.
+  Value sum = scaleAndAdd(bounded, 64, 0x1.8p23f);
+  return arith::AndIOp::create(builder, toBits(sum), builder.i32(0xFF));
+}
+
+static constexpr int64_t kMantissaBits = 23, kBias = 127;
+static constexpr int64_t kHidden = 1 << kMantissaBits;
+static constexpr int64_t kRandomBits = 32;
+
+Value StochasticRounding::draw(Value index, Value seed) {
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  auto low = [&](Value wide) -> Value {
+    return arith::TruncIOp::create(builder, i32, wide);
+  };
+  auto high = [&](Value wide) -> Value {
+    return low(arith::ShRUIOp::create(builder, wide, builder.i64(32)));
+  };
+  auto multiply = [&](Value word, uint32_t by) -> Value {
+    return builder.mul(arith::ExtUIOp::create(builder, i64, word),
+                       builder.i64(by));
+  };
+  auto mix = [&](Value a, Value b, Value c) -> Value {
+    return arith::XOrIOp::create(builder, arith::XOrIOp::create(builder, a, b),
+                                 c);
+  };
+  Value zero = builder.i32(0);
+  Value counter[4] = {low(index), high(index), zero, zero};
+  Value key[2] = {low(seed), high(seed)};
+  for (unsigned round = 0; round < kPhiloxRounds; ++round) {
+    Value even = multiply(counter[0], kPhiloxMultipliers[0]);
+    Value odd = multiply(counter[2], kPhiloxMultipliers[1]);
+    counter[0] = mix(high(odd), counter[1], key[0]);
+    counter[1] = low(odd);
+    counter[2] = mix(high(even), counter[3], key[1]);
+    counter[3] = low(even);
+    for (unsigned i = 0; i < 2; ++i)
+      key[i] = builder.add(key[i], builder.i32(int32_t(kPhiloxWeyl[i])));
+  }
+  return counter[0];
+}
+
+/// Drops the last `count` bits, one or more, which a random number of as many
+/// bits decides on. There are 32 of them: what lies below is lost.
+Value StochasticRounding::cutOff(Value significand, Value count, Value random) {
+  Type i64 = builder.getI64Type();
+  Value none = builder.i32(0), most = builder.i32(kRandomBits);
+  Value lost = arith::MinSIOp::create(
+      builder,
+      arith::MaxSIOp::create(builder,
+                             arith::SubIOp::create(builder, count, most), none),
+      builder.i32(31));
+  significand = arith::ShRUIOp::create(builder, significand, lost);
+  count = arith::ExtUIOp::create(builder, i64,
+                                 arith::MinSIOp::create(builder, count, most));
+  Value mask = arith::SubIOp::create(
+      builder, arith::ShLIOp::create(builder, builder.i64(1), count),
+      builder.i64(1));
+  Value below = arith::AndIOp::create(
+      builder, arith::ExtUIOp::create(builder, i64, random), mask);
+  Value sum =
+      builder.add(arith::ExtUIOp::create(builder, i64, significand), below);
+  return arith::TruncIOp::create(builder, builder.getI32Type(),
+                                 arith::ShRUIOp::create(builder, sum, count));
+}
+
+namespace {
+/// The parts of an f32.
+struct Parts {
+  Parts(NVVMBuilder &builder, Value bits) {
+    auto mask = [&](Value value, int64_t bits) -> Value {
+      return arith::AndIOp::create(builder, value, builder.i32(bits));
+    };
+    magnitude = mask(bits, 0x7FFFFFFF);
+    field =
+        arith::ShRUIOp::create(builder, magnitude, builder.i32(kMantissaBits));
+    significand = arith::OrIOp::create(builder, mask(bits, kHidden - 1),
+                                       builder.i32(kHidden));
+    // Zero has no hidden bit; neither have subnormals, which does not matter.
+    Value isZero = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                         field, builder.i32(0));
+    significand =
+        arith::SelectOp::create(builder, isZero, builder.i32(0), significand);
+    isNegative = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, bits,
+                                       builder.i32(0));
+  }
+  Value magnitude, field, significand, isNegative;
+};
+} // namespace
+
+Value StochasticRounding::round(const FloatFormatInfo &format, Value bits,
+                                Value random) {
+  Parts x(builder, bits);
+  // The field that the smallest normal number of the format has as an f32.
+  Value lowest = builder.i32(kBias + 1 - format.bias);
+  Value field = arith::MaxSIOp::create(builder, x.field, lowest);
+  Value count = builder.add(arith::SubIOp::create(builder, field, x.field),
+                            builder.i32(kMantissaBits - format.mantissaBits));
+  Value kept = cutOff(x.significand, count, random);
+  // The hidden bit of a normal number is its exponent's first step.
+  Value steps = arith::SubIOp::create(builder, field, lowest);
+  Value code = builder.add(
+      kept,
+      arith::ShLIOp::create(builder, steps, builder.i32(format.mantissaBits)));
+  code = arith::MinUIOp::create(builder, code, builder.i32(format.maxCode));
+  Value sign = arith::SelectOp::create(builder, x.isNegative,
+                                       builder.i32(1 << (format.bits - 1)),
+                                       builder.i32(0));
+  code = arith::OrIOp::create(builder, code, sign);
+  Value isNaN = arith::CmpIOp::create(builder, arith::CmpIPredicate::ugt,
+                                      x.magnitude, builder.i32(0x7F800000));
+  return arith::SelectOp::create(builder, isNaN, builder.i32(format.nanCode),
+                                 code);
+}
+
+/// Counted in 1/64 the value is significand * 2^(field - 144). Anything that
+/// loses less than 17 bits is beyond 127.
+Value StochasticRounding::roundInt8(Value bits, Value random) {
+  Parts x(builder, bits);
+  Value count = arith::MaxSIOp::create(
+      builder,
+      arith::SubIOp::create(builder, builder.i32(kBias + kMantissaBits - 6),
+                            x.field),
+      builder.i32(16));
+  Value kept = arith::MinUIOp::create(
+      builder, cutOff(x.significand, count, random), builder.i32(127));
+  Value negative = arith::SubIOp::create(builder, builder.i32(0), kept);
+  Value number = arith::SelectOp::create(builder, x.isNegative, negative, kept);
+  return arith::AndIOp::create(builder, number, builder.i32(0xFF));
+}

@@ -1,0 +1,232 @@
+//===- ScaleLowering.cpp - Scales in global memory ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Scales lie in a matrix, or in tiles: (r, c) in tile (r / 128, c / 4) at byte
+// (r % 32) * 16 + (r / 32 % 4) * 4 + c % 4 (mx/Support/ScaleLayout.h). Four
+// lanes, or groups of lanes, gather those that are adjacent in a tile.
+//
+// Operands in f16 are exact where the scales of a tile lie within a range: a
+// kernel finds the range of each tile, and the next one decides by it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Scales
+//===----------------------------------------------------------------------===//
+
+static Value div(NVVMBuilder &builder, Value value, int64_t by) {
+  return arith::DivUIOp::create(builder, value, builder.index(by));
+}
+
+static Value rem(NVVMBuilder &builder, Value value, int64_t by) {
+  return arith::RemUIOp::create(builder, value, builder.index(by));
+}
+
+/// In a matrix with any strides, as a slice has them.
+static Value getPlaceInMatrix(NVVMBuilder &builder, Value matrix, Value row,
+                              Value column) {
+  if (cast<MemRefType>(matrix.getType()).getLayout().isIdentity())
+    return builder.add(
+        builder.mul(row, memref::DimOp::create(builder, matrix, 1)), column);
+  auto view = memref::ExtractStridedMetadataOp::create(builder, matrix);
+  Value inRow =
+      builder.add(builder.mul(column, view.getStrides()[1]), view.getOffset());
+  return builder.add(builder.mul(row, view.getStrides()[0]), inRow);
+}
+
+namespace {
+
+/// The byte in which a scale lies.
+struct ScalePlace {
+  Value offset;
+  Value exists; // whether the memory has such a byte
+
+  static ScalePlace get(NVVMBuilder &builder, Value scales, Value row,
+                        Value block) {
+    bool isMatrix = cast<MemRefType>(scales.getType()).getRank() == 2;
+    Value line = isMatrix ? row : div(builder, row, 128);
+    Value inLine = isMatrix ? block : div(builder, block, 4);
+    Value lines = memref::DimOp::create(builder, scales, 0);
+    Value lineSize = memref::DimOp::create(builder, scales, 1);
+    Value isLine = builder.isBelow(line, lines);
+    Value exists = builder.both(isLine, builder.isBelow(inLine, lineSize));
+    if (isMatrix)
+      return {getPlaceInMatrix(builder, scales, row, block), exists};
+    Value offset = builder.add(builder.mul(line, lineSize), inLine);
+    Value inTile = builder.add(
+        builder.mul(rem(builder, row, 32), builder.index(16)),
+        builder.mul(rem(builder, div(builder, row, 32), 4), builder.index(4)));
+    offset = builder.add(builder.mul(offset, builder.index(512)), inTile);
+    return {builder.add(offset, rem(builder, block, 4)), exists};
+  }
+};
+
+struct LoadScaleLowering final : OpLowering<LoadScaleOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, LoadScaleOp op,
+               OpAdaptor adaptor) const override {
+    auto place = ScalePlace::get(builder, op.getSource(), adaptor.getRow(),
+                                 adaptor.getBlock());
+    Value address = getGlobalAddress(builder, op.getSource(), place.offset);
+    auto type = VectorType::get(1, builder.getI8Type());
+    auto ifOp = scf::IfOp::create(builder, TypeRange(type), place.exists,
+                                  /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(ifOp.thenBlock());
+      scf::YieldOp::create(builder, builder.loadGlobal(address, type));
+      builder.setInsertionPointToStart(ifOp.elseBlock());
+      scf::YieldOp::create(
+          builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
+                       .getResult());
+    }
+    Value byte = vector::ExtractOp::create(builder, ifOp.getResult(0),
+                                           ArrayRef<int64_t>{0});
+    return {arith::BitcastOp::create(builder, op.getType(), byte)};
+  }
+};
+
+struct StoreScalesLowering final : OpLowering<StoreScalesOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, StoreScalesOp op,
+               OpAdaptor adaptor) const override {
+    Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
+                                          adaptor.getScale());
+    Value isRow = builder.isBelow(adaptor.getRow(), adaptor.getRows());
+    Value isBlock = builder.isBelow(adaptor.getBlock(), adaptor.getBlocks());
+    Value isScale = builder.both(isRow, isBlock);
+    auto place = ScalePlace::get(builder, op.getDest(), adaptor.getRow(),
+                                 adaptor.getBlock());
+    int64_t lanes = op.getLanes();
+    Value stored = byte, isPresent = isScale;
+    if (cast<MemRefType>(op.getDest().getType()).getRank() == 5) {
+      stored = gather(builder, byte, isScale, lanes);
+      isPresent = place.exists;
+      lanes *= 4;
+    }
+    Value stores = builder.both(isPresent, builder.isFirstLane(lanes));
+    Value address = getGlobalAddress(builder, op.getDest(), place.offset);
+    auto ifOp = scf::IfOp::create(builder, stores, /*withElse=*/false);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    LLVM::StoreOp::create(builder, stored, address);
+    return {};
+  }
+
+private:
+  /// The scales of four groups in one word, 0 for those that are none.
+  static Value gather(NVVMBuilder &builder, Value byte, Value isScale,
+                      int64_t lanes) {
+    Value word = arith::ExtUIOp::create(builder, builder.getI32Type(), byte);
+    word = arith::SelectOp::create(builder, isScale, word, builder.i32(0));
+    Value group = arith::AndIOp::create(
+        builder,
+        arith::DivUIOp::create(builder, builder.laneId(), builder.i32(lanes)),
+        builder.i32(3));
+    word = arith::ShLIOp::create(builder, word,
+                                 builder.mul(group, builder.i32(8)));
+    for (int64_t distance : {lanes, 2 * lanes})
+      word = arith::OrIOp::create(builder, word,
+                                  builder.shuffleXor(word, distance));
+    return word;
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+/// Powers of two above the largest scale that f16 has room for: 448 * 2^7. As
+/// many are above the largest one whose multiplier bf16 has room for: 2^7 times
+/// 2^120, as elements have their fields where those of bf16 are.
+static constexpr int64_t kAbove = 7;
+
+/// The largest scale. With it and the least ones below, sums of products of two
+/// operands are normal f32 values, relative to references or not.
+static constexpr int64_t kMost = 169;
+
+/// Powers of two below the reference that a smallest scale may be. In f16 the
+/// smallest element of f8E4M3FN, 2^-9, is then still a normal number: the
+/// tensor core aligns subnormal ones as if they were 2^-14, and loses bits of
+/// what it adds to them. In bf16 sums bind: the least product is 2^-126.
+static constexpr int64_t kBelowInF16 = 5, kBelowInBF16 = 54;
+
+/// In f16 a tile whose reference is less does not fit; in bf16 it takes this.
+static constexpr int64_t kLeastInF16 = 87, kLeastInBF16 = 127;
+
+/// Bytes of a row of a table, which is read at once.
+static constexpr int64_t kRowBytes = 16;
+
+namespace {
+
+struct LoadScaleRangeLowering final : OpLowering<LoadScaleRangeOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, LoadScaleRangeOp op,
+               OpAdaptor adaptor) const override {
+    auto table = op.getTable();
+    Value zero = builder.index(0), one = builder.index(1);
+    Value last = arith::SubIOp::create(
+        builder, memref::DimOp::create(builder, table, zero), one);
+    Value tile = arith::MinUIOp::create(builder, adaptor.getTile(), last);
+    auto type = VectorType::get({4}, builder.getI32Type());
+    bool isBytes = table.getType().getElementType().isInteger(8);
+    auto loaded =
+        isBytes ? VectorType::get({kRowBytes}, builder.getI8Type()) : type;
+    Value parts = vector::LoadOp::create(
+        builder, loaded, table, ValueRange{tile, zero}, /*nontemporal=*/false,
+        llvm::MaybeAlign(kRowBytes));
+    if (isBytes)
+      parts = vector::BitCastOp::create(builder, type, parts);
+    auto largest = [&](Value numbers) -> Value {
+      return vector::ReductionOp::create(builder, vector::CombiningKind::MAXUI,
+                                         numbers);
+    };
+    auto constant = [&](int64_t number) -> Value {
+      return arith::ConstantOp::create(
+          builder, DenseElementsAttr::get(
+                       type, builder.getI32IntegerAttr(number).getValue()));
+    };
+    Value most = largest(arith::ShRUIOp::create(builder, parts, constant(16)));
+    Value rest =
+        largest(arith::AndIOp::create(builder, parts, constant(0xFFFF)));
+    auto compare = [&](arith::CmpIPredicate how, Value a, int64_t b) -> Value {
+      return arith::CmpIOp::create(builder, how, a, builder.i32(b));
+    };
+    Value reference = builder.add(most, builder.i32(-kAbove));
+    Value fits = compare(arith::CmpIPredicate::sle, most, kMost);
+    if (op.getBf16())
+      reference =
+          arith::MaxSIOp::create(builder, reference, builder.i32(kLeastInBF16));
+    else
+      fits = arith::AndIOp::create(
+          builder, fits,
+          compare(arith::CmpIPredicate::sge, reference, kLeastInF16));
+    Value spans =
+        compare(arith::CmpIPredicate::sle, builder.add(reference, rest),
+                255 + (op.getBf16() ? kBelowInBF16 : kBelowInF16));
+    fits = arith::AndIOp::create(builder, fits, spans);
+    return {reference, fits};
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::populateScalePatterns(RewritePatternSet &patterns,
+                                      const TypeConverter &converter) {
+  patterns.add<LoadScaleLowering, StoreScalesLowering, LoadScaleRangeLowering>(
+      converter, patterns.getContext());
+}

@@ -1,0 +1,293 @@
+//===- CommandPatterns.cpp - Memory, tensor maps and launches of a plan ---===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Whole arrays are allocated, filled and copied, and single numbers are read.
+// The parts of a memref are the parameters that a kernel takes it by.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Utils/HostCode.h"
+#include "Views.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/Shared/ElementBits.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct AllocPattern final : OpConversionPattern<memref::AllocOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::AllocOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder builder(rewriter, op.getLoc());
+    forEachDoubtfulExtent(
+        rewriter, op.getLoc(), op.getType(), op.getDynamicSizes(),
+        [&](Value size, Value isValid, const std::string &format) {
+          RequireOp::create(rewriter, op.getLoc(), isValid, format, size);
+        });
+    View view;
+    view.sizes = builder.getValues(op.getType().getShape(),
+                                   getSingles(operands.getDynamicSizes()));
+    Value bytes = getBytes(builder, op.getType(), view);
+    view.buffer = mxplan::AllocOp::create(
+        rewriter, op.getLoc(), mxplan::BufferType::get(getContext()), bytes);
+    rewriter.replaceOpWithMultiple(
+        op, SmallVector<SmallVector<Value>>{getParts(op.getType(), view)});
+    return success();
+  }
+};
+
+/// Of a constant: convert-mx-to-mxgpu has refused other globals.
+struct GlobalPattern final : OpConversionPattern<memref::GetGlobalOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::GetGlobalOp op, OneToNOpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value buffer = mxplan::ConstantOp::create(
+        rewriter, op.getLoc(), mxplan::BufferType::get(getContext()),
+        op.getNameAttr());
+    rewriter.replaceOpWithMultiple(op,
+                                   SmallVector<SmallVector<Value>>{{buffer}});
+    return success();
+  }
+};
+
+struct DeallocPattern final : OpConversionPattern<memref::DeallocOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DeallocOp op, OneToNOpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct CopyPattern final : OpConversionPattern<memref::CopyOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::CopyOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder builder(rewriter, op.getLoc());
+    auto type = cast<MemRefType>(op.getSource().getType());
+    View from = getView(builder, type, operands.getSource());
+    View target = getView(builder, cast<MemRefType>(op.getTarget().getType()),
+                          operands.getTarget());
+    for (auto [dim, size] : llvm::enumerate(target.sizes)) {
+      if (size == from.sizes[dim])
+        continue;
+      // In the words of upstream's verification, on the CPU path.
+      Value isSame =
+          arith::CmpIOp::create(rewriter, op.getLoc(), arith::CmpIPredicate::eq,
+                                size, from.sizes[dim]);
+      RequireOp::create(rewriter, op.getLoc(), isSame,
+                        describeAccess(op, "size of " + std::to_string(dim) +
+                                               "-th source/target dim does not "
+                                               "match"),
+                        ValueRange());
+    }
+    Value to = target.buffer;
+    if (from.buffer != to)
+      mxplan::CopyOp::create(rewriter, op.getLoc(), from.buffer, to,
+                             getBytes(builder, type, from));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct MemsetPattern final : OpConversionPattern<gpu::MemsetOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(gpu::MemsetOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder builder(rewriter, op.getLoc());
+    auto type = cast<MemRefType>(op.getDst().getType());
+    View view = getView(builder, type, operands.getDst());
+    Attribute value;
+    matchPattern(op.getValue(), m_Constant(&value));
+    APInt bits = isa<FloatAttr>(value)
+                     ? cast<FloatAttr>(value).getValue().bitcastToAPInt()
+                     : cast<IntegerAttr>(value).getValue();
+    mxplan::FillOp::create(
+        rewriter, op.getLoc(), view.buffer,
+        rewriter.getI32IntegerAttr(bits.extractBitsAsZExtValue(8, 0)),
+        getBytes(builder, type, view));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LoadPattern final : OpConversionPattern<memref::LoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder builder(rewriter, op.getLoc());
+    MemRefType type = op.getMemRefType();
+    View view = getView(builder, type, operands.getMemref());
+    Value element = view.offset;
+    for (auto [index, stride] :
+         llvm::zip_equal(getSingles(operands.getIndices()), view.strides))
+      element = builder.add(element, builder.mul(index, stride));
+    // A bit has a byte of its own.
+    bool isBit = op.getType().isInteger(1);
+    Type stored = isBit ? rewriter.getI8Type() : op.getType();
+    int64_t bits = getElementBits(stored);
+    Value number = mxplan::ReadOp::create(
+        rewriter, op.getLoc(), stored, view.buffer,
+        builder.mul(element, builder.constant(bits / 8)));
+    if (isBit)
+      number =
+          arith::TruncIOp::create(rewriter, op.getLoc(), op.getType(), number);
+    rewriter.replaceOp(op, number);
+    return success();
+  }
+};
+
+struct AssertPattern final : OpConversionPattern<cf::AssertOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(cf::AssertOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    // The message of a requirement is a format.
+    std::string text = op.getMsg().str();
+    for (size_t at = 0; (at = text.find('%', at)) != std::string::npos; at += 2)
+      text.insert(at, "%");
+    RequireOp::create(rewriter, op.getLoc(),
+                      llvm::getSingleElement(operands.getArg()), text,
+                      ValueRange());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Memory that nothing looks at: none.
+struct PoisonPattern final : OpConversionPattern<ub::PoisonOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(ub::PoisonOp op, OneToNOpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast<MemRefType>(op.getType());
+    if (!type)
+      return failure();
+    IndexBuilder builder(rewriter, op.getLoc());
+    Value zero = builder.constant(0);
+    View view;
+    view.sizes.assign(type.getRank(), zero);
+    view.strides = view.sizes;
+    view.offset = zero;
+    view.buffer = mxplan::AllocOp::create(
+        rewriter, op.getLoc(), mxplan::BufferType::get(getContext()), zero);
+    rewriter.replaceOpWithMultiple(
+        op, SmallVector<SmallVector<Value>>{getParts(type, view)});
+    return success();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Tensor maps and launches
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct MapPattern final : OpConversionPattern<EncodeTensorMapOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(EncodeTensorMapOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    IndexBuilder builder(rewriter, op.getLoc());
+    auto type = cast<MemRefType>(op.getSource().getType());
+    View view = getView(builder, type, operands.getSource());
+    if (!view.strides.empty()) {
+      Value stride = view.strides.back();
+      Value isOne =
+          arith::CmpIOp::create(rewriter, op.getLoc(), arith::CmpIPredicate::eq,
+                                stride, builder.constant(1));
+      RequireOp::create(
+          rewriter, op.getLoc(), isOne,
+          "expected elements side by side, found a stride of %lld", stride);
+    }
+    TensorMapNumbers numbers =
+        getTensorMapNumbers(rewriter, op, view.sizes, view.strides);
+    Value offset = builder.mul(
+        view.offset, builder.constant(type.getElementTypeBitWidth() / 8));
+    rewriter.replaceOpWithNewOp<mxplan::EncodeTensorMapOp>(
+        op, op.getType(), view.buffer, offset, numbers.dims, numbers.strides,
+        op.getL2Promotion());
+    return success();
+  }
+};
+
+struct LaunchPattern final : OpConversionPattern<LaunchOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(LaunchOp op, OneToNOpAdaptor operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    SmallVector<Value> parameters;
+    IndexBuilder builder(rewriter, op.getLoc());
+    for (auto [argument, parts] :
+         llvm::zip_equal(op.getArgs(), operands.getArgs()))
+      for (Value value : getParameters(builder, argument.getType(), parts))
+        parameters.push_back(
+            value.getType().isIndex()
+                ? arith::IndexCastOp::create(rewriter, op.getLoc(),
+                                             rewriter.getI64Type(), value)
+                : value);
+    rewriter.replaceOpWithNewOp<mxplan::LaunchOp>(
+        op, op.getKernelAttr(), llvm::getSingleElement(operands.getGrid()),
+        parameters);
+    return success();
+  }
+
+  /// What stands for an argument in a plan, and for a contiguous memref that
+  /// begins somewhere in its buffer, what stands for one that begins there.
+  static SmallVector<Value> getParameters(IndexBuilder &builder, Type type,
+                                          ValueRange parts) {
+    Type taken = getParameterType(type);
+    if (taken == type)
+      return llvm::to_vector(parts);
+    auto memref = cast<MemRefType>(type);
+    View view = getView(builder, memref, parts);
+    Value bits = builder.constant(getElementBits(memref));
+    Value bytes = arith::DivUIOp::create(builder.builder, builder.loc,
+                                         builder.mul(view.offset, bits),
+                                         builder.constant(8));
+    view.buffer =
+        mxplan::PartOp::create(builder.builder, builder.loc,
+                               view.buffer.getType(), view.buffer, bytes);
+    return getParts(cast<MemRefType>(taken), view);
+  }
+};
+
+} // namespace
+
+void mx::mxgpu::addCommandPatterns(const TypeConverter &converter,
+                                   RewritePatternSet &patterns) {
+  patterns.add<AllocPattern, GlobalPattern, DeallocPattern, CopyPattern,
+               MemsetPattern, LoadPattern, AssertPattern, PoisonPattern,
+               MapPattern, LaunchPattern>(converter, patterns.getContext());
+}

@@ -1,0 +1,210 @@
+"""f16_scale_range with groups: each group has windows of its own, and what lies outside
+of it says nothing about them. Same bits as without it.
+
+RUN: env MX_CHIP=sm_90a MX_SIM_TENSOR_SUMS=truncated %python %s mx-run %t sim
+REQUIRES: compiler, numpy
+
+Groups of rows, masked ones and groups of a reduction, of any sizes, whose scales are
+of other kinds each. Compared bit for bit with the same schedule in bf16, and with
+numpy in float64. Padding has NaN: scales of rows and blocks that do not exist, rows and
+segments of no group.
+"""
+
+import importlib
+import os
+import sys
+
+import numpy as np
+
+window = importlib.import_module("f16-scale-range")
+ref = window.ref
+
+TYPES = {
+    "rows": """
+!a = tensor<{m}x{k}xf8E4M3FN>
+!as = tensor<{m}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = {g}>>
+!b = tensor<{g}x{n}x{k}xf8E4M3FN>
+!bs = tensor<{g}x{n}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!out = tensor<{m}x{n}xf32>
+""",
+    "masked": """
+!a = tensor<{g}x{m}x{k}xf8E4M3FN>
+!as = tensor<{g}x{m}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!b = tensor<{g}x{n}x{k}xf8E4M3FN>
+!bs = tensor<{g}x{n}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!out = tensor<{g}x{m}x{n}xf32>
+""",
+    "reduction": """
+!a = tensor<{m}x{k}xf8E4M3FN>
+!as = tensor<{m}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = {g}>>
+!b = tensor<{n}x{k}xf8E4M3FN>
+!bs = tensor<{n}x{blocks}xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = {g}>>
+!out = tensor<{g}x{m}x{n}xf32>
+""",
+}
+PROGRAM = """
+func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<{g}xi32>,
+                %init: !out) -> !out {{
+  %y = mx.grouped_matmul ragged = {kind} ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : tensor<{g}xi32>) outs(%init : !out) {accumulate}
+      {{mxgpu.schedule = #mxgpu.schedule<{schedule}>}} -> !out
+  return %y : !out
+}}
+"""
+NAN, NAN_SCALE = 0x7F, 255
+
+
+def operand(rng, rows, k, kind):
+    """Codes and scales; the last block may be short."""
+    blocks = -(-k // 32)
+    if not rows or not blocks:
+        return np.zeros((rows, k), np.uint8), np.zeros((rows, blocks), np.uint8)
+    codes, scales = window.operand(rng, rows, 32 * blocks, kind)
+    return codes[:, :k], scales
+
+
+def tile(scales):
+    """The layout of scales, with NaN for rows and blocks that do not exist."""
+    missing = [(0, -extent % multiple) for extent, multiple in zip(scales.shape, (128, 4))]
+    return ref.tile(np.pad(scales, missing, constant_values=NAN_SCALE))
+
+
+def real(codes, scales):
+    wide = np.repeat(np.where(scales == 255, np.nan, 2.0 ** (scales - 127.0)), 32, 1)
+    return ref.decode(codes, "f8E4M3FN").astype(np.float64) * wide[:, :codes.shape[1]]
+
+
+class Rows:
+    """Groups of rows, each with a matrix b."""
+
+    def __init__(self, rng, sizes, kinds, m, n, k):
+        behind, groups = 5, len(sizes)
+        ends = np.cumsum(sizes)
+        total = int(ends[-1]) + behind
+        a = np.full((total, k), NAN, np.uint8)
+        tiles = np.full((total // 128 + groups, -(-k // 128), 32, 4, 4), NAN_SCALE, np.uint8)
+        bs, b_tiles, self.products = [], [], []
+        for g, (size, end, (a_kind, b_kind)) in enumerate(zip(sizes, ends, kinds)):
+            begin = end - size
+            codes, scales = operand(rng, size, k, a_kind)
+            a[begin:end] = codes
+            if size:
+                first, own = begin // 128 + g, tile(scales)
+                tiles[first:first + len(own)] = own
+            b, b_scales = operand(rng, n, k, b_kind)
+            bs.append(b)
+            b_tiles.append(tile(b_scales))
+            self.products.append((slice(begin, end), real(codes, scales), real(b, b_scales)))
+        self.arrays = [a, tiles, np.stack(bs), np.stack(b_tiles), ends.astype(np.int32)]
+        self.out, self.sizes = (total, n), dict(m=total, n=n, k=k)
+
+
+class Masked:
+    """Groups that have the first rows of matrices."""
+
+    def __init__(self, rng, sizes, kinds, m, n, k):
+        arrays, self.products = [], []
+        for g, (size, (a_kind, b_kind)) in enumerate(zip(sizes, kinds)):
+            a = np.full((m, k), NAN, np.uint8)
+            scales = np.full((m, k // 32), NAN_SCALE, np.uint8)
+            a[:size], scales[:size] = operand(rng, size, k, a_kind)
+            b, b_scales = operand(rng, n, k, b_kind)
+            arrays.append((a, tile(scales), b, tile(b_scales)))
+            self.products.append(((g, slice(0, size)), real(a[:size], scales[:size]),
+                                  real(b, b_scales)))
+        self.arrays = [np.stack(parts) for parts in zip(*arrays)] + [np.array(sizes, np.int32)]
+        self.out, self.sizes = (len(sizes), m, n), dict(m=m, n=n, k=k)
+
+
+class Reduction:
+    """Groups of the reduction, each with a matrix of the result."""
+
+    def __init__(self, rng, sizes, kinds, m, n, k):
+        ends = np.cumsum(sizes)
+        cap = ref.capacity(int(ends[-1]) + 5, len(sizes))
+        self.arrays, parts = [], []
+        for which, rows in enumerate((m, n)):
+            codes = np.full((rows, cap), NAN, np.uint8)
+            scales = np.full((rows, cap // 32), NAN_SCALE, np.uint8)
+            starts = ref.group_starts(ends)
+            for start, end, size, kind in zip(starts, starts[1:], sizes, kinds):
+                # Zeros up to the end of a segment, as quantizers leave it.
+                codes[:, start:end] = 0
+                scales[:, start // 32:end // 32] = 0
+                own, own_scales = operand(rng, rows, size, kind[which])
+                codes[:, start:start + size] = own
+                scales[:, start // 32:start // 32 + own_scales.shape[1]] = own_scales
+                parts.append(real(own, own_scales))
+            self.arrays += [codes, tile(scales)]
+        self.arrays.append(ends.astype(np.int32))
+        self.products = [(g, parts[g], parts[len(sizes) + g].reshape(n, -1))
+                         for g in range(len(sizes))]
+        self.out, self.sizes = (len(sizes), m, n), dict(m=m, n=n, k=cap)
+
+
+KINDS = {"rows": Rows, "masked": Masked, "reduction": Reduction}
+# What groups are of, their sizes, rows, columns and reduction, the schedule, and the
+# kinds of scales of A and B of each.
+CASES = [
+    ("reduction", (100, 0, 256, 33), (130, 70, 0), "tile = [128, 64, 64]",
+     ["full even", "full full", "zeros full", "full tiny"]),
+    ("reduction", (64, 300, 31), (200, 264, 0), "tile = [256, 128, 64], stages = 2",
+     ["wide full", "full zeros", "some full"]),
+    ("reduction", (200, 1, 128, 0, 160), (256, 128, 0),
+     "tile = [256, 128, 64], stages = 2, epilogue = tma_store",
+     ["nan full", "full full", "full nans", "full full", "none full"]),
+    ("reduction accumulate", (0, 129, 100), (300, 120, 0), "tile = [256, 64, 64]",
+     ["full full", "forty forty", "full low"]),
+    ("rows", (130, 0, 1, 200), (0, 136, 96), "tile = [256, 128, 64], stages = 2",
+     ["full full", "full wide", "full even", "some full"]),
+    ("rows", (257, 100, 31), (0, 264, 160), "tile = [256, 64, 64]",
+     ["zeros full", "full tiny", "nan full"]),
+    ("rows", (127, 129), (0, 128, 64), "tile = [128, 128, 64], epilogue = tma_store",
+     ["full full", "full nans"]),
+    ("masked", (40, 0, 200), (200, 136, 96), "tile = [256, 128, 64], stages = 2",
+     ["full full", "full full", "some zeros"]),
+    ("masked", (129, 128), (260, 64, 128), "tile = [128, 64, 64]",
+     ["wide full", "full full"]),
+]
+
+
+def run_case(number, results_of):
+    kind, sizes, shape, schedule, scales = CASES[number]
+    rng = np.random.default_rng(number)
+    name, *flags = kind.split()
+    case = KINDS[name](rng, sizes, [each.split() for each in scales], *shape)
+    init = rng.standard_normal(case.out).astype(np.float32)
+    fields = dict(case.sizes, g=len(sizes), blocks=case.sizes["k"] // 32,
+                  kind="rows masked" if name == "masked" else name,
+                  accumulate="accumulate" if flags else "")
+    results = [results_of((TYPES[name] + PROGRAM).format(schedule=schedule + field, **fields),
+                          case.arrays + [init]) for field in (", strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>", "")]
+    failures = []
+    for g, (place, a, b) in enumerate(case.products):
+        found, other = (result[place] for result in results)
+        nans = np.isnan(other)
+        same = (np.array_equal(np.isnan(found), nans) and
+                np.array_equal(found[~nans].view(np.uint32), other[~nans].view(np.uint32)))
+        exact, magnitude = a @ b.T, np.abs(a) @ np.abs(b).T
+        if flags:
+            exact, magnitude = exact + init[place], magnitude + np.abs(init[place])
+        bound = 4 * (-(-a.shape[1] // 64) + 1) * 5 * 2.0**-23 * magnitude
+        near = (np.abs(found - exact) <= bound) | (np.isnan(exact) & np.isnan(found))
+        if not same or not near.all():
+            failures.append(f"group {g}: {'same' if same else 'OTHER'} bits, "
+                            f"{'within' if near.all() else 'BEYOND'} the bound")
+    print(f"{kind}, {sizes}, {schedule}: {'; '.join(failures) or 'same bits'}")
+    return bool(failures)
+
+
+def main():
+    mx_run, directory, device = sys.argv[1:]
+    os.makedirs(directory, exist_ok=True)
+    failures = sum(run_case(i, lambda text, arguments: window.run(
+        directory, mx_run, device, text, arguments)) for i in range(len(CASES)))
+    print(f"{len(CASES)} products, {failures} failures")
+    return failures
+
+
+if __name__ == "__main__":
+    sys.exit(main() != 0)
