@@ -2,6 +2,7 @@
 // instructions under way, two steps in an iteration, and a first step before the
 // loop. Compared with float64 on the simulator.
 
+// REQUIRES: numpy
 // RUN: mx-opt %s --mx-to-nvvm | mx-translate --mx-to-ptx | FileCheck %s
 // RUN: mx-compile %s --chip=sm_90a -o %t
 // RUN: %python %S/Inputs/pipelined-loops.py %t

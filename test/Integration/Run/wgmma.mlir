@@ -1,8 +1,9 @@
-// C = A B^T + bias, A and B of bf16, by wgmma with sums in registers: the loop
-// over K carries them as a fragment, and the epilogue asks the fragment's layout
-// where its elements belong. Compared with float64, on the simulator here; the
+// C = A B^T + bias, A and B of bf16, by wgmma with the accumulator in registers:
+// the loop over K carries it as a fragment, and the epilogue asks the fragment's
+// layout where its elements belong. Compared with float64, on the simulator here; the
 // script takes another device.
 
+// REQUIRES: numpy
 // RUN: mx-compile %s --chip=sm_90a -o %t
 // RUN: %python %S/Inputs/wgmma.py %t --device=sim
 

@@ -194,8 +194,13 @@ struct ScheduleError {
 /// The strategy of a schedule that leaves it open: the first of `problem`.
 void resolveStrategy(const MatmulProblem &problem, ScheduleFields &fields);
 
-/// The first rule that `fields`, whose strategy is chosen, breaks for
-/// `problem`. Open stages count as one.
+/// The first rule that `fields`, whose strategy is chosen, breaks for `problem`
+/// whatever memory it takes: what breaks one may have no rings.
+std::optional<ScheduleError> checkRules(const MatmulProblem &problem,
+                                        const ScheduleFields &fields,
+                                        const target::TargetInfo &target);
+
+/// The same with what fits into memory. Open stages count as one.
 std::optional<ScheduleError> checkSchedule(const MatmulProblem &problem,
                                            const ScheduleFields &fields,
                                            const target::TargetInfo &target);

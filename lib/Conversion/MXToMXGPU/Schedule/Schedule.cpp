@@ -279,9 +279,9 @@ checkStrategy(const MatmulProblem &problem, const ScheduleFields &fields,
 }
 
 std::optional<ScheduleError>
-mx::mxgpu::checkSchedule(const MatmulProblem &problem,
-                         const ScheduleFields &fields,
-                         const target::TargetInfo &target) {
+mx::mxgpu::checkRules(const MatmulProblem &problem,
+                      const ScheduleFields &fields,
+                      const target::TargetInfo &target) {
   if (auto error = checkStrategy(problem, fields, target))
     return error;
   const Strategy &strategy = getStrategy(problem, fields);
@@ -293,7 +293,14 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
     return error;
   if (auto error = checkSplit(problem, fields))
     return error;
-  if (auto error = checkRegisters(problem, fields, target))
+  return checkRegisters(problem, fields, target);
+}
+
+std::optional<ScheduleError>
+mx::mxgpu::checkSchedule(const MatmulProblem &problem,
+                         const ScheduleFields &fields,
+                         const target::TargetInfo &target) {
+  if (auto error = checkRules(problem, fields, target))
     return error;
   ScheduleFields chosen = fields;
   chosen.stages = std::max<int64_t>(fields.stages, 1);

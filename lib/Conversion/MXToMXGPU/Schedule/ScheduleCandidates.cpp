@@ -147,6 +147,8 @@ private:
 } // namespace
 
 void Candidates::addRasters(const Strategy &strategy, ScheduleFields fields) {
+  if (checkRules(problem, fields, target))
+    return;
   fields.stages = getMaxStages(problem, fields, target);
   if (!fields.stages || checkSchedule(problem, fields, target))
     return;
