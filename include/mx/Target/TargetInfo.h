@@ -34,7 +34,6 @@ struct Rates;
 struct TargetInfo {
   const char *chip = "";     ///< as given to the tools and to ptxas: "sm_100a"
   const char *features = ""; ///< LLVM's feature string
-  const char *products = ""; ///< for messages and documentation
   unsigned computeCapability = 0;
   MmaFamily mmaFamily = MmaFamily::MmaSync;
   bool hasI8Mma = false; ///< tcgen05.mma.kind::i8
