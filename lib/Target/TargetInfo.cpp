@@ -26,6 +26,7 @@ constexpr TargetInfo common(const char *chip, unsigned capability,
   target.features = "+ptx88";
   target.computeCapability = capability;
   target.mmaFamily = family;
+  target.smemReserved = 1 * KiB;
   target.registersPerSm = 64 * KiB;
   target.registersPerThread = 255;
   target.smCount = smCount;
@@ -38,6 +39,7 @@ constexpr TargetInfo dataCenter(const char *chip, unsigned capability,
                                 const Rates &rates) {
   TargetInfo target = common(chip, capability, family, smCount);
   target.rates = &rates;
+  target.quantizersMeasuredOn = "sm_90a";
   target.smemPerCta = 227 * KiB;
   target.tmemColumns = target.hasTcgen05() ? 512 : 0;
   target.threadsPerSm = 2048;

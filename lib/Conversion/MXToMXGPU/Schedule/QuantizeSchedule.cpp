@@ -84,9 +84,6 @@ static constexpr ProducedChoice kProducedGroups[] = {
 #include "QuantizeSchedules.def"
 };
 
-/// The target whose rows others have that were not measured.
-static constexpr StringLiteral kMeasuredChip = "sm_90a";
-
 template <typename Row>
 static QuantizeScheduleAttr getSchedule(MLIRContext *context, const Row &row) {
   std::string text = "#mxgpu.quantize_schedule<";
@@ -99,8 +96,7 @@ template <typename Row, typename Fits>
 static QuantizeScheduleAttr findSchedule(MLIRContext *context,
                                          ArrayRef<Row> rows, StringRef chip,
                                          Fits fits) {
-  if (llvm::none_of(rows, [&](const Row &row) { return chip == row.chip; }))
-    chip = kMeasuredChip;
+  chip = target::lookupTarget(chip)->quantizersMeasuredOn;
   const Row *row = llvm::find_if(
       rows, [&](const Row &row) { return chip == row.chip && fits(row); });
   return row == rows.end() ? QuantizeScheduleAttr()
@@ -180,9 +176,8 @@ selectCopiedTileSchedule(QuantizeOp op, StringRef chip, HasRoom hasRoom) {
       });
 }
 
-/// Shared memory of each CTA that is not its own, and what barriers, numbers of
-/// units and alignment take at most.
-static constexpr int64_t kReservedBytes = 1024, kOtherBytes = 4096;
+/// What barriers, indices of work tiles and alignment take at most.
+static constexpr int64_t kOtherBytes = 4096;
 
 /// Shared memory of a CTA that quantizes by tiles: stages of what is quantized
 /// and of what it is computed from, and what each axis gives of a tile or,
@@ -314,9 +309,8 @@ mx::mxgpu::selectNumbersSchedule(QuantizeOp op, QuantizeScheduleAttr schedule,
   if (!numbers.any())
     return schedule;
   auto hasRoom = [&](QuantizeScheduleAttr choice, int64_t ctas) {
-    int64_t bytes =
-        getTileBytes(op, adaptToGroups(op, choice), numbers) + kReservedBytes;
-    return ctas * bytes <= target.smemPerCta + kReservedBytes;
+    return getTileBytes(op, adaptToGroups(op, choice), numbers) <=
+           target.getSmemPerCta(ctas);
   };
   // A schedule that the program gives is used unchanged.
   if (schedule != selectQuantizeSchedule(op, target.chip)) {
