@@ -23,14 +23,14 @@ struct MapPattern final : OpConversionPattern<EncodeTensorMapOp> {
   LogicalResult
   matchAndRewrite(EncodeTensorMapOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op.getSource().getType());
     View view = getView(builder, type, operands.getSource());
     if (!view.strides.empty()) {
       Value stride = view.strides.back();
       Value isOne =
           arith::CmpIOp::create(rewriter, op.getLoc(), arith::CmpIPredicate::eq,
-                                stride, builder.constant(1));
+                                stride, builder.index(1));
       RequireOp::create(
           rewriter, op.getLoc(), isOne,
           "expected elements side by side, found a stride of %lld", stride);
@@ -38,7 +38,7 @@ struct MapPattern final : OpConversionPattern<EncodeTensorMapOp> {
     TensorMapNumbers numbers =
         getTensorMapNumbers(rewriter, op, view.sizes, view.strides);
     Value offset = builder.mul(
-        view.offset, builder.constant(type.getElementTypeBitWidth() / 8));
+        view.offset, builder.index(type.getElementTypeBitWidth() / 8));
     rewriter.replaceOpWithNewOp<mxplan::EncodeTensorMapOp>(
         op, op.getType(), view.buffer, offset, numbers.dims, numbers.strides,
         op.getL2Promotion());
@@ -53,7 +53,7 @@ struct LaunchPattern final : OpConversionPattern<LaunchOp> {
   matchAndRewrite(LaunchOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
     SmallVector<Value> parameters;
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     for (auto [argument, parts] :
          llvm::zip_equal(op.getArgs(), operands.getArgs()))
       for (Value value : getParameters(builder, argument.getType(), parts))
@@ -70,20 +70,17 @@ struct LaunchPattern final : OpConversionPattern<LaunchOp> {
 
   /// What stands for an argument in a plan, and for a contiguous memref that
   /// begins somewhere in its buffer, what stands for one that begins there.
-  static SmallVector<Value> getParameters(IndexBuilder &builder, Type type,
+  static SmallVector<Value> getParameters(PlanBuilder &builder, Type type,
                                           ValueRange parts) {
     Type taken = getParameterType(type);
     if (taken == type)
       return llvm::to_vector(parts);
     auto memref = cast<MemRefType>(type);
     View view = getView(builder, memref, parts);
-    Value bits = builder.constant(getElementBits(memref));
-    Value bytes = arith::DivUIOp::create(builder.builder, builder.loc,
-                                         builder.mul(view.offset, bits),
-                                         builder.constant(8));
-    view.buffer =
-        mxplan::PartOp::create(builder.builder, builder.loc,
-                               view.buffer.getType(), view.buffer, bytes);
+    Value bits = builder.index(getElementBits(memref));
+    Value bytes = builder.div(builder.mul(view.offset, bits), 8);
+    view.buffer = mxplan::PartOp::create(builder, view.buffer.getType(),
+                                         view.buffer, bytes);
     return getParts(cast<MemRefType>(taken), view);
   }
 };

@@ -28,7 +28,7 @@ struct AllocPattern final : OpConversionPattern<memref::AllocOp> {
   LogicalResult
   matchAndRewrite(memref::AllocOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     forEachDoubtfulExtent(
         rewriter, op.getLoc(), op.getType(), op.getDynamicSizes(),
         [&](Value size, Value isValid, const std::string &format) {
@@ -79,7 +79,7 @@ struct CopyPattern final : OpConversionPattern<memref::CopyOp> {
   LogicalResult
   matchAndRewrite(memref::CopyOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op.getSource().getType());
     View from = getView(builder, type, operands.getSource());
     View target = getView(builder, cast<MemRefType>(op.getTarget().getType()),
@@ -112,7 +112,7 @@ struct MemsetPattern final : OpConversionPattern<gpu::MemsetOp> {
   LogicalResult
   matchAndRewrite(gpu::MemsetOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op.getDst().getType());
     View view = getView(builder, type, operands.getDst());
     Attribute value;
@@ -135,7 +135,7 @@ struct LoadPattern final : OpConversionPattern<memref::LoadOp> {
   LogicalResult
   matchAndRewrite(memref::LoadOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     MemRefType type = op.getMemRefType();
     View view = getView(builder, type, operands.getMemref());
     Value element = view.offset;
@@ -146,9 +146,9 @@ struct LoadPattern final : OpConversionPattern<memref::LoadOp> {
     bool isBit = op.getType().isInteger(1);
     Type stored = isBit ? rewriter.getI8Type() : op.getType();
     int64_t bits = getElementBits(stored);
-    Value number = mxplan::ReadOp::create(
-        rewriter, op.getLoc(), stored, view.buffer,
-        builder.mul(element, builder.constant(bits / 8)));
+    Value number =
+        mxplan::ReadOp::create(rewriter, op.getLoc(), stored, view.buffer,
+                               builder.mul(element, builder.index(bits / 8)));
     if (isBit)
       number =
           arith::TruncIOp::create(rewriter, op.getLoc(), op.getType(), number);
@@ -185,8 +185,8 @@ struct PoisonPattern final : OpConversionPattern<ub::PoisonOp> {
     auto type = dyn_cast<MemRefType>(op.getType());
     if (!type)
       return failure();
-    IndexBuilder builder(rewriter, op.getLoc());
-    Value zero = builder.constant(0);
+    PlanBuilder builder(op.getLoc(), rewriter);
+    Value zero = builder.index(0);
     View view;
     view.sizes.assign(type.getRank(), zero);
     view.strides = view.sizes;

@@ -15,19 +15,19 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-Value IndexBuilder::mul(ValueRange factors) {
-  Value product = constant(1);
+Value PlanBuilder::multiply(ValueRange factors) {
+  Value product = index(1);
   for (Value factor : factors)
     product = mul(product, factor);
   return product;
 }
 
-SmallVector<Value> IndexBuilder::getValues(ArrayRef<int64_t> known,
-                                           ValueRange values) {
+SmallVector<Value> PlanBuilder::getValues(ArrayRef<int64_t> known,
+                                          ValueRange values) {
   SmallVector<Value> result;
   for (int64_t number : known) {
     if (!ShapedType::isDynamic(number)) {
-      result.push_back(constant(number));
+      result.push_back(index(number));
       continue;
     }
     result.push_back(values.front());
@@ -36,16 +36,15 @@ SmallVector<Value> IndexBuilder::getValues(ArrayRef<int64_t> known,
   return result;
 }
 
-void IndexBuilder::requireEqual(Value a, Value b, const Twine &what) {
-  Value same =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b);
-  RequireOp::create(builder, loc, same, what.str(), ValueRange{b, a});
+void PlanBuilder::requireEqual(Value a, Value b, const Twine &what) {
+  Value same = arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, a, b);
+  RequireOp::create(*this, same, what.str(), ValueRange{b, a});
 }
 
-View mx::mxgpu::getView(IndexBuilder &builder, MemRefType type,
+View mx::mxgpu::getView(PlanBuilder &builder, MemRefType type,
                         ValueRange parts) {
   auto known = [&](int64_t number) -> Value {
-    return ShapedType::isDynamic(number) ? Value() : builder.constant(number);
+    return ShapedType::isDynamic(number) ? Value() : builder.index(number);
   };
   View view;
   auto [strides, offset] = type.getStridesAndOffset();
@@ -69,7 +68,7 @@ View mx::mxgpu::getView(IndexBuilder &builder, MemRefType type,
       view.buffer = value;
     }
   if (type.getLayout().isIdentity())
-    view.strides = getIdentityStrides(builder.builder, builder.loc, view.sizes);
+    view.strides = getIdentityStrides(builder, builder.getLoc(), view.sizes);
   return view;
 }
 
@@ -89,10 +88,10 @@ SmallVector<Value> mx::mxgpu::getParts(MemRefType type, const View &view) {
                              });
 }
 
-Value mx::mxgpu::getBytes(IndexBuilder &builder, MemRefType type,
+Value mx::mxgpu::getBytes(PlanBuilder &builder, MemRefType type,
                           const View &view) {
-  return builder.mul(builder.mul(view.sizes),
-                     builder.constant(getElementBits(type) / 8));
+  return builder.mul(builder.multiply(view.sizes),
+                     builder.index(getElementBits(type) / 8));
 }
 
 SmallVector<Value> mx::mxgpu::getSingles(ArrayRef<ValueRange> operands) {

@@ -32,12 +32,7 @@ GroupSearch::GroupSearch(NVVMBuilder &builder, Value offsets, Value rows,
   // The last offset is the number of all rows. Where it is negative, the end of
   // the groups before, 0, is larger.
   if (!stride)
-    limit = arith::MinSIOp::create(builder, load(sub(count, builder.i32(1))),
-                                   limit);
-}
-
-Value GroupSearch::sub(Value a, Value b) {
-  return arith::SubIOp::create(builder, a, b);
+    limit = arith::MinSIOp::create(builder, load(builder.sub(count, 1)), limit);
 }
 
 Value GroupSearch::isBelow(Value a, Value b) {
@@ -72,7 +67,7 @@ Value GroupSearch::loadClamped(Value known) {
 /// where the group before them ends. Beyond the last group they are empty.
 GroupSearch::Groups GroupSearch::loadGroups(Value first, Value previous) {
   Value lane = builder.laneId(), group = builder.add(first, lane);
-  Value last = sub(count, builder.i32(1));
+  Value last = builder.sub(count, 1);
   Value known = arith::MinSIOp::create(builder, group, last);
   Groups groups;
   if (stride) {
@@ -97,7 +92,8 @@ GroupSearch::Groups GroupSearch::loadGroups(Value first, Value previous) {
 }
 
 Value GroupSearch::getTilesOf(Value begin, Value end) {
-  Value rounded = builder.add(sub(end, begin), builder.i32(tileRows - 1));
+  Value rounded =
+      builder.add(builder.sub(end, begin), builder.i32(tileRows - 1));
   return arith::DivUIOp::create(builder, rounded, builder.i32(tileRows));
 }
 
@@ -116,7 +112,7 @@ GroupSearch::Groups GroupSearch::look(Value first, Value previous) {
     Value addend = arith::SelectOp::create(builder, has, below, builder.i32(0));
     sum = builder.add(sum, addend);
   }
-  groups.before = sub(sum, groups.units);
+  groups.before = builder.sub(sum, groups.units);
   return groups;
 }
 
@@ -165,7 +161,7 @@ FoundWorkTile GroupSearch::find(Value unit) {
       {zero, unit, zero},
       [&](ValueRange state, SmallVector<Value> &found) -> Value {
         Groups groups = look(state[0], state[2]);
-        Value left = sub(state[1], groups.before);
+        Value left = builder.sub(state[1], groups.before);
         Value isHere = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult,
                                              left, groups.units);
         Value lanes = builder.ballot(isHere);
@@ -181,7 +177,7 @@ FoundWorkTile GroupSearch::find(Value unit) {
         Value goesOn =
             arith::AndIOp::create(builder, isNone, isBelow(next, count));
         found[0] = arith::SelectOp::create(builder, goesOn, next, state[0]);
-        found[1] = sub(state[1], builder.shuffleFrom(all, last));
+        found[1] = builder.sub(state[1], builder.shuffleFrom(all, last));
         found[2] = builder.shuffleFrom(groups.end, last);
         return goesOn;
       });

@@ -51,7 +51,6 @@ private:
     mlir::Value units, before; // of it, and of those before it among the 32
   };
 
-  mlir::Value sub(mlir::Value a, mlir::Value b);
   mlir::Value isBelow(mlir::Value a, mlir::Value b);
   mlir::Type getOffsetType();
   mlir::Value load(mlir::Value group);

@@ -38,7 +38,6 @@ private:
   GroupWorkTile findOfRows(Value number);
   GroupWorkTile findOfReduction(Value number);
 
-  Value mul(Value a, int64_t b) { return builder.mul(a, builder.i32(b)); }
   GroupWorkTile finish(Value number, Value exists, ArrayRef<Value> arguments) {
     return {SmallVector<Value>(arguments),
             arith::SelectOp::create(builder, exists, number, builder.i32(-1))};
@@ -64,7 +63,7 @@ GroupWorkTile WorkTileSearch::findOfRows(Value number) {
   auto [start, end] = getTileRows(builder, found, tile.rows, tileRows);
   return finish(
       number, found.exists,
-      {found.group, start, mul(tile.columns, tileColumns), start, end});
+      {found.group, start, builder.mul(tile.columns, tileColumns), start, end});
 }
 
 /// All groups have the same outputs.
@@ -81,8 +80,8 @@ GroupWorkTile WorkTileSearch::findOfReduction(Value number) {
   auto [start, end] =
       groups.getPackedRange(group, builder.toI32(source.getReduction()));
   return finish(number, exists,
-                {group, mul(tile.rows, tileRows),
-                 mul(tile.columns, tileColumns), start, end});
+                {group, builder.mul(tile.rows, tileRows),
+                 builder.mul(tile.columns, tileColumns), start, end});
 }
 
 GroupWorkTile mx::mxgpu::findFirstGroupWorkTile(NVVMBuilder &builder,
