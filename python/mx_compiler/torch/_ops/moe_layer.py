@@ -8,7 +8,7 @@ from ..._ops import checks as check
 from ..._ops import moe_layer as layers
 from ..._runtime.device import device_changes
 from ..._ops.formats import find_format
-from ..._ops.quantize import capacity
+from ..._ops.scale_tiles import capacity
 from ..._ops.quantized import scales_shape
 from . import tensors
 from .checks import check_one_device, check_tensor

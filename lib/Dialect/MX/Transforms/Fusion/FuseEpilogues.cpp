@@ -258,7 +258,7 @@ static bool fuseElementwise(IRRewriter &rewriter, Use &use) {
 
 static bool hasSf128x4Scales(QuantizeOp op) {
   auto type = cast<RankedTensorType>(op.getScales(0).getType());
-  return type.getRank() == 5 ||
+  return isMaterialized(type, /*logicalRank=*/2) ||
          ScaleLayoutAttr::get(type).getKind() == ScaleLayoutKind::Sf128x4;
 }
 
