@@ -78,11 +78,12 @@ private:
         getBlockSizeOf(getElementTypeOrSelf(op.getResultScales().getType()));
     auto quantize = QuantizeOp::create(
         builder, loc, TypeRange(), inputs, /*input_scales=*/ValueRange(),
-        /*global_scale=*/Value(), /*seed=*/Value(), /*gather=*/Value(),
+        /*global_scale=*/Value(), /*decode_factors=*/ValueRange(),
+        /*seed=*/Value(), /*gather=*/Value(),
         ragged ? op.getOffsets() : Value(), op.getOuts(), ragged,
         builder.getDenseI64ArrayAttr({1}), builder.getI64IntegerAttr(block),
         /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
-        op.getScaleRoundingAttr(),
+        /*dequantized=*/ArrayAttr(), op.getScaleRoundingAttr(),
         /*prologueCount=*/op.getEpilogue().size());
     if (!op.getEpilogue().empty())
       quantize.getPrologue().front().takeBody(op.getEpilogue().front());

@@ -81,6 +81,7 @@ struct ConvertMXToCPUPass final
     if (failed(checkInput(getOperation())))
       return signalPassFailure();
     mx::cpu::decomposeMatmuls(getOperation());
+    mx::cpu::decomposeQuantizations(getOperation());
     TypeConverter converter;
     mx::addStorageConversions(converter);
     RewritePatternSet patterns(&getContext());

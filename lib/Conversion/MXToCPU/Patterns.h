@@ -39,6 +39,9 @@ void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,
 /// Products whose results are quantized or made of parts become products of
 /// f32 and what is done with them.
 void decomposeMatmuls(mlir::Operation *root);
+/// Quantizations of which something is dequantized at once become ones of which
+/// nothing is, and the rest.
+void decomposeQuantizations(mlir::Operation *root);
 
 /// The array that an operand has become: `original` is the operand before type
 /// conversion.

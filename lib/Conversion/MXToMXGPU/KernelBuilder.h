@@ -92,11 +92,10 @@ llvm::LogicalResult convertMatmul(MatmulOpInterface op,
                                   mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
 llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
-/// These add to `done` what their kernels do of other operations.
-llvm::LogicalResult
-convertQuantize(QuantizeOp op, mlir::gpu::GPUModuleOp module,
-                const target::TargetInfo &target,
-                llvm::SmallPtrSetImpl<mlir::Operation *> &done);
+llvm::LogicalResult convertQuantize(QuantizeOp op,
+                                    mlir::gpu::GPUModuleOp module,
+                                    const target::TargetInfo &target);
+/// Adds to `done` what its kernel does of other operations.
 llvm::LogicalResult
 convertDequantize(DequantizeOp op, mlir::gpu::GPUModuleOp module,
                   llvm::SmallPtrSetImpl<mlir::Operation *> &done);
@@ -149,11 +148,8 @@ bool isByTiles(QuantizeOp op);
 
 /// The schedule that measurements advise.
 QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op,
-                                            llvm::StringRef chip);
+                                            const target::TargetInfo &target);
 QuantizeScheduleAttr selectDequantizeSchedule(DequantizeOp op);
-/// That of a quantizer along rows, as which the kernel may be built although
-/// groups divide the rows.
-QuantizeScheduleAttr selectRowSchedule(QuantizeOp op, llvm::StringRef chip);
 
 /// Fails unless whole passes of a schedule's threads over rows in pieces of
 /// blocks cover its tile.
