@@ -16,7 +16,8 @@ R.json use, of the target that they were compiled for. The best one ran in all
 of these cases without a wrong byte, and has the largest median of their
 fractions of the ceiling; but what is in the table stays unless that is better by
 more than runs differ. Other rows stay as they are; a target that has none gets
-those of sm_90a first."""
+those of sm_90a first, and its row in lib/Target/TargetInfo.cpp then has to name
+it in quantizersMeasuredOn."""
 
 import argparse
 import dataclasses
@@ -215,7 +216,8 @@ def write(table, about, results):
     gpu = about["gpu"].split(",")[0]
     note = f"{gpu}, {about['date'].split(' ')[0]}"
     if not table.rows(chip):
-        print(f"{chip} had the rows of {MEASURED_CHIP}")
+        print(f"{chip} had the rows of {MEASURED_CHIP}: name it in quantizersMeasuredOn "
+              "(lib/Target/TargetInfo.cpp)")
         table.add_target(chip)
     by_name = {case.name: case for case in cases.speed_cases()}
     rows = table.rows(chip)

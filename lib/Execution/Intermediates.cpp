@@ -45,9 +45,10 @@ public:
         .Case<QuantizeOp>([&](QuantizeOp quantize) {
           if (quantize->getNumResults())
             for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
-              scalesOf(quantize->getResult(quantize.getElementsNumber(i)),
-                       quantize->getResult(quantize.getScalesNumber(i)),
-                       quantize.getBlockSize());
+              if (!quantize.isDequantized(i))
+                scalesOf(quantize->getResult(quantize.getElementsNumber(i)),
+                         quantize->getResult(quantize.getScalesNumber(i)),
+                         quantize.getBlockSize());
           for (const QuantizeSource &source : quantize.getSources())
             if (source.scales)
               scalesOf(source.tensor, source.scales, source.getBlockSize());

@@ -37,7 +37,7 @@ static std::vector<bool> getRows(ArrayRef<int64_t> ends, int64_t count,
   std::vector<bool> defined(count);
   int64_t begin = 0;
   for (auto [group, end] : llvm::enumerate(ends)) {
-    int64_t first = areTiles ? begin / kScaleTileRows + group : begin;
+    int64_t first = areTiles ? raggedRowsTileRow(begin, int64_t(group)) : begin;
     int64_t lines =
         areTiles ? ceilDiv(end - begin, kScaleTileRows) : end - begin;
     for (int64_t i = first; i < std::min(first + lines, count); ++i)
@@ -75,12 +75,11 @@ void mx::ignorePadding(QuantizeOp op, const IntermediateArrays &arrays,
     return;
   std::vector<int64_t> ends = readEnds(*offsets);
   bool isScales = out.kind == QuantizeOut::Kind::Scales;
-  bool areTiles = device.shape.size() == 5;
+  bool areTiles = device.shape.size() == 2 + kScaleTileRank;
   int64_t rows = device.shape[0], columns = device.shape[1];
   bool isReduction =
       op.getRaggedOfAxis(op.getAxes()[out.axis]) == RaggedKind::Reduction;
-  Type element =
-      getElementTypeOrSelf(op.getElements(op.getDestinationOf(out)).getType());
+  Type element = getElementTypeOrSelf(op.getElements(op.getDestinationOf(out)));
   int64_t packing = isa<Float4E2M1FNType>(element) ? 2 : 1;
   int64_t width = !isScales  ? packing
                   : areTiles ? kScaleTileBlocks * op.getBlockSize()

@@ -22,27 +22,9 @@ using namespace mx::mxgpu;
 Value NVVMBuilder::i1(bool value) {
   return arith::ConstantOp::create(*this, getBoolAttr(value));
 }
-Value NVVMBuilder::i32(int64_t value) {
-  return arith::ConstantOp::create(*this, getI32IntegerAttr(value));
-}
 Value NVVMBuilder::i64(uint64_t value) {
   return arith::ConstantOp::create(
       *this, getI64IntegerAttr(static_cast<int64_t>(value)));
-}
-Value NVVMBuilder::index(int64_t value) {
-  return arith::ConstantOp::create(*this, getIndexAttr(value));
-}
-Value NVVMBuilder::add(Value a, Value b) {
-  return arith::AddIOp::create(*this, a, b);
-}
-Value NVVMBuilder::mul(Value a, Value b) {
-  return arith::MulIOp::create(*this, a, b);
-}
-Value NVVMBuilder::isBelow(Value a, Value b) {
-  return arith::CmpIOp::create(*this, arith::CmpIPredicate::ult, a, b);
-}
-Value NVVMBuilder::both(Value a, Value b) {
-  return arith::AndIOp::create(*this, a, b);
 }
 
 Value NVVMBuilder::toI32(Value value) {

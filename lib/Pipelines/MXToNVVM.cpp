@@ -117,6 +117,9 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(mxgpu::createMXSelectSchedule({options.chip, options.explain}));
   pm.addPass(createMXMaterializeLayouts());
   pm.addPass(mxgpu::createMXDequantizeOperands({options.chip}));
+  pm.addPass(
+      createMXFuseFakeQuantize({mxgpu::getQuantizeTileBits(options.chip)}));
+  pm.addPass(mxgpu::createMXSelectQuantizeSchedule({options.chip}));
   addBufferization(pm);
   pm.addPass(createMXDropDeallocations());
   pm.addPass(createMXReturnWhole());

@@ -34,18 +34,21 @@ constexpr unsigned kNoLayout = ~0u;
 /// Bits 61-63 for tcgen05 (PTX ISA, "Shared memory descriptor layout") and bits
 /// 62-63 for wgmma ("Matrix Descriptor Format"), by Swizzle.
 struct LayoutCode {
+  Swizzle swizzle;
   unsigned tcgen05;
   unsigned wgmma;
 };
 constexpr LayoutCode kLayoutCodes[kNumSwizzles] = {
-    {0, 0},                 // none
-    {6, 3},                 // 32B
-    {4, 2},                 // 64B
-    {2, 1},                 // 128B
-    {1, kNoLayout},         // 128B with 32B atoms
-    {kNoLayout, kNoLayout}, // TMA only
-    {kNoLayout, kNoLayout}, // TMA only
+    {Swizzle::None, 0, 0},
+    {Swizzle::B32, 6, 3},
+    {Swizzle::B64, 4, 2},
+    {Swizzle::B128, 2, 1},
+    {Swizzle::B128Atom32, 1, kNoLayout},
+    // Only tensor maps have these.
+    {Swizzle::B128Atom32Flip8, kNoLayout, kNoLayout},
+    {Swizzle::B128Atom64, kNoLayout, kNoLayout},
 };
+static_assert(isEnumTable<&LayoutCode::swizzle>(kLayoutCodes));
 
 LayoutCode layoutCode(Swizzle swizzle) {
   return kLayoutCodes[unsigned(swizzle)];

@@ -7,12 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/MmaFamilies.h"
+#include "mx/Support/EnumTable.h"
 
+using namespace mx;
 using namespace mx::target;
 
 namespace {
 
-/// In the order of the enumeration.
 constexpr MmaFamilyInfo kFamilies[] = {
     {MmaFamily::Wgmma,
      "wgmma.mma_async",
@@ -28,10 +29,22 @@ constexpr MmaFamilyInfo kFamilies[] = {
      {kWarpSize, MmaPlace::Registers, MmaPlace::Registers, MmaPlace::Registers,
       MmaPlace::Registers, MmaCompletion::Synchronous}},
 };
+static_assert(isEnumTable<&MmaFamilyInfo::family>(kFamilies));
 
-constexpr const char *kPlaces[kNumMmaPlaces] = {"none", "shared memory",
-                                                "tensor memory", "registers"};
-constexpr const char *kCompletions[] = {"commit", "wait group", "synchronous"};
+constexpr EnumName<MmaPlace> kPlaces[kNumMmaPlaces] = {
+    {MmaPlace::None, "none"},
+    {MmaPlace::SharedMemory, "shared memory"},
+    {MmaPlace::TensorMemory, "tensor memory"},
+    {MmaPlace::Registers, "registers"},
+};
+static_assert(isEnumTable<&EnumName<MmaPlace>::value>(kPlaces));
+
+constexpr EnumName<MmaCompletion> kCompletions[] = {
+    {MmaCompletion::Commit, "commit"},
+    {MmaCompletion::WaitGroup, "wait group"},
+    {MmaCompletion::Synchronous, "synchronous"},
+};
+static_assert(isEnumTable<&EnumName<MmaCompletion>::value>(kCompletions));
 
 } // namespace
 
@@ -40,19 +53,19 @@ const MmaFamilyInfo &mx::target::getInfo(MmaFamily family) {
 }
 
 const char *mx::target::getName(MmaPlace place) {
-  return kPlaces[unsigned(place)];
+  return kPlaces[unsigned(place)].name;
 }
 
 std::string mx::target::getName(MmaPlaces places) {
   std::string names;
   for (unsigned place = 0; place < kNumMmaPlaces; ++place)
     if (places.contains(MmaPlace(place)))
-      names += (names.empty() ? "" : " or ") + std::string(kPlaces[place]);
+      names += std::string(names.empty() ? "" : " or ") + kPlaces[place].name;
   return names;
 }
 
 const char *mx::target::getName(MmaCompletion completion) {
-  return kCompletions[unsigned(completion)];
+  return kCompletions[unsigned(completion)].name;
 }
 
 std::string mx::target::checkMmaFamily(const TargetInfo &target,

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/MmaShapes.h"
+#include "mx/Support/EnumTable.h"
 #include <cassert>
 
 using namespace mx;
@@ -40,14 +41,27 @@ constexpr MmaKindInfo kKinds[kNumMmaKinds] = {
     {MmaKind::MXF4NVF4, "mxf4nvf4", 64, true, mask(MmaType::E2M1), kF32, false,
      true},
 };
+static_assert(isEnumTable<&MmaKindInfo::kind>(kKinds));
 
 struct TypeInfo {
+  MmaType type;
   const char *name;
   unsigned bits;
 };
 constexpr TypeInfo kTypes[kNumMmaTypes] = {
-    {"f16", 16}, {"bf16", 16}, {"tf32", 32}, {"e4m3", 8}, {"e5m2", 8},
-    {"e2m3", 6}, {"e3m2", 6},  {"e2m1", 4},  {"u8", 8},   {"s8", 8}};
+    {MmaType::F16, "f16", 16},   {MmaType::BF16, "bf16", 16},
+    {MmaType::TF32, "tf32", 32}, {MmaType::E4M3, "e4m3", 8},
+    {MmaType::E5M2, "e5m2", 8},  {MmaType::E2M3, "e2m3", 6},
+    {MmaType::E3M2, "e3m2", 6},  {MmaType::E2M1, "e2m1", 4},
+    {MmaType::U8, "u8", 8},      {MmaType::S8, "s8", 8}};
+static_assert(isEnumTable<&TypeInfo::type>(kTypes));
+
+constexpr EnumName<AccumulatorType> kAccumulators[] = {
+    {AccumulatorType::F16, "f16"},
+    {AccumulatorType::F32, "f32"},
+    {AccumulatorType::S32, "s32"},
+};
+static_assert(isEnumTable<&EnumName<AccumulatorType>::value>(kAccumulators));
 
 // PTX ISA, table "Various combinations of .kind and shapes", dense, no .ws.
 constexpr MmaShapeRule kShapes[] = {
@@ -132,8 +146,7 @@ const char *mx::target::getName(MmaType type) {
 }
 
 const char *mx::target::getName(AccumulatorType type) {
-  constexpr const char *names[] = {"f16", "f32", "s32"};
-  return names[unsigned(type)];
+  return kAccumulators[unsigned(type)].name;
 }
 
 const char *mx::target::getName(ScaleFormat format) {

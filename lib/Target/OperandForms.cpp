@@ -113,8 +113,8 @@ mx::target::lookupProduct(const ProductInstruction &instruction, MmaType a,
   auto getForm = [&](MmaType type) {
     return isDirect ? &getOperandForm(*kind, type) : &getDequantizedForm(type);
   };
-  ProductForm product{&instruction, *kind,  getForm(a), getForm(b),
-                      blockSize,    format, 0};
+  ProductForm product{&instruction, *kind,     getForm(a),
+                      getForm(b),   blockSize, /*reductionMultiple=*/0};
   // What is dequantized needs no more than whole blocks. All are powers of two.
   product.reductionMultiple =
       std::max({isDirect ? product.getK() : blockSize, product.a->rowMultiple,
@@ -124,6 +124,6 @@ mx::target::lookupProduct(const ProductInstruction &instruction, MmaType a,
 
 ProductForm mx::target::getBF16Product(const ProductInstruction &instruction) {
   const OperandForm &form = getDequantizedForm(MmaType::BF16);
-  return {&instruction,     MmaKind::F16,       &form,           &form,
-          /*blockSize=*/32, ScaleFormat::UE8M0, form.rowMultiple};
+  return {&instruction, MmaKind::F16,     &form,
+          &form,        /*blockSize=*/32, form.rowMultiple};
 }

@@ -19,15 +19,14 @@ constexpr uint32_t KiB = 1024;
 
 /// What all chips of compute capability 9.0 to 12.1 have in common, CUDA C++
 /// Programming Guide, "Technical Specifications per Compute Capability".
-constexpr TargetInfo common(const char *chip, const char *products,
-                            unsigned capability, MmaFamily family,
-                            unsigned smCount) {
+constexpr TargetInfo common(const char *chip, unsigned capability,
+                            MmaFamily family, unsigned smCount) {
   TargetInfo target;
   target.chip = chip;
   target.features = "+ptx88";
-  target.products = products;
   target.computeCapability = capability;
   target.mmaFamily = family;
+  target.smemReserved = 1 * KiB;
   target.registersPerSm = 64 * KiB;
   target.registersPerThread = 255;
   target.smCount = smCount;
@@ -35,11 +34,12 @@ constexpr TargetInfo common(const char *chip, const char *products,
 }
 
 /// Data-centre parts of compute capability 9.0 to 10.3.
-constexpr TargetInfo dataCenter(const char *chip, const char *products,
-                                unsigned capability, MmaFamily family,
-                                unsigned smCount, const Rates &rates) {
-  TargetInfo target = common(chip, products, capability, family, smCount);
+constexpr TargetInfo dataCenter(const char *chip, unsigned capability,
+                                MmaFamily family, unsigned smCount,
+                                const Rates &rates) {
+  TargetInfo target = common(chip, capability, family, smCount);
   target.rates = &rates;
+  target.quantizersMeasuredOn = "sm_90a";
   target.smemPerCta = 227 * KiB;
   target.tmemColumns = target.hasTcgen05() ? 512 : 0;
   target.threadsPerSm = 2048;
@@ -50,8 +50,8 @@ constexpr TargetInfo dataCenter(const char *chip, const char *products,
 /// The first of the 10.x family has kind::i8, which is not in the family's PTX
 /// (PTX ISA, tcgen05.mma, target ISA notes).
 constexpr TargetInfo b200() {
-  TargetInfo target = dataCenter("sm_100a", "B200, GB200", 100,
-                                 MmaFamily::Tcgen05, 148, kB200Rates);
+  TargetInfo target =
+      dataCenter("sm_100a", 100, MmaFamily::Tcgen05, 148, kB200Rates);
   target.hasI8Mma = true;
   return target;
 }
@@ -59,8 +59,7 @@ constexpr TargetInfo b200() {
 /// Known so that it can be refused by name: it has no tensor memory and less
 /// than half of the shared memory.
 constexpr TargetInfo rtx50() {
-  TargetInfo target = common("sm_120a", "RTX 50 series, RTX PRO 6000", 120,
-                             MmaFamily::MmaSync, 170);
+  TargetInfo target = common("sm_120a", 120, MmaFamily::MmaSync, 170);
   target.smemPerCta = 99 * KiB;
   target.threadsPerSm = 1536;
   target.ctasPerSm = 24;
@@ -70,12 +69,10 @@ constexpr TargetInfo rtx50() {
 constexpr TargetInfo kTargets[] = {
     b200(),
     // One PTX for the whole family: B200 and B300.
-    dataCenter("sm_100f", "B200, GB200, B300, GB300", 100, MmaFamily::Tcgen05,
-               148, kB200Rates),
+    dataCenter("sm_100f", 100, MmaFamily::Tcgen05, 148, kB200Rates),
     // As if it were a B200: no rates of its own are published.
-    dataCenter("sm_103a", "B300, GB300", 103, MmaFamily::Tcgen05, 148,
-               kB200Rates),
-    dataCenter("sm_90a", "H100, H200", 90, MmaFamily::Wgmma, 132, kH200Rates),
+    dataCenter("sm_103a", 103, MmaFamily::Tcgen05, 148, kB200Rates),
+    dataCenter("sm_90a", 90, MmaFamily::Wgmma, 132, kH200Rates),
     rtx50(),
 };
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/TensorMap.h"
+#include "mx/Support/EnumTable.h"
 
 using namespace mx;
 using namespace mx::target;
@@ -33,6 +34,28 @@ constexpr TensorMapTypeInfo kTypes[kNumTensorMapTypes] = {
     {TensorMapType::U4Align16, "u4_align16", 4, 8, false},
     {TensorMapType::U6Align16, "u6_align16", 6, 8, false},
 };
+static_assert(isEnumTable<&TensorMapTypeInfo::type>(kTypes));
+
+constexpr EnumName<TensorMapInterleave> kInterleaves[] = {
+    {TensorMapInterleave::None, "none"},
+    {TensorMapInterleave::B16, "16b"},
+    {TensorMapInterleave::B32, "32b"},
+};
+static_assert(isEnumTable<&EnumName<TensorMapInterleave>::value>(kInterleaves));
+
+constexpr EnumName<TensorMapL2> kL2s[] = {
+    {TensorMapL2::None, "none"},
+    {TensorMapL2::B64, "64b"},
+    {TensorMapL2::B128, "128b"},
+    {TensorMapL2::B256, "256b"},
+};
+static_assert(isEnumTable<&EnumName<TensorMapL2>::value>(kL2s));
+
+constexpr EnumName<TensorMapFill> kFills[] = {
+    {TensorMapFill::Zero, "zero"},
+    {TensorMapFill::NaN, "nan"},
+};
+static_assert(isEnumTable<&EnumName<TensorMapFill>::value>(kFills));
 
 bool isPadded(TensorMapType type) {
   return type == TensorMapType::U4Align16 || type == TensorMapType::U6Align16;
@@ -186,18 +209,15 @@ const TensorMapTypeInfo &mx::target::getInfo(TensorMapType type) {
 }
 
 const char *mx::target::getName(TensorMapInterleave interleave) {
-  constexpr const char *names[] = {"none", "16b", "32b"};
-  return names[unsigned(interleave)];
+  return kInterleaves[unsigned(interleave)].name;
 }
 
 const char *mx::target::getName(TensorMapL2 l2) {
-  constexpr const char *names[] = {"none", "64b", "128b", "256b"};
-  return names[unsigned(l2)];
+  return kL2s[unsigned(l2)].name;
 }
 
 const char *mx::target::getName(TensorMapFill fill) {
-  constexpr const char *names[] = {"zero", "nan"};
-  return names[unsigned(fill)];
+  return kFills[unsigned(fill)].name;
 }
 
 std::string mx::target::check(const TensorMapDesc &desc) {

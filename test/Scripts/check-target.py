@@ -15,7 +15,7 @@ script = source / "scripts/check-target"
 
 def check(root):
     done = subprocess.run([sys.executable, script, root], capture_output=True, text=True)
-    return done.returncode, re.findall(r"uses '(\w+)'", done.stderr), done
+    return done.returncode, re.findall(r"uses '([\w:]+)'", done.stderr), done
 
 
 status, found, done = check(source)
@@ -54,14 +54,37 @@ change(code, "Table<TargetInfo> mx::target::getTargets",
 expect("countTargets")
 change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned dieCount = 1;")
 change(code, "target.smCount = smCount;", "target.smCount = smCount;\n  target.dieCount = 2;")
-expect("dieCount")
+expect("TargetInfo::dieCount")
+# A field whose name others have: it belongs to another struct, also where the text does
+# not say of what type the value is.
+change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned scales = 0;")
+expect("TargetInfo::scales")
+# Fields that are read: of a variable, of what a function gives, and by the struct.
+other = work / "lib/Dialect/MXGPU/Transforms/Allocate.cpp"
+clean[other] = other.read_text()
+for use in ("unsigned get(const target::TargetInfo &chip) { return chip.scales; }",
+            'unsigned i = target::lookupTarget("sm_90a")->scales;',
+            "unsigned i = [](const auto &chip) { return chip.scales; }(*target::lookupTarget(0));"):
+    change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned scales = 0;")
+    change(other, "using namespace mx;", "using namespace mx;\n" + use)
+    expect()
+change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned scales = 0;")
+change(header, "return computeCapability >= 100 ? 32 : 16;", "return scales ? 32 : 16;")
+expect()
+# A field of a field, which the code of the struct reads without naming its type.
+forms, products = (work / f"{folder}/OperandForms.{suffix}"
+                   for folder, suffix in (("include/mx/Target", "h"), ("lib/Target", "cpp")))
+clean.update({path: path.read_text() for path in (forms, products)})
+change(forms, "bool takesScales;", "bool takesScales;\n  bool scales;")
+expect("ProductInstruction::scales")
+change(forms, "bool takesScales;", "bool takesScales;\n  bool scales;")
+change(products, "return instruction->name ?", "return instruction->scales ?")
+expect()
 # What only the unused use, and names in comments and strings.
 change(header, end, "inline constexpr unsigned kDies = 2;\nunsigned countDies();\n" + end)
 change(code, "Table<TargetInfo> mx::target::getTargets",
        "unsigned mx::target::countDies() { return kDies; }\n"
        "Table<TargetInfo> mx::target::getTargets")
-other = work / "lib/Dialect/MXGPU/Transforms/Allocate.cpp"
-clean[other] = other.read_text()
 change(other, "using namespace mx;", 'using namespace mx;\n// countDies\nconst char *x = "kDies";')
 expect("kDies", "countDies")
 # A use is one only where the header is seen.

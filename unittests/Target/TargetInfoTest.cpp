@@ -24,6 +24,8 @@ TEST(TargetInfo, DataCenterChips) {
     EXPECT_EQ(t->hasTcgen05(), blackwell);
     EXPECT_EQ(t->tmemColumns, blackwell ? 512u : 0u);
     EXPECT_EQ(t->smemPerCta, 232448u);
+    EXPECT_EQ(t->getSmemPerCta(1), 232448u);
+    EXPECT_EQ(t->getSmemPerCta(2), 115712u);
     EXPECT_EQ(t->registersPerSm, 65536u);
     EXPECT_EQ(t->registersPerThread, 255u);
     EXPECT_EQ(t->threadsPerSm, 2048u);

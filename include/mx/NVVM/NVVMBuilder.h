@@ -10,7 +10,7 @@
 #ifndef MX_NVVM_NVVMBUILDER_H
 #define MX_NVVM_NVVMBUILDER_H
 
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mx/Dialect/Shared/ArithBuilder.h"
 #include "mx/Target/Descriptors.h"
 
 namespace mx::mxgpu {
@@ -40,20 +40,12 @@ struct WgmmaBlock {
 
 /// Builds instructions at one location. Shared-memory addresses are
 /// `!llvm.ptr<3>`, addresses in tensor memory and counts are i32.
-class NVVMBuilder : public mlir::ImplicitLocOpBuilder {
+class NVVMBuilder : public ArithBuilder {
 public:
-  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  using ArithBuilder::ArithBuilder;
 
   mlir::Value i1(bool value);
-  mlir::Value i32(int64_t value);
   mlir::Value i64(uint64_t value);
-  mlir::Value index(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value mul(mlir::Value a, mlir::Value b);
-  /// Whether a < b, unsigned.
-  mlir::Value isBelow(mlir::Value a, mlir::Value b);
-  /// Whether both conditions hold.
-  mlir::Value both(mlir::Value a, mlir::Value b);
   /// Any integer or index as i32.
   mlir::Value toI32(mlir::Value value);
 

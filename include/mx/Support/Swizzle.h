@@ -14,6 +14,7 @@
 #ifndef MX_SUPPORT_SWIZZLE_H
 #define MX_SUPPORT_SWIZZLE_H
 
+#include "mx/Support/EnumTable.h"
 #include <array>
 #include <cstdint>
 
@@ -41,7 +42,7 @@ struct SwizzleInfo {
   uint32_t alignment; ///< of a buffer whose pattern begins at its first byte
 };
 
-/// One row per Swizzle, in the order of the enumeration.
+/// One row per Swizzle.
 inline constexpr std::array<SwizzleInfo, kNumSwizzles> kSwizzles = {{
     {Swizzle::None, "none", 0, 16, 0, 16},
     {Swizzle::B32, "32b", 32, 16, 1, 256},
@@ -51,6 +52,7 @@ inline constexpr std::array<SwizzleInfo, kNumSwizzles> kSwizzles = {{
     {Swizzle::B128Atom32Flip8, "128b_atom32_flip8", 128, 32, 3, 512},
     {Swizzle::B128Atom64, "128b_atom64", 128, 64, 1, 256},
 }};
+static_assert(isEnumTable<&SwizzleInfo::swizzle>(kSwizzles));
 
 constexpr const SwizzleInfo &getInfo(Swizzle swizzle) {
   return kSwizzles[static_cast<unsigned>(swizzle)];

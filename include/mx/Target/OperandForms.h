@@ -77,7 +77,6 @@ struct ProductForm {
   MmaKind kind;
   const OperandForm *a, *b;
   unsigned blockSize;
-  ScaleFormat scaleFormat;
   /// The reduction is a multiple of this many elements: those of an instruction
   /// and of the rows of both operands.
   unsigned reductionMultiple;

@@ -34,12 +34,14 @@ struct Rates;
 struct TargetInfo {
   const char *chip = "";     ///< as given to the tools and to ptxas: "sm_100a"
   const char *features = ""; ///< LLVM's feature string
-  const char *products = ""; ///< for messages and documentation
   unsigned computeCapability = 0;
   MmaFamily mmaFamily = MmaFamily::MmaSync;
   bool hasI8Mma = false; ///< tcgen05.mma.kind::i8
 
-  uint32_t smemPerCta = 0;     ///< dynamic and static together, opt-in limit
+  uint32_t smemPerCta = 0; ///< dynamic and static together, opt-in limit
+  /// What the chip takes for each CTA besides: an SM has as much more than a
+  /// CTA may have (CUDA programming guide, technical specifications).
+  uint32_t smemReserved = 0;
   unsigned tmemColumns = 0;    ///< of 32 bits, 0 without tensor memory
   uint32_t registersPerSm = 0; ///< of 32 bits
   unsigned registersPerThread = 0;
@@ -47,6 +49,9 @@ struct TargetInfo {
   unsigned ctasPerSm = 0;
   /// Typical number of SMs, for schedules made without a device at hand.
   unsigned smCount = 0;
+  /// The chip on which its schedules of quantizers were measured; empty where
+  /// mx makes no kernels.
+  const char *quantizersMeasuredOn = "";
   /// How fast its parts are (mx/Target/Rates.h); null where mx makes no
   /// kernels.
   const Rates *rates = nullptr;
@@ -56,6 +61,10 @@ struct TargetInfo {
   /// those of products.
   bool hasQuantizers() const { return rates != nullptr; }
   bool hasProducts() const { return rates != nullptr; }
+  /// Shared memory of a CTA where `ctas` of them share an SM.
+  constexpr uint32_t getSmemPerCta(unsigned ctas) const {
+    return (smemPerCta + smemReserved) / ctas - smemReserved;
+  }
   /// What a thread loads from or stores to global memory at a time (PTX ISA, ld
   /// and st, .v8 and .v4 of 64 bits).
   unsigned getVectorBytes() const { return computeCapability >= 100 ? 32 : 16; }

@@ -33,7 +33,7 @@ struct AllocPattern final : OpConversionPattern<memref::AllocOp> {
   LogicalResult
   matchAndRewrite(memref::AllocOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     forEachDoubtfulExtent(
         rewriter, op.getLoc(), op.getType(), op.getDynamicSizes(),
         [&](Value size, Value isValid, const std::string &format) {
@@ -84,7 +84,7 @@ struct CopyPattern final : OpConversionPattern<memref::CopyOp> {
   LogicalResult
   matchAndRewrite(memref::CopyOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op.getSource().getType());
     View from = getView(builder, type, operands.getSource());
     View target = getView(builder, cast<MemRefType>(op.getTarget().getType()),
@@ -117,7 +117,7 @@ struct MemsetPattern final : OpConversionPattern<gpu::MemsetOp> {
   LogicalResult
   matchAndRewrite(gpu::MemsetOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op.getDst().getType());
     View view = getView(builder, type, operands.getDst());
     Attribute value;
@@ -140,7 +140,7 @@ struct LoadPattern final : OpConversionPattern<memref::LoadOp> {
   LogicalResult
   matchAndRewrite(memref::LoadOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     MemRefType type = op.getMemRefType();
     View view = getView(builder, type, operands.getMemref());
     Value element = view.offset;
@@ -151,9 +151,9 @@ struct LoadPattern final : OpConversionPattern<memref::LoadOp> {
     bool isBit = op.getType().isInteger(1);
     Type stored = isBit ? rewriter.getI8Type() : op.getType();
     int64_t bits = getElementBits(stored);
-    Value number = mxplan::ReadOp::create(
-        rewriter, op.getLoc(), stored, view.buffer,
-        builder.mul(element, builder.constant(bits / 8)));
+    Value number =
+        mxplan::ReadOp::create(rewriter, op.getLoc(), stored, view.buffer,
+                               builder.mul(element, builder.index(bits / 8)));
     if (isBit)
       number =
           arith::TruncIOp::create(rewriter, op.getLoc(), op.getType(), number);
@@ -190,8 +190,8 @@ struct PoisonPattern final : OpConversionPattern<ub::PoisonOp> {
     auto type = dyn_cast<MemRefType>(op.getType());
     if (!type)
       return failure();
-    IndexBuilder builder(rewriter, op.getLoc());
-    Value zero = builder.constant(0);
+    PlanBuilder builder(op.getLoc(), rewriter);
+    Value zero = builder.index(0);
     View view;
     view.sizes.assign(type.getRank(), zero);
     view.strides = view.sizes;
@@ -218,14 +218,14 @@ struct MapPattern final : OpConversionPattern<EncodeTensorMapOp> {
   LogicalResult
   matchAndRewrite(EncodeTensorMapOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op.getSource().getType());
     View view = getView(builder, type, operands.getSource());
     if (!view.strides.empty()) {
       Value stride = view.strides.back();
       Value isOne =
           arith::CmpIOp::create(rewriter, op.getLoc(), arith::CmpIPredicate::eq,
-                                stride, builder.constant(1));
+                                stride, builder.index(1));
       RequireOp::create(
           rewriter, op.getLoc(), isOne,
           "expected elements side by side, found a stride of %lld", stride);
@@ -233,7 +233,7 @@ struct MapPattern final : OpConversionPattern<EncodeTensorMapOp> {
     TensorMapNumbers numbers =
         getTensorMapNumbers(rewriter, op, view.sizes, view.strides);
     Value offset = builder.mul(
-        view.offset, builder.constant(type.getElementTypeBitWidth() / 8));
+        view.offset, builder.index(type.getElementTypeBitWidth() / 8));
     rewriter.replaceOpWithNewOp<mxplan::EncodeTensorMapOp>(
         op, op.getType(), view.buffer, offset, numbers.dims, numbers.strides,
         op.getL2Promotion());
@@ -248,7 +248,7 @@ struct LaunchPattern final : OpConversionPattern<LaunchOp> {
   matchAndRewrite(LaunchOp op, OneToNOpAdaptor operands,
                   ConversionPatternRewriter &rewriter) const override {
     SmallVector<Value> parameters;
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     for (auto [argument, parts] :
          llvm::zip_equal(op.getArgs(), operands.getArgs()))
       for (Value value : getParameters(builder, argument.getType(), parts))
@@ -265,20 +265,17 @@ struct LaunchPattern final : OpConversionPattern<LaunchOp> {
 
   /// What stands for an argument in a plan, and for a contiguous memref that
   /// begins somewhere in its buffer, what stands for one that begins there.
-  static SmallVector<Value> getParameters(IndexBuilder &builder, Type type,
+  static SmallVector<Value> getParameters(PlanBuilder &builder, Type type,
                                           ValueRange parts) {
     Type taken = getParameterType(type);
     if (taken == type)
       return llvm::to_vector(parts);
     auto memref = cast<MemRefType>(type);
     View view = getView(builder, memref, parts);
-    Value bits = builder.constant(getElementBits(memref));
-    Value bytes = arith::DivUIOp::create(builder.builder, builder.loc,
-                                         builder.mul(view.offset, bits),
-                                         builder.constant(8));
-    view.buffer =
-        mxplan::PartOp::create(builder.builder, builder.loc,
-                               view.buffer.getType(), view.buffer, bytes);
+    Value bits = builder.index(getElementBits(memref));
+    Value bytes = builder.div(builder.mul(view.offset, bits), 8);
+    view.buffer = mxplan::PartOp::create(builder, view.buffer.getType(),
+                                         view.buffer, bytes);
     return getParts(cast<MemRefType>(taken), view);
   }
 };

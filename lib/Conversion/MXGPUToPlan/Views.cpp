@@ -22,19 +22,19 @@ using namespace mx::mxgpu;
 // Views
 //===----------------------------------------------------------------------===//
 
-Value IndexBuilder::mul(ValueRange factors) {
-  Value product = constant(1);
+Value PlanBuilder::multiply(ValueRange factors) {
+  Value product = index(1);
   for (Value factor : factors)
     product = mul(product, factor);
   return product;
 }
 
-SmallVector<Value> IndexBuilder::getValues(ArrayRef<int64_t> known,
-                                           ValueRange values) {
+SmallVector<Value> PlanBuilder::getValues(ArrayRef<int64_t> known,
+                                          ValueRange values) {
   SmallVector<Value> result;
   for (int64_t number : known) {
     if (!ShapedType::isDynamic(number)) {
-      result.push_back(constant(number));
+      result.push_back(index(number));
       continue;
     }
     result.push_back(values.front());
@@ -43,16 +43,15 @@ SmallVector<Value> IndexBuilder::getValues(ArrayRef<int64_t> known,
   return result;
 }
 
-void IndexBuilder::requireEqual(Value a, Value b, const Twine &what) {
-  Value same =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b);
-  RequireOp::create(builder, loc, same, what.str(), ValueRange{b, a});
+void PlanBuilder::requireEqual(Value a, Value b, const Twine &what) {
+  Value same = arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, a, b);
+  RequireOp::create(*this, same, what.str(), ValueRange{b, a});
 }
 
-View mx::mxgpu::getView(IndexBuilder &builder, MemRefType type,
+View mx::mxgpu::getView(PlanBuilder &builder, MemRefType type,
                         ValueRange parts) {
   auto known = [&](int64_t number) -> Value {
-    return ShapedType::isDynamic(number) ? Value() : builder.constant(number);
+    return ShapedType::isDynamic(number) ? Value() : builder.index(number);
   };
   View view;
   auto [strides, offset] = type.getStridesAndOffset();
@@ -76,7 +75,7 @@ View mx::mxgpu::getView(IndexBuilder &builder, MemRefType type,
       view.buffer = value;
     }
   if (type.getLayout().isIdentity())
-    view.strides = getIdentityStrides(builder.builder, builder.loc, view.sizes);
+    view.strides = getIdentityStrides(builder, builder.getLoc(), view.sizes);
   return view;
 }
 
@@ -96,10 +95,10 @@ SmallVector<Value> mx::mxgpu::getParts(MemRefType type, const View &view) {
                              });
 }
 
-Value mx::mxgpu::getBytes(IndexBuilder &builder, MemRefType type,
+Value mx::mxgpu::getBytes(PlanBuilder &builder, MemRefType type,
                           const View &view) {
-  return builder.mul(builder.mul(view.sizes),
-                     builder.constant(getElementBits(type) / 8));
+  return builder.mul(builder.multiply(view.sizes),
+                     builder.index(getElementBits(type) / 8));
 }
 
 SmallVector<Value> mx::mxgpu::getSingles(ArrayRef<ValueRange> operands) {
@@ -123,7 +122,7 @@ struct ViewPattern : OpConversionPattern<OpT> {
   LogicalResult
   matchAndRewrite(OpT op, Operands operands,
                   ConversionPatternRewriter &rewriter) const final {
-    IndexBuilder builder(rewriter, op.getLoc());
+    PlanBuilder builder(op.getLoc(), rewriter);
     auto type = cast<MemRefType>(op->getOperand(0).getType());
     View view = getView(builder, type, operands.getOperands().front());
     rewrite(op, view, operands.getOperands().drop_front(), builder, rewriter);
@@ -131,7 +130,7 @@ struct ViewPattern : OpConversionPattern<OpT> {
   }
 
   virtual void rewrite(OpT op, View &view, ArrayRef<ValueRange> operands,
-                       IndexBuilder &builder,
+                       PlanBuilder &builder,
                        ConversionPatternRewriter &rewriter) const = 0;
 
   /// Replaces the operation's only result by what stands for it.
@@ -148,7 +147,7 @@ struct CastPattern final : ViewPattern<memref::CastOp> {
   using ViewPattern::ViewPattern;
 
   void rewrite(memref::CastOp op, View &view, ArrayRef<ValueRange>,
-               IndexBuilder &builder,
+               PlanBuilder &builder,
                ConversionPatternRewriter &rewriter) const override {
     auto from = cast<MemRefType>(op.getSource().getType());
     auto to = cast<MemRefType>(op.getType());
@@ -156,7 +155,7 @@ struct CastPattern final : ViewPattern<memref::CastOp> {
                        const Twine &what) {
       if (was == is || ShapedType::isDynamic(is))
         return;
-      Value wanted = builder.constant(is);
+      Value wanted = builder.index(is);
       builder.requireEqual(number, wanted,
                            "expected " + what + " to be %lld, found %lld");
       number = wanted;
@@ -179,7 +178,7 @@ struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
   using ViewPattern::ViewPattern;
 
   void rewrite(memref::SubViewOp op, View &view, ArrayRef<ValueRange> operands,
-               IndexBuilder &builder,
+               PlanBuilder &builder,
                ConversionPatternRewriter &rewriter) const override {
     SmallVector<Value> numbers = getSingles(operands);
     ValueRange rest = numbers;
@@ -218,41 +217,35 @@ struct SubViewPattern final : ViewPattern<memref::SubViewOp> {
   /// a call.
   static void requireInside(memref::SubViewOp op, size_t dim, Value offset,
                             Value size, Value step, Value extent,
-                            IndexBuilder &builder) {
+                            PlanBuilder &builder) {
     if (isConstantIntValue(offset, 0) && isConstantIntValue(step, 1) &&
         size == extent)
       return;
     using arith::CmpIPredicate;
     auto compare = [&](CmpIPredicate predicate, Value a, Value b) -> Value {
-      return arith::CmpIOp::create(builder.builder, builder.loc, predicate, a,
-                                   b);
+      return arith::CmpIOp::create(builder, predicate, a, b);
     };
     // One after the other: in C++ arguments have no order.
     auto isWithin = [&](Value position, Value end) -> Value {
       Value isBeforeEnd = compare(CmpIPredicate::slt, position, end);
       Value isNonNegative =
-          compare(CmpIPredicate::sle, builder.constant(0), position);
-      return arith::AndIOp::create(builder.builder, builder.loc, isNonNegative,
-                                   isBeforeEnd);
+          compare(CmpIPredicate::sle, builder.index(0), position);
+      return builder.both(isNonNegative, isBeforeEnd);
     };
-    Value one = builder.constant(1);
-    Value hasElements = compare(CmpIPredicate::slt, builder.constant(0), size);
-    Value end =
-        arith::SelectOp::create(builder.builder, builder.loc, hasElements,
-                                extent, builder.add(extent, one));
-    Value steps =
-        arith::SubIOp::create(builder.builder, builder.loc, size, one);
+    Value one = builder.index(1);
+    Value hasElements = compare(CmpIPredicate::slt, builder.index(0), size);
+    Value end = builder.select(hasElements, extent, builder.add(extent, one));
+    Value steps = builder.sub(size, one);
     Value last = builder.add(offset, builder.mul(steps, step));
-    Value yes = arith::ConstantIntOp::create(builder.builder, builder.loc,
+    Value yes = arith::ConstantIntOp::create(builder,
                                              /*value=*/1, /*width=*/1);
-    Value endsWithin = arith::SelectOp::create(
-        builder.builder, builder.loc, hasElements, isWithin(last, extent), yes);
-    RequireOp::create(builder.builder, builder.loc, isWithin(offset, end),
+    Value endsWithin = builder.select(hasElements, isWithin(last, extent), yes);
+    RequireOp::create(builder, isWithin(offset, end),
                       describeAccess(op, "offset " + std::to_string(dim) +
                                              " is out-of-bounds"),
                       ValueRange());
     RequireOp::create(
-        builder.builder, builder.loc, endsWithin,
+        builder, endsWithin,
         describeAccess(op, "subview runs out-of-bounds along dimension " +
                                std::to_string(dim)),
         ValueRange());
@@ -265,12 +258,12 @@ struct CollapsePattern final : ViewPattern<memref::CollapseShapeOp> {
   using ViewPattern::ViewPattern;
 
   void rewrite(memref::CollapseShapeOp op, View &view, ArrayRef<ValueRange>,
-               IndexBuilder &builder,
+               PlanBuilder &builder,
                ConversionPatternRewriter &rewriter) const override {
     SmallVector<Value> sizes, strides;
     for (ArrayRef<int64_t> group : op.getReassociationIndices()) {
-      sizes.push_back(
-          builder.mul(ArrayRef(view.sizes).slice(group.front(), group.size())));
+      sizes.push_back(builder.multiply(
+          ArrayRef(view.sizes).slice(group.front(), group.size())));
       strides.push_back(view.strides[getInner(op.getSrcType(), group)]);
     }
     view.sizes = std::move(sizes);
@@ -291,7 +284,7 @@ struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
   using ViewPattern::ViewPattern;
 
   void rewrite(memref::ExpandShapeOp op, View &view,
-               ArrayRef<ValueRange> operands, IndexBuilder &builder,
+               ArrayRef<ValueRange> operands, PlanBuilder &builder,
                ConversionPatternRewriter &rewriter) const override {
     forEachDoubtfulExtent(
         rewriter, op.getLoc(), op.getResultType(), op.getOutputShape(),
@@ -300,10 +293,10 @@ struct ExpandPattern final : ViewPattern<memref::ExpandShapeOp> {
         });
     SmallVector<Value> sizes =
         builder.getValues(op.getStaticOutputShape(), getSingles(operands));
-    SmallVector<Value> strides(sizes.size(), builder.constant(1));
+    SmallVector<Value> strides(sizes.size(), builder.index(1));
     for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
       Value stride = view.strides[dim];
-      Value elements = builder.constant(1);
+      Value elements = builder.index(1);
       for (int64_t part : llvm::reverse(group)) {
         strides[part] = stride;
         stride = builder.mul(stride, sizes[part]);
@@ -327,7 +320,7 @@ struct TransposePattern final : ViewPattern<memref::TransposeOp> {
   using ViewPattern::ViewPattern;
 
   void rewrite(memref::TransposeOp op, View &view, ArrayRef<ValueRange>,
-               IndexBuilder &,
+               PlanBuilder &,
                ConversionPatternRewriter &rewriter) const override {
     View permuted = view;
     for (auto [dim, result] :
@@ -344,7 +337,7 @@ struct MetadataPattern final : ViewPattern<memref::ExtractStridedMetadataOp> {
   using ViewPattern::ViewPattern;
 
   void rewrite(memref::ExtractStridedMetadataOp op, View &view,
-               ArrayRef<ValueRange>, IndexBuilder &,
+               ArrayRef<ValueRange>, PlanBuilder &,
                ConversionPatternRewriter &rewriter) const override {
     SmallVector<Value> values = {view.buffer, view.offset};
     llvm::append_range(values, view.sizes);
@@ -359,7 +352,7 @@ struct AddressPattern final
   using ViewPattern::ViewPattern;
 
   void rewrite(memref::ExtractAlignedPointerAsIndexOp op, View &view,
-               ArrayRef<ValueRange>, IndexBuilder &,
+               ArrayRef<ValueRange>, PlanBuilder &,
                ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<mxplan::AddressOp>(op, op.getType(),
                                                    view.buffer);
@@ -370,7 +363,7 @@ struct DimPattern final : ViewPattern<memref::DimOp> {
   using ViewPattern::ViewPattern;
 
   void rewrite(memref::DimOp op, View &view, ArrayRef<ValueRange>,
-               IndexBuilder &,
+               PlanBuilder &,
                ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, view.sizes[*op.getConstantIndex()]);
   }

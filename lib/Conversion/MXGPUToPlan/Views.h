@@ -10,35 +10,23 @@
 #ifndef MX_LIB_CONVERSION_MXGPUTOPLAN_VIEWS_H
 #define MX_LIB_CONVERSION_MXGPUTOPLAN_VIEWS_H
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/MXPlan/IR/MXPlan.h"
+#include "mx/Dialect/Shared/ArithBuilder.h"
 
 namespace mx::mxgpu {
 
-/// Arithmetic on sizes at one place.
-class IndexBuilder {
+/// Computes with sizes at one place.
+class PlanBuilder : public ArithBuilder {
 public:
-  IndexBuilder(mlir::OpBuilder &builder, mlir::Location loc)
-      : builder(builder), loc(loc) {}
-  mlir::Value constant(int64_t value) {
-    return mlir::arith::ConstantIndexOp::create(builder, loc, value);
-  }
-  mlir::Value add(mlir::Value a, mlir::Value b) {
-    return mlir::arith::AddIOp::create(builder, loc, a, b);
-  }
-  mlir::Value mul(mlir::Value a, mlir::Value b) {
-    return mlir::arith::MulIOp::create(builder, loc, a, b);
-  }
-  mlir::Value mul(mlir::ValueRange factors);
+  using ArithBuilder::ArithBuilder;
+
+  mlir::Value multiply(mlir::ValueRange factors);
   /// Values, and constants for what is known.
   llvm::SmallVector<mlir::Value> getValues(llvm::ArrayRef<int64_t> known,
                                            mlir::ValueRange values);
   /// Requires `a` to be `b` at run time, with a message that shows both.
   void requireEqual(mlir::Value a, mlir::Value b, const llvm::Twine &what);
-
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
 };
 
 /// A memref: a buffer and where in it the elements are. The offset and the
@@ -49,13 +37,13 @@ struct View {
 };
 
 /// The view of a memref of `type` from what stands for it in a plan.
-View getView(IndexBuilder &builder, mlir::MemRefType type,
+View getView(PlanBuilder &builder, mlir::MemRefType type,
              mlir::ValueRange parts);
 /// What stands for a memref of `type` in a plan.
 llvm::SmallVector<mlir::Value> getParts(mlir::MemRefType type,
                                         const View &view);
 /// Bytes of an array without gaps.
-mlir::Value getBytes(IndexBuilder &builder, mlir::MemRefType type,
+mlir::Value getBytes(PlanBuilder &builder, mlir::MemRefType type,
                      const View &view);
 
 /// The values that stand for operands of types that stay.

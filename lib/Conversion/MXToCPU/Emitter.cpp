@@ -200,9 +200,11 @@ SmallVector<Value> Emitter::scaleIndices(const Scales &scales,
   Int tileRow = row / kScaleTileRows;
   if (scales.groupTileRow)
     tileRow = tileRow + *scales.groupTileRow;
-  // PTX ISA, tcgen05 scale factors: see mx::scaleOffsetInTile.
-  indices.append({tileRow, block / kScaleTileBlocks, row % 32, (row / 32) % 4,
-                  block % kScaleTileBlocks});
+  indices.append({tileRow, block / kScaleTileBlocks});
+  for (const ScaleTileMode &mode : kScaleRowModes)
+    indices.push_back(getTileIndex(row, mode));
+  for (const ScaleTileMode &mode : kScaleBlockModes)
+    indices.push_back(getTileIndex(block, mode));
   return indices;
 }
 
@@ -223,7 +225,7 @@ void Emitter::storeScale(Int byte, const Scales &scales, ArrayRef<Value> batch,
 
 Scales Emitter::inGroup(Scales scales, const Group &group) {
   scales.groupStart = group.begin;
-  scales.groupTileRow = group.begin / kScaleTileRows + group.number;
+  scales.groupTileRow = raggedRowsTileRow(group.begin, group.number);
   return scales;
 }
 

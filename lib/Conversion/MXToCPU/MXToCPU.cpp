@@ -99,11 +99,12 @@ private:
         getBlockSizeOf(getElementTypeOrSelf(op.getResultScales().getType()));
     auto quantize = QuantizeOp::create(
         builder, loc, TypeRange(), inputs, /*input_scales=*/ValueRange(),
-        /*global_scale=*/Value(), /*seed=*/Value(), /*gather=*/Value(),
+        /*global_scale=*/Value(), /*decode_factors=*/ValueRange(),
+        /*seed=*/Value(), /*gather=*/Value(),
         ragged ? op.getOffsets() : Value(), op.getOuts(), ragged,
         builder.getDenseI64ArrayAttr({1}), builder.getI64IntegerAttr(block),
         /*square=*/UnitAttr(), /*amax=*/UnitAttr(), /*concat=*/UnitAttr(),
-        op.getScaleRoundingAttr(),
+        /*dequantized=*/ArrayAttr(), op.getScaleRoundingAttr(),
         /*prologueCount=*/op.getEpilogue().size());
     if (!op.getEpilogue().empty())
       quantize.getPrologue().front().takeBody(op.getEpilogue().front());
@@ -221,6 +222,7 @@ struct ConvertMXToCPUPass final
     if (failed(checkInput(getOperation())))
       return signalPassFailure();
     decomposeMatmuls(getOperation());
+    mx::cpu::decomposeQuantizations(getOperation());
     TypeConverter converter;
     mx::addStorageConversions(converter);
     RewritePatternSet patterns(&getContext());

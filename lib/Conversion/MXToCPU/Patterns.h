@@ -31,6 +31,10 @@ void emitIfRowExists(Emitter &emitter, mlir::Value rows, Int row, Int count,
 void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,
                   llvm::ArrayRef<mlir::Value> place);
 
+/// Quantizations of which something is dequantized at once become ones of which
+/// nothing is, and the rest.
+void decomposeQuantizations(mlir::Operation *root);
+
 /// The array that an operand has become: `original` is the operand before type
 /// conversion.
 inline Elements getElements(mlir::Value original, mlir::Value converted) {

@@ -299,7 +299,7 @@ struct ConvertMXToMXGPUPass final
     if (auto amax = dyn_cast<AmaxOp>(op))
       return convertAmax(amax, module);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
-      return convertQuantize(quantize, module, target, done);
+      return convertQuantize(quantize, module, target);
     if (auto dequantize = dyn_cast<DequantizeOp>(op))
       return convertDequantize(dequantize, module, done);
     if (auto relayout = dyn_cast<RelayoutOp>(op))

@@ -26,23 +26,6 @@ using namespace mx::mxgpu;
 static llvm::TrackingStatistic numKernels("convert-mx-to-mxgpu", "numKernels",
                                           "Kernels made");
 
-Value KernelBuilder::index(int64_t value) {
-  return arith::ConstantOp::create(*this, getIndexAttr(value));
-}
-Value KernelBuilder::add(Value a, Value b) {
-  return arith::AddIOp::create(*this, a, b);
-}
-Value KernelBuilder::add(Value a, int64_t b) { return add(a, index(b)); }
-Value KernelBuilder::mul(Value a, Value b) {
-  return arith::MulIOp::create(*this, a, b);
-}
-Value KernelBuilder::div(Value value, int64_t by) {
-  return arith::DivUIOp::create(*this, value, index(by));
-}
-Value KernelBuilder::ceilDiv(Value value, int64_t by) {
-  return arith::CeilDivUIOp::create(*this, value, index(by));
-}
-
 Value KernelBuilder::packedTiles(Value rows, int64_t tile, Value offsets) {
   return add(div(rows, tile), dim(offsets, 0));
 }
@@ -88,10 +71,10 @@ void KernelBuilder::requireAtMost(Value found, int64_t limit,
 
 void KernelBuilder::requireMultiple(Value found, int64_t factor,
                                     const Twine &what) {
-  Value rest = arith::RemUIOp::create(*this, found, index(factor));
+  Value rest = rem(found, factor);
   Value isZero =
       arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, rest, index(0));
-  Value below = arith::SubIOp::create(*this, found, rest);
+  Value below = sub(found, rest);
   RequireOp::create(*this, isZero,
                     ("expected " + what + " to be a multiple of " +
                      Twine(factor) +

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A builder with the few arithmetic operations that kernels and launches need,
-// and the frame of a kernel. Upstream's arith::ArithBuilder has neither
-// constants nor division, and is made anew for each location.
+// A builder for kernels and the host code that launches them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,10 +10,10 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_KERNELBUILDER_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mx/Conversion/MXToMXGPU/Schedule.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/KernelParameters.h"
+#include "mx/Dialect/Shared/ArithBuilder.h"
 
 namespace mx::mxgpu {
 
@@ -30,17 +28,10 @@ inline constexpr int64_t kMaxExtent =
 /// Bytes that threads and the copy engine read at once, at a multiple of them.
 inline constexpr int64_t kLoadBytes = 16;
 
-class KernelBuilder : public mlir::ImplicitLocOpBuilder {
+class KernelBuilder : public ArithBuilder {
 public:
-  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  using ArithBuilder::ArithBuilder;
 
-  mlir::Value index(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value add(mlir::Value a, int64_t b);
-  mlir::Value mul(mlir::Value a, mlir::Value b);
-  /// `value` / `by`, for values of at least 0.
-  mlir::Value div(mlir::Value value, int64_t by);
-  mlir::Value ceilDiv(mlir::Value value, int64_t by);
   /// Tiles that suffice for the rows of all groups, whatever their sizes, if
   /// each is given whole ones.
   mlir::Value packedTiles(mlir::Value rows, int64_t tile, mlir::Value offsets);
@@ -101,11 +92,10 @@ llvm::LogicalResult convertMatmul(MatmulOpInterface op,
                                   mlir::gpu::GPUModuleOp module,
                                   const target::TargetInfo &target);
 llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
-/// These add to `done` what their kernels do of other operations.
-llvm::LogicalResult
-convertQuantize(QuantizeOp op, mlir::gpu::GPUModuleOp module,
-                const target::TargetInfo &target,
-                llvm::SmallPtrSetImpl<mlir::Operation *> &done);
+llvm::LogicalResult convertQuantize(QuantizeOp op,
+                                    mlir::gpu::GPUModuleOp module,
+                                    const target::TargetInfo &target);
+/// Adds to `done` what its kernel does of other operations.
 llvm::LogicalResult
 convertDequantize(DequantizeOp op, mlir::gpu::GPUModuleOp module,
                   llvm::SmallPtrSetImpl<mlir::Operation *> &done);
@@ -158,11 +148,8 @@ bool isByTiles(QuantizeOp op);
 
 /// The schedule that measurements advise.
 QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op,
-                                            llvm::StringRef chip);
+                                            const target::TargetInfo &target);
 QuantizeScheduleAttr selectDequantizeSchedule(DequantizeOp op);
-/// That of a quantizer along rows, as which the kernel may be built although
-/// groups divide the rows.
-QuantizeScheduleAttr selectRowSchedule(QuantizeOp op, llvm::StringRef chip);
 
 /// Fails unless whole passes of a schedule's threads over rows in pieces of
 /// blocks cover its tile.

@@ -16,7 +16,7 @@
 #define MX_LIB_CONVERSION_UTILS_INTEXPR_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Builders.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mx {
 
@@ -24,6 +24,8 @@ class Int {
 public:
   Int(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value)
       : builder(&builder), loc(loc), value(value) {}
+  Int(mlir::ImplicitLocOpBuilder &builder, mlir::Value value)
+      : Int(builder, builder.getLoc(), value) {}
 
   /// The constant `number` of `type`.
   static Int constant(mlir::OpBuilder &builder, mlir::Location loc,

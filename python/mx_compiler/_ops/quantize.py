@@ -2,6 +2,7 @@
 """Quantize, dequantize, and SwiGLU with its quantization."""
 
 from . import checks as check
+from . import scale_tiles
 from .formats import find_format
 from .mlir_text import Body, tensor
 from .quantized import LAYOUTS, Quantized, elements_type, scales_type
@@ -164,11 +165,12 @@ class _Plan:
         for index, axis in enumerate(self.axes):
             rows, columns = ((self.rows, self.columns) if axis == -1
                              else (self.columns, self.rows))
+            scales = rows, columns // self.format.block
             is_reduction = self.is_ragged and axis == -2
             if is_reduction:
                 yield 2 * index
             if is_reduction or (self.layout == "sf_128x4" and (
-                    self.is_ragged or rows % 128 or columns // self.format.block % 4)):
+                    self.is_ragged or scale_tiles.padded(*scales) != scales)):
                 yield 2 * index + 1
 
     def wrap(self, results, factor):
@@ -290,15 +292,12 @@ def _quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
     return body.function(arguments, types, results)
 
 
-def capacity(rows, groups):
-    """roundup(rows + 127 * groups, 128): room for any groups (docs/Spec.md)."""
-    return (rows + 127 * groups + 127) // 128 * 128
-
-
 def _capacity(body, rows, groups):
-    """The same in a program."""
-    most = body.add(f"arith.addi {rows}, {body.index(127 * groups + 127)} : index")
-    tile = body.index(128)
+    """scale_tiles.capacity in a program."""
+    align = scale_tiles.REDUCTION_ALIGN
+    more = body.index((align - 1) * (groups + 1))
+    most = body.add(f"arith.addi {rows}, {more} : index")
+    tile = body.index(align)
     tiles = body.add(f"arith.divui {most}, {tile} : index")
     return body.add(f"arith.muli {tiles}, {tile} : index")
 

@@ -3,6 +3,7 @@
 
 from typing import Any, NamedTuple, Optional
 
+from . import scale_tiles
 from .formats import Format
 from .mlir_text import tensor
 
@@ -51,13 +52,13 @@ def scales_shape(shape, format, layout, ragged=None, groups=None):
     blocks = columns // format.block
     if layout == "linear":
         return (*batch, rows, blocks)
-    tiles = rows // 128 + groups if ragged == "rows" else -(-rows // 128)
-    return (*batch, tiles, -(-blocks // 4), 32, 4, 4)
+    return (*batch, *scale_tiles.tiles_shape(rows, blocks,
+                                             groups if ragged == "rows" else None))
 
 
 def elements_type(dims, format, ragged=None, groups=None):
     """The type of the elements; None is a dimension that each call decides."""
-    encoding = (f"#mx.ragged<groups = {groups}, align = 128>"
+    encoding = (f"#mx.ragged<groups = {groups}, align = {scale_tiles.REDUCTION_ALIGN}>"
                 if ragged == "reduction" else "")
     return tensor(dims, format.elements, encoding)
 

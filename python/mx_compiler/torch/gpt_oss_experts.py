@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from .._ops import checks as check
+from .._ops import scale_tiles
 from . import gpt_oss
 from ._ops.checks import check_tensor
 from ._ops.groups import rearrange_scales
@@ -195,8 +196,9 @@ def to_tiles(scales):
 def from_tiles(tiles, rows, blocks):
     """Bits of scales in tiles, without the padding."""
     experts, padded_rows, padded_blocks = tiles.shape
-    parts = tiles.view(experts, padded_rows // 128, padded_blocks // 4, 32, 4, 4)
-    plain = parts.permute(0, 1, 4, 3, 2, 5).reshape(tiles.shape)
+    parts = tiles.view(experts, *scale_tiles.tiles_shape(padded_rows, padded_blocks))
+    plain = parts.permute(0, *(1 + dim for dim in scale_tiles.FROM_TILES))
+    plain = plain.reshape(tiles.shape)
     return plain[:, :rows, :blocks].contiguous()
 
 

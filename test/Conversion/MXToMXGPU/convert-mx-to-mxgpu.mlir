@@ -357,7 +357,7 @@ func.func @dequantize_both(%q: memref<256x64xf8E4M3FN>, %s: memref<2x1x32x4x4xf8
 
 // -----
 
-// What is dequantized as soon as it is quantized stays in registers.
+// Elements that are dequantized at once stay in registers.
 
 // CHECK-LABEL: func.func @numbers(
 // CHECK-SAME:    %[[X:.*]]: memref<256x64xbf16>)
@@ -370,13 +370,8 @@ func.func @dequantize_both(%q: memref<256x64xf8E4M3FN>, %s: memref<2x1x32x4x4xf8
 // CHECK-NEXT:    mxgpu.store_block %[[N]]
 // CHECK-NOT:     mxgpu.store_scales
 func.func @numbers(%x: memref<256x64xbf16>) -> memref<256x64xbf16> {
-  %q = memref.alloc() : memref<256x64xf8E4M3FN>
-  %s = memref.alloc() : memref<256x2xf8E8M0FNU>
-  mx.quantize ins(%x : memref<256x64xbf16>) outs(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>)
   %y = memref.alloc() : memref<256x64xbf16>
-  mx.dequantize ins(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>) outs(%y : memref<256x64xbf16>)
-  memref.dealloc %q : memref<256x64xf8E4M3FN>
-  memref.dealloc %s : memref<256x2xf8E8M0FNU>
+  mx.quantize ins(%x : memref<256x64xbf16>) outs(%y : memref<256x64xbf16>) dequantized = [f8E4M3FN]
   return %y : memref<256x64xbf16>
 }
 
@@ -388,17 +383,13 @@ func.func @numbers(%x: memref<256x64xbf16>) -> memref<256x64xbf16> {
 // CHECK:         mxgpu.launch @kernels::@numbers_of_groups_quantize_dequantize
 // CHECK-NOT:     mxgpu.launch
 func.func @numbers_of_groups(%x: memref<256x64xbf16>, %o: memref<2xi32>, %y: memref<256x64xbf16>) {
-  %q = memref.alloc() : memref<256x64xf8E4M3FN>
-  %s = memref.alloc() : memref<4x1x32x4x4xf8E8M0FNU>
-  mx.quantize ragged = rows ins(%x : memref<256x64xbf16>) offsets(%o : memref<2xi32>) outs(%q, %s : memref<256x64xf8E4M3FN>, memref<4x1x32x4x4xf8E8M0FNU>)
-  mx.dequantize ragged = rows ins(%q, %s : memref<256x64xf8E4M3FN>, memref<4x1x32x4x4xf8E8M0FNU>) offsets(%o : memref<2xi32>) outs(%y : memref<256x64xbf16>)
+  mx.quantize ragged = rows ins(%x : memref<256x64xbf16>) offsets(%o : memref<2xi32>) outs(%y : memref<256x64xbf16>) dequantized = [f8E4M3FN]
   return
 }
 
 // -----
 
-// Along both axes threads leave numbers in shared memory, in panels of 128 bytes.
-// What is between writes other memory: the kernel is where the quantizer was.
+// Along both axes threads leave values in shared memory, in panels of 128 bytes.
 
 // CHECK-DAG: [[$ROWS:!map[0-9]*]] = !mxgpu.tensor_map<8x64xbf16, sw128>
 // CHECK-DAG: [[$COLUMNS:!map[0-9]*]] = !mxgpu.tensor_map<8x64xf16, sw128>
@@ -410,7 +401,6 @@ func.func @numbers_of_groups(%x: memref<256x64xbf16>, %o: memref<2xi32>, %y: mem
 // CHECK:         %[[ROWS:.*]] = mxgpu.encode_tensor_map %[[Y]] : memref<256x128xbf16> -> [[$ROWS]]
 // CHECK:         %[[COLUMNS:.*]] = mxgpu.encode_tensor_map %[[Z]] : memref<128x256xf16> -> [[$COLUMNS]]
 // CHECK:         mxgpu.launch @kernels::@numbers_of_both_quantize_dequantize grid(%{{.*}}) args(%{{.*}}, %[[ROWS]], %[[COLUMNS]], %c256, %c128 :
-// CHECK:         memref.copy
 // CHECK-NOT:     mxgpu.launch
 // CHECK-LABEL: mxgpu.kernel @numbers_of_both_quantize_dequantize(
 // CHECK:         mxgpu.ring "rows" : [[$OF_ROWS]]
@@ -423,24 +413,17 @@ func.func @numbers_of_groups(%x: memref<256x64xbf16>, %o: memref<2xi32>, %y: mem
 // CHECK-NEXT:    %[[C:.*]] = mxgpu.dequantize_block {{.*}} : vector<2x32xf8E4M3FN>, vector<2xf8E8M0FNU> -> vector<2x32xf16>
 // CHECK:         mxgpu.store_shared %[[C]],
 // CHECK-NOT:     mxgpu.store_scale
-func.func @numbers_of_both(%x: memref<256x128xbf16>, %other: memref<8xf32>, %more: memref<8xf32>) -> (memref<256x128xbf16>, memref<128x256xf16>) {
-  %q = memref.alloc() : memref<256x128xf8E4M3FN>
-  %s = memref.alloc() : memref<2x1x32x4x4xf8E8M0FNU>
-  %r = memref.alloc() : memref<128x256xf8E4M3FN>
-  %t = memref.alloc() : memref<1x2x32x4x4xf8E8M0FNU>
-  mx.quantize ins(%x : memref<256x128xbf16>) outs(%q, %s, %r, %t : memref<256x128xf8E4M3FN>, memref<2x1x32x4x4xf8E8M0FNU>, memref<128x256xf8E4M3FN>, memref<1x2x32x4x4xf8E8M0FNU>) axes = [1, 0]
-  memref.copy %other, %more : memref<8xf32> to memref<8xf32>
+func.func @numbers_of_both(%x: memref<256x128xbf16>) -> (memref<256x128xbf16>, memref<128x256xf16>) {
   %y = memref.alloc() : memref<256x128xbf16>
-  mx.dequantize ins(%q, %s : memref<256x128xf8E4M3FN>, memref<2x1x32x4x4xf8E8M0FNU>) outs(%y : memref<256x128xbf16>)
   %z = memref.alloc() : memref<128x256xf16>
-  mx.dequantize ins(%r, %t : memref<128x256xf8E4M3FN>, memref<1x2x32x4x4xf8E8M0FNU>) outs(%z : memref<128x256xf16>)
+  mx.quantize ins(%x : memref<256x128xbf16>) outs(%y, %z : memref<256x128xbf16>, memref<128x256xf16>) axes = [1, 0] dequantized = [f8E4M3FN, f8E4M3FN]
   return %y, %z : memref<256x128xbf16>, memref<128x256xf16>
 }
 
 // -----
 
-// One that is read otherwise too is bytes, the other one is not. Rows of a group's
-// last tile are written by threads, from both panels.
+// One axis gives values, the other one elements and scales. Rows of a group's last
+// tile are written by threads, from both panels.
 
 // CHECK-DAG: [[$OF_ROWS:!threads_ring[0-9]*]] = !mxgpu.ring<1 x (rows: smem<2x128x64xbf16, sw128>),
 // CHECK-DAG: [[$OF_COLUMNS:!threads_ring[0-9]*]] = !mxgpu.ring<1 x (columns: smem<128x128xf8E4M3FN, sw128>, columns_scales: smem<1x1x512xf8E8M0FNU>),
@@ -452,71 +435,24 @@ func.func @numbers_of_both(%x: memref<256x128xbf16>, %other: memref<8xf32>, %mor
 // CHECK:         mxgpu.ring "columns" : [[$OF_COLUMNS]]
 // CHECK:         mxgpu.store_rows %{{.*}}, memref<256x128xbf16>
 func.func @numbers_of_rows(%x: memref<256x128xbf16>, %o: memref<2xi32>, %y: memref<256x128xbf16>) -> (memref<128x512xf8E4M3FN>, memref<1x4x32x4x4xf8E8M0FNU>) {
-  %q = memref.alloc() : memref<256x128xf8E4M3FN>
-  %s = memref.alloc() : memref<4x1x32x4x4xf8E8M0FNU>
   %r = memref.alloc() : memref<128x512xf8E4M3FN>
   %t = memref.alloc() : memref<1x4x32x4x4xf8E8M0FNU>
-  mx.quantize ragged = rows ins(%x : memref<256x128xbf16>) offsets(%o : memref<2xi32>) outs(%q, %s, %r, %t : memref<256x128xf8E4M3FN>, memref<4x1x32x4x4xf8E8M0FNU>, memref<128x512xf8E4M3FN>, memref<1x4x32x4x4xf8E8M0FNU>) axes = [1, 0]
-  mx.dequantize ragged = rows ins(%q, %s : memref<256x128xf8E4M3FN>, memref<4x1x32x4x4xf8E8M0FNU>) offsets(%o : memref<2xi32>) outs(%y : memref<256x128xbf16>)
+  mx.quantize ragged = rows ins(%x : memref<256x128xbf16>) offsets(%o : memref<2xi32>) outs(%y, %r, %t : memref<256x128xbf16>, memref<128x512xf8E4M3FN>, memref<1x4x32x4x4xf8E8M0FNU>) axes = [1, 0] dequantized = [f8E4M3FN, none]
   return %r, %t : memref<128x512xf8E4M3FN>, memref<1x4x32x4x4xf8E8M0FNU>
 }
 
 // -----
 
-// A schedule without room for numbers, or memory that is used before, leave two.
+// NVFP4 has a factor for each axis, beside that of the quantizer.
 
-// CHECK-LABEL: func.func @no_room(
-// CHECK:         mxgpu.launch @kernels::@no_room_quantize grid
-// CHECK:         mxgpu.launch @kernels::@no_room_dequantize grid
-func.func @no_room(%x: memref<256x256xf32>, %y: memref<256x256xbf16>) {
-  %q = memref.alloc() : memref<256x256xf8E4M3FN>
-  %s = memref.alloc() : memref<2x2x32x4x4xf8E8M0FNU>
-  mx.quantize ins(%x : memref<256x256xf32>) outs(%q, %s : memref<256x256xf8E4M3FN>, memref<2x2x32x4x4xf8E8M0FNU>) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [256, 256], threads = 256, vector = 32, stage_rows = 64, stages = 2>}
-  mx.dequantize ins(%q, %s : memref<256x256xf8E4M3FN>, memref<2x2x32x4x4xf8E8M0FNU>) outs(%y : memref<256x256xbf16>)
-  return
-}
-
-// CHECK-LABEL: func.func @used_before(
-// CHECK:         mxgpu.launch @kernels::@used_before_quantize grid
-// CHECK:         memref.copy
-// CHECK:         mxgpu.launch @kernels::@used_before_dequantize grid
-func.func @used_before(%x: memref<256x64xbf16>, %z: memref<256x64xbf16>) -> memref<256x64xbf16> {
-  %q = memref.alloc() : memref<256x64xf8E4M3FN>
-  %s = memref.alloc() : memref<256x2xf8E8M0FNU>
-  mx.quantize ins(%x : memref<256x64xbf16>) outs(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>)
-  %y = memref.alloc() : memref<256x64xbf16>
-  memref.copy %y, %z : memref<256x64xbf16> to memref<256x64xbf16>
-  mx.dequantize ins(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>) outs(%y : memref<256x64xbf16>)
-  return %y : memref<256x64xbf16>
-}
-
-// -----
-
-// Unless something else reads it, or its input may have changed.
-
-// CHECK-LABEL: func.func @read(
-// CHECK:         mxgpu.launch @kernels::@read_quantize grid
-// CHECK:         mxgpu.launch @kernels::@read_dequantize grid
-func.func @read(%x: memref<256x64xbf16>, %y: memref<256x64xbf16>) -> memref<256x64xf8E4M3FN> {
-  %q = memref.alloc() : memref<256x64xf8E4M3FN>
-  %s = memref.alloc() : memref<256x2xf8E8M0FNU>
-  mx.quantize ins(%x : memref<256x64xbf16>) outs(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>)
-  mx.dequantize ins(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>) outs(%y : memref<256x64xbf16>)
-  return %q : memref<256x64xf8E4M3FN>
-}
-
-// -----
-
-// CHECK-LABEL: func.func @changed(
-// CHECK:         mxgpu.launch @kernels::@changed_quantize grid
-// CHECK:         memref.copy
-// CHECK:         mxgpu.launch @kernels::@changed_dequantize grid
-func.func @changed(%x: memref<256x64xbf16>, %z: memref<256x64xbf16>, %y: memref<256x64xbf16>) {
-  %q = memref.alloc() : memref<256x64xf8E4M3FN>
-  %s = memref.alloc() : memref<256x2xf8E8M0FNU>
-  mx.quantize ins(%x : memref<256x64xbf16>) outs(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>)
-  memref.copy %z, %x : memref<256x64xbf16> to memref<256x64xbf16>
-  mx.dequantize ins(%q, %s : memref<256x64xf8E4M3FN>, memref<256x2xf8E8M0FNU>) outs(%y : memref<256x64xbf16>)
+// CHECK-LABEL: func.func @numbers_of_nvfp4(
+// CHECK-SAME:    %[[X:.*]]: memref<256x64xbf16>, %[[E:.*]]: f32, %[[D:.*]]: f32, %[[Y:.*]]: memref<256x64xbf16>)
+// CHECK:         mxgpu.launch @kernels::@numbers_of_nvfp4_quantize_dequantize grid(%{{.*}}) args(%[[X]], %[[Y]], %[[D]], %[[E]] :
+// CHECK-LABEL: mxgpu.kernel @numbers_of_nvfp4_quantize_dequantize(
+// CHECK-SAME:    %{{[^:]*}}: memref<256x64xbf16>, %{{[^:]*}}: memref<256x64xbf16>, %[[D:[a-z_0-9]*]]: f32, %{{[^:]*}}: f32)
+// CHECK:         mxgpu.dequantize_block %{{.*}} by %{{.*}} decode(%[[D]])
+func.func @numbers_of_nvfp4(%x: memref<256x64xbf16>, %e: f32, %d: f32, %y: memref<256x64xbf16>) {
+  mx.quantize ins(%x : memref<256x64xbf16>) global_scale(%e) decode_factors(%d) outs(%y : memref<256x64xbf16>) block_size = 16 dequantized = [f4E2M1FN]
   return
 }
 

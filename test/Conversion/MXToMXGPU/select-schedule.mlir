@@ -1,5 +1,6 @@
-// RUN: mx-opt %s --mx-select-schedule="chip=sm_100a" | FileCheck %s
-// RUN: mx-opt %s --mx-select-schedule="chip=sm_100a" | mx-opt --mx-select-schedule="chip=sm_103a" | FileCheck %s
+// RUN: mx-opt %s --mx-select-schedule="chip=sm_100a" --mx-select-quantize-schedule="chip=sm_100a" | FileCheck %s
+// RUN: mx-opt %s --mx-select-schedule="chip=sm_100a" --mx-select-quantize-schedule="chip=sm_100a" | mx-opt --mx-select-schedule="chip=sm_103a" --mx-select-quantize-schedule="chip=sm_103a" | FileCheck %s
+// RUN: not mx-opt %s --mx-select-quantize-schedule="chip=sm_1" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not mx-opt %s --mx-select-schedule="chip=sm_1" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // UNKNOWN: error: unknown chip 'sm_1': expected one of 'sm_100a', 'sm_100f', 'sm_103a', 'sm_90a'
@@ -83,6 +84,22 @@ func.func @quantize_columns(%x: tensor<?x?xbf16>, %q: tensor<?x?xf8E4M3FN>, %s: 
 func.func @quantize_ragged(%x: tensor<300x64xf32>, %o: tensor<4xi32>, %q: tensor<300x64xf8E4M3FN>, %s: tensor<6x1x32x4x4xf8E8M0FNU>) -> tensor<300x64xf8E4M3FN> {
   %r:2 = mx.quantize ragged = rows ins(%x : tensor<300x64xf32>) offsets(%o : tensor<4xi32>) outs(%q, %s : tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>) -> tensor<300x64xf8E4M3FN>, tensor<6x1x32x4x4xf8E8M0FNU>
   return %r#0 : tensor<300x64xf8E4M3FN>
+}
+
+// Dequantized destinations of 16 bits leave room for one CTA less, and rows of
+// groups are rows where no scales have their places.
+// CHECK-LABEL: func.func @dequantized_columns
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 256, vector = 32, ctas = 3, raster = columns>}
+func.func @dequantized_columns(%x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>) -> tensor<?x?xbf16> {
+  %r = mx.quantize ins(%x : tensor<?x?xbf16>) outs(%y : tensor<?x?xbf16>) axes = [0] dequantized = [f8E4M3FN] -> tensor<?x?xbf16>
+  return %r : tensor<?x?xbf16>
+}
+
+// CHECK-LABEL: func.func @dequantized_groups
+// CHECK: {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 512, vector = 8, ctas = 2>}
+func.func @dequantized_groups(%x: tensor<300x64xf32>, %o: tensor<4xi32>, %y: tensor<300x64xbf16>) -> tensor<300x64xbf16> {
+  %r = mx.quantize ragged = rows ins(%x : tensor<300x64xf32>) offsets(%o : tensor<4xi32>) outs(%y : tensor<300x64xbf16>) dequantized = [f8E4M3FN] -> tensor<300x64xbf16>
+  return %r : tensor<300x64xbf16>
 }
 
 // CHECK-LABEL: func.func @kept

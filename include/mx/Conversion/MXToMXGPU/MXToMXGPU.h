@@ -28,6 +28,10 @@ namespace mx::mxgpu {
 /// mx-select-schedule print its choices to stderr.
 void registerExplainOption();
 
+/// Bits of shared memory that the smallest tile of a quantizer has on a chip
+/// for each of its elements, all values and destinations together.
+int64_t getQuantizeTileBits(llvm::StringRef chip);
+
 /// Whether an operation adds up rows as the kernel of reductions does, in an
 /// order of its own.
 bool isRowSum(mlir::linalg::LinalgOp op);

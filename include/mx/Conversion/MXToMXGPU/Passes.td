@@ -13,11 +13,8 @@ def MX_ChipOption
 
 def MXSelectSchedule
     : Pass<"mx-select-schedule", "::mlir::ModuleOp"> {
-  let summary = "Choose how each matmul and quantizer runs";
+  let summary = "Choose how each matmul runs";
   let description = [{
-    Gives each `mx.quantize` along rows and each `mx.dequantize` that has no
-    `mxgpu.quantize_schedule` one from a table (docs/Quantize.md).
-
     Gives each `mx.matmul` that has no `mxgpu.schedule` the legal schedule that
     an analytic model of the chip finds fastest for its shape
     (docs/ScheduleModel.md; dynamic sizes count as 8192). An existing schedule
@@ -32,6 +29,18 @@ def MXSelectSchedule
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Print the choice, the memory map and the reason to stderr">
   ];
+  let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
+}
+
+def MXSelectQuantizeSchedule
+    : Pass<"mx-select-quantize-schedule", "::mlir::ModuleOp"> {
+  let summary = "Choose how each quantizer runs";
+  let description = [{
+    Gives each `mx.quantize` and each `mx.dequantize` that has no
+    `mxgpu.quantize_schedule` one from a table (docs/Quantize.md). It depends on
+    what is written, so that `mx-fuse-fake-quantize` runs before.
+  }];
+  let options = [MX_ChipOption];
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
 }
 

@@ -5,12 +5,13 @@
 // What is read are words of a row; what a thread holds are registers in the
 // order of its layout. Bytes change places between the two.
 //
-// Scales lie where scaleOffsetInTile (mx/Support/ScaleLayout.h) says. The bits
-// of a row are those of the box, the thread and the register, apart from each
-// other, and so are those of a block: what they give the address is added.
+// Scales lie where mx/Support/ScaleLayout.h says. The bits of a row are those
+// of the box, the thread and the register, apart from each other, and so are
+// those of a block: what they give the address is added.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../Utils/IntExpr.h"
 #include "FragmentPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -181,25 +182,15 @@ private:
     return sum ? sum : builder.i32(0);
   }
 
-  Value divide(Value a, int64_t b) {
-    return arith::DivUIOp::create(builder, a, builder.i32(b));
-  }
-  Value remainder(Value a, int64_t b) {
-    return arith::RemUIOp::create(builder, a, builder.i32(b));
-  }
-
   Value placeRow(Value row) {
-    Value tile = builder.mul(divide(row, kScaleTileRows),
-                             builder.i32(tilesInRow * kScaleTileBytes));
-    Value low = builder.mul(remainder(row, 32), builder.i32(16));
-    Value high = builder.mul(remainder(divide(row, 32), 4), builder.i32(4));
-    return builder.add(tile, builder.add(low, high));
+    Int tile =
+        Int(builder, row) / kScaleTileRows * (tilesInRow * kScaleTileBytes);
+    return tile + getTileOffset(Int(builder, row), kScaleRowModes);
   }
 
   Value placeBlock(Value block) {
-    Value tile = builder.mul(divide(block, kScaleTileBlocks),
-                             builder.i32(kScaleTileBytes));
-    return builder.add(tile, remainder(block, kScaleTileBlocks));
+    Int tile = Int(builder, block) / kScaleTileBlocks * kScaleTileBytes;
+    return tile + getTileOffset(Int(builder, block), kScaleBlockModes);
   }
 
   /// As many at a time as the first one's place is a multiple of.

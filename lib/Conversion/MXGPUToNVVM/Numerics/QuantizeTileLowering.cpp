@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../Utils/IntExpr.h"
 #include "../Lowering.h"
 #include "QuantizeMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,6 +21,7 @@
 #include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
+using namespace mx;
 using namespace mx::mxgpu;
 
 namespace {
@@ -197,42 +199,26 @@ struct StoreFragmentSharedLowering final : OpConversionPattern<StoreSharedOp> {
   }
 };
 
-/// Where scaleOffsetInTile (mx/Support/ScaleLayout.h) says.
+/// Scales lie where mx/Support/ScaleLayout.h says.
 struct StoreScaleLowering final : OpLowering<StoreScaleOp> {
   using OpLowering::OpLowering;
 
   Values lower(NVVMBuilder &builder, StoreScaleOp op,
                OpAdaptor adaptor) const override {
-    Value row = builder.toI32(adaptor.getRow());
-    Value inBand = arith::RemUIOp::create(builder, row, builder.i32(32));
-    Value band = arith::DivUIOp::create(builder, row, builder.i32(32));
-    Value block = builder.toI32(adaptor.getBlock());
+    Int row(builder, builder.toI32(adaptor.getRow()));
+    Int block(builder, builder.toI32(adaptor.getBlock()));
     ArrayRef<int64_t> shape = op.getBuffer().getType().getShape();
     Value start = adaptor.getBuffer();
-    if (shape.size() == 3)
-      start = builder.offset(start, getTileOffset(builder, shape, row, block));
-    inBand = builder.mul(inBand, builder.i32(16));
-    band = arith::RemUIOp::create(builder, band, builder.i32(4));
-    Value place = builder.add(inBand, builder.mul(band, builder.i32(4)));
-    block = arith::RemUIOp::create(builder, block, builder.i32(4));
-    place = builder.add(place, block);
+    if (shape.size() == 3) { // a matrix of tiles
+      Int tile = row / kScaleTileRows * shape[1];
+      start =
+          builder.offset(start, (tile + block / kScaleTileBlocks) * shape[2]);
+    }
+    Value place = scaleOffsetInTile(row, block);
     Value byte = arith::BitcastOp::create(builder, builder.getI8Type(),
                                           adaptor.getScale());
     LLVM::StoreOp::create(builder, byte, builder.offset(start, place));
     return {};
-  }
-
-private:
-  /// Where the tile of a matrix of tiles begins.
-  static Value getTileOffset(NVVMBuilder &builder, ArrayRef<int64_t> shape,
-                             Value row, Value block) {
-    Value rowTile =
-        arith::DivUIOp::create(builder, row, builder.i32(mx::kScaleTileRows));
-    Value blockTile = arith::DivUIOp::create(builder, block,
-                                             builder.i32(mx::kScaleTileBlocks));
-    Value tile =
-        builder.add(builder.mul(rowTile, builder.i32(shape[1])), blockTile);
-    return builder.mul(tile, builder.i32(shape[2]));
   }
 };
 

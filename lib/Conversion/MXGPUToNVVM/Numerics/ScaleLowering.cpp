@@ -2,35 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Scales lie in a matrix, or in tiles: (r, c) in tile (r / 128, c / 4) at byte
-// (r % 32) * 16 + (r / 32 % 4) * 4 + c % 4 (mx/Support/ScaleLayout.h). Four
-// lanes, or groups of lanes, gather those that are adjacent in a tile.
+// Scales lie in a matrix, or in tiles (mx/Support/ScaleLayout.h). Four lanes,
+// or groups of lanes, gather those that are adjacent in a tile.
 //
 // Operands in f16 are exact where the scales of a tile lie within a range: a
 // kernel finds the range of each tile, and the next one decides by it.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../../Utils/IntExpr.h"
 #include "../Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
+using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
 // Scales
 //===----------------------------------------------------------------------===//
-
-static Value div(NVVMBuilder &builder, Value value, int64_t by) {
-  return arith::DivUIOp::create(builder, value, builder.index(by));
-}
-
-static Value rem(NVVMBuilder &builder, Value value, int64_t by) {
-  return arith::RemUIOp::create(builder, value, builder.index(by));
-}
 
 /// In a matrix with any strides, as a slice has them.
 static Value getPlaceInMatrix(NVVMBuilder &builder, Value matrix, Value row,
@@ -53,9 +47,9 @@ struct ScalePlace {
 
   static ScalePlace get(NVVMBuilder &builder, Value scales, Value row,
                         Value block) {
-    bool isMatrix = cast<MemRefType>(scales.getType()).getRank() == 2;
-    Value line = isMatrix ? row : div(builder, row, 128);
-    Value inLine = isMatrix ? block : div(builder, block, 4);
+    bool isMatrix = !hasScaleTiles(cast<MemRefType>(scales.getType()));
+    Value line = isMatrix ? row : builder.div(row, kScaleTileRows);
+    Value inLine = isMatrix ? block : builder.div(block, kScaleTileBlocks);
     Value lines = memref::DimOp::create(builder, scales, 0);
     Value lineSize = memref::DimOp::create(builder, scales, 1);
     Value isLine = builder.isBelow(line, lines);
@@ -63,11 +57,8 @@ struct ScalePlace {
     if (isMatrix)
       return {getPlaceInMatrix(builder, scales, row, block), exists};
     Value offset = builder.add(builder.mul(line, lineSize), inLine);
-    Value inTile = builder.add(
-        builder.mul(rem(builder, row, 32), builder.index(16)),
-        builder.mul(rem(builder, div(builder, row, 32), 4), builder.index(4)));
-    offset = builder.add(builder.mul(offset, builder.index(512)), inTile);
-    return {builder.add(offset, rem(builder, block, 4)), exists};
+    Int inTile = scaleOffsetInTile(Int(builder, row), Int(builder, block));
+    return {Int(builder, offset) * kScaleTileBytes + inTile, exists};
   }
 };
 
@@ -111,7 +102,7 @@ struct StoreScalesLowering final : OpLowering<StoreScalesOp> {
                                  adaptor.getBlock());
     int64_t lanes = op.getLanes();
     Value stored = byte, isPresent = isScale;
-    if (cast<MemRefType>(op.getDest().getType()).getRank() == 5) {
+    if (hasScaleTiles(cast<MemRefType>(op.getDest().getType()))) {
       stored = gather(builder, byte, isScale, lanes);
       isPresent = place.exists;
       lanes *= 4;

@@ -104,12 +104,7 @@ GroupSearch::GroupSearch(NVVMBuilder &builder, Value offsets, Value rows,
   // The last offset is the number of all rows. Where it is negative, the end of
   // the groups before, 0, is larger.
   if (!stride)
-    limit = arith::MinSIOp::create(builder, load(sub(count, builder.i32(1))),
-                                   limit);
-}
-
-Value GroupSearch::sub(Value a, Value b) {
-  return arith::SubIOp::create(builder, a, b);
+    limit = arith::MinSIOp::create(builder, load(builder.sub(count, 1)), limit);
 }
 
 Value GroupSearch::isBelow(Value a, Value b) {
@@ -144,7 +139,7 @@ Value GroupSearch::loadClamped(Value known) {
 /// where the group before them ends. Beyond the last group they are empty.
 GroupSearch::Groups GroupSearch::loadGroups(Value first, Value previous) {
   Value lane = builder.laneId(), group = builder.add(first, lane);
-  Value last = sub(count, builder.i32(1));
+  Value last = builder.sub(count, 1);
   Value known = arith::MinSIOp::create(builder, group, last);
   Groups groups;
   if (stride) {
@@ -169,7 +164,8 @@ GroupSearch::Groups GroupSearch::loadGroups(Value first, Value previous) {
 }
 
 Value GroupSearch::getTilesOf(Value begin, Value end) {
-  Value rounded = builder.add(sub(end, begin), builder.i32(tileRows - 1));
+  Value rounded =
+      builder.add(builder.sub(end, begin), builder.i32(tileRows - 1));
   return arith::DivUIOp::create(builder, rounded, builder.i32(tileRows));
 }
 
@@ -188,7 +184,7 @@ GroupSearch::Groups GroupSearch::look(Value first, Value previous) {
     Value addend = arith::SelectOp::create(builder, has, below, builder.i32(0));
     sum = builder.add(sum, addend);
   }
-  groups.before = sub(sum, groups.workTiles);
+  groups.before = builder.sub(sum, groups.workTiles);
   return groups;
 }
 
@@ -237,7 +233,7 @@ FoundWorkTile GroupSearch::find(Value workTile) {
       {zero, workTile, zero},
       [&](ValueRange state, SmallVector<Value> &found) -> Value {
         Groups groups = look(state[0], state[2]);
-        Value left = sub(state[1], groups.before);
+        Value left = builder.sub(state[1], groups.before);
         Value isHere = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult,
                                              left, groups.workTiles);
         Value lanes = builder.ballot(isHere);
@@ -253,7 +249,7 @@ FoundWorkTile GroupSearch::find(Value workTile) {
         Value goesOn =
             arith::AndIOp::create(builder, isNone, isBelow(next, count));
         found[0] = arith::SelectOp::create(builder, goesOn, next, state[0]);
-        found[1] = sub(state[1], builder.shuffleFrom(all, last));
+        found[1] = builder.sub(state[1], builder.shuffleFrom(all, last));
         found[2] = builder.shuffleFrom(groups.end, last);
         return goesOn;
       });
@@ -352,7 +348,6 @@ private:
   GroupWorkTile findOfRows(Value number);
   GroupWorkTile findOfReduction(Value number);
 
-  Value mul(Value a, int64_t b) { return builder.mul(a, builder.i32(b)); }
   GroupWorkTile finish(Value number, Value exists, ArrayRef<Value> arguments) {
     return {SmallVector<Value>(arguments),
             arith::SelectOp::create(builder, exists, number, builder.i32(-1))};
@@ -378,7 +373,7 @@ GroupWorkTile WorkTileSearch::findOfRows(Value number) {
   auto [start, end] = getTileRows(builder, found, tile.rows, tileRows);
   return finish(
       number, found.exists,
-      {found.group, start, mul(tile.columns, tileColumns), start, end});
+      {found.group, start, builder.mul(tile.columns, tileColumns), start, end});
 }
 
 /// All groups have the same outputs.
@@ -395,8 +390,8 @@ GroupWorkTile WorkTileSearch::findOfReduction(Value number) {
   auto [start, end] =
       groups.getPackedRange(group, builder.toI32(source.getReduction()));
   return finish(number, exists,
-                {group, mul(tile.rows, tileRows),
-                 mul(tile.columns, tileColumns), start, end});
+                {group, builder.mul(tile.rows, tileRows),
+                 builder.mul(tile.columns, tileColumns), start, end});
 }
 
 GroupWorkTile mx::mxgpu::findFirstGroupWorkTile(NVVMBuilder &builder,

@@ -28,49 +28,36 @@ using namespace mx::mxgpu;
 
 namespace {
 
-/// Unsigned arithmetic of 32 bits.
-struct Arithmetic {
-  NVVMBuilder &b;
-
-  Value add(Value x, Value y) const { return b.add(x, y); }
-  Value sub(Value x, Value y) const { return arith::SubIOp::create(b, x, y); }
-  Value mul(Value x, Value y) const { return b.mul(x, y); }
-  Value div(Value x, Value y) const { return arith::DivUIOp::create(b, x, y); }
-  Value min(Value x, Value y) const { return arith::MinUIOp::create(b, x, y); }
-  Value half(Value x) const { return arith::ShRUIOp::create(b, x, b.i32(1)); }
-  Value less(Value x, Value y) const {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
-  }
-  Value negate(Value x) const { return sub(b.i32(0), x); }
-  Value select(Value condition, Value x, Value y) const {
-    return arith::SelectOp::create(b, condition, x, y);
-  }
-  /// Half of a side, even if it can be: 2 is the only length that has an odd
-  /// half and cannot.
-  Value halve(Value length) const {
-    Value part = half(length);
-    Value odd = arith::AndIOp::create(b, part, b.i32(1));
-    Value isMore = less(b.i32(2), length);
-    return add(part, select(isMore, odd, b.i32(0)));
-  }
-};
-
-Tiles buildLinear(const Arithmetic &a, Tiles grid, Value workTile) {
-  Value row = a.div(workTile, grid.columns);
-  return {row, a.sub(workTile, a.mul(row, grid.columns))};
+Value floorHalf(NVVMBuilder &b, Value x) {
+  return arith::ShRUIOp::create(b, x, b.i32(1));
 }
 
-Tiles buildGroupM(const Arithmetic &a, int64_t group, Tiles grid,
-                  Value workTile) {
-  Value height = a.min(a.b.i32(group), grid.rows);
-  Value size = a.mul(height, grid.columns);
-  Value band = a.div(workTile, size);
-  Value inBand = a.sub(workTile, a.mul(band, size));
-  Value first = a.mul(band, height);
-  Value rows = a.min(height, a.sub(grid.rows, first));
-  Value column = a.div(inBand, rows);
-  Value row = a.sub(inBand, a.mul(column, rows));
-  return {a.add(first, row), column};
+Value negate(NVVMBuilder &b, Value x) { return b.sub(b.i32(0), x); }
+
+/// Half of a side, even if it can be: 2 is the only length that has an odd
+/// half and cannot.
+Value halve(NVVMBuilder &b, Value length) {
+  Value part = floorHalf(b, length);
+  Value odd = arith::AndIOp::create(b, part, b.i32(1));
+  Value isMore = b.isBelow(b.i32(2), length);
+  return b.add(part, b.select(isMore, odd, b.i32(0)));
+}
+
+Tiles buildLinear(NVVMBuilder &b, Tiles grid, Value workTile) {
+  Value row = b.div(workTile, grid.columns);
+  return {row, b.sub(workTile, b.mul(row, grid.columns))};
+}
+
+Tiles buildGroupM(NVVMBuilder &b, int64_t group, Tiles grid, Value workTile) {
+  Value height = b.min(b.i32(group), grid.rows);
+  Value size = b.mul(height, grid.columns);
+  Value band = b.div(workTile, size);
+  Value inBand = b.sub(workTile, b.mul(band, size));
+  Value first = b.mul(band, height);
+  Value rows = b.min(height, b.sub(grid.rows, first));
+  Value column = b.div(inBand, rows);
+  Value row = b.sub(inBand, b.mul(column, rows));
+  return {b.add(first, row), column};
 }
 
 /// Where a walk down the curve stands; see unittests/Target/Raster.cpp.
@@ -89,17 +76,16 @@ struct Walk {
     return {workTile,    alongStart,      alongDirection, along,
             acrossStart, acrossDirection, across,         isTurned};
   }
-  Walk turned(const Arithmetic &a) const {
-    Value flipped = arith::XOrIOp::create(a.b, isTurned, a.b.i1(true));
+  Walk turned(NVVMBuilder &b) const {
+    Value flipped = arith::XOrIOp::create(b, isTurned, b.i1(true));
     return {workTile,   acrossStart,    acrossDirection, across,
             alongStart, alongDirection, along,           flipped};
   }
 };
 
 /// One of two ways to go on.
-Walk choose(const Arithmetic &a, Value condition,
-            llvm::function_ref<Walk()> then, llvm::function_ref<Walk()> other) {
-  NVVMBuilder &b = a.b;
+Walk choose(NVVMBuilder &b, Value condition, llvm::function_ref<Walk()> then,
+            llvm::function_ref<Walk()> other) {
   Type i32 = b.getI32Type();
   SmallVector<Type> types(7, i32);
   types.push_back(b.getI1Type());
@@ -113,77 +99,76 @@ Walk choose(const Arithmetic &a, Value condition,
 }
 
 /// The part of a long rectangle: before or after the middle of its length.
-Walk descendLong(const Arithmetic &a, Walk walk) {
-  Value half = a.halve(walk.along);
-  Value size = a.mul(half, walk.across);
-  Value isBefore = a.less(walk.workTile, size);
+Walk descendLong(NVVMBuilder &b, Walk walk) {
+  Value half = halve(b, walk.along);
+  Value size = b.mul(half, walk.across);
+  Value isBefore = b.isBelow(walk.workTile, size);
   Walk beyond = walk;
-  beyond.workTile = a.sub(walk.workTile, size);
-  beyond.alongStart = a.add(walk.alongStart, a.mul(walk.alongDirection, half));
-  beyond.along = a.sub(walk.along, half);
+  beyond.workTile = b.sub(walk.workTile, size);
+  beyond.alongStart = b.add(walk.alongStart, b.mul(walk.alongDirection, half));
+  beyond.along = b.sub(walk.along, half);
   Walk next = walk;
-  next.workTile = a.select(isBefore, walk.workTile, beyond.workTile);
-  next.alongStart = a.select(isBefore, walk.alongStart, beyond.alongStart);
-  next.along = a.select(isBefore, half, beyond.along);
+  next.workTile = b.select(isBefore, walk.workTile, beyond.workTile);
+  next.alongStart = b.select(isBefore, walk.alongStart, beyond.alongStart);
+  next.along = b.select(isBefore, half, beyond.along);
   return next;
 }
 
 /// The part of a squarish rectangle: up, across or down.
-Walk descendSquare(const Arithmetic &a, Walk walk) {
-  Value leg = a.halve(walk.across), half = a.half(walk.along);
-  Value up = a.mul(leg, half);
-  Value rest = a.sub(walk.across, leg);
+Walk descendSquare(NVVMBuilder &b, Walk walk) {
+  Value leg = halve(b, walk.across), half = floorHalf(b, walk.along);
+  Value up = b.mul(leg, half);
+  Value rest = b.sub(walk.across, leg);
   return choose(
-      a, a.less(walk.workTile, up),
+      b, b.isBelow(walk.workTile, up),
       [&] {
         Walk next = walk;
         next.along = half;
         next.across = leg;
-        return next.turned(a);
+        return next.turned(b);
       },
       [&] {
-        Value workTile = a.sub(walk.workTile, up);
-        Value across = a.mul(walk.along, rest);
+        Value workTile = b.sub(walk.workTile, up);
+        Value across = b.mul(walk.along, rest);
         return choose(
-            a, a.less(workTile, across),
+            b, b.isBelow(workTile, across),
             [&] {
               Walk next = walk;
               next.workTile = workTile;
               next.acrossStart =
-                  a.add(walk.acrossStart, a.mul(walk.acrossDirection, leg));
+                  b.add(walk.acrossStart, b.mul(walk.acrossDirection, leg));
               next.across = rest;
               return next;
             },
             [&] {
               Walk next = walk;
-              next.workTile = a.sub(workTile, across);
-              Value one = a.b.i32(1);
+              next.workTile = b.sub(workTile, across);
+              Value one = b.i32(1);
               next.alongStart =
-                  a.add(walk.alongStart,
-                        a.mul(walk.alongDirection, a.sub(walk.along, one)));
-              next.alongDirection = a.negate(walk.alongDirection);
-              next.along = a.sub(walk.along, half);
+                  b.add(walk.alongStart,
+                        b.mul(walk.alongDirection, b.sub(walk.along, one)));
+              next.alongDirection = negate(b, walk.alongDirection);
+              next.along = b.sub(walk.along, half);
               next.acrossStart =
-                  a.add(walk.acrossStart,
-                        a.mul(walk.acrossDirection, a.sub(leg, one)));
-              next.acrossDirection = a.negate(walk.acrossDirection);
+                  b.add(walk.acrossStart,
+                        b.mul(walk.acrossDirection, b.sub(leg, one)));
+              next.acrossDirection = negate(b, walk.acrossDirection);
               next.across = leg;
-              return next.turned(a);
+              return next.turned(b);
             });
       });
 }
 
-Tiles buildHilbert(const Arithmetic &a, Tiles grid, Value workTile) {
-  NVVMBuilder &b = a.b;
+Tiles buildHilbert(NVVMBuilder &b, Tiles grid, Value workTile) {
   Value zero = b.i32(0), one = b.i32(1);
-  Value isTall = a.less(grid.columns, grid.rows);
+  Value isTall = b.isBelow(grid.columns, grid.rows);
   Walk start = {workTile,
                 zero,
                 one,
-                a.select(isTall, grid.rows, grid.columns),
+                b.select(isTall, grid.rows, grid.columns),
                 zero,
                 one,
-                a.min(grid.rows, grid.columns),
+                b.min(grid.rows, grid.columns),
                 isTall};
   SmallVector<Value> values = start.values();
   auto loop = scf::WhileOp::create(
@@ -201,41 +186,40 @@ Tiles buildHilbert(const Arithmetic &a, Tiles grid, Value workTile) {
         b.setInsertionPointToStart(args.front().getParentBlock());
         Walk walk = Walk::from(args);
         // 2 along > 3 across, where twice a side may not fit into 32 bits.
-        Value excess = a.sub(walk.along, a.min(walk.along, walk.across));
-        Value isLong = a.less(a.half(walk.across), excess);
+        Value excess = b.sub(walk.along, b.min(walk.along, walk.across));
+        Value isLong = b.isBelow(floorHalf(b, walk.across), excess);
         Walk next = choose(
-            a, isLong, [&] { return descendLong(a, walk); },
-            [&] { return descendSquare(a, walk); });
+            b, isLong, [&] { return descendLong(b, walk); },
+            [&] { return descendSquare(b, walk); });
         scf::YieldOp::create(b, next.values());
       });
   Walk end = Walk::from(loop.getResults());
   Value isAlong =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, end.across, one);
   Value alongEnd =
-      a.add(end.alongStart, a.mul(end.alongDirection, end.workTile));
+      b.add(end.alongStart, b.mul(end.alongDirection, end.workTile));
   Value acrossEnd =
-      a.add(end.acrossStart, a.mul(end.acrossDirection, end.workTile));
-  Value x = a.select(isAlong, alongEnd, end.alongStart);
-  Value y = a.select(isAlong, end.acrossStart, acrossEnd);
-  return {a.select(end.isTurned, x, y), a.select(end.isTurned, y, x)};
+      b.add(end.acrossStart, b.mul(end.acrossDirection, end.workTile));
+  Value x = b.select(isAlong, alongEnd, end.alongStart);
+  Value y = b.select(isAlong, end.acrossStart, acrossEnd);
+  return {b.select(end.isTurned, x, y), b.select(end.isTurned, y, x)};
 }
 
 } // namespace
 
 Tiles mx::mxgpu::buildTile(NVVMBuilder &builder, RasterAttr raster, Tiles grid,
                            Value workTile) {
-  Arithmetic a = {builder};
   switch (raster.getOrder()) {
   case RasterOrder::Linear:
-    return buildLinear(a, grid, workTile);
+    return buildLinear(builder, grid, workTile);
   case RasterOrder::GroupM:
-    return buildGroupM(a, raster.getGroup(), grid, workTile);
+    return buildGroupM(builder, raster.getGroup(), grid, workTile);
   case RasterOrder::Columns: {
-    Tiles turned = buildLinear(a, {grid.columns, grid.rows}, workTile);
+    Tiles turned = buildLinear(builder, {grid.columns, grid.rows}, workTile);
     return {turned.columns, turned.rows};
   }
   case RasterOrder::Hilbert:
-    return buildHilbert(a, grid, workTile);
+    return buildHilbert(builder, grid, workTile);
   }
   llvm_unreachable("unknown raster");
 }

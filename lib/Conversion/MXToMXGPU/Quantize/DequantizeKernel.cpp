@@ -64,7 +64,8 @@ private:
   };
 
   bool isTiled() {
-    return cast<MemRefType>(op.getScales().getType()).getRank() == batch + 5;
+    return isMaterialized(cast<MemRefType>(op.getScales().getType()),
+                          batch + 2);
   }
   int64_t getTileRows() { return schedule.getTile()[0]; }
   Value getBatchSize();

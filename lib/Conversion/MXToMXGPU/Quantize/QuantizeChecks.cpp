@@ -154,14 +154,20 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
   int64_t axis = op.getAxis(index);
   Value rows = getQuantizedDim(host, op, 1 - axis);
   Value columns = getQuantizedDim(host, op, axis);
-  Value elements = op.getElements(index), scales = op.getScales(index);
+  bool isDequantized = op.isDequantized(index);
+  StringRef name = isDequantized ? "outs" : "elements";
+  Value elements = op.getElements(index);
   int64_t block = op.getBlockSize(), batch = getBatchRank(op);
   RaggedKind ragged = op.getRaggedOfAxis(axis);
-  for (int64_t dim = 0; dim < batch; ++dim)
-    for (auto [value, name] :
-         {std::pair(elements, "elements"), std::pair(scales, "scales")})
-      host.requireSize(host.dim(value, dim), host.dim(op.getInput(), dim),
-                       "dimension " + Twine(dim) + " of " + name);
+  auto requireBatch = [&](Value value, StringRef name, int64_t dim) {
+    host.requireSize(host.dim(value, dim), host.dim(op.getInput(), dim),
+                     "dimension " + Twine(dim) + " of " + name);
+  };
+  for (int64_t dim = 0; dim < batch; ++dim) {
+    requireBatch(elements, name, dim);
+    if (!isDequantized)
+      requireBatch(op.getScales(index), "scales", dim);
+  }
   if (ragged == RaggedKind::Reduction) {
     Value groups = host.dim(op.getOffsets(), 0);
     Value most = host.mul(groups, host.index(kRaggedReductionAlign - 1));
@@ -175,12 +181,14 @@ static void checkSizes(KernelBuilder &host, QuantizeOp op, unsigned index) {
   for (auto [dim, size] :
        {std::pair(batch, rows), std::pair(batch + 1, columns)})
     host.requireSize(host.dim(elements, dim), size,
-                     "dimension " + Twine(dim) + " of elements");
+                     "dimension " + Twine(dim) + " of " + name);
+  if (isDequantized)
+    return;
   Value rowTiles;
   if (ragged == RaggedKind::Rows)
     rowTiles = host.packedTiles(rows, kScaleTileRows, op.getOffsets());
-  requireScaleSizes(host, scales, rows, columns, block, rowTiles, "scales",
-                    batch);
+  requireScaleSizes(host, op.getScales(index), rows, columns, block, rowTiles,
+                    "scales", batch);
 }
 
 LogicalResult mx::mxgpu::verifyQuantizeSchedule(QuantizeOp op,

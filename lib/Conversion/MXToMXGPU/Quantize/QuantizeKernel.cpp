@@ -13,7 +13,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NumbersOnGrid.h"
 #include "QuantizeChecks.h"
 #include "QuantizeInputLoader.h"
 #include "QuantizeTile.h"
@@ -27,26 +26,44 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+StringRef mx::mxgpu::getKernelName(QuantizeOp op) {
+  return op.getDequantized() ? "quantize_dequantize" : "quantize";
+}
+
+/// Appends what a kernel is given to write a destination along rows.
+static void addDestination(KernelBuilder &host, QuantizeOp op, unsigned index,
+                           SmallVectorImpl<Value> &arguments) {
+  Value elements = op.getElements(index);
+  if (!op.isDequantized(index)) {
+    llvm::append_values(arguments, toBytes(host, elements),
+                        op.getScales(index));
+    return;
+  }
+  arguments.push_back(elements);
+  if (Value factor = op.getDecodeFactor(index))
+    arguments.push_back(factor);
+}
+
 namespace {
 
 /// The kernel in the making.
 class QuantizeRowsBuilder {
 public:
   QuantizeRowsBuilder(QuantizeOp op, QuantizeScheduleAttr schedule,
-                      const NumbersOnGrid &numbers, gpu::GPUModuleOp module)
+                      gpu::GPUModuleOp module)
       : op(op), schedule(schedule), host(op.getLoc(), op),
         body(op.getLoc(), op.getContext()), module(module),
         pieces(op, body, schedule.getVector(), schedule.getTile(),
                /*padded=*/false),
-        numbers(numbers), destinations(op.getNumDestinations()) {}
+        destinations(op.getNumDestinations()) {}
 
   void build();
 
 private:
-  /// In the kernel: numbers and NVFP4's factor, or elements and scales, which
-  /// then stay in registers.
+  /// In the kernel: elements and scales, or the values that they are
+  /// dequantized to in registers, and NVFP4's factor of those.
   struct Destination {
-    Value elements, scales, numbers, decode;
+    Value elements, scales, decode;
   };
 
   SmallVector<Value> getArguments();
@@ -64,7 +81,6 @@ private:
   KernelBuilder host, body;
   gpu::GPUModuleOp module;
   QuantizeInputLoader pieces;
-  const NumbersOnGrid &numbers;
   KernelOp kernel;
   /// In the kernel.
   SmallVector<Destination> destinations;
@@ -77,11 +93,7 @@ private:
 SmallVector<Value> QuantizeRowsBuilder::getArguments() {
   SmallVector<Value> arguments = pieces.getArguments(host);
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
-    if (numbers[i])
-      numbers.addArguments(i, arguments);
-    else
-      llvm::append_values(arguments, toBytes(host, op.getElements(i)),
-                          op.getScales(i));
+    addDestination(host, op, i, arguments);
   if (Value scale = op.getGlobalScale())
     arguments.push_back(checkPositive(host, scale));
   if (op.getSeed())
@@ -94,10 +106,10 @@ void QuantizeRowsBuilder::takeArguments() {
   Block::args_iterator next = kernel.getBody().args_begin();
   pieces.takeArguments(next);
   for (auto [i, dest] : llvm::enumerate(destinations)) {
-    (numbers[i] ? dest.numbers : dest.elements) = *next++;
-    if (!numbers[i])
+    dest.elements = *next++;
+    if (!op.isDequantized(i))
       dest.scales = *next++;
-    else if (numbers[i].getGlobalScale())
+    else if (op.getDecodeFactor(i))
       dest.decode = *next++;
   }
   if (op.getGlobalScale())
@@ -126,16 +138,14 @@ void QuantizeRowsBuilder::store(const QuantizeInputLoader::Piece &piece,
     Value column = getColumn(piece, number), first;
     if (seed)
       first = body.add(body.mul(piece.row, columns), column);
-    Type element = getElementTypeOrSelf(op.getElements(i).getType());
-    Type scale = getElementTypeOrSelf(op.getScales(i).getType());
     auto quantized = QuantizeBlockOp::create(
-        body, TypeRange{getVector(element), scale}, value, encode, seed, first,
-        op.getScaleRounding(), lanes);
-    if (dest.numbers) {
+        body, TypeRange{getVector(op.getElementType(i)), op.getScaleType(i)},
+        value, encode, seed, first, op.getScaleRounding(), lanes);
+    if (op.isDequantized(i)) {
       Value dequantized = DequantizeBlockOp::create(
-          body, getVector(getElementTypeOrSelf(dest.numbers.getType())),
+          body, getVector(getElementTypeOrSelf(dest.elements)),
           quantized.getElements(), quantized.getScale(), dest.decode);
-      StoreBlockOp::create(body, dequantized, dest.numbers, piece.row, column);
+      StoreBlockOp::create(body, dequantized, dest.elements, piece.row, column);
       continue;
     }
     StoreBlockOp::create(body, quantized.getElements(), dest.elements,
@@ -186,8 +196,8 @@ void QuantizeRowsBuilder::buildBody() {
 
 void QuantizeRowsBuilder::build() {
   SmallVector<Value> arguments = getArguments();
-  kernel = host.kernel(module, getKernelName(numbers),
-                       ValueRange(arguments).getTypes());
+  kernel =
+      host.kernel(module, getKernelName(op), ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   kernel.setMinCtas(schedule.getCtas());
   takeArguments();
@@ -200,39 +210,22 @@ void QuantizeRowsBuilder::build() {
   op.erase();
 }
 
-/// As which kernel, and by which schedule, it is built.
-static QuantizeScheduleAttr chooseSchedule(QuantizeOp op,
-                                           NumbersOnGrid &numbers,
-                                           const target::TargetInfo &target) {
+LogicalResult mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
+                                         const target::TargetInfo &target) {
+  if (failed(verifyQuantizeSupport(op)))
+    return failure();
   auto schedule =
       op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
   if (!schedule)
-    schedule = selectQuantizeSchedule(op, target.chip);
-  if (isBuiltByRows(op, numbers)) // Without scales groups of rows are rows.
-    return isByTiles(op) ? selectRowSchedule(op, target.chip) : schedule;
-  return selectNumbersSchedule(op, schedule, numbers, target);
-}
-
-LogicalResult
-mx::mxgpu::convertQuantize(QuantizeOp op, gpu::GPUModuleOp module,
-                           const target::TargetInfo &target,
-                           llvm::SmallPtrSetImpl<Operation *> &done) {
-  if (failed(verifyQuantizeSupport(op)))
-    return failure();
-  NumbersOnGrid numbers = NumbersOnGrid::find(op);
-  QuantizeScheduleAttr schedule = chooseSchedule(op, numbers, target);
+    schedule = selectQuantizeSchedule(op, target);
   if (failed(verifyQuantizeSchedule(op, schedule)))
     return failure();
-  numbers.moveTogether(op, done);
   KernelBuilder host(op.getLoc(), op);
   checkQuantizeSizes(host, op, schedule);
-  numbers.checkSizes(host, op);
   for (Value magnitude : op.getAmaxOuts())
     clearMemory(host, magnitude);
-  if (isBuiltByRows(op, numbers))
-    QuantizeRowsBuilder(op, schedule, numbers, module).build();
-  else if (failed(buildQuantizeTileKernel(op, schedule, numbers, module)))
-    return failure();
-  numbers.erase();
+  if (isByTiles(op))
+    return buildQuantizeTileKernel(op, schedule, module);
+  QuantizeRowsBuilder(op, schedule, module).build();
   return success();
 }

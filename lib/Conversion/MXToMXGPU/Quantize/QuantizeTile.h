@@ -11,7 +11,6 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_QUANTIZETILE_H
 
-#include "NumbersOnGrid.h"
 #include "QuantizeInputLoader.h"
 
 namespace mx::mxgpu {
@@ -19,10 +18,8 @@ namespace mx::mxgpu {
 class QuantizeTileBuilder {
 public:
   QuantizeTileBuilder(QuantizeOp op, QuantizeScheduleAttr schedule,
-                      const NumbersOnGrid &numbersOnGrid,
                       mlir::gpu::GPUModuleOp module)
-      : op(op), schedule(schedule), numbersOnGrid(numbersOnGrid),
-        module(module), host(op.getLoc(), op),
+      : op(op), schedule(schedule), module(module), host(op.getLoc(), op),
         body(op.getLoc(), op.getContext()), types(getQuantizedTypes(op)),
         pieces(op, body, kPieceColumns, schedule.getTile(), /*padded=*/true) {}
 
@@ -34,14 +31,15 @@ private:
   /// the inputs begin at multiples of 16 bytes.
   static constexpr int64_t kPieceColumns = 8;
 
-  /// The elements and scales of one value and axis, or its numbers.
+  /// The elements and scales of one value and axis, or what they are
+  /// dequantized to.
   struct Destination {
     int64_t axis;
     unsigned index, value;
     std::string name;   // of its buffers
     std::string source; // the buffer that holds the value
     mlir::Type sourceType, elementType, scaleType;
-    mlir::Type numberType; // of what is written in place of both, or null
+    mlir::Type dequantizedType; // of what is written in place of both, or null
     /// What is stored at a time has so many rows, in panels side by side, which
     /// are copied so many rows at a time.
     int64_t rows, panels, boxRows;
@@ -54,12 +52,13 @@ private:
 
     /// Whether scales are stored tile by tile, through shared memory.
     bool isTiled() const {
-      return !numberType &&
-             mlir::cast<mlir::MemRefType>(scales.getType()).getRank() == 5;
+      return !dequantizedType &&
+             hasScaleTiles(mlir::cast<mlir::MemRefType>(scales.getType()));
     }
     /// Elements in one of memory.
     int64_t getPacking() const {
-      return !numberType && elementType.getIntOrFloatBitWidth() == 4 ? 2 : 1;
+      return !dequantizedType && elementType.getIntOrFloatBitWidth() == 4 ? 2
+                                                                          : 1;
     }
     std::string getElementBuffer() const { return name; }
     std::string getScaleBuffer() const { return name + "_scales"; }
@@ -234,7 +233,6 @@ private:
 
   QuantizeOp op;
   QuantizeScheduleAttr schedule;
-  const NumbersOnGrid &numbersOnGrid;
   mlir::gpu::GPUModuleOp module;
   KernelBuilder host, body;
   llvm::SmallVector<mlir::Type> types; // of what is quantized
@@ -263,8 +261,10 @@ private:
 /// checks that all have in common.
 llvm::LogicalResult buildQuantizeTileKernel(QuantizeOp op,
                                             QuantizeScheduleAttr schedule,
-                                            const NumbersOnGrid &numbers,
                                             mlir::gpu::GPUModuleOp module);
+
+/// What the kernel does, for its name.
+llvm::StringRef getKernelName(QuantizeOp op);
 
 } // namespace mx::mxgpu
 

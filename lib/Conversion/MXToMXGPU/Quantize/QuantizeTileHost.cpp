@@ -57,10 +57,11 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   dest.axis = op.getAxis(index);
   dest.index = index;
   setValue(dest, op.getValueOf(index));
-  dest.elementType = getElementTypeOrSelf(op.getElements(index).getType());
-  dest.scales =
-      collapseLeading(host, op.getScales(index), getBatchRank(op) + 1);
-  dest.scaleType = getElementTypeOrSelf(dest.scales.getType());
+  dest.elementType = op.getElementType(index);
+  dest.scaleType = op.getScaleType(index);
+  if (!op.isDequantized(index))
+    dest.scales =
+        collapseLeading(host, op.getScales(index), getBatchRank(op) + 1);
   int64_t rows = getRows(), columns = getColumns();
   if (!dest.axis)
     std::swap(rows, columns);
@@ -78,21 +79,19 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   return dest;
 }
 
-/// What is written: numbers, or elements. The copy engine moves those that are
+/// What is written: values, or elements. The copy engine moves those that are
 /// no bytes as the bytes of memory.
 void QuantizeTileBuilder::setElements(Destination &dest) {
-  Value stored;
+  Value stored = op.getElements(dest.index);
   int64_t last = getBatchRank(op) + 1;
-  if (DequantizeOp reader = numbersOnGrid[dest.index]) {
-    stored = reader.getOuts()[0];
-    dest.numberType = getElementTypeOrSelf(stored.getType());
+  if (op.isDequantized(dest.index)) {
+    dest.dequantizedType = getElementTypeOrSelf(stored);
   } else {
-    Value elements = op.getElements(dest.index);
     // A block of NVFP4 is half of what the copy engine needs.
     if (getBlock() == 16)
-      host.requireMultiple(host.dim(elements, last), 32,
+      host.requireMultiple(host.dim(stored, last), 32,
                            "dimension " + Twine(last) + " of elements");
-    stored = toBytes(host, elements);
+    stored = toBytes(host, stored);
   }
   dest.elements = collapseLeading(host, stored, getBatchRank(op));
 }
@@ -176,9 +175,9 @@ SmallVector<Value> QuantizeTileBuilder::getArguments() {
     arguments.push_back(dest.map);
     if (writesRows(dest))
       arguments.push_back(dest.elements);
-    if (!dest.numberType)
+    if (!dest.dequantizedType)
       arguments.push_back(dest.scales);
-    else if (Value decode = numbersOnGrid[dest.index].getGlobalScale())
+    else if (Value decode = op.getDecodeFactor(dest.index))
       arguments.push_back(decode);
   }
   return arguments;
@@ -194,9 +193,9 @@ void QuantizeTileBuilder::takeArguments(Block::args_iterator &argument) {
     dest.kernelMap = *argument++;
     if (writesRows(dest))
       dest.kernelElements = *argument++;
-    if (!dest.numberType)
+    if (!dest.dequantizedType)
       dest.kernelScales = *argument++;
-    else if (numbersOnGrid[dest.index].getGlobalScale())
+    else if (op.getDecodeFactor(dest.index))
       dest.kernelDecode = *argument++;
   }
 }
@@ -225,8 +224,8 @@ void QuantizeTileBuilder::build() {
   if (counter)
     arguments.push_back(counter);
 
-  kernel = host.kernel(module, getKernelName(numbersOnGrid),
-                       ValueRange(arguments).getTypes());
+  kernel =
+      host.kernel(module, getKernelName(op), ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   kernel.setMinCtas(schedule.getCtas());
   Block::args_iterator argument = kernel.getBody().args_begin();
@@ -348,7 +347,7 @@ LogicalResult QuantizeTileBuilder::verify() {
                           "input")))
       return failure();
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)
-    if (!numbersOnGrid[i] &&
+    if (!op.isDequantized(i) &&
         failed(verifyRows(op, op.getElements(i),
                           getElementStep(op.getElements(i)), "elements")))
       return failure();
@@ -357,9 +356,8 @@ LogicalResult QuantizeTileBuilder::verify() {
 
 LogicalResult mx::mxgpu::buildQuantizeTileKernel(QuantizeOp op,
                                                  QuantizeScheduleAttr schedule,
-                                                 const NumbersOnGrid &numbers,
                                                  gpu::GPUModuleOp module) {
-  QuantizeTileBuilder builder(op, schedule, numbers, module);
+  QuantizeTileBuilder builder(op, schedule, module);
   if (failed(builder.verify()))
     return failure();
   builder.build();

@@ -99,9 +99,9 @@ void QuantizeTileBuilder::buildProduce() {
 /// The numbers that elements and scales stand for, if those are written.
 Value QuantizeTileBuilder::getStored(const Destination &dest, Value elements,
                                      Value scales) {
-  if (!dest.numberType)
+  if (!dest.dequantizedType)
     return elements;
-  auto type = cast<VectorType>(elements.getType()).clone(dest.numberType);
+  auto type = cast<VectorType>(elements.getType()).clone(dest.dequantizedType);
   return DequantizeBlockOp::create(body, type, elements, scales,
                                    dest.kernelDecode);
 }
@@ -120,7 +120,7 @@ Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
 /// The scale of row `row` and block `block` of what the tile gives.
 void QuantizeTileBuilder::storeScale(const Destination &dest, Unit workTile,
                                      Value scale, Value row, Value block) {
-  if (dest.numberType)
+  if (dest.dequantizedType)
     return;
   if (dest.isTiled()) {
     StoreScaleOp::create(body, scale,

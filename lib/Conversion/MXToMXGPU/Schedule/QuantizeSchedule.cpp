@@ -11,13 +11,20 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Quantize/NumbersOnGrid.h"
 #include "../Quantize/QuantizeInputLoader.h"
 #include "mlir/AsmParser/AsmParser.h"
+#include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
+#include "mx/Target/TargetInfo.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+using mx::target::TargetInfo;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_MXSELECTQUANTIZESCHEDULE
+#include "mx/Conversion/MXToMXGPU/Passes.h.inc"
+} // namespace mx::mxgpu
 
 namespace {
 enum class Input { BF16, F16, F32 };
@@ -53,8 +60,8 @@ struct ProducedChoice {
 
 static constexpr int64_t kAnyBits = std::numeric_limits<int64_t>::max();
 
-/// Tiles wider than this are not taken where more than one of so many columns
-/// that they cover lies past the last.
+/// Rows and columns of the smallest tile. Wider ones are not taken where more
+/// than one of so many columns that they cover lies past the last.
 static constexpr int64_t kNarrowTile = 128, kLeastFilled = 20;
 
 static constexpr RowsChoice kAlongRows[] = {
@@ -67,7 +74,7 @@ static constexpr TileChoice kTiles[] = {
 #define TILE(chip, axes, numbers, least, schedule)                             \
   {#chip, Axes::axes, Numbers::numbers, least, schedule},
 #include "QuantizeSchedules.def"
-#define NUMBERS(chip, axes, numbers, schedule)                                 \
+#define DEQUANTIZED(chip, axes, numbers, schedule)                             \
   {#chip, Axes::axes, Numbers::numbers, /*least=*/0, schedule},
 #include "QuantizeSchedules.def"
 };
@@ -84,9 +91,6 @@ static constexpr ProducedChoice kProducedGroups[] = {
 #include "QuantizeSchedules.def"
 };
 
-/// The target whose rows others have that were not measured.
-static constexpr StringLiteral kMeasuredChip = "sm_90a";
-
 template <typename Row>
 static QuantizeScheduleAttr getSchedule(MLIRContext *context, const Row &row) {
   std::string text = "#mxgpu.quantize_schedule<";
@@ -97,10 +101,9 @@ static QuantizeScheduleAttr getSchedule(MLIRContext *context, const Row &row) {
 /// The schedule of the first row of a target that `fits`, null if none does.
 template <typename Row, typename Fits>
 static QuantizeScheduleAttr findSchedule(MLIRContext *context,
-                                         ArrayRef<Row> rows, StringRef chip,
-                                         Fits fits) {
-  if (llvm::none_of(rows, [&](const Row &row) { return chip == row.chip; }))
-    chip = kMeasuredChip;
+                                         ArrayRef<Row> rows,
+                                         const TargetInfo &target, Fits fits) {
+  StringRef chip = target.quantizersMeasuredOn;
   const Row *row = llvm::find_if(
       rows, [&](const Row &row) { return chip == row.chip && fits(row); });
   return row == rows.end() ? QuantizeScheduleAttr()
@@ -124,16 +127,15 @@ static Input getInput(Type type) {
 static Output getOutput(QuantizeOp op) {
   if (op.getGlobalScale())
     return Output::NVFP4;
-  Type type = getElementTypeOrSelf(op.getOuts()[0].getType());
-  return isa<Float4E2M1FNType>(type) ? Output::E2M1 : Output::Bytes;
+  return isa<Float4E2M1FNType>(op.getElementType(0)) ? Output::E2M1
+                                                     : Output::Bytes;
 }
 
 static Numbers getNumbers(QuantizeOp op, Axes axes, Type type) {
   Input input = getInput(type);
   if (input == Input::F32)
     return Numbers::F32;
-  Type element = getElementTypeOrSelf(op.getElements(0).getType());
-  bool isSix = element.getIntOrFloatBitWidth() == 6;
+  bool isSix = op.getElementType(0).getIntOrFloatBitWidth() == 6;
   return axes == Axes::Both && (input == Input::F16 || isSix) ? Numbers::Widened
                                                               : Numbers::Pairs;
 }
@@ -167,28 +169,34 @@ static QuantizeScheduleAttr adaptToGroups(QuantizeOp op,
 /// Whether a kernel that writes what it writes has room for a schedule.
 using HasRoom = llvm::function_ref<bool(QuantizeScheduleAttr)>;
 
-static QuantizeScheduleAttr
-selectCopiedTileSchedule(QuantizeOp op, StringRef chip, HasRoom hasRoom) {
+static QuantizeScheduleAttr selectCopiedTileSchedule(QuantizeOp op,
+                                                     const TargetInfo &target,
+                                                     HasRoom hasRoom) {
   Axes axes = getAxes(op);
   Numbers numbers =
       getNumbers(op, axes, getElementTypeOrSelf(op.getInput().getType()));
   return findSchedule(
-      op.getContext(), ArrayRef(kTiles), chip, [&](const TileChoice &choice) {
+      op.getContext(), ArrayRef(kTiles), target, [&](const TileChoice &choice) {
         return axes == choice.axes && numbers == choice.numbers &&
                choice.least <= getSize(op) &&
                hasRoom(getSchedule(op.getContext(), choice));
       });
 }
 
-/// Shared memory of each CTA that is not its own, and what barriers, numbers of
-/// work tiles and alignment take at most.
-static constexpr int64_t kReservedBytes = 1024, kOtherBytes = 4096;
+/// What barriers, indices of work tiles and alignment take at most.
+static constexpr int64_t kOtherBytes = 4096;
+
+int64_t mx::mxgpu::getQuantizeTileBits(StringRef chip) {
+  const TargetInfo *target = target::lookupTarget(chip);
+  if (!target)
+    return 0;
+  return 8 * (target->smemPerCta - kOtherBytes) / (kNarrowTile * kNarrowTile);
+}
 
 /// Shared memory of a CTA that quantizes by tiles: stages of what is quantized
 /// and of what it is computed from, and what each axis gives of a tile or,
 /// along rows, of a stage.
-static int64_t getTileBytes(QuantizeOp op, QuantizeScheduleAttr schedule,
-                            const NumbersOnGrid &numbers) {
+static int64_t getTileBytes(QuantizeOp op, QuantizeScheduleAttr schedule) {
   int64_t columns = schedule.getTile()[1];
   int64_t inTile = schedule.getTile()[0] * columns;
   int64_t inStage = schedule.getRowsPerStage() * columns;
@@ -198,27 +206,25 @@ static int64_t getTileBytes(QuantizeOp op, QuantizeScheduleAttr schedule,
     bits += schedule.getStages() * inStage * type.getIntOrFloatBitWidth();
   for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
     int64_t count = op.getNumConcatenated();
-    Value stored =
-        numbers[i] ? Value(numbers[i].getOuts()[0]) : op.getElements(i);
-    if (!numbers[i])
+    if (!op.isDequantized(i))
       scales += count * inTile / op.getBlockSize();
     bits += count * (op.getAxis(i) == 1 ? inStage : inTile) *
-            getStoredBits(getElementTypeOrSelf(stored.getType()));
+            getStoredBits(getElementTypeOrSelf(op.getElements(i)));
   }
   return bits / 8 + scales + kOtherBytes;
 }
 
 /// Whether bulk copies may bring what is computed from, and have room for it.
-static bool fitsCopies(QuantizeOp op, StringRef chip,
+static bool fitsCopies(QuantizeOp op, const TargetInfo &target,
                        QuantizeScheduleAttr schedule) {
   return !schedule.getInputStages() ||
-         (canCopyInputs(op) && getTileBytes(op, schedule, NumbersOnGrid()) <=
-                                   target::lookupTarget(chip)->smemPerCta);
+         (canCopyInputs(op) && getTileBytes(op, schedule) <= target.smemPerCta);
 }
 
 /// What does not fit at all is left to the message of mxgpu-allocate.
-static QuantizeScheduleAttr
-selectProducedTileSchedule(QuantizeOp op, StringRef chip, HasRoom hasRoom) {
+static QuantizeScheduleAttr selectProducedTileSchedule(QuantizeOp op,
+                                                       const TargetInfo &target,
+                                                       HasRoom hasRoom) {
   Axes axes = getAxes(op);
   // The scales of NVFP4 take registers too, and so do those of several inputs,
   // or of one and the numbers of gathered rows.
@@ -234,11 +240,11 @@ selectProducedTileSchedule(QuantizeOp op, StringRef chip, HasRoom hasRoom) {
   auto rows = op.getOffsets() ? ArrayRef<ProducedChoice>(kProducedGroups)
                               : ArrayRef<ProducedChoice>(kProducedTiles);
   return findSchedule(
-      op.getContext(), rows, chip, [&](const ProducedChoice &choice) {
+      op.getContext(), rows, target, [&](const ProducedChoice &choice) {
         auto schedule = getSchedule(op.getContext(), choice);
         return axes == choice.axes && numbers <= choice.numbers &&
                bits <= choice.bits && choice.least <= getSize(op) &&
-               fillsTiles(op, schedule) && fitsCopies(op, chip, schedule) &&
+               fillsTiles(op, schedule) && fitsCopies(op, target, schedule) &&
                hasRoom(schedule);
       });
 }
@@ -268,69 +274,56 @@ static QuantizeScheduleAttr selectForPrologue(QuantizeOp op) {
 }
 
 bool mx::mxgpu::isByTiles(QuantizeOp op) {
-  return op.getAxes() != ArrayRef<int64_t>{1} || op.getOffsets() ||
-         op.getSquare() || getBatchRank(op);
+  if (op.getAxes() != ArrayRef<int64_t>{1} || op.getSquare() ||
+      getBatchRank(op))
+    return true;
+  // Groups matter for where their scales lie, and for which rows are among the
+  // largest magnitude.
+  bool hasScales = op.getNumDequantized() != op.getNumDestinations();
+  return op.getOffsets() && (hasScales || op.getAmax());
 }
 
-QuantizeScheduleAttr mx::mxgpu::selectRowSchedule(QuantizeOp op,
-                                                  StringRef chip) {
+static QuantizeScheduleAttr selectRowSchedule(QuantizeOp op,
+                                              const TargetInfo &target) {
   if (!op.getPrologue().empty())
     return selectForPrologue(op);
   Input input = getInput(getElementTypeOrSelf(op.getInput().getType()));
   Output output = getOutput(op);
   auto schedule =
-      findSchedule(op.getContext(), ArrayRef(kAlongRows), chip,
+      findSchedule(op.getContext(), ArrayRef(kAlongRows), target,
                    [&](const RowsChoice &choice) {
                      return choice.input == input && choice.output == output;
                    });
   return adaptToSeed(op, schedule, schedule.getThreads());
 }
 
-static QuantizeScheduleAttr selectTileSchedule(QuantizeOp op, StringRef chip,
-                                               HasRoom hasRoom) {
+static QuantizeScheduleAttr
+selectTileSchedule(QuantizeOp op, const TargetInfo &target, HasRoom hasRoom) {
   QuantizeScheduleAttr schedule =
       op.getPrologueBlock() || op.getGather()
-          ? selectProducedTileSchedule(op, chip, hasRoom)
-          : selectCopiedTileSchedule(op, chip, hasRoom);
+          ? selectProducedTileSchedule(op, target, hasRoom)
+          : selectCopiedTileSchedule(op, target, hasRoom);
   if (!schedule)
     return schedule;
   return adaptToSeed(op, adaptToGroups(op, schedule), /*mostThreads=*/128);
 }
 
-QuantizeScheduleAttr mx::mxgpu::selectQuantizeSchedule(QuantizeOp op,
-                                                       StringRef chip) {
-  if (!isByTiles(op))
-    return selectRowSchedule(op, chip);
-  QuantizeScheduleAttr schedule =
-      selectTileSchedule(op, chip, [](QuantizeScheduleAttr) { return true; });
-  assert(schedule && "expected rows for everything of each target");
-  return schedule;
-}
-
 QuantizeScheduleAttr
-mx::mxgpu::selectNumbersSchedule(QuantizeOp op, QuantizeScheduleAttr schedule,
-                                 NumbersOnGrid &numbers,
-                                 const target::TargetInfo &target) {
-  if (!numbers.any())
-    return schedule;
-  auto hasRoom = [&](QuantizeScheduleAttr choice, int64_t ctas) {
-    int64_t bytes =
-        getTileBytes(op, adaptToGroups(op, choice), numbers) + kReservedBytes;
-    return ctas * bytes <= target.smemPerCta + kReservedBytes;
+mx::mxgpu::selectQuantizeSchedule(QuantizeOp op, const TargetInfo &target) {
+  if (!isByTiles(op))
+    return selectRowSchedule(op, target);
+  auto hasRoom = [&](QuantizeScheduleAttr choice) {
+    return getTileBytes(op, adaptToGroups(op, choice)) <=
+           target.getSmemPerCta(choice.getCtas());
   };
-  // A schedule that the program gives is used unchanged.
-  if (schedule != selectQuantizeSchedule(op, target.chip)) {
-    if (!hasRoom(schedule, /*ctas=*/1))
-      numbers = {};
-    return schedule;
-  }
-  auto choice =
-      selectTileSchedule(op, target.chip, [&](QuantizeScheduleAttr choice) {
-        return hasRoom(choice, choice.getCtas());
-      });
-  if (choice)
-    return choice;
-  numbers = {};
+  // The tables are for elements; dequantized they take more.
+  QuantizeScheduleAttr schedule;
+  if (op.getDequantized())
+    schedule = selectTileSchedule(op, target, hasRoom);
+  if (!schedule)
+    schedule = selectTileSchedule(op, target,
+                                  [](QuantizeScheduleAttr) { return true; });
+  assert(schedule && "expected rows for everything of each target");
   return schedule;
 }
 
@@ -353,3 +346,34 @@ QuantizeScheduleAttr mx::mxgpu::selectDequantizeSchedule(DequantizeOp op) {
                                    /*threads=*/512, /*vector=*/8, /*stages=*/1,
                                    /*ctas=*/2);
 }
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct SelectQuantizeSchedulePass final
+    : mx::mxgpu::impl::MXSelectQuantizeScheduleBase<
+          SelectQuantizeSchedulePass> {
+  using MXSelectQuantizeScheduleBase::MXSelectQuantizeScheduleBase;
+
+  void runOnOperation() override {
+    std::string error;
+    const TargetInfo *target = target::lookupKernelTarget(chip, error);
+    if (!target) {
+      getOperation().emitError() << error;
+      return signalPassFailure();
+    }
+    getOperation().walk([&](Operation *op) {
+      if (op->hasAttr(kQuantizeScheduleAttrName))
+        return;
+      if (auto quantize = dyn_cast<QuantizeOp>(op))
+        op->setAttr(kQuantizeScheduleAttrName,
+                    selectQuantizeSchedule(quantize, *target));
+      else if (auto dequantize = dyn_cast<DequantizeOp>(op))
+        op->setAttr(kQuantizeScheduleAttrName,
+                    selectDequantizeSchedule(dequantize));
+    });
+  }
+};
+} // namespace

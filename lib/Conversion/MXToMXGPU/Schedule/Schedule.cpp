@@ -141,11 +141,7 @@ bool mx::mxgpu::canStoreByTma(const MatmulProblem &problem) {
 
 int64_t mx::mxgpu::getSharedBytes(const ScheduleFields &fields,
                                   const target::TargetInfo &target) {
-  // What the chip takes of it for each CTA (CUDA programming guide, technical
-  // specifications): an SM has as much more than a CTA may have.
-  constexpr int64_t kReserved = 1024;
-  return (target.smemPerCta + kReserved) / fields.strategy.getCtasPerSm() -
-         kReserved;
+  return target.getSmemPerCta(fields.strategy.getCtasPerSm());
 }
 
 int64_t mx::mxgpu::getMaxStages(const MatmulProblem &problem,

@@ -52,15 +52,6 @@ struct SelectSchedulePass final
       getOperation().emitError() << error;
       return signalPassFailure();
     }
-    getOperation().walk([&](QuantizeOp op) {
-      if (!op->hasAttr(kQuantizeScheduleAttrName))
-        op->setAttr(kQuantizeScheduleAttrName,
-                    selectQuantizeSchedule(op, target->chip));
-    });
-    getOperation().walk([&](DequantizeOp op) {
-      if (!op->hasAttr(kQuantizeScheduleAttrName))
-        op->setAttr(kQuantizeScheduleAttrName, selectDequantizeSchedule(op));
-    });
     WalkResult result =
         getOperation().walk([&](MatmulOpInterface op) -> WalkResult {
           if (!target->rates)

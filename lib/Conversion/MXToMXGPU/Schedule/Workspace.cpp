@@ -56,7 +56,7 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
 static constexpr int64_t kMemoryShare = 908;
 
 /// Whether a quantizer of the same function makes an operand for this product
-/// alone: it writes numbers instead (docs/Quantize.md, numbers on the grid).
+/// alone: it gives the values instead (mx-fuse-fake-quantize).
 static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
   return elements.getDefiningOp<QuantizeOp>() && elements.hasOneUse() &&
          scales && scales.hasOneUse() &&

@@ -164,21 +164,27 @@ struct DropUnusedDestinations final : OpRewritePattern<QuantizeOp> {
     SmallVector<int64_t> axes;
     for (unsigned axis : usedAxes.set_bits())
       axes.push_back(op.getAxes()[axis]);
-    SmallVector<Value> outs, replaced;
-    for (OpResult result : op->getResults()) {
-      unsigned number = result.getResultNumber();
-      QuantizeOut out = op.getOut(number);
-      bool isUsed =
-          out.kind == QuantizeOut::Kind::Amax ? usesAmax : usedAxes[out.axis];
-      if (!isUsed || !usedValues[out.value])
+    SmallVector<Value> outs, replaced, factors;
+    SmallVector<Type> dequantized;
+    for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
+      if (!usedAxes[i % usedAxes.size()] || !usedValues[op.getValueOf(i)])
         continue;
-      outs.push_back(op.getOuts()[number]);
-      replaced.push_back(result);
+      llvm::append_range(outs, op.getDestination(i));
+      llvm::append_range(replaced, op.getDestinationResults(i));
+      dequantized.push_back(op.getDequantizedType(i));
+      if (Value factor = op.getDecodeFactor(i))
+        factors.push_back(factor);
     }
+    if (usesAmax)
+      for (unsigned value : usedValues.set_bits()) {
+        outs.push_back(op.getAmaxOuts()[value]);
+        replaced.push_back(op.getAmaxResults()[value]);
+      }
     bool hasPrologue = !op.getPrologue().empty();
     QuantizeOp kept =
         op.createAlike(rewriter, op.getLoc(), op.getInputs(),
                        op.getInputScales(), axes, outs, usesAmax, hasPrologue);
+    kept.setDequantizedTypes(dequantized, factors);
     if (hasPrologue)
       movePrologue(rewriter, op, kept, usedValues);
     for (auto [from, to] : llvm::zip_equal(replaced, kept->getResults()))

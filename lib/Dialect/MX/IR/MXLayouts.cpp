@@ -37,8 +37,7 @@ SmallVector<int64_t> mx::getMaterializedShape(ArrayRef<int64_t> logical,
                       : scaleTileRowCount(rows));
   shape.push_back(ShapedType::isDynamic(blocks) ? blocks
                                                 : scaleTileColumnCount(blocks));
-  // PTX ISA, tcgen05 scale factors: (row % 32, row / 32 % 4, block % 4).
-  shape.append({32, 4, 4});
+  llvm::append_range(shape, kScaleTileShape);
   return shape;
 }
 

@@ -144,9 +144,70 @@ QuantizeOut QuantizeOp::getOut(unsigned number) {
   using Kind = QuantizeOut::Kind;
   if (number >= getAmaxNumber(0))
     return {Kind::Amax, number - getAmaxNumber(0)};
-  unsigned destination = number / 2, numAxes = getAxes().size();
-  return {number % 2 ? Kind::Scales : Kind::Elements, destination / numAxes,
-          destination % numAxes};
+  unsigned destination = 0, numAxes = getAxes().size();
+  while (number >= getElementsNumber(destination + 1))
+    ++destination;
+  Kind kind = isDequantized(destination)               ? Kind::Dequantized
+              : number == getScalesNumber(destination) ? Kind::Scales
+                                                       : Kind::Elements;
+  return {kind, destination / numAxes, destination % numAxes};
+}
+
+Type QuantizeOp::getDequantizedType(unsigned i) {
+  std::optional<ArrayAttr> types = getDequantized();
+  if (!types)
+    return {};
+  Type type = cast<TypeAttr>((*types)[i]).getValue();
+  return isa<NoneType>(type) ? Type() : type;
+}
+
+/// How many of the first `end` destinations, or of all, are dequantized.
+static unsigned countDequantized(QuantizeOp op, unsigned end) {
+  unsigned count = 0;
+  if (op.getDequantized())
+    for (unsigned i = 0; i < end; ++i)
+      count += op.isDequantized(i);
+  return count;
+}
+
+unsigned QuantizeOp::getNumDequantized() {
+  return getDequantized() ? countDequantized(*this, getDequantized()->size())
+                          : 0;
+}
+
+void QuantizeOp::setDequantizedTypes(ArrayRef<Type> types,
+                                     ValueRange decodeFactors) {
+  Builder builder(getContext());
+  SmallVector<Type> entries;
+  for (Type type : types)
+    entries.push_back(type ? type : builder.getNoneType());
+  if (llvm::any_of(types, [](Type type) { return bool(type); }))
+    setDequantizedAttr(builder.getTypeArrayAttr(entries));
+  else
+    removeDequantizedAttr();
+  getDecodeFactorsMutable().assign(decodeFactors);
+}
+
+Value QuantizeOp::getDecodeFactor(unsigned i) {
+  if (!isDequantized(i) || getDecodeFactors().empty())
+    return {};
+  return getDecodeFactors()[countDequantized(*this, i)];
+}
+
+Type QuantizeOp::getElementType(unsigned i) {
+  Type type = getDequantizedType(i);
+  return type ? type : getElementTypeOrSelf(getElements(i));
+}
+
+Type QuantizeOp::getScaleType(unsigned i) {
+  if (!isDequantized(i))
+    return getElementTypeOrSelf(getScales(i));
+  return getBlockSize() == 16 ? Type(Float8E4M3FNType::get(getContext()))
+                              : Float8E8M0FNUType::get(getContext());
+}
+
+unsigned QuantizeOp::getElementsNumber(unsigned i) {
+  return 2 * i - countDequantized(*this, i);
 }
 
 SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
@@ -171,11 +232,11 @@ QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,
   if (getNumResults())
     types = outs.getTypes();
   auto alike = QuantizeOp::create(
-      builder, loc, types, inputs, inputScales, getGlobalScale(), getSeed(),
-      getGather(), getOffsets(), outs, getRaggedAttr(),
-      builder.getDenseI64ArrayAttr(axes), getBlockSizeAttr(), getSquareAttr(),
-      hasAmax ? builder.getUnitAttr() : UnitAttr(), getConcatAttr(),
-      getScaleRoundingAttr(),
+      builder, loc, types, inputs, inputScales, getGlobalScale(),
+      getDecodeFactors(), getSeed(), getGather(), getOffsets(), outs,
+      getRaggedAttr(), builder.getDenseI64ArrayAttr(axes), getBlockSizeAttr(),
+      getSquareAttr(), hasAmax ? builder.getUnitAttr() : UnitAttr(),
+      getConcatAttr(), getDequantizedAttr(), getScaleRoundingAttr(),
       /*prologueCount=*/hasPrologue);
   alike->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return alike;

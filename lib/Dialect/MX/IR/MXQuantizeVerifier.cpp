@@ -156,22 +156,71 @@ static LogicalResult verifyConcat(QuantizeOp op, size_t numValues) {
   return success();
 }
 
-/// Types and shapes of the elements and scales of one value and axis.
-static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
-  int64_t axis = op.getAxis(index);
-  Named input{op.getInput(), "input"};
+static bool isElement(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType,
+             Float6E2M3FNType, Float4E2M1FNType>(type) ||
+         type.isSignlessInteger(8);
+}
+
+static constexpr llvm::StringLiteral kElementNames =
+    "f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8";
+
+/// There is one entry for each destination, and some of them are dequantized.
+static LogicalResult verifyDequantized(QuantizeOp op, size_t numDestinations) {
+  ArrayRef<Attribute> entries = op.getDequantizedAttr().getValue();
+  // quantize C35
+  if (entries.size() != numDestinations)
+    return op.emitOpError("expected dequantized to have an entry for each of ")
+           << numDestinations << " destinations, found " << entries.size();
+  // quantize C36
+  for (Attribute entry : entries)
+    if (Type type = cast<TypeAttr>(entry).getValue();
+        !isa<NoneType>(type) && !isElement(type))
+      return op.emitOpError("expected entries of dequantized to be none, ")
+             << kElementNames << ", found " << type;
+  return success();
+}
+
+/// There is a factor for each dequantized destination of NVFP4, or none.
+static LogicalResult verifyDecodeFactors(QuantizeOp op) {
+  size_t found = op.getDecodeFactors().size(), all = op.getNumDequantized();
+  // quantize C37
+  if (found && found != all)
+    return op.emitOpError("expected decode_factors for each of ")
+           << all << " dequantized destinations, or none, found " << found;
+  // quantize C38
+  if (found && !op.getGlobalScale())
+    return op.emitOpError("expected decode_factors with global_scale only, "
+                          "found them without");
+  return success();
+}
+
+/// What is written in place of elements and scales.
+static LogicalResult verifyDequantizedOut(QuantizeOp op, unsigned index) {
+  Named out{op.getElements(index), "outs"};
+  Type type = op.getElementType(index);
+  // quantize C39
+  int64_t block = op.getBlockSize();
+  if (block != 32 && !(block == 16 && isa<Float4E2M1FNType>(type)))
+    return op.emitOpError("expected block_size 32, or 16 with f4E2M1FN, to "
+                          "dequantize ")
+           << type << ", found " << block;
+  // quantize C40
+  if (!isNumber(out.elementType()))
+    return errorAt(op, out) << "expected f32, bf16 or f16 where elements are "
+                               "dequantized, found "
+                            << out.elementType();
+  return verifyNoEncoding(op, out);
+}
+
+/// The types of the elements and scales of one value and axis.
+static LogicalResult verifyWrittenTypes(QuantizeOp op, unsigned index) {
   Named elements{op.getElements(index), "elements"};
   Named scales{op.getScales(index), "scales"};
-  RaggedKind ragged = op.getRaggedOfAxis(axis);
-  int64_t groups = op.getOffsets() ? getNumGroups(op.getOffsets()) : 0;
-
   // quantize C5
-  if (!isa<Float8E4M3FNType, Float8E5M2Type, Float6E3M2FNType, Float6E2M3FNType,
-           Float4E2M1FNType>(elements.elementType()) &&
-      !elements.elementType().isSignlessInteger(8))
+  if (!isElement(elements.elementType()))
     return errorAt(op, elements)
-           << "expected elements of type f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, "
-              "f4E2M1FN or i8, found "
+           << "expected elements of type " << kElementNames << ", found "
            << elements.elementType();
   // quantize C6
   if (!isa<Float8E8M0FNUType, Float8E4M3FNType>(scales.elementType()))
@@ -179,16 +228,28 @@ static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
            << "expected scales of type f8E8M0FNU or f8E4M3FN, found "
            << scales.elementType();
   // quantize C7
-  if (failed(
-          verifyBlock(op, elements, scales.elementType(), op.getBlockSize())))
+  return verifyBlock(op, elements, scales.elementType(), op.getBlockSize());
+}
+
+/// Types and shapes of what is written of one value and axis.
+static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
+  int64_t axis = op.getAxis(index);
+  bool isDequantized = op.isDequantized(index);
+  Named input{op.getInput(), "input"};
+  Named elements{op.getElements(index), isDequantized ? "outs" : "elements"};
+  RaggedKind ragged = op.getRaggedOfAxis(axis);
+  int64_t groups = op.getOffsets() ? getNumGroups(op.getOffsets()) : 0;
+
+  if (failed(isDequantized ? verifyDequantizedOut(op, index)
+                           : verifyWrittenTypes(op, index)))
     return failure();
-  bool nvfp4 = isNVFP4Scale(scales.elementType());
+  Type scaleType = op.getScaleType(index);
+  bool nvfp4 = isNVFP4Scale(scaleType);
   // quantize C8
   if (nvfp4 != bool(op.getGlobalScale()))
     return op.emitOpError("expected global_scale with f8E4M3FN scales only, "
                           "found ")
-           << (nvfp4 ? "none" : "it") << " with scales of type "
-           << scales.elementType();
+           << (nvfp4 ? "none" : "it") << " with scales of type " << scaleType;
   // quantize C9
   if (nvfp4 && op.getScaleRounding() != ScaleRounding::Ceil)
     return op.emitOpError("expected scale_rounding = ceil with f8E4M3FN "
@@ -215,8 +276,11 @@ static LogicalResult verifyDestination(QuantizeOp op, unsigned index) {
   // quantize C13
   if (failed(verifyShape(op, elements, shape)))
     return failure();
+  if (isDequantized)
+    return success();
   if (!ShapedType::isDynamic(shape.back()))
     shape.back() /= op.getBlockSize();
+  Named scales{op.getScales(index), "scales"};
   // quantize C14
   if (failed(verifyScaleShape(op, scales, shape, ragged, groups)))
     return failure();
@@ -251,13 +315,19 @@ LogicalResult QuantizeOp::verify() {
       return failure();
     numValues = 1;
   }
+  if (getDequantized() &&
+      failed(verifyDequantized(*this, getAxes().size() * numValues)))
+    return failure();
   // quantize C4
-  if (getOuts().size() != (2 * getAxes().size() + getAmax()) * numValues) {
+  if (getOuts().size() + getNumDequantized() !=
+      (2 * getAxes().size() + getAmax()) * numValues) {
     InFlightDiagnostic diag =
         emitOpError("expected elements and scales in outs for each of ");
     if (numValues != 1)
       diag << numValues << " values and ";
     diag << getAxes().size() << " axes";
+    if (getDequantized())
+      diag << ", or one tensor where they are dequantized";
     if (getAmax())
       diag << ", and an amax for each value";
     return diag << ", found " << getOuts().size() << " outs";
@@ -290,6 +360,8 @@ LogicalResult QuantizeOp::verify() {
     return emitOpError("expected the prologue to yield 1 value with "
                        "global_scale, found ")
            << numValues;
+  if (failed(verifyDecodeFactors(*this)))
+    return failure();
   for (unsigned i = 0; i < getNumDestinations(); ++i)
     if (failed(verifyDestination(*this, i)))
       return failure();

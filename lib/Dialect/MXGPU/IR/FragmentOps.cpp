@@ -361,8 +361,8 @@ LogicalResult DequantizeBlockOp::verify() {
 /// is read may be a slice.
 static LogicalResult verifyScales(Operation *op, MemRefType type, Type scale,
                                   bool mayBeSlice) {
-  bool isTiles = type.getRank() == 5 &&
-                 type.getShape().drop_front(2) == ArrayRef<int64_t>{32, 4, 4};
+  bool isTiles = hasScaleTiles(type) && type.getShape().drop_front(2) ==
+                                            ArrayRef<int64_t>(kScaleTileShape);
   // shared C16
   bool isWhole = type.getLayout().isIdentity();
   bool isMatrix = type.getRank() == 2 && (isWhole || mayBeSlice);

@@ -8,10 +8,11 @@ indices are computed on the device: nothing waits to know `offs`."""
 
 import torch
 
-from ..._ops.quantize import capacity
+from ..._ops import scale_tiles
+from ..._ops.scale_tiles import capacity
 from .._ops.groups import begins
 
-_ROWS, _COLUMNS = 128, 4        # of a tile of scales
+_ROWS, _COLUMNS = scale_tiles.ROWS, scale_tiles.BLOCKS  # of a tile of scales
 _BYTES = _ROWS * _COLUMNS
 _CHUNK = 32                     # columns that a group has a multiple of
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """scaled_mm and scaled_grouped_mm with the signatures of torch.nn.functional."""
 
+import math
 from typing import Optional
 
 import torch
 from torch import Tensor
 
+from ..._ops import scale_tiles
 from .._ops.checks import check_tensor, check_tensors
 from .._ops.groups import rearrange_scales
 from . import group_layouts
@@ -309,7 +311,7 @@ def _by_row(request, factor):
 def _rows(request, a, b):
     total, blocks = a.shape[0], a.shape[1] * request.a.per_byte // request.a.block
     if _is_blocked(request.a):
-        _check_count(request.a, -(-total // 128) * 128 * -(-blocks // 4) * 4,
+        _check_count(request.a, math.prod(scale_tiles.padded(total, blocks)),
                      "or more, as padding of groups needs")
         scale_a = group_layouts.scales_of_rows(_dense(request.a), request.offs, total,
                                                blocks)
@@ -328,7 +330,7 @@ def _reduction(request, a, b):
         if not _is_blocked(side):
             raise ValueError(f"swizzle_{side.name[-1]}: expected SWIZZLE_32_4_4 for "
                              "groups along K, found NO_SWIZZLE")
-        _check_count(side, -(-rows // 128) * 128 * -(-total // side.block // 4) * 4,
+        _check_count(side, math.prod(scale_tiles.padded(rows, total // side.block)),
                      "or more, as padding of groups needs")
         sides.append((
             group_layouts.columns_of_reduction(elements, request.offs, total,
@@ -369,9 +371,6 @@ def _scales(side, shape):
                              f"of plain scales (NO_SWIZZLE), found "
                              f"{tuple(side.scale.shape)}")
         return side.scale
-    padded = (*batch, -(-rows // 128) * 128, -(-blocks // 4) * 4)
-    count = 1
-    for size in padded:
-        count *= size
-    _check_count(side, count)
+    padded = (*batch, *scale_tiles.padded(rows, blocks))
+    _check_count(side, math.prod(padded))
     return _dense(side).view(padded)

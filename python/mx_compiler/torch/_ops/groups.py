@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from ..._ops import checks as check
-from ..._ops.quantize import capacity
+from ..._ops import scale_tiles
+from ..._ops.scale_tiles import capacity, round_up
 from .checks import check_one_device, check_tensor
 
 _MODES = (None, "rows", "reduction")
@@ -83,16 +84,14 @@ def rearrange_scales(scales, offsets=None, mode=None):
 
 
 def _tile(bits):
-    """[..., rows, blocks] in tiles of 128 x 4: scale (r, c) of a tile lies at
-    [r % 32, r // 32, c]."""
-    *batch, rows, columns = bits.shape
-    more = -rows % 128, -columns % 4
-    bits = torch.nn.functional.pad(bits, (0, more[1], 0, more[0]))
-    rows, columns = rows + more[0], columns + more[1]
-    tiles = bits.reshape(*batch, rows // 128, 4, 32, columns // 4, 4)
+    """[..., rows, blocks] in the order of sf_128x4."""
+    *batch, rows, blocks = bits.shape
+    padded = scale_tiles.padded(rows, blocks)
+    bits = torch.nn.functional.pad(bits, (0, padded[1] - blocks, 0, padded[0] - rows))
     n = len(batch)
-    order = (*range(n), n, n + 3, n + 2, n + 1, n + 4)
-    return tiles.permute(order).reshape(*batch, rows, columns)
+    order = (*range(n), *(n + dim for dim in scale_tiles.TO_TILES))
+    tiles = bits.reshape(*batch, *scale_tiles.split_shape(*padded)).permute(order)
+    return tiles.reshape(*batch, *padded)
 
 
 def _spread(x, starts, firsts, ends, rows):
@@ -110,14 +109,16 @@ def _spread(x, starts, firsts, ends, rows):
 def _rows_with_tiles(offsets, rows, groups):
     ends = offsets.to(torch.int64)
     firsts = begins(ends)
-    starts = (firsts // 128 + torch.arange(groups, device=ends.device)) * 128
-    return starts, firsts, ends, (rows // 128 + groups) * 128
+    group = torch.arange(groups, device=ends.device)
+    starts = scale_tiles.row_tiles(firsts, group) * scale_tiles.ROWS
+    return starts, firsts, ends, scale_tiles.row_tiles(rows, groups) * scale_tiles.ROWS
 
 
 def _columns_with_tiles(offsets, blocks, groups):
     ends = offsets.to(torch.int64)
     firsts = begins(ends)
-    starts = begins(torch.cumsum((ends - firsts + 127) // 128 * 128, 0))
+    sizes = round_up(ends - firsts, scale_tiles.REDUCTION_ALIGN)
+    starts = begins(torch.cumsum(sizes, 0))
     return starts // 32, firsts // 32, ends // 32, capacity(blocks * 32, groups) // 32
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from ..._ops import checks as check
 from ..._ops import moe_layer as layers
 from ..._ops.formats import find_format
-from ..._ops.quantize import capacity
+from ..._ops.scale_tiles import capacity
 from ..._ops.quantized import scales_shape
 from ..._runtime.device import device_changes
 from . import tensors

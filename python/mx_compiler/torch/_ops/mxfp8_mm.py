@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ..._ops import checks as check
 from ..._ops import products
+from ..._ops import scale_tiles
 from ..._ops.formats import find_format
 from ..._ops.quantize import ROUNDINGS
 from ..._ops.quantize import quantize_for_product as quantize
@@ -114,7 +115,7 @@ _check_grouped_once = tensors.once(_check_grouped)
 def _of_one_group(q):
     """Rows of one group as a matrix without groups: the group begins at tile 0."""
     rows = q.shape[0]
-    return Quantized(q.elements, q.scales[:-(-rows // 128)], q.shape, q.format)
+    return Quantized(q.elements, q.scales[:scale_tiles.row_tiles(rows)], q.shape, q.format)
 
 
 # Tiles of results that keep all multiprocessors of a large GPU busy, and rows that a
@@ -138,7 +139,8 @@ def _weight_gradient(dy, x, one, rows, dtype):
     parts = _parts(rows, dy.shape[0], x.shape[0])
     if parts == 1:
         return products.grouped_matmul(dy, x, one, dtype, mode="reduction")[0]
-    step = -(-rows // (parts * 128)) * 128
+    align = scale_tiles.REDUCTION_ALIGN
+    step = -(-rows // (parts * align)) * align
     ends = torch.arange(step, parts * step + 1, step, dtype=torch.int32,
                         device=one.device).clamp_(max=rows)
     dy, x = (q._replace(groups=parts) for q in (dy, x))

@@ -7,9 +7,10 @@ padded to 128 and 4; mx has the same bytes as tiles."""
 import torch
 
 from ..._arrays.elements import OF_MLIR
+from ..._ops import scale_tiles
 from ..._ops.formats import find_format
-from ..._ops.quantize import capacity
 from ..._ops.quantized import Quantized, scales_shape
+from ..._ops.scale_tiles import capacity
 
 
 def plain(x):
@@ -59,7 +60,7 @@ def from_tiles(scales, blocked):
     if not blocked:
         return scales
     *batch, rows, columns = scales.shape[:-3]
-    return scales.view(*batch, rows * 128, columns * 4)
+    return scales.view(*batch, rows * scale_tiles.ROWS, columns * scale_tiles.BLOCKS)
 
 
 def shapes(shape, format, blocked, ragged=None, groups=None):
@@ -69,7 +70,7 @@ def shapes(shape, format, blocked, ragged=None, groups=None):
     scales = scales_shape(shape, format, layout_of(blocked), ragged, groups)
     if blocked:
         *batch, rows, columns = scales[:-3]
-        scales = (*batch, rows * 128, columns * 4)
+        scales = (*batch, rows * scale_tiles.ROWS, columns * scale_tiles.BLOCKS)
     return (*outer, last // format.per_byte), tuple(scales)
 
 

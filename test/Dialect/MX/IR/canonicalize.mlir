@@ -439,6 +439,30 @@ func.func @unused_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: t
 
 // -----
 
+// What is left says how it is written.
+// CHECK-LABEL: func @unused_dequantized
+// CHECK-SAME:    %{{.*}}: tensor<64x64xf32>, %{{.*}}: f32, %[[D:.*]]: f32, %[[F:.*]]: f32
+// CHECK:         %[[Y:.*]] = mx.quantize {{.*}} decode_factors(%[[F]]) outs(%{{.*}} : tensor<64x64xbf16>) axes = [0] block_size = 16 dequantized = [f4E2M1FN]
+// CHECK:         return %[[Y]]
+func.func @unused_dequantized(%x: tensor<64x64xf32>, %e: f32, %d: f32, %f: f32, %y: tensor<64x64xbf16>) -> tensor<64x64xbf16> {
+  %r:2 = mx.quantize ins(%x : tensor<64x64xf32>) global_scale(%e) decode_factors(%d, %f)
+      outs(%y, %y : tensor<64x64xbf16>, tensor<64x64xbf16>) axes = [1, 0] block_size = 16
+      dequantized = [f4E2M1FN, f4E2M1FN] -> tensor<64x64xbf16>, tensor<64x64xbf16>
+  return %r#1 : tensor<64x64xbf16>
+}
+
+// CHECK-LABEL: func @no_dequantized_left
+// CHECK:         mx.quantize
+// CHECK-NOT:     dequantized
+// CHECK:         return
+func.func @no_dequantized_left(%x: tensor<64x64xf32>, %y: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>, %f: tensor<64x2xf8E8M0FNU>) -> tensor<64x64xf8E4M3FN> {
+  %r:3 = mx.quantize ins(%x : tensor<64x64xf32>) outs(%y, %e, %f : tensor<64x64xbf16>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>)
+      axes = [1, 0] dequantized = [f8E4M3FN, none] -> tensor<64x64xbf16>, tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+  return %r#1 : tensor<64x64xf8E4M3FN>
+}
+
+// -----
+
 // One axis is left where only the magnitude is read.
 // CHECK-LABEL: func @only_amax
 // CHECK:         %[[R:.*]]:3 = mx.quantize {{.*}} axes = [0] amax -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>, tensor<f32>

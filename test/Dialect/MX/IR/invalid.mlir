@@ -750,6 +750,73 @@ func.func @quantize_c34(%x: tensor<64x300xbf16>, %o: tensor<4xi32>, %o0: tensor<
 }
 
 // -----
+func.func @quantize_c35(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>, %o1: tensor<64x64xbf16>) {
+  // expected-error @below {{'mx.quantize' op expected dequantized to have an entry for each of 2 destinations, found 1}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xbf16>, tensor<64x64xbf16>) axes = [1, 0] dequantized = [f8E4M3FN] -> tensor<64x64xbf16>, tensor<64x64xbf16>
+  return
+}
+
+// -----
+func.func @quantize_c36(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>) {
+  // expected-error @below {{'mx.quantize' op expected entries of dequantized to be none, f8E4M3FN, f8E5M2, f6E3M2FN, f6E2M3FN, f4E2M1FN or i8, found 'bf16'}}
+  %r = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0 : tensor<64x64xbf16>) dequantized = [bf16] -> tensor<64x64xbf16>
+  return
+}
+
+// -----
+// Elements and scales, where there is one tensor only.
+func.func @quantize_c4_dequantized(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x2xf8E8M0FNU>) {
+  // expected-error @below {{'mx.quantize' op expected elements and scales in outs for each of 1 axes, or one tensor where they are dequantized, found 2 outs}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0, %o1 : tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>) dequantized = [f8E4M3FN] -> tensor<64x64xf8E4M3FN>, tensor<64x2xf8E8M0FNU>
+  return
+}
+
+// -----
+func.func @quantize_c37(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>, %o1: tensor<64x64xbf16>, %e: f32) {
+  // expected-error @below {{'mx.quantize' op expected decode_factors for each of 2 dequantized destinations, or none, found 1}}
+  %r:2 = mx.quantize ins(%x : tensor<64x64xbf16>) global_scale(%e) decode_factors(%e) outs(%o0, %o1 : tensor<64x64xbf16>, tensor<64x64xbf16>) axes = [1, 0] block_size = 16 dequantized = [f4E2M1FN, f4E2M1FN] -> tensor<64x64xbf16>, tensor<64x64xbf16>
+  return
+}
+
+// -----
+func.func @quantize_c38(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>, %e: f32) {
+  // expected-error @below {{'mx.quantize' op expected decode_factors with global_scale only, found them without}}
+  %r = mx.quantize ins(%x : tensor<64x64xbf16>) decode_factors(%e) outs(%o0 : tensor<64x64xbf16>) dequantized = [f8E4M3FN] -> tensor<64x64xbf16>
+  return
+}
+
+// -----
+func.func @quantize_c39(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>, %e: f32) {
+  // expected-error @below {{'mx.quantize' op expected block_size 32, or 16 with f4E2M1FN, to dequantize 'f8E4M3FN', found 16}}
+  %r = mx.quantize ins(%x : tensor<64x64xbf16>) global_scale(%e) outs(%o0 : tensor<64x64xbf16>) block_size = 16 dequantized = [f8E4M3FN] -> tensor<64x64xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @quantize_c40(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>) {
+  // expected-error @below {{'mx.quantize' op expected f32, bf16 or f16 where elements are dequantized, found 'f8E4M3FN'}}
+  %r = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0 : tensor<64x64xf8E4M3FN>) dequantized = [f8E4M3FN] -> tensor<64x64xf8E4M3FN>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @quantize_c40_encoding(%x: tensor<300x64xbf16>, %o: tensor<4xi32>, %o0: tensor<64x896xbf16, #mx.ragged<groups = 4, align = 128>>) {
+  // expected-error @below {{'mx.quantize' op expected outs without encoding, found #mx.ragged<groups = 4, align = 128>}}
+  %r = mx.quantize ragged = rows ins(%x : tensor<300x64xbf16>) offsets(%o : tensor<4xi32>) outs(%o0 : tensor<64x896xbf16, #mx.ragged<groups = 4, align = 128>>) axes = [0] dequantized = [f8E4M3FN] -> tensor<64x896xbf16, #mx.ragged<groups = 4, align = 128>>
+  return
+}
+
+// -----
+// Without scales NVFP4 is known by its blocks.
+func.func @quantize_c8_dequantized(%x: tensor<64x64xbf16>, %o0: tensor<64x64xbf16>) {
+  // expected-error @below {{'mx.quantize' op expected global_scale with f8E4M3FN scales only, found none with scales of type 'f8E4M3FN'}}
+  %r = mx.quantize ins(%x : tensor<64x64xbf16>) outs(%o0 : tensor<64x64xbf16>) block_size = 16 dequantized = [f4E2M1FN] -> tensor<64x64xbf16>
+  return
+}
+
+// -----
 // A destination of one value is too narrow.
 // expected-note @below {{elements is defined here}}
 func.func @quantize_c13_concat(%x: tensor<64x64xbf16>, %o0: tensor<64x64xf8E4M3FN>, %o1: tensor<64x4xf8E8M0FNU>) {

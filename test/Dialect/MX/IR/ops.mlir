@@ -344,3 +344,13 @@ func.func @quantize_and_amax(%x: tensor<64x64xbf16>, %e: tensor<64x64xf8E4M3FN>,
   mx.quantize ins(%y : memref<?x64xf32>) outs(%e1, %f1, %m1 : memref<?x64xf8E4M3FN>, memref<?x2xf8E8M0FNU>, memref<f32>) amax
   return %r#4 : tensor<f32>
 }
+
+// Each destination is elements and scales, or what they are dequantized to.
+// CHECK-LABEL: func @dequantized(
+// CHECK:         mx.quantize ins(%{{.*}} : tensor<256x512xbf16>) outs(%{{.*}} : tensor<256x512xbf16>) dequantized = [f8E4M3FN] -> tensor<256x512xbf16>
+// CHECK:         mx.quantize ins(%{{.*}}) global_scale(%{{.*}}) decode_factors(%{{.*}}) seed(%{{.*}}) outs(%{{.*}} : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>) axes = [1, 0] block_size = 16 amax dequantized = [none, f4E2M1FN] -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>
+func.func @dequantized(%x: tensor<256x512xbf16>, %e: f32, %s: i64, %y: tensor<256x512xbf16>, %o0: tensor<256x512xf4E2M1FN>, %o1: tensor<256x32xf8E4M3FN>, %z: tensor<512x256xf32>, %m: tensor<f32>) -> (tensor<256x512xbf16>, tensor<512x256xf32>) {
+  %0 = mx.quantize ins(%x : tensor<256x512xbf16>) outs(%y : tensor<256x512xbf16>) dequantized = [f8E4M3FN] -> tensor<256x512xbf16>
+  %1:4 = mx.quantize ins(%x : tensor<256x512xbf16>) global_scale(%e) decode_factors(%e) seed(%s) outs(%o0, %o1, %z, %m : tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>) axes = [1, 0] block_size = 16 amax dequantized = [none, f4E2M1FN] -> tensor<256x512xf4E2M1FN>, tensor<256x32xf8E4M3FN>, tensor<512x256xf32>, tensor<f32>
+  return %0, %1#2 : tensor<256x512xbf16>, tensor<512x256xf32>
+}

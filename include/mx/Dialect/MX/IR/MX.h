@@ -46,7 +46,7 @@ struct QuantizeSource {
 
 /// What one of the `outs` of a quantization is, and so one of its results.
 struct QuantizeOut {
-  enum class Kind { Elements, Scales, Amax };
+  enum class Kind { Elements, Scales, Dequantized, Amax };
 
   Kind kind;
   /// Which of the values that are quantized it belongs to.

@@ -15,11 +15,9 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mx/Dialect/MX/IR/MXEnums.h.inc"
 #include "mx/Dialect/Shared/ScaleRounding.h"
+#include "mx/Support/ScaleLayout.h"
 
 namespace mx {
-
-/// Dimensions that a materialized sf_128x4 tensor has beyond its logical ones.
-inline constexpr int64_t kScaleTileRank = 3;
 
 /// True if `scales` is a physical sf_128x4 tensor, given the rank of its
 /// logical shape, which is the rank of the elements that it belongs to.

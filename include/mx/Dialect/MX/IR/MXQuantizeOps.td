@@ -91,6 +91,16 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     For example, the two gradients of a SwiGLU become the operand of the next
     matmul.
 
+    With `dequantized` destinations are not stored as elements and scales, but
+    as the values that these stand for (fake quantization, or QDQ): a training
+    that simulates a format, or a product of bf16, takes them as they are. There
+    is an entry for each destination: `none`, or the element type to round to.
+    The latter has one tensor in `outs`, of f32, bf16 or f16 and with the shape
+    that the elements would have, and gets what `mx.dequantize` would give, with
+    the padding of a ragged reduction as 0. For NVFP4, `decode_factors` are what
+    `mx.dequantize` takes as `global_scale`, one for each of these destinations
+    or none at all. Everything else is as without it.
+
     With a prologue, inputs may be quantized already: tensors of elements, each
     with the next one of `input_scales`, for blocks along the last dimension
     (`f8E8M0FNU` for 32 elements, or `f8E4M3FN` for 16 elements of `f4E2M1FN`),
@@ -141,6 +151,10 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
           mx.yield %product : bf16
         }
 
+    %y = mx.quantize ins(%x : tensor<256x512xbf16>)
+        outs(%init : tensor<256x512xbf16>) dequantized = [f8E4M3FN]
+        -> tensor<256x512xbf16>
+
     %q, %s = mx.quantize ins(%w : tensor<64x96xf8E4M3FN>)
         input_scales(%f : tensor<64x3xf8E8M0FNU>)
         outs(%e, %g : tensor<96x64xf8E4M3FN>, tensor<96x2xf8E8M0FNU>)
@@ -163,6 +177,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     Variadic<MX_QuantizableTensorOrMemRef>:$inputs,
     Variadic<MX_ScaleTensorOrMemRef>:$input_scales,
     Optional<F32>:$global_scale,
+    Variadic<F32>:$decode_factors,
     Optional<I64>:$seed,
     Optional<MX_Offsets>:$gather,
     Optional<MX_Offsets>:$offsets,
@@ -173,6 +188,7 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     UnitAttr:$square,
     UnitAttr:$amax,
     UnitAttr:$concat,
+    OptionalAttr<TypeArrayAttr>:$dequantized,
     DefaultValuedAttr<MX_ScaleRoundingAttr, "::mx::ScaleRounding::Ceil">:$scale_rounding);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region VariadicRegion<SizedRegion<1>>:$prologue);
@@ -181,12 +197,14 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     `ins` `(` $inputs `:` type($inputs) `)`
     (`input_scales` `(` $input_scales^ `:` type($input_scales) `)`)?
     (`global_scale` `(` $global_scale^ `)`)?
+    (`decode_factors` `(` $decode_factors^ `)`)?
     (`seed` `(` $seed^ `)`)?
     (`gather` `(` $gather^ `:` type($gather) `)`)?
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
     `outs` `(` $outs `:` type($outs) `)`
     (`axes` `=` $axes^)? (`block_size` `=` $block_size^)? (`square` $square^)?
     (`amax` $amax^)? (`concat` $concat^)?
+    (`dequantized` `=` $dequantized^)?
     (`scale_rounding` `=` $scale_rounding^)?
     attr-dict (`->` type($results)^)? (`prologue` $prologue^)?
   }];
@@ -208,43 +226,61 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     /// What is quantized: the input, or each value of the prologue, or, with
     /// `concat`, all of them together.
     unsigned getNumValues() {
-      return getOuts().size() / (2 * getAxes().size() + getAmax());
+      return (getOuts().size() + getNumDequantized()) /
+             (2 * getAxes().size() + getAmax());
     }
-    /// A destination is a pair of elements and scales. First come those of the
-    /// first value, axis by axis, then those of the next; after them the
-    /// largest magnitudes.
+    /// A destination is a pair of elements and scales, or one tensor that they
+    /// are dequantized to. First come those of the first value, axis by axis,
+    /// then those of the next; after them the largest magnitudes.
     unsigned getNumDestinations() {
       return getNumValues() * getAxes().size();
     }
     int64_t getAxis(unsigned i) { return getAxes()[i % getAxes().size()]; }
     unsigned getValueOf(unsigned i) { return i / getAxes().size(); }
+    /// Whether the elements of a destination are written as the values that
+    /// they stand for, without their scales.
+    bool isDequantized(unsigned i) { return bool(getDequantizedType(i)); }
+    /// The type of the elements that are dequantized, null if they are written.
+    ::mlir::Type getDequantizedType(unsigned i);
+    unsigned getNumDequantized();
+    /// Sets those of all destinations, and the factors of those that are
+    /// dequantized.
+    void setDequantizedTypes(::llvm::ArrayRef<::mlir::Type> types,
+                             ::mlir::ValueRange decodeFactors);
+    /// What the values of a dequantized destination are multiplied by, if
+    /// anything.
+    ::mlir::Value getDecodeFactor(unsigned i);
+    /// What elements and scales are, written or not.
+    ::mlir::Type getElementType(unsigned i);
+    ::mlir::Type getScaleType(unsigned i);
+    /// Elements, or the values that they are dequantized to.
     ::mlir::Value getElements(unsigned i) {
       return getOuts()[getElementsNumber(i)];
     }
     ::mlir::Value getScales(unsigned i) { return getOuts()[getScalesNumber(i)]; }
-    /// Elements and scales of a destination, and what was written there.
+    /// All that is written of a destination, and what was written there.
     ::mlir::OperandRange getDestination(unsigned i) {
-      return getOuts().slice(getElementsNumber(i), 2);
+      return getOuts().slice(getElementsNumber(i), isDequantized(i) ? 1 : 2);
     }
     ::mlir::ResultRange getDestinationResults(unsigned i) {
-      return getResults().slice(getElementsNumber(i), 2);
+      return getResults().slice(getElementsNumber(i), isDequantized(i) ? 1 : 2);
     }
-    /// The elements and scales of all of them.
+    /// All that is written of all of them.
     ::mlir::OperandRange getDestinations() {
-      return getOuts().take_front(2 * getNumDestinations());
+      return getOuts().take_front(getAmaxNumber(0));
     }
     /// Where the largest magnitude of each value goes; empty without `amax`.
     ::mlir::OperandRange getAmaxOuts() {
-      return getOuts().drop_front(2 * getNumDestinations());
+      return getOuts().drop_front(getAmaxNumber(0));
     }
     ::mlir::ResultRange getAmaxResults() {
-      return getResults().drop_front(2 * getNumDestinations());
+      return getResults().drop_front(getAmaxNumber(0));
     }
     /// Places in outs, and of results.
-    unsigned getElementsNumber(unsigned i) { return 2 * i; }
-    unsigned getScalesNumber(unsigned i) { return 2 * i + 1; }
+    unsigned getElementsNumber(unsigned i);
+    unsigned getScalesNumber(unsigned i) { return getElementsNumber(i) + 1; }
     unsigned getAmaxNumber(unsigned value) {
-      return 2 * getNumDestinations() + value;
+      return getElementsNumber(getNumDestinations()) + value;
     }
     /// What is at such a place, and the destination that it belongs to.
     ::mx::QuantizeOut getOut(unsigned number);

@@ -218,6 +218,43 @@ def MXFusePrologues : Pass<"mx-fuse-prologues"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def MXFuseFakeQuantize : Pass<"mx-fuse-fake-quantize"> {
+  let summary = "Give the values that elements stand for in place of them";
+  let description = [{
+    Elements and scales that an `mx.dequantize` reads, and nothing else, are not
+    written: the `mx.quantize` has a `dequantized` destination in place of them
+    (fake quantization, or QDQ). Each destination is for itself. The two may be
+    what a program says, or what `mx-dequantize-operands` makes of a product
+    whose schedule wants operands of bf16.
+
+    Both operations are in one block, have the same groups and blocks, and what
+    the values are written to does not depend on the quantization. The results
+    have the same bits.
+
+    `tile-bits` is for kernels that keep a tile of 128 x 128 in shared memory:
+    the most bits of an element of it, of all values that are quantized and all
+    that is written. Kernels along rows need no tile.
+
+    Example:
+
+    ```mlir
+    %q:2 = mx.quantize ins(%x : !x) outs(%e, %s : !e, !s) -> !e, !s
+    %y = mx.dequantize ins(%q#0, %q#1 : !e, !s) outs(%init : !x) -> !x
+    ```
+
+    becomes
+
+    ```mlir
+    %y = mx.quantize ins(%x : !x) outs(%init : !x) dequantized = [f8E4M3FN]
+        -> !x
+    ```
+  }];
+  let options = [
+    Option<"tileBits", "tile-bits", "int64_t", "0",
+           "Maximum number of bits of an element of a tile; 0: no limit">
+  ];
+}
+
 def MXVerifyTensors : Pass<"mx-verify-tensors"> {
   let summary = "Refuse operations on tensors that have no lowering";
   let description = [{

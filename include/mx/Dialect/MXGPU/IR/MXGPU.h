@@ -27,6 +27,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mx/Dialect/MXGPU/IR/Mma.h"
 #include "mx/Dialect/Shared/ScaleRounding.h"
+#include "mx/Support/ScaleLayout.h"
 #include "mx/Target/Descriptors.h"
 #include <array>
 #include <optional>
@@ -127,6 +128,10 @@ int64_t getStoredBits(mlir::Type element);
 /// Rows and columns of a fragment: a vector of one dimension is one row.
 llvm::SmallVector<int64_t, 2> getFragmentShape(mlir::VectorType type);
 
+/// Whether scales in memory lie in tiles, else row by row.
+inline bool hasScaleTiles(mlir::MemRefType scales) {
+  return scales.getRank() == 2 + kScaleTileRank;
+}
 /// Rows and columns of the matrix of scale tiles that a buffer holds, or none.
 std::optional<std::pair<int64_t, int64_t>> getScaleTiles(BufferType buffer);
 

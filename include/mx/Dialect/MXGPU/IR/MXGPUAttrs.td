@@ -100,7 +100,7 @@ def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
   let mnemonic = "quantize_schedule";
   let summary = "all choices that define a quantizer's kernel";
   let description = [{
-    Set by `mx-select-schedule`, or by hand as the attribute
+    Set by `mx-select-quantize-schedule`, or by hand as the attribute
     `mxgpu.quantize_schedule` of an `mx.quantize` or `mx.dequantize`; copied to
     the kernel.
 

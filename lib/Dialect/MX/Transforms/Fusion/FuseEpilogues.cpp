@@ -258,7 +258,7 @@ static bool fuseElementwise(IRRewriter &rewriter, Use &use) {
 
 static bool hasSf128x4Scales(QuantizeOp op) {
   auto type = cast<RankedTensorType>(op.getScales(0).getType());
-  return type.getRank() == 5 ||
+  return isMaterialized(type, /*logicalRank=*/2) ||
          ScaleLayoutAttr::get(type).getKind() == ScaleLayoutKind::Sf128x4;
 }
 
@@ -269,8 +269,8 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
       op.getOffsets() != use.product.getGroupOffsets() ||
       op.getAxes() != ArrayRef<int64_t>{1} || op.getNumValues() != 1 ||
       op.getGather() || op.getSeed() || op.getSquare() || op.getAmax() ||
-      op.getGlobalScale() || !op.getInputScales().empty() ||
-      !readsPartsAsInputs(use))
+      op.getDequantized() || op.getGlobalScale() ||
+      !op.getInputScales().empty() || !readsPartsAsInputs(use))
     return false;
   // Kernels write whole tiles of scales (docs/Grouped.md).
   if (ShapedType::isDynamic(use.width) ||

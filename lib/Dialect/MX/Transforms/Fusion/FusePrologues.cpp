@@ -155,8 +155,7 @@ static SmallVector<Value> getColumnsSideBySide(Value tensor) {
   return isLast ? SmallVector<Value>(concat.getInputs()) : SmallVector<Value>();
 }
 
-/// Erases `op` and what only it used, as far as that has no effects.
-static void eraseUnused(IRRewriter &rewriter, Operation *op) {
+void mx::detail::eraseUnused(IRRewriter &rewriter, Operation *op) {
   if (!op || !isOpTriviallyDead(op))
     return;
   SmallVector<Value> operands(op->getOperands());

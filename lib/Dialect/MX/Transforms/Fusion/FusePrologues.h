@@ -41,6 +41,10 @@ bool mergeAmax(mlir::IRRewriter &rewriter, AmaxOp amax, QuantizeOp op);
 bool fuseInput(mlir::IRRewriter &rewriter, QuantizeOp op,
                int64_t concatMultiple);
 
+/// Erases `op`, if there is one, and what only it used, as far as that has no
+/// effects.
+void eraseUnused(mlir::IRRewriter &rewriter, mlir::Operation *op);
+
 } // namespace mx::detail
 
 #endif // MX_LIB_DIALECT_MX_TRANSFORMS_FUSION_FUSEPROLOGUES_H

@@ -23,10 +23,11 @@ using namespace mx::detail;
 // Two quantizations
 //===----------------------------------------------------------------------===//
 
-/// All but inputs, axes and destinations.
+/// All but inputs, axes and destinations, of which none is dequantized.
 static bool haveSameRecipe(QuantizeOp a, QuantizeOp b) {
-  return a.getNumResults() && b.getNumResults() &&
-         a.getRagged() == b.getRagged() && a.getOffsets() == b.getOffsets() &&
+  return a.getNumResults() && b.getNumResults() && !a.getDequantized() &&
+         !b.getDequantized() && a.getRagged() == b.getRagged() &&
+         a.getOffsets() == b.getOffsets() &&
          a.getGlobalScale() == b.getGlobalScale() &&
          a.getSeed() == b.getSeed() && a.getGather() == b.getGather() &&
          a.getSquare() == b.getSquare() && a.getConcat() == b.getConcat() &&

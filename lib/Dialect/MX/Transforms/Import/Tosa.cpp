@@ -308,10 +308,12 @@ LogicalResult mx::import::importTosaCastTo(Operation *root,
   Value outs[] = {elements, scales};
   auto quantize = QuantizeOp::create(
       builder, loc, ValueRange(outs).getTypes(), input,
-      /*input_scales=*/ValueRange(), /*global_scale=*/Value(), /*seed=*/Value(),
+      /*input_scales=*/ValueRange(), /*global_scale=*/Value(),
+      /*decode_factors=*/ValueRange(), /*seed=*/Value(),
       /*gather=*/Value(), /*offsets=*/Value(), outs, RaggedKindAttr(),
       ArrayRef<int64_t>{1}, /*block_size=*/32, /*square=*/false,
-      /*amax=*/false, /*concat=*/false, ScaleRounding::Fit,
+      /*amax=*/false, /*concat=*/false, /*dequantized=*/ArrayAttr(),
+      ScaleRounding::Fit,
       /*prologueCount=*/0);
   int64_t rank = getRanked(op.getInputData()).getRank();
   Value codes = dropRow(builder, loc, quantize->getResult(0), rank);

@@ -49,7 +49,8 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
   auto is = [&](OpOperand &operand) { return &operand == &use; };
   if (auto quantize = dyn_cast<QuantizeOp>(op)) {
     for (unsigned i = 0; i < quantize.getNumDestinations(); ++i)
-      if (is(quantize.getOutsMutable()[quantize.getScalesNumber(i)]))
+      if (!quantize.isDequantized(i) &&
+          is(quantize.getOutsMutable()[quantize.getScalesNumber(i)]))
         return {quantize.getElements(i), quantize.getBlockSize()};
     for (const QuantizeSource &source : quantize.getSources())
       if (source.scales && source.scales == use.get())

@@ -171,11 +171,11 @@ QuantizeOp QuantizeMatmuls::quantize(OpBuilder &builder,
   bool hasGroups = ragged != RaggedKind::None;
   return QuantizeOp::create(
       builder, loc, ValueRange(outs).getTypes(), input,
-      /*input_scales=*/ValueRange(), factor, /*seed=*/Value(), gather,
-      hasGroups ? product.offsets : Value(), outs,
+      /*input_scales=*/ValueRange(), factor, /*decode_factors=*/ValueRange(),
+      /*seed=*/Value(), gather, hasGroups ? product.offsets : Value(), outs,
       hasGroups ? RaggedKindAttr::get(context, ragged) : RaggedKindAttr(),
       ArrayRef<int64_t>{axis}, block, /*square=*/false,
-      /*amax=*/false, /*concat=*/false,
+      /*amax=*/false, /*concat=*/false, /*dequantized=*/ArrayAttr(),
       recipe.isNVFP4 ? ScaleRounding::Ceil : rounding, /*prologueCount=*/0);
 }
 

@@ -74,8 +74,9 @@ LoopNest mx::tiling::getLoopNest(QuantizeOp op) {
       if (loop == raggedLoop || (loop == column && op.getConcat()))
         loop = DimMap::kWhole;
     nest.add(op.getOutsMutable()[op.getElementsNumber(i)], loops);
-    nest.addScales(op.getOutsMutable()[op.getScalesNumber(i)], loops,
-                   op.getBlockSize());
+    if (!op.isDequantized(i))
+      nest.addScales(op.getOutsMutable()[op.getScalesNumber(i)], loops,
+                     op.getBlockSize());
   }
   if (op.getAmax())
     for (int64_t loop : llvm::seq(batch + 2))

@@ -1,11 +1,11 @@
-"""Numbers on the grid of a format: mx.dequantize of what mx.quantize wrote, as one
-kernel, equals both kernels in every bit, and the CPU path.
+"""Fake quantization along rows: mx.quantize and mx.dequantize, fused into one kernel,
+give the bits of both kernels and of the CPU path.
 
 RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
-Every element type, rounding of scales and type of numbers; random bits, NaN and
+Every element type, rounding of scales and type of values; random bits, NaN and
 infinities among them; rows and columns that do not fill tiles; NVFP4 with both
 factors, stochastic rounding, a gather, groups of rows, prologues and values side by side. Where
 elements are returned too nothing is one kernel, which is what it is compared with.

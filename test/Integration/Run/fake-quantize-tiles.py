@@ -1,14 +1,13 @@
-"""Numbers on the grid of a format along columns, along both axes, of squares and of
-batches: as one kernel they equal quantizer and mx.dequantize in every bit, and the CPU
-path.
+"""Fake quantization along columns, along both axes, of squares and of batches: mx.quantize
+and mx.dequantize, fused into one kernel, give the bits of both kernels and of the CPU path.
 
 RUN: %python %s mx-run %t sm_90a formats
 REQUIRES: compiler, numpy
 
-The formats are here on sm_90a; the rest is in numbers-on-grid-*.test.
+The formats are here on sm_90a; the rest is in fake-quantize-tiles-*.test.
 
 Each case has three programs. The first returns elements and scales too, so that nothing
-is one kernel; the second returns numbers only; the third those of the last result, and
+is one kernel; the second returns values only; the third those of the last result, and
 bytes of the others. Random bits, NaN and infinities among them, and blocks of zeros; rows
 and columns that do not fill tiles; every element type, rounding of scales and type of
 numbers; NVFP4 with both factors, stochastic rounding, gathers, groups of rows, prologues,
@@ -50,7 +49,7 @@ def random_bits(dtype, shape):
 class Case:
     def __init__(self, rows, columns, axes, x="bf16", element="f8E4M3FN", out="bf16", block=32, rounding="ceil",
                  tiled=True, batch=(), groups=0, source=0, prologue=False, values=1, concat=False, seed=False,
-                 square=False, amax=False, dynamic=False, schedule="", behind=0):
+                 square=False, amax=False, dynamic=False, schedule="", ungrouped=0):
         self.__dict__.update(locals())
 
     def __str__(self):
@@ -176,8 +175,8 @@ class Case:
         if self.source:
             arrays.append(rng.integers(-1, self.source, self.rows).astype(np.int32))
         if self.groups:
-            ends = np.sort(rng.integers(0, self.rows - self.behind + 1, self.groups))
-            ends[-1] = self.rows - self.behind
+            ends = np.sort(rng.integers(0, self.rows - self.ungrouped + 1, self.groups))
+            ends[-1] = self.rows - self.ungrouped
             arrays.append(ends.astype(np.int32))
         if self.prologue or self.values > 1 or self.concat:
             arrays.append(random_bits(self.x, shape))
@@ -253,16 +252,16 @@ def forms():
     yield Case(300, 96, [1], groups=5, amax=True)
     if chip == "sm_90a":
         yield Case(300, 160, [1, 0], groups=5)
-        yield Case(300, 96, [0], groups=4, rounding="floor", behind=40)
-        yield Case(260, 96, [1, 0], groups=3, source=90, behind=7)
+        yield Case(300, 96, [0], groups=4, rounding="floor", ungrouped=40)
+        yield Case(260, 96, [1, 0], groups=3, source=90, ungrouped=7)
         yield Case(260, 128, [1, 0], groups=3, values=2, concat=True, prologue=True)
 
 
 def count_wrong(case, a, b):
     """Rows of no group have no particular numbers."""
     differ = a.view(f"u{a.itemsize}") != b.view(f"u{b.itemsize}")
-    if case.behind and len(a) == case.rows:
-        differ = differ[:-case.behind]
+    if case.ungrouped and len(a) == case.rows:
+        differ = differ[:-case.ungrouped]
     return int(differ.sum())
 
 

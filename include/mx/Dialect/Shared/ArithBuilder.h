@@ -1,0 +1,67 @@
+//===- ArithBuilder.h - Arithmetic on sizes and addresses -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The arithmetic that builders of kernels, launches and plans share: unsigned,
+// of i32 or index. Upstream's arith::ArithBuilder has neither constants nor
+// division, and is made anew for each location.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_DIALECT_SHARED_ARITHBUILDER_H
+#define MX_DIALECT_SHARED_ARITHBUILDER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace mx {
+
+class ArithBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  mlir::Value index(int64_t value) {
+    return mlir::arith::ConstantOp::create(*this, getIndexAttr(value));
+  }
+  mlir::Value i32(int64_t value) {
+    return mlir::arith::ConstantOp::create(*this, getI32IntegerAttr(value));
+  }
+  /// The constant `value` of the type of `other`.
+  mlir::Value constantLike(mlir::Value other, int64_t value) {
+    return mlir::arith::ConstantOp::create(
+        *this, getIntegerAttr(other.getType(), value));
+  }
+
+#define MX_ARITH_OPERATION(NAME, OP)                                           \
+  mlir::Value NAME(mlir::Value a, mlir::Value b) {                             \
+    return mlir::arith::OP::create(*this, a, b);                               \
+  }                                                                            \
+  mlir::Value NAME(mlir::Value a, int64_t b) {                                 \
+    return NAME(a, constantLike(a, b));                                        \
+  }
+  MX_ARITH_OPERATION(add, AddIOp)
+  MX_ARITH_OPERATION(sub, SubIOp)
+  MX_ARITH_OPERATION(mul, MulIOp)
+  MX_ARITH_OPERATION(div, DivUIOp)
+  MX_ARITH_OPERATION(ceilDiv, CeilDivUIOp)
+  MX_ARITH_OPERATION(rem, RemUIOp)
+  MX_ARITH_OPERATION(min, MinUIOp)
+#undef MX_ARITH_OPERATION
+
+  /// Whether a < b.
+  mlir::Value isBelow(mlir::Value a, mlir::Value b) {
+    return mlir::arith::CmpIOp::create(*this, mlir::arith::CmpIPredicate::ult,
+                                       a, b);
+  }
+  /// Whether both conditions hold.
+  mlir::Value both(mlir::Value a, mlir::Value b) {
+    return mlir::arith::AndIOp::create(*this, a, b);
+  }
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b) {
+    return mlir::arith::SelectOp::create(*this, condition, a, b);
+  }
+};
+
+} // namespace mx
+
+#endif // MX_DIALECT_SHARED_ARITHBUILDER_H

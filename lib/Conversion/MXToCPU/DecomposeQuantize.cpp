@@ -1,0 +1,77 @@
+//===- DecomposeQuantize.cpp - Dequantized destinations -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A quantization with dequantized destinations is defined by what it comes to:
+// one that writes elements and scales, and mx.dequantize of these. On the CPU
+// it is computed so.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Dialect/MX/IR/MX.h"
+
+using namespace mlir;
+using namespace mx;
+
+/// Memory for the elements of a destination, or for one scale of each `block`
+/// of them in a row.
+static Value allocate(OpBuilder &builder, Location loc, Value out, Type type,
+                      int64_t block) {
+  SmallVector<int64_t> shape(cast<MemRefType>(out.getType()).getShape());
+  int64_t last = static_cast<int64_t>(shape.size()) - 1;
+  SmallVector<Value> sizes;
+  for (auto [dim, length] : llvm::enumerate(shape)) {
+    if (!ShapedType::isDynamic(length))
+      continue;
+    Value size = memref::DimOp::create(builder, loc, out, dim);
+    if (int64_t(dim) == last && block != 1)
+      size = arith::DivUIOp::create(
+          builder, loc, size,
+          arith::ConstantIndexOp::create(builder, loc, block));
+    sizes.push_back(size);
+  }
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= block;
+  return memref::AllocOp::create(builder, loc, MemRefType::get(shape, type),
+                                 sizes);
+}
+
+/// Elements of a ragged reduction are dequantized as the matrix that they are,
+/// with zeros between groups; rows of no group have no particular values.
+static void decompose(QuantizeOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  SmallVector<Value> outs;
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i) {
+    if (!op.isDequantized(i)) {
+      llvm::append_range(outs, op.getDestination(i));
+      continue;
+    }
+    for (auto [type, block] :
+         {std::pair(op.getElementType(i), int64_t(1)),
+          std::pair(op.getScaleType(i), int64_t(op.getBlockSize()))})
+      outs.push_back(allocate(builder, loc, op.getElements(i), type, block));
+  }
+  builder.setInsertionPointAfter(op);
+  for (unsigned i = 0; i < op.getNumDestinations(); ++i)
+    if (op.isDequantized(i))
+      DequantizeOp::create(builder, loc, TypeRange(), outs[2 * i],
+                           outs[2 * i + 1], op.getDecodeFactor(i),
+                           /*offsets=*/Value(), op.getElements(i),
+                           RaggedKindAttr(), op.getBlockSizeAttr());
+  llvm::append_range(outs, op.getAmaxOuts());
+  op.setDequantizedTypes({}, {});
+  op.getOutsMutable().assign(outs);
+}
+
+void mx::cpu::decomposeQuantizations(Operation *root) {
+  SmallVector<QuantizeOp> ops;
+  root->walk([&](QuantizeOp op) {
+    if (op.getDequantized())
+      ops.push_back(op);
+  });
+  for (QuantizeOp op : ops)
+    decompose(op);
+}
