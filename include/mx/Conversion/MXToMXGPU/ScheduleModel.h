@@ -122,6 +122,14 @@ std::vector<Candidate> rankWithWorkspaces(MatmulOpInterface op,
 std::optional<Candidate> selectSchedule(const MatmulProblem &problem,
                                         const target::TargetInfo &target);
 
+/// Prints the schedule of `op`, the best of `candidates` with their modelled
+/// terms, why the second lost, and where everything lies (--mx-explain).
+/// `isGiven`: a person wrote the schedule.
+void explainSchedule(llvm::raw_ostream &os, MatmulOpInterface op,
+                     const MatmulProblem &problem, ScheduleAttr schedule,
+                     bool isGiven, llvm::ArrayRef<Candidate> candidates,
+                     const target::TargetInfo &target);
+
 } // namespace mx::mxgpu
 
 #endif // MX_CONVERSION_MXTOMXGPU_SCHEDULEMODEL_H

@@ -68,7 +68,6 @@ private:
     Value workTiles, before; // of it, and of those before it among the 32
   };
 
-  Value sub(Value a, Value b);
   Value isBelow(Value a, Value b);
   Type getOffsetType();
   Value load(Value group);

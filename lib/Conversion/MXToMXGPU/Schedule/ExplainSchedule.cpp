@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ExplainSchedule.h"
 #include "../Matmul/Kernel/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/MmaFamilies.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../KernelBuilder.h"
-#include "ExplainSchedule.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
+#include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ManagedStatic.h"

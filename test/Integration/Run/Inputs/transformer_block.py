@@ -38,9 +38,9 @@ ARGUMENTS = [
 # Values of @block that are compared, in its order, with their types there.
 OBSERVED = {
     "n1": "!tokens", "qkv": "!qkv", "turned": "!heads", "scores": "!scores", "soft": "!scores", "probs": "!probs",
-    "context": "!tokens", "o": "!accumulator", "a": "!tokens", "n2": "!tokens", "logits": "!logits", "weights": "!logits",
+    "context": "!tokens", "o": "!sums", "a": "!tokens", "n2": "!tokens", "logits": "!logits", "weights": "!logits",
     "choice": "!choice", "chosen": "!gates", "gates": "!gates", "places": "!choice", "ends": "!ends",
-    "tokens": "!rows", "gu": "!gu", "h": "!h", "z": "!accumulator", "mixed": "!accumulator",
+    "tokens": "!rows", "gu": "!gu", "h": "!h", "z": "!sums", "mixed": "!sums",
 }
 # What other stages are indexed by: if one is wrong, these say nothing.
 INDICES = ["choice", "places", "ends", "tokens_"]
