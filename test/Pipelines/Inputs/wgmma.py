@@ -125,12 +125,12 @@ def kernel(name, a, b, n, flights):
     for i in range(flights):
         rings.append(RING.format(i=i, **values))
         load.append(LOAD.format(i=i, **values))
-        multiply.append(MULTIPLY.format(i=i, old=f"sums{i - 1}" if i else "old", **values))
+        multiply.append(MULTIPLY.format(i=i, old=f"accumulator{i - 1}" if i else "old", **values))
         last = i + 1 == flights
         waits.append(
             WAIT.format(
                 i=i,
-                started=f"done{i - 1}" if i else f"sums{flights - 1}",
+                started=f"done{i - 1}" if i else f"accumulator{flights - 1}",
                 new="new" if last else f"done{i}",
                 pending=flights - 1 - i,
                 **values,
