@@ -189,7 +189,7 @@ func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<1
 
 !a = memref<128x64xf8E4M3FN>
 func.func @main(%x: memref<128x64xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x1x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128] in 1 unit and stage, without atomic_counter, for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128], rows_per_stage = 128, stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}}
   mx.quantize ragged = rows ins(%x : memref<128x64xbf16>) offsets(%o : memref<2xi32>)
       outs(%e, %s : !a, memref<3x1x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 128, stages = 2>}
   return
@@ -208,7 +208,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s) {
 
 !s = memref<1x1x32x4x4xf8E8M0FNU>
 func.func @main(%x: memref<128x64xbf16>, %e: memref<64x128xf8E4M3FN>, %s: !s) {
-  // expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 256 fragments of a unit, found 96 for an axis}}
+  // expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 256 fragments of the rows of a stage, found 96 for an axis}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s : memref<64x128xf8E4M3FN>, !s) axes = [0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 96>}
   return
 }
@@ -587,7 +587,7 @@ func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref
 
 !a = memref<128x256xf8E4M3FN>
 func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<3x2x32x4x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128] in 1 unit and stage, without atomic_counter, for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}}
+  // expected-error @below {{'mx.quantize' op expected a schedule with tiles of [128, 128], rows_per_stage = 128, stages = 1 and no atomic_counter for ragged rows, found #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}}
   mx.quantize ragged = rows ins(%x : memref<128x256xbf16>) offsets(%o : memref<2xi32>)
       outs(%e, %s : !a, memref<3x2x32x4x4xf8E8M0FNU>) {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 256], threads = 128>}
   return
@@ -597,7 +597,7 @@ func.func @main(%x: memref<128x256xbf16>, %o: memref<2xi32>, %e: !a, %s: memref<
 
 // One warp cannot serve both axes.
 func.func @main(%x: memref<128x64xbf16>, %e: memref<128x64xf8E4M3FN>, %s: memref<128x2xf8E8M0FNU>, %et: memref<64x128xf8E4M3FN>, %st: memref<64x4xf8E8M0FNU>) {
-  // expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 512 fragments of a unit, found 16 for an axis}}
+  // expected-error @below {{'mx.quantize' op expected a schedule whose threads, by axes, are whole warps and divide the 512 fragments of the rows of a stage, found 16 for an axis}}
   mx.quantize ins(%x : memref<128x64xbf16>) outs(%e, %s, %et, %st : memref<128x64xf8E4M3FN>, memref<128x2xf8E8M0FNU>, memref<64x128xf8E4M3FN>, memref<64x4xf8E8M0FNU>) axes = [1, 0] {mxgpu.quantize_schedule = #mxgpu.quantize_schedule<tile = [128, 128], threads = 32, vector = 32>}
   return
 }

@@ -109,7 +109,7 @@ func.func @main(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y) {
 
 // -----
 
-// A unit writes whole tiles of scales.
+// A work tile writes whole tiles of scales.
 !x = memref<256x256xbf16>
 !b = memref<2x256x256xf8E4M3FN>
 !bs = memref<2x2x2x32x4x4xf8E8M0FNU>

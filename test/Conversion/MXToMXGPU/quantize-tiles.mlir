@@ -235,7 +235,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:           %rows_stage, %rows_scales = mxgpu.producer_acquire %rows :
 // CHECK-NEXT:      mxgpu.for_each_k
 // CHECK:             %in_stage, %x = mxgpu.consumer_wait %in :
-// CHECK:             %work_tiles_stage, %[[ROWS:.*]] = mxgpu.producer_acquire %work_tiles :
+// CHECK:             %slabs_stage, %[[ROWS:.*]] = mxgpu.producer_acquire %slabs :
 // CHECK:               mxgpu.store_shared %{{.*}}, %[[ROWS]]
 // CHECK:               mxgpu.store_scale %{{.*}}, %rows_scales
 // CHECK:             mxgpu.consumer_release %in_stage
@@ -244,7 +244,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:             mxgpu.tma_store %[[ROWS]] box(1) to %{{.*}}[%[[R8:.*]], %column]
 // CHECK-NEXT:        mxgpu.tma_store %[[ROWS]] box(9) to %{{.*}}[%[[R8]], %[[C]]]
 // CHECK:             mxgpu.tma_store %[[ROWS]] box(15)
-// CHECK-NEXT:        mxgpu.producer_commit %work_tiles_stage
+// CHECK-NEXT:        mxgpu.producer_commit %slabs_stage
 // CHECK:           mxgpu.bulk_store %rows_scales tile(0) to %{{.*}}[%[[I:.*]], %[[J:.*]]] :
 // CHECK:           mxgpu.bulk_store %rows_scales tile(3) to %{{.*}} when(%{{.*}})
 // CHECK-NEXT:      mxgpu.producer_commit %rows_stage
@@ -333,7 +333,7 @@ func.func @gradients(%x: memref<?x?xbf16>, %o: memref<4xi32>, %n: memref<?xi64>,
 // CHECK:         mxgpu.role @quantize_rows
 // CHECK:             mxgpu.for_each_k
 // CHECK:               mxgpu.load_relaxed
-// CHECK:               mxgpu.producer_commit %work_tiles_stage
+// CHECK:               mxgpu.producer_commit %slabs_stage
 // CHECK-NEXT:          mxgpu.atomic_max
 // CHECK-NEXT:        }
 

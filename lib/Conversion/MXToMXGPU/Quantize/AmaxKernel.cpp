@@ -4,7 +4,7 @@
 //
 // The tensor is one long row. A work tile is a piece of it, of which a
 // thread loads all that it takes before it looks at the first; a warp raises
-// the result once a unit.
+// the result once a work tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,15 +54,15 @@ static void buildKernel(KernelOp kernel, int64_t vector, Location loc) {
       RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
   body.role("amax", kThreads / 32, /*elected=*/false);
   Value first = body.mul(ThreadIdOp::create(body), body.index(vector));
-  ForEachWorkTileOp unit = body.forEachWorkTile(work);
-  Value column = body.add(unit.getColumn(), first);
+  ForEachWorkTileOp tile = body.forEachWorkTile(work);
+  Value column = body.add(tile.getColumn(), first);
   auto type = VectorType::get(
       vector, cast<MemRefType>(input.getType()).getElementType());
   Value known = LoadRelaxedOp::create(body, result);
   SmallVector<Value> pieces;
   for (int64_t i = 0; i < kAmaxLoads; ++i)
     pieces.push_back(
-        LoadBlockOp::create(body, type, input, unit.getRow(),
+        LoadBlockOp::create(body, type, input, tile.getRow(),
                             body.add(column, i * kThreads * vector)));
   Value largest = ThreadAmaxOp::create(body, pieces, /*as_integers=*/false);
   AtomicMaxOp::create(body, largest, known, result);

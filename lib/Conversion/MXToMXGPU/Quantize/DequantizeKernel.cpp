@@ -69,7 +69,7 @@ private:
   }
   int64_t getTileRows() { return schedule.getTile()[0]; }
   Value getBatchSize();
-  Value roundUpRows(int64_t unit);
+  Value roundUpRows(int64_t multiple);
   Value getScaleRow(ForEachWorkTileOp tile);
   TileRows getTileRows(ForEachWorkTileOp tile, Value row);
   /// The pieces of such rows of it, `step` apart, that a thread has.
@@ -157,10 +157,10 @@ void DequantizedTensor::takeArguments(Block::args_iterator &next) {
   }
 }
 
-/// The rows of a matrix in whole units.
-Value DequantizedTensor::roundUpRows(int64_t unit) {
-  return body.mul(body.ceilDiv(batch ? rows : getRows(), unit),
-                  body.index(unit));
+/// The rows of a matrix rounded up to a multiple.
+Value DequantizedTensor::roundUpRows(int64_t multiple) {
+  return body.mul(body.ceilDiv(batch ? rows : getRows(), multiple),
+                  body.index(multiple));
 }
 
 Value DequantizedTensor::getWorkRows() {
@@ -270,7 +270,7 @@ static void buildBody(KernelBuilder &body, QuantizeScheduleAttr schedule,
       isPair ? body.add(firstRows, tensors[1].getWorkRows()) : firstRows;
   Value work = TileSchedulerOp::create(body, workRows, first.getColumns(),
                                        schedule.getTile(), schedule.getRaster(),
-                                       /*single=*/true, /*units=*/Value(),
+                                       /*single=*/true, /*workTiles=*/Value(),
                                        /*counter=*/Value(), first.getOffsets());
   body.role("dequantize", schedule.getThreads() / target::kWarpSize,
             /*elected=*/false);

@@ -72,8 +72,9 @@ private:
     mlir::Value kernelMap = {};
   };
 
-  /// A stage of what is quantized, which holds some or all rows of a tile.
-  struct Unit {
+  /// The rows of a tile that one stage of the input holds: `rows_per_stage` of
+  /// the schedule.
+  struct RowSlab {
     mlir::Value first;          ///< its first row in the tile
     mlir::Value rows = {};      ///< how many it has, where groups end in a tile
     ConsumerWaitOp source = {}; ///< the stage
@@ -102,33 +103,33 @@ private:
   void buildLoad(mlir::Value ring);
   void buildSchedule();
   void buildProduce(); // QuantizeTilePrologue.cpp
-  QuantizeInputLoader::Piece loadPiece(Unit unit, mlir::Value row,
+  QuantizeInputLoader::Piece loadPiece(RowSlab slab, mlir::Value row,
                                        mlir::Value column);
-  void producePieces(ProducerAcquireOp stage, Unit unit);
+  void producePieces(ProducerAcquireOp stage, RowSlab slab);
   void buildQuantize(int64_t axis);
-  void buildUnit(int64_t axis, ProducerAcquireOp ofTile, mlir::Value byUnits);
-  void buildPass(const Destination &dest, Unit unit);
+  void buildSlab(int64_t axis, ProducerAcquireOp ofTile, mlir::Value bySlabs);
+  void buildPass(const Destination &dest, RowSlab slab);
   void raiseAmax();
-  mlir::Value buildRowFragment(const Destination &dest, Unit unit,
+  mlir::Value buildRowFragment(const Destination &dest, RowSlab slab,
                                mlir::Value item);
-  mlir::Value buildColumnFragment(const Destination &dest, Unit unit,
+  mlir::Value buildColumnFragment(const Destination &dest, RowSlab slab,
                                   mlir::Value item);
-  mlir::Value getNumber(const Destination &dest, Unit unit, mlir::Value row,
+  mlir::Value getNumber(const Destination &dest, RowSlab slab, mlir::Value row,
                         mlir::Value column);
   mlir::Value getAllColumns();
   mlir::Value getStored(const Destination &dest, mlir::Value elements,
                         mlir::Value scales);
   mlir::Value clearBehindRows(mlir::Value scale, mlir::Value row);
-  void storeScale(const Destination &dest, Unit unit, mlir::Value scale,
+  void storeScale(const Destination &dest, RowSlab slab, mlir::Value scale,
                   mlir::Value row, mlir::Value block);
   void storeElements(const Destination &dest, ProducerAcquireOp staged,
-                     Unit unit);
+                     RowSlab slab);
   void storeScaleTiles(const Destination &dest, ProducerAcquireOp staged);
-  mlir::Value forEachUnit();
+  mlir::Value forEachSlab();
   RingType getInputRing();
   RingType getSourceRing();
-  BufferType getUnitBuffer(mlir::Type type);
-  mlir::Value createOutputRing(int64_t axis, bool ofUnits);
+  BufferType getSlabBuffer(mlir::Type type);
+  mlir::Value createOutputRing(int64_t axis, bool ofSlabs);
   RingType getCounterRing();
 
   int64_t getRows() { return schedule.getTile()[0]; }
@@ -178,8 +179,8 @@ private:
     int64_t columns = axis ? 1 : getWordColumns(type);
     return getRowsPerStage() * getColumns() / (getBlock() * columns);
   }
-  /// Rows are complete with each unit, columns with the tile.
-  bool isByUnits(int64_t axis) {
+  /// Rows are complete with each slab, columns with the tile.
+  bool isBySlabs(int64_t axis) {
     return axis == 1 && getRows() != getRowsPerStage();
   }
 
@@ -252,7 +253,7 @@ private:
   /// Of each value, the largest magnitude that a thread has found, and what was
   /// known of the one in memory before.
   llvm::SmallVector<mlir::Value> maxima, known;
-  /// For each axis, the rings for what is stored by tiles and by units.
+  /// For each axis, the rings for what is stored by tiles and by slabs.
   std::array<std::pair<mlir::Value, mlir::Value>, 2> outputs;
   ForEachWorkTileOp tile;
 };

@@ -71,7 +71,7 @@ QuantizeTileBuilder::getDestination(unsigned index) {
   Type stored = getElementTypeOrSelf(dest.elements.getType());
   columns /= dest.getPacking();
   dest.panels = std::max<int64_t>(1, columns * getBytes(stored) / kPanelBytes);
-  dest.rows = isByUnits(dest.axis) ? getRowsPerStage() : rows;
+  dest.rows = isBySlabs(dest.axis) ? getRowsPerStage() : rows;
   dest.boxRows = dest.panels > 1 ? kStripRows : dest.rows;
   dest.map = EncodeTensorMapOp::create(
       host, getMap({dest.boxRows, columns / dest.panels}, stored),
@@ -155,7 +155,7 @@ Value QuantizeTileBuilder::getBatchSize() {
   return size;
 }
 
-/// Where CTAs draw the numbers of further units.
+/// Where CTAs draw the numbers of further work tiles.
 Value QuantizeTileBuilder::createCounter() {
   Value counter =
       memref::AllocOp::create(host, MemRefType::get({1}, host.getI32Type()));
@@ -262,7 +262,7 @@ void QuantizeTileBuilder::build() {
 // What is taken
 //===----------------------------------------------------------------------===//
 
-/// The threads of an axis are whole warps, and take whole rounds of a unit's
+/// The threads of an axis are whole warps, and take whole rounds of a slab's
 /// fragments.
 static LogicalResult verifyThreads(QuantizeOp op, int64_t fragments,
                                    int64_t threads) {
@@ -270,7 +270,7 @@ static LogicalResult verifyThreads(QuantizeOp op, int64_t fragments,
     return success();
   return op.emitOpError("expected a schedule whose threads, by axes, are whole "
                         "warps and divide the ")
-         << fragments << " fragments of a unit, found " << threads
+         << fragments << " fragments of the rows of a stage, found " << threads
          << " for an axis";
 }
 
@@ -302,7 +302,7 @@ LogicalResult QuantizeTileBuilder::verifyCopies() {
          << schedule;
 }
 
-/// All fit a CTA. The threads that compute take whole rounds of a unit's pieces
+/// All fit a CTA. The threads that compute take whole rounds of a slab's pieces
 /// as the others do of its fragments, which have more elements.
 LogicalResult QuantizeTileBuilder::verifyPrologues() {
   int64_t others = (copiesSources() ? 2 : 1) * target::kWarpSize;
@@ -328,9 +328,9 @@ LogicalResult QuantizeTileBuilder::verify() {
        getRowsPerStage() != getRows() || schedule.getStages() > 1 ||
        schedule.getAtomicCounter()))
     return op.emitOpError(
-               "expected a schedule with tiles of [128, 128] in 1 "
-               "unit and stage, without atomic_counter, for ragged rows, "
-               "found ")
+               "expected a schedule with tiles of [128, 128], "
+               "rows_per_stage = 128, stages = 1 and no atomic_counter for "
+               "ragged rows, found ")
            << schedule;
   for (int64_t axis : op.getAxes())
     for (Type type : types)

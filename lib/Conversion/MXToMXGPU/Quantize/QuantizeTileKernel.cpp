@@ -33,7 +33,7 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Stages of the ring by which CTAs learn of their next unit.
+/// Stages of the ring by which CTAs learn of their next work tile.
 static constexpr int64_t kCounterStages = 2, kCounterBytes = 16;
 
 //===----------------------------------------------------------------------===//
@@ -49,8 +49,8 @@ static RingType getRing(ArrayRef<StringAttr> names,
                        /*overlap=*/0);
 }
 
-/// A unit of a tile: panels side by side, each as wide as a line.
-BufferType QuantizeTileBuilder::getUnitBuffer(Type type) {
+/// A slab of a tile: panels side by side, each as wide as a line.
+BufferType QuantizeTileBuilder::getSlabBuffer(Type type) {
   int64_t columns = getPanelColumns(type);
   return getBuffer({getColumns() / columns, getRowsPerStage(), columns}, type,
                    mxgpu::Swizzle::Sw128);
@@ -61,7 +61,7 @@ RingType QuantizeTileBuilder::getInputRing() {
   SmallVector<BufferType> buffers;
   for (auto [i, type] : llvm::enumerate(types)) {
     names.push_back(host.getStringAttr(getField(i)));
-    buffers.push_back(getUnitBuffer(type));
+    buffers.push_back(getSlabBuffer(type));
   }
   bool produced = isProduced();
   return getRing(names, buffers, schedule.getStages(),
@@ -76,7 +76,7 @@ RingType QuantizeTileBuilder::getSourceRing() {
   SmallVector<BufferType> buffers;
   for (const Copied &matrix : copied) {
     names.push_back(host.getStringAttr(matrix.field));
-    buffers.push_back(getUnitBuffer(matrix.type));
+    buffers.push_back(getSlabBuffer(matrix.type));
   }
   return getRing(names, buffers, schedule.getInputStages(), AsyncKind::BulkCopy,
                  1, AsyncKind::Threads, getProducingThreads());
@@ -84,14 +84,14 @@ RingType QuantizeTileBuilder::getSourceRing() {
 
 /// A ring for the outputs of an axis, which come stage by stage or else tile by
 /// tile; null if there are none.
-Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
+Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofSlabs) {
   SmallVector<StringAttr> names;
   SmallVector<BufferType> buffers;
   for (const Destination &dest : destinations) {
     if (dest.axis != axis)
       continue;
     auto map = cast<TensorMapType>(dest.map.getType());
-    if (isByUnits(axis) == ofUnits) {
+    if (isBySlabs(axis) == ofSlabs) {
       SmallVector<int64_t> shape{dest.rows, map.getBox().back()};
       if (dest.panels > 1)
         shape.insert(shape.begin(), dest.panels);
@@ -99,7 +99,7 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
       buffers.push_back(
           getBuffer(shape, map.getElementType(), map.getSwizzle()));
     }
-    if (ofUnits || !dest.isTiled())
+    if (ofSlabs || !dest.isTiled())
       continue;
     names.push_back(host.getStringAttr(dest.getScaleBuffer()));
     buffers.push_back(
@@ -110,7 +110,7 @@ Value QuantizeTileBuilder::createOutputRing(int64_t axis, bool ofUnits) {
     return Value();
   RingType type = getRing(names, buffers, /*stages=*/1, AsyncKind::Threads,
                           getAxisThreads(), AsyncKind::BulkStore, 1);
-  return body.ring(type, ofUnits ? "work_tiles" : axis ? "rows" : "columns");
+  return body.ring(type, ofSlabs ? "slabs" : axis ? "rows" : "columns");
 }
 
 RingType QuantizeTileBuilder::getCounterRing() {
@@ -124,9 +124,9 @@ RingType QuantizeTileBuilder::getCounterRing() {
 // The roles
 //===----------------------------------------------------------------------===//
 
-/// The loop over the units of a tile, if there are several; the first row of a
-/// unit in its tile.
-Value QuantizeTileBuilder::forEachUnit() {
+/// The loop over the slabs of a tile, if there are several; the first row of a
+/// slab in its tile.
+Value QuantizeTileBuilder::forEachSlab() {
   if (getRows() == getRowsPerStage())
     return body.index(0);
   return body.forEachK(body.index(0), body.index(getRows()), getRowsPerStage())
@@ -149,7 +149,7 @@ void QuantizeTileBuilder::buildLoad(Value ring) {
   OpBuilder::InsertionGuard guard(body);
   body.role("load", 1, /*elected=*/true);
   ForEachWorkTileOp tile = forEachTile();
-  Value row = body.add(getInputRow(tile), forEachUnit());
+  Value row = body.add(getInputRow(tile), forEachSlab());
   auto stage = ProducerAcquireOp::create(body, ring);
   for (const Copied &matrix : copied) {
     int64_t columns = getPanelColumns(matrix.type);
@@ -163,7 +163,7 @@ void QuantizeTileBuilder::buildLoad(Value ring) {
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
 
-/// One thread draws the number of the unit that comes after each.
+/// One thread draws the number of the work tile after each.
 void QuantizeTileBuilder::buildSchedule() {
   OpBuilder::InsertionGuard guard(body);
   body.role("schedule", 1, /*elected=*/true);
@@ -178,48 +178,48 @@ Value QuantizeTileBuilder::getAllColumns() {
   return count == 1 ? columns : body.mul(columns, body.index(count));
 }
 
-/// The linear index in what is quantized of an element of a unit, which its
+/// The linear index in what is quantized of an element of a slab, which its
 /// random number belongs to; null without a seed.
-Value QuantizeTileBuilder::getNumber(const Destination &dest, Unit unit,
+Value QuantizeTileBuilder::getNumber(const Destination &dest, RowSlab slab,
                                      Value row, Value column) {
   if (!seed)
     return Value();
-  row = getLine(body.add(body.add(getInputRow(tile), unit.first), row), rows);
+  row = getLine(body.add(body.add(getInputRow(tile), slab.first), row), rows);
   Value inRow = body.add(getColumn(dest), column);
   return body.add(body.mul(row, getAllColumns()), inRow);
 }
 
 /// A block of a row, or a row of a square whose other rows the lanes beside it
 /// have. Returns what was quantized.
-Value QuantizeTileBuilder::buildRowFragment(const Destination &dest, Unit unit,
+Value QuantizeTileBuilder::buildRowFragment(const Destination &dest, RowSlab slab,
                                             Value item) {
   Value row = arith::RemUIOp::create(body, item, body.index(getRowsPerStage()));
   Value block = body.div(item, getRowsPerStage());
   Value column = body.mul(block, body.index(getBlock()));
   Value x = LoadSharedOp::create(
       body, VectorType::get(getBlock(), dest.sourceType),
-      unit.source.getBuffer(dest.source), row, column, unit.rows);
+      slab.source.getBuffer(dest.source), row, column, slab.rows);
   auto quantized = QuantizeBlockOp::create(
       body,
       TypeRange{VectorType::get(getBlock(), dest.elementType), dest.scaleType},
-      x, encode, seed, getNumber(dest, unit, row, column),
+      x, encode, seed, getNumber(dest, slab, row, column),
       op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() : 1);
   Value scale = quantized.getScale();
   StoreSharedOp::create(body, getStored(dest, quantized.getElements(), scale),
-                        unit.elements.getBuffer(dest.getElementBuffer()),
+                        slab.elements.getBuffer(dest.getElementBuffer()),
                         ValueRange{row, column});
-  row = body.add(unit.first, row);
+  row = body.add(slab.first, row);
   if (endsInSquare() && dest.isTiled())
     scale = clearBehindRows(scale, row);
-  storeScale(dest, unit, scale, row, block);
+  storeScale(dest, slab, scale, row, block);
   return x;
 }
 
 /// So many columns of a block that a row of them is a word; lanes beside each
 /// other have those of a square. Returns what was quantized.
 Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
-                                               Unit unit, Value item) {
+                                               RowSlab slab, Value item) {
   int64_t inWord = getWordColumns(dest.sourceType);
   int64_t inRow = getColumns() / inWord;
   Value column = body.mul(arith::RemUIOp::create(body, item, body.index(inRow)),
@@ -228,38 +228,38 @@ Value QuantizeTileBuilder::buildColumnFragment(const Destination &dest,
   Value row = body.mul(block, body.index(getBlock()));
   Value x = LoadSharedOp::create(
       body, VectorType::get({getBlock(), inWord}, dest.sourceType),
-      unit.source.getBuffer(dest.source), row, column, unit.rows);
+      slab.source.getBuffer(dest.source), row, column, slab.rows);
   Value rows;
-  if (unit.rows)
-    rows = arith::SubIOp::create(body, unit.rows, row);
+  if (slab.rows)
+    rows = arith::SubIOp::create(body, slab.rows, row);
   auto quantized = QuantizeColumnsOp::create(
       body,
       TypeRange{VectorType::get({inWord, getBlock()}, dest.elementType),
                 VectorType::get(inWord, dest.scaleType)},
-      x, encode, rows, seed, getNumber(dest, unit, row, column),
+      x, encode, rows, seed, getNumber(dest, slab, row, column),
       seed ? getAllColumns() : Value(), op.getScaleRounding(),
       /*lanes=*/op.getSquare() ? getBlock() / inWord : 1);
   StoreSharedOp::create(
       body, getStored(dest, quantized.getElements(), quantized.getScales()),
-      unit.elements.getBuffer(dest.getElementBuffer()),
-      ValueRange{column, body.add(unit.first, row)});
-  block = body.add(body.div(unit.first, getBlock()), block);
+      slab.elements.getBuffer(dest.getElementBuffer()),
+      ValueRange{column, body.add(slab.first, row)});
+  block = body.add(body.div(slab.first, getBlock()), block);
   for (int64_t i = 0; i < inWord; ++i) {
     Value scale = vector::ExtractOp::create(body, quantized.getScales(),
                                             ArrayRef<int64_t>{i});
-    storeScale(dest, unit, scale, i ? body.add(column, i) : column, block);
+    storeScale(dest, slab, scale, i ? body.add(column, i) : column, block);
   }
   return x;
 }
 
-/// All fragments of a unit, shared out among the threads.
-void QuantizeTileBuilder::buildPass(const Destination &dest, Unit unit) {
+/// All fragments of a slab, shared out among the threads.
+void QuantizeTileBuilder::buildPass(const Destination &dest, RowSlab slab) {
   Value thread = ThreadIdOp::create(body);
   bool raises = this->raises(dest.axis);
   /// Returns the largest magnitude, if that is asked for.
   auto build = [&](Value item) -> Value {
-    Value x = dest.axis == 1 ? buildRowFragment(dest, unit, item)
-                             : buildColumnFragment(dest, unit, item);
+    Value x = dest.axis == 1 ? buildRowFragment(dest, slab, item)
+                             : buildColumnFragment(dest, slab, item);
     return raises ? findThreadAmax(body, op, x) : Value();
   };
   int64_t rounds =
@@ -300,31 +300,31 @@ void QuantizeTileBuilder::raiseAmax() {
 }
 
 /// The pass over one stage of the input.
-void QuantizeTileBuilder::buildUnit(int64_t axis, ProducerAcquireOp ofTile,
-                                    Value byUnits) {
+void QuantizeTileBuilder::buildSlab(int64_t axis, ProducerAcquireOp ofTile,
+                                    Value bySlabs) {
   OpBuilder::InsertionGuard guard(body);
-  Unit unit;
-  unit.first = forEachUnit();
+  RowSlab slab;
+  slab.first = forEachSlab();
   if (raises(axis))
     for (Value magnitude : magnitudes)
       known.push_back(LoadRelaxedOp::create(body, magnitude));
-  unit.source = ConsumerWaitOp::create(body, inputs);
-  unit.elements = unit.scales = ofTile;
-  if (byUnits)
-    unit.elements = ProducerAcquireOp::create(body, byUnits);
+  slab.source = ConsumerWaitOp::create(body, inputs);
+  slab.elements = slab.scales = ofTile;
+  if (bySlabs)
+    slab.elements = ProducerAcquireOp::create(body, bySlabs);
   if (offsets)
-    unit.rows = arith::SubIOp::create(body, tile.getEnd(), tile.getStart());
+    slab.rows = arith::SubIOp::create(body, tile.getEnd(), tile.getStart());
   for (const Destination &dest : destinations)
     if (dest.axis == axis)
-      buildPass(dest, unit);
-  ConsumerReleaseOp::create(body, unit.source.getStage());
+      buildPass(dest, slab);
+  ConsumerReleaseOp::create(body, slab.source.getStage());
   bool isPart = getRows() != getRowsPerStage();
-  if (!isPart || byUnits)
+  if (!isPart || bySlabs)
     for (const Destination &dest : destinations)
       if (dest.axis == axis)
-        storeElements(dest, unit.elements, unit);
-  if (byUnits)
-    ProducerCommitOp::create(body, unit.elements.getStage(), Value());
+        storeElements(dest, slab.elements, slab);
+  if (bySlabs)
+    ProducerCommitOp::create(body, slab.elements.getStage(), Value());
   if (isPart)
     raiseAmax();
 }
@@ -332,20 +332,20 @@ void QuantizeTileBuilder::buildUnit(int64_t axis, ProducerAcquireOp ofTile,
 /// A role for each axis: one need not wait for what the other stores.
 void QuantizeTileBuilder::buildQuantize(int64_t axis) {
   OpBuilder::InsertionGuard guard(body);
-  auto [byTiles, byUnits] = outputs[axis];
+  auto [byTiles, bySlabs] = outputs[axis];
   body.role(axis ? "quantize_rows" : "quantize_columns",
             getAxisThreads() / target::kWarpSize, /*elected=*/false);
   tile = forEachTile();
   ProducerAcquireOp staged;
   if (byTiles)
     staged = ProducerAcquireOp::create(body, byTiles);
-  buildUnit(axis, staged, byUnits);
-  if (!staged) // Then there are several units.
+  buildSlab(axis, staged, bySlabs);
+  if (!staged) // Then there are several slabs.
     return;
   for (const Destination &dest : destinations) {
     if (dest.axis != axis)
       continue;
-    if (getRows() != getRowsPerStage() && !byUnits)
+    if (getRows() != getRowsPerStage() && !bySlabs)
       storeElements(dest, staged, {body.index(0)});
     if (dest.isTiled())
       storeScaleTiles(dest, staged);
@@ -364,8 +364,8 @@ void QuantizeTileBuilder::buildKernel(Value rows, Value columns,
   if (copiesSources())
     sources = body.ring(getSourceRing(), "sources");
   for (int64_t axis : op.getAxes())
-    outputs[axis] = {createOutputRing(axis, /*ofUnits=*/false),
-                     createOutputRing(axis, /*ofUnits=*/true)};
+    outputs[axis] = {createOutputRing(axis, /*ofSlabs=*/false),
+                     createOutputRing(axis, /*ofSlabs=*/true)};
   if (counter)
     numbers = body.ring(getCounterRing(), "numbers");
   Value workRows = rows;

@@ -39,23 +39,23 @@ static int64_t getPiecesAtOnce(QuantizeOp op, int64_t columns, int64_t rounds) {
 /// The inputs of a piece of a work tile: from shared memory if copies have left
 /// them there, else from the tensors.
 QuantizeInputLoader::Piece
-QuantizeTileBuilder::loadPiece(Unit workTile, Value row, Value column) {
-  Value inTensor[] = {body.add(workTile.first, row),
+QuantizeTileBuilder::loadPiece(RowSlab slab, Value row, Value column) {
+  Value inTensor[] = {body.add(slab.first, row),
                       body.add(tile.getColumn(), column)};
-  if (!workTile.source)
+  if (!slab.source)
     return pieces.load(inTensor[0], inTensor[1]);
   SmallVector<Value> loaded;
   for (const Copied &matrix : copied)
     loaded.push_back(
         LoadSharedOp::create(body, VectorType::get(kPieceColumns, matrix.type),
-                             workTile.source.getBuffer(matrix.field), row,
+                             slab.source.getBuffer(matrix.field), row,
                              column, /*rows=*/Value()));
   return pieces.take(inTensor[0], inTensor[1], loaded);
 }
 
 /// All pieces of a work tile, which go to `stage`.
 void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage,
-                                        Unit workTile) {
+                                        RowSlab slab) {
   auto threads = TileThreads::get(body, getProducingThreads(), getColumns(),
                                   kPieceColumns);
   int64_t rounds = getRowsPerStage() / threads.step;
@@ -70,25 +70,25 @@ void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage,
   SmallVector<QuantizeInputLoader::Piece> loaded;
   for (int64_t i = 0; i < count; ++i) {
     rows.push_back(i ? body.add(row, i * threads.step) : row);
-    loaded.push_back(loadPiece(workTile, rows.back(), threads.column));
+    loaded.push_back(loadPiece(slab, rows.back(), threads.column));
   }
-  for (auto [rowInUnit, piece] : llvm::zip_equal(rows, loaded))
+  for (auto [rowInSlab, piece] : llvm::zip_equal(rows, loaded))
     for (auto [i, value] : llvm::enumerate(pieces.produce(piece)))
       StoreSharedOp::create(body, value, stage.getBuffer(getField(i)),
-                            ValueRange{rowInUnit, threads.column});
+                            ValueRange{rowInSlab, threads.column});
 }
 
 void QuantizeTileBuilder::buildProduce() {
   OpBuilder::InsertionGuard guard(body);
   body.role("produce", getProducingThreads() / 32, /*elected=*/false);
   tile = forEachTile();
-  Unit workTile{body.add(getInputRow(tile), forEachUnit())};
+  RowSlab slab{body.add(getInputRow(tile), forEachSlab())};
   if (copiesSources())
-    workTile.source = ConsumerWaitOp::create(body, sources);
+    slab.source = ConsumerWaitOp::create(body, sources);
   auto stage = ProducerAcquireOp::create(body, inputs);
-  producePieces(stage, workTile);
+  producePieces(stage, slab);
   if (copiesSources())
-    ConsumerReleaseOp::create(body, workTile.source.getStage());
+    ConsumerReleaseOp::create(body, slab.source.getStage());
   ProducerCommitOp::create(body, stage.getStage(), Value());
 }
 
@@ -118,13 +118,13 @@ Value QuantizeTileBuilder::clearBehindRows(Value scale, Value row) {
 }
 
 /// The scale of row `row` and block `block` of what the tile gives.
-void QuantizeTileBuilder::storeScale(const Destination &dest, Unit workTile,
+void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
                                      Value scale, Value row, Value block) {
   if (dest.dequantizedType)
     return;
   if (dest.isTiled()) {
     StoreScaleOp::create(body, scale,
-                         workTile.scales.getBuffer(dest.getScaleBuffer()), row,
+                         slab.scales.getBuffer(dest.getScaleBuffer()), row,
                          block);
     return;
   }
@@ -151,19 +151,19 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, Unit workTile,
 /// Of a group's last tile only the rows that it has.
 void QuantizeTileBuilder::storeElements(const Destination &dest,
                                         ProducerAcquireOp staged,
-                                        Unit workTile) {
+                                        RowSlab slab) {
   auto [row, column] = getStart(dest);
   if (dest.axis == 1)
-    row = body.add(row, workTile.first);
+    row = body.add(row, slab.first);
   if (dest.getPacking() > 1)
     column = body.div(column, dest.getPacking());
   Value isWhole, isPart;
   if (writesRows(dest)) {
     Value all = body.index(getRows());
     isWhole = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
-                                    workTile.rows, all);
+                                    slab.rows, all);
     isPart = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
-                                   workTile.rows, all);
+                                   slab.rows, all);
   }
   int64_t boxColumns = cast<TensorMapType>(dest.map.getType()).getBox().back();
   int64_t strips = dest.rows / dest.boxRows;
@@ -180,7 +180,7 @@ void QuantizeTileBuilder::storeElements(const Destination &dest,
     }
   if (isPart)
     StoreRowsOp::create(body, staged.getBuffer(dest.getElementBuffer()),
-                        dest.kernelElements, row, column, workTile.rows,
+                        dest.kernelElements, row, column, slab.rows,
                         isPart);
 }
 

@@ -26,7 +26,7 @@ TileThreads mx::mxgpu::forEachTile(KernelBuilder &body, StringRef role,
                               /*reduction=*/body.index(0), tile, raster);
   body.role(role, threads / 32, /*elected=*/false);
   auto inTile = TileThreads::get(body, threads, tile[1], vector);
-  ForEachWorkTileOp unit = body.forEachWorkTile(work);
-  Value row = body.add(unit.getRow(), inTile.row);
-  return {inTile.step, row, body.add(unit.getColumn(), inTile.column)};
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work);
+  Value row = body.add(workTile.getRow(), inTile.row);
+  return {inTile.step, row, body.add(workTile.getColumn(), inTile.column)};
 }

@@ -23,7 +23,7 @@ struct TileThreads {
                          int64_t vector);
 };
 
-/// Units of work that are tiles of a matrix, and a role that takes them. The
+/// Work tiles that are tiles of a matrix, and a role that takes them. The
 /// builder is left in the loop over them, `row` and `column` are of the matrix.
 TileThreads forEachTile(KernelBuilder &body, llvm::StringRef role,
                         mlir::Value rows, mlir::Value columns,
