@@ -48,7 +48,7 @@ std::string mx::selectChip(llvm::StringRef device) {
   }
   // Whatever is wrong with the device is said when it is selected.
   mxClearError();
-  return "sm_100a";
+  return target::kDefaultChip;
 }
 
 llvm::Expected<DeviceKind> mx::selectDevice(llvm::StringRef name,

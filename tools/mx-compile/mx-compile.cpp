@@ -4,6 +4,7 @@
 
 #include "../Tool.h"
 #include "mx/AheadOfTime/Compile.h"
+#include "mx/Target/TargetInfo.h"
 #include "llvm/Support/InitLLVM.h"
 
 namespace cl = llvm::cl;
@@ -16,7 +17,7 @@ struct Options : mx::CompilerOptions {
   cl::opt<std::string> output{"o", cl::value_desc("DIR"),
                               cl::desc("where the program goes"),
                               cl::cat(category)};
-  cl::opt<std::string> chip{"chip", cl::init("sm_100a"),
+  cl::opt<std::string> chip{"chip", cl::init(mx::target::kDefaultChip),
                             cl::desc("GPU to compile for"), cl::cat(category)};
   cl::list<std::string> entries{
       "entry", cl::value_desc("NAME"),

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mx/Plan/Plan.h"
+#include "mx/Target/TargetInfo.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
@@ -24,7 +25,7 @@ class SourceMgr;
 namespace mx {
 
 struct CompileModuleOptions {
-  std::string chip = "sm_100a";
+  std::string chip = target::kDefaultChip;
   /// Functions to compile; all public ones when empty.
   std::vector<std::string> entries;
   /// The assembler: a path, "none", or empty to look for one.

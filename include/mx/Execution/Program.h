@@ -15,6 +15,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mx/Arrays/Arrays.h"
+#include "mx/Target/TargetInfo.h"
 #include <memory>
 
 namespace mx {
@@ -28,7 +29,7 @@ llvm::StringRef stringifyDeviceKind(DeviceKind device);
 struct CompileOptions {
   DeviceKind device = DeviceKind::CPU;
   /// The GPU to compile for; not used by the CPU.
-  std::string chip = "sm_100a";
+  std::string chip = target::kDefaultChip;
   /// When not empty, the module after every pass and the PTX of every kernel
   /// are written to this directory.
   std::string saveTemps;

@@ -12,6 +12,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
+#include "mx/Target/TargetInfo.h"
 
 namespace mx {
 
@@ -20,7 +21,7 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
   Option<std::string> chip{
       *this, "chip",
       llvm::cl::desc("GPU to compile for, e.g. sm_100a (the default)"),
-      llvm::cl::init("sm_100a")};
+      llvm::cl::init(target::kDefaultChip)};
   Option<bool> fuse{
       *this, "fuse",
       llvm::cl::desc("compute what is quantized where it is quantized, and "

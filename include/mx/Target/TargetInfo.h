@@ -104,6 +104,9 @@ inline constexpr uint32_t kLeaderAddressMask = 0xFEFFFFFF;
 inline constexpr uint64_t kEvictFirstPolicy = 0x12F0000000000000;
 inline constexpr uint64_t kEvictLastPolicy = 0x14F0000000000000;
 
+/// What tools and functions compile for if they are not told.
+inline constexpr const char *kDefaultChip = "sm_100a";
+
 /// All chips, in the order in which messages list them.
 Table<TargetInfo> getTargets();
 

@@ -11,6 +11,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/Pass.h"
+#include "mx/Target/TargetInfo.h"
 
 namespace mlir::linalg {
 class LinalgOp;

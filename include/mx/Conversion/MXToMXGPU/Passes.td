@@ -8,7 +8,7 @@
 include "mlir/Pass/PassBase.td"
 
 def MX_ChipOption
-    : Option<"chip", "chip", "std::string", /*default=*/"\"sm_100a\"",
+    : Option<"chip", "chip", "std::string", /*default=*/"::mx::target::kDefaultChip",
              "GPU to compile for, e.g. sm_100a (the default)">;
 
 def MXSelectSchedule
