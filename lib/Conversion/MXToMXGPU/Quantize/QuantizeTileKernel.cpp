@@ -191,8 +191,8 @@ Value QuantizeTileBuilder::getNumber(const Destination &dest, RowSlab slab,
 
 /// A block of a row, or a row of a square whose other rows the lanes beside it
 /// have. Returns what was quantized.
-Value QuantizeTileBuilder::buildRowFragment(const Destination &dest, RowSlab slab,
-                                            Value item) {
+Value QuantizeTileBuilder::buildRowFragment(const Destination &dest,
+                                            RowSlab slab, Value item) {
   Value row = arith::RemUIOp::create(body, item, body.index(getRowsPerStage()));
   Value block = body.div(item, getRowsPerStage());
   Value column = body.mul(block, body.index(getBlock()));

@@ -46,16 +46,14 @@ QuantizeTileBuilder::loadPiece(RowSlab slab, Value row, Value column) {
     return pieces.load(inTensor[0], inTensor[1]);
   SmallVector<Value> loaded;
   for (const Copied &matrix : copied)
-    loaded.push_back(
-        LoadSharedOp::create(body, VectorType::get(kPieceColumns, matrix.type),
-                             slab.source.getBuffer(matrix.field), row,
-                             column, /*rows=*/Value()));
+    loaded.push_back(LoadSharedOp::create(
+        body, VectorType::get(kPieceColumns, matrix.type),
+        slab.source.getBuffer(matrix.field), row, column, /*rows=*/Value()));
   return pieces.take(inTensor[0], inTensor[1], loaded);
 }
 
 /// All pieces of a work tile, which go to `stage`.
-void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage,
-                                        RowSlab slab) {
+void QuantizeTileBuilder::producePieces(ProducerAcquireOp stage, RowSlab slab) {
   auto threads = TileThreads::get(body, getProducingThreads(), getColumns(),
                                   kPieceColumns);
   int64_t rounds = getRowsPerStage() / threads.step;
@@ -123,9 +121,8 @@ void QuantizeTileBuilder::storeScale(const Destination &dest, RowSlab slab,
   if (dest.dequantizedType)
     return;
   if (dest.isTiled()) {
-    StoreScaleOp::create(body, scale,
-                         slab.scales.getBuffer(dest.getScaleBuffer()), row,
-                         block);
+    StoreScaleOp::create(
+        body, scale, slab.scales.getBuffer(dest.getScaleBuffer()), row, block);
     return;
   }
   auto [firstRow, firstColumn] = getStart(dest);
@@ -160,10 +157,10 @@ void QuantizeTileBuilder::storeElements(const Destination &dest,
   Value isWhole, isPart;
   if (writesRows(dest)) {
     Value all = body.index(getRows());
-    isWhole = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
-                                    slab.rows, all);
-    isPart = arith::CmpIOp::create(body, arith::CmpIPredicate::ult,
-                                   slab.rows, all);
+    isWhole =
+        arith::CmpIOp::create(body, arith::CmpIPredicate::eq, slab.rows, all);
+    isPart =
+        arith::CmpIOp::create(body, arith::CmpIPredicate::ult, slab.rows, all);
   }
   int64_t boxColumns = cast<TensorMapType>(dest.map.getType()).getBox().back();
   int64_t strips = dest.rows / dest.boxRows;
@@ -180,8 +177,7 @@ void QuantizeTileBuilder::storeElements(const Destination &dest,
     }
   if (isPart)
     StoreRowsOp::create(body, staged.getBuffer(dest.getElementBuffer()),
-                        dest.kernelElements, row, column, slab.rows,
-                        isPart);
+                        dest.kernelElements, row, column, slab.rows, isPart);
 }
 
 /// Tiles of scales; the first of them exists.
