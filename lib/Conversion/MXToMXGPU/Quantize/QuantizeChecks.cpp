@@ -8,8 +8,8 @@
 
 #include "QuantizeChecks.h"
 #include "../ElementRegion.h"
+#include "../KernelBuilder.h"
 #include "QuantizeInputLoader.h"
-#include "TileThreads.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;

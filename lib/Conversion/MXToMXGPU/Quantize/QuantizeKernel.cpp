@@ -13,10 +13,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../KernelBuilder.h"
 #include "QuantizeChecks.h"
 #include "QuantizeInputLoader.h"
 #include "QuantizeTile.h"
-#include "TileThreads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mx/Support/ScaleLayout.h"

@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What the threads that read accumulators do with them. Each way is a file:
+// Where the epilogue finds the accumulator of a work tile, what elements it
+// makes of it, and the interface of the epilogues, which store them:
 //
 // DirectEpilogue     threads store elements themselves
 // StagedEpilogue     through shared memory, by bulk stores
 // ScatteredEpilogue  adds each row to one that a list names
 // QuantizedEpilogue  stores elements of blocks and their scales
-//
-// ResultElements.h says what the elements are, ThreadRows.h whose rows are
-// whose.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +17,90 @@
 
 #include "../../ElementRegion.h"
 #include "../Work/WorkPolicy.h"
-#include "Accumulators.h"
 #include <vector>
 
 namespace mx::mxgpu {
+
+//===----------------------------------------------------------------------===//
+// Where accumulators are found
+//===----------------------------------------------------------------------===//
+
+/// The accumulator of a work tile, as an epilogue reads it. Columns of a tile
+/// are read in an order of the main loop's: those that the next work tile
+/// overwrites come first.
+class Accumulator {
+public:
+  virtual ~Accumulator() = default;
+
+  /// It may be read after this.
+  virtual void wait() = 0;
+  /// Whether nothing was multiplied. Then it is zeros.
+  virtual mlir::Value isEmpty() = 0;
+  /// The column of the tile that is read in `place`.
+  virtual mlir::Value getColumn(mlir::Value place) = 0;
+  /// How threads hold `count` columns of it.
+  virtual FragmentType getType(int64_t count) = 0;
+  /// Fragments of that type, one for each part of B: the `count` columns from
+  /// `place` on.
+  virtual llvm::SmallVector<mlir::Value> load(mlir::Value place,
+                                              int64_t count) = 0;
+  /// Columns that must be read before `release`.
+  virtual int64_t getColumnsToRelease() = 0;
+  /// The next work tile may begin.
+  virtual void release() = 0;
+};
+
+class RegisterAccumulator final : public Accumulator {
+public:
+  /// Those of `fragment`, whose columns are those of all parts of B.
+  RegisterAccumulator(KernelBuilder &body, const Product &product,
+                      mlir::Value fragment, mlir::Value empty)
+      : body(body), product(product), fragment(fragment), empty(empty) {}
+
+  void wait() override {}
+  mlir::Value isEmpty() override { return empty; }
+  mlir::Value getColumn(mlir::Value place) override { return place; }
+  FragmentType getType(int64_t count) override;
+  llvm::SmallVector<mlir::Value> load(mlir::Value place,
+                                      int64_t count) override;
+  int64_t getColumnsToRelease() override { return product.getTileColumns(); }
+  void release() override {}
+
+private:
+  KernelBuilder &body;
+  const Product &product;
+  mlir::Value fragment, empty;
+};
+
+class TmemAccumulator final : public Accumulator {
+public:
+  TmemAccumulator(KernelBuilder &body, const Product &product,
+                  mlir::Value accumulators, mlir::Value empty)
+      : body(body), product(product), accumulators(accumulators), empty(empty) {
+  }
+
+  void wait() override;
+  mlir::Value isEmpty() override { return empty; }
+  mlir::Value getColumn(mlir::Value place) override;
+  FragmentType getType(int64_t count) override;
+  llvm::SmallVector<mlir::Value> load(mlir::Value place,
+                                      int64_t count) override;
+  int64_t getColumnsToRelease() override;
+  void release() override;
+
+private:
+  /// Where the columns of a part lie in tensor memory.
+  mlir::Value getColumnOfPart(mlir::Value place, int64_t part);
+
+  KernelBuilder &body;
+  const Product &product;
+  mlir::Value accumulators, empty;
+  ConsumerWaitOp stage;
+};
+
+//===----------------------------------------------------------------------===//
+// What they become
+//===----------------------------------------------------------------------===//
 
 /// What an operation asks for after the accumulator: the factor alpha, what the
 /// result holds, the epilogue region, and one rounding.

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "MainLoop.h"
-#include "../Epilogue/Accumulators.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -44,7 +44,7 @@ Value RowsWork::getColumnTiles(Value columns) {
 }
 
 /// Also enough for masked groups. Without rows there is no map to load them by.
-Value RowsWork::getUnitRowTiles() {
+Value RowsWork::getNumRowTiles() {
   Value rows = host.dim(matrices.a, 0);
   Value tiles =
       host.packedTiles(rows, schedule.getTileM(), op.getGroupOffsets());
@@ -166,7 +166,7 @@ void ReductionWork::checkGroups() {
 }
 
 /// Without rows there is no map to load them by.
-Value ReductionWork::getUnitRowTiles() {
+Value ReductionWork::getNumRowTiles() {
   Value rows = host.dim(matrices.a, 0);
   Value tiles = host.mul(host.ceilDiv(rows, schedule.getTileM()),
                          host.dim(op.getGroupOffsets(), 0));

@@ -9,7 +9,7 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORK_GROUPEDWORK_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_WORK_GROUPEDWORK_H
 
-#include "DenseWork.h"
+#include "WorkPolicy.h"
 
 namespace mx::mxgpu {
 
@@ -41,7 +41,7 @@ public:
                                mlir::Value number) override;
 
 protected:
-  mlir::Value getUnitRowTiles() override;
+  mlir::Value getNumRowTiles() override;
   /// A row as the epilogue region counts it.
   virtual mlir::Value getRowInMatrix(ForEachWorkTileOp workTile,
                                      mlir::Value row) {
@@ -103,7 +103,7 @@ private:
   /// Each group has as many windows as a matrix of `rows` rows has tiles.
   mlir::Value getWindow(ForEachWorkTileOp workTile, mlir::Value tile,
                         mlir::Value rows);
-  mlir::Value getUnitRowTiles() override;
+  mlir::Value getNumRowTiles() override;
   mlir::Value getResultRow(ForEachWorkTileOp workTile) override;
 };
 

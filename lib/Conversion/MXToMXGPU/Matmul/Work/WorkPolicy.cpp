@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// What all kinds of work have in common. See the header.
+// What all kinds of work have in common, and products without groups.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ Value mx::mxgpu::stackRows(KernelBuilder &host, Value batch) {
 }
 
 Value WorkPolicy::getWorkTiles() {
-  Value rowTiles = getUnitRowTiles();
+  Value rowTiles = getNumRowTiles();
   Value out = op.getResultTensor();
   Value columns = host.dim(out, cast<MemRefType>(out.getType()).getRank() - 1);
   return host.mul(rowTiles, host.ceilDiv(columns, product.getTileColumns()));
@@ -61,4 +61,75 @@ Value WorkPolicy::isBelow(Value row, Value end) {
 Value WorkPolicy::clamp(Value row, Value end) {
   return arith::MinUIOp::create(
       body, row, arith::SubIOp::create(body, end, body.index(1)));
+}
+
+//===----------------------------------------------------------------------===//
+// One matrix
+//===----------------------------------------------------------------------===//
+
+Value DenseWork::getNumRowTiles() {
+  return host.ceilDiv(host.dim(matrices.out, 0), schedule.getTileM());
+}
+
+void DenseWork::createScheduler(Value rows, Value columns, Value workTiles) {
+  resultRows = rows;
+  scheduler =
+      TileSchedulerOp::create(body, rows, columns, arguments.get(Arg::K),
+                              getTile(), schedule.getRaster(), workTiles);
+}
+
+OperandOrigin DenseWork::getOperands(ForEachWorkTileOp workTile) {
+  Value row = getFirstRow(workTile), column = workTile.getColumn();
+  Value rowTile = body.div(row, kScaleTileRows);
+  return {row, rowTile, column, body.div(column, kScaleTileRows)};
+}
+
+ResultRow DenseWork::getRow(ForEachWorkTileOp workTile, Value inTile) {
+  Value own = body.add(getResultRow(workTile), inTile);
+  auto type = cast<MemRefType>(arguments.get(Arg::Result).getType());
+  if (!type.isDynamicDim(0) && type.getDimSize(0) % schedule.getTileM() == 0)
+    return {own, own, own,
+            arith::ConstantOp::create(body, body.getBoolAttr(true))};
+  Value isPresent = isBelow(own, resultRows);
+  Value clamped = clamp(own, resultRows);
+  return {own, clamped, clamped, isPresent};
+}
+
+StoreOrigin DenseWork::getStoreOrigin(ForEachWorkTileOp workTile, Value inTile,
+                                      Value column) {
+  return {{body.add(getResultRow(workTile), inTile), column}, {}};
+}
+
+//===----------------------------------------------------------------------===//
+// Slices of the reduction
+//===----------------------------------------------------------------------===//
+
+void SplitWork::createScheduler(Value rows, Value columns, Value workTiles) {
+  resultRows = rows;
+  scheduler = TileSchedulerOp::create(
+      body, body.div(rows, schedule.getSplitK()), columns,
+      arguments.get(Arg::K), getTile(), schedule.getRaster(), workTiles,
+      schedule.getSplitK(), schedule.getTileK());
+}
+
+Value SplitWork::getResultRow(ForEachWorkTileOp workTile) {
+  return body.add(getFirstRow(workTile),
+                  body.mul(workTile.getGroup(), scheduler.getRows()));
+}
+
+//===----------------------------------------------------------------------===//
+// CTAs of a cluster
+//===----------------------------------------------------------------------===//
+
+void ClusterWork::createScheduler(Value rows, Value columns, Value workTiles) {
+  resultRows = rows;
+  scheduler =
+      TileSchedulerOp::create(body, rows, columns, arguments.get(Arg::K),
+                              getTile(), schedule.getRaster(), workTiles,
+                              schedule.getSplitK(), schedule.getTileK());
+}
+
+Value ClusterWork::isEmpty(ForEachWorkTileOp workTile) {
+  return arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                               scheduler.getReduction(), body.index(0));
 }

@@ -1,21 +1,21 @@
-//===- WorkPolicy.h - How a product is divided into tiles ----- -*- C++ -*-===//
-//-*-===//
+//===- WorkPolicy.h - How a product is divided into tiles ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A work tile of work is a tile of a result with a part of the reduction. What
-// kinds of work differ in is where the operands, the scales and the result of a
-// work tile begin, and which rows of it exist. Each kind is a file:
+// A work tile is a tile of a result with all or some of the reduction. Kinds of
+// work differ in where the operands, the scales and the result of a work tile
+// begin, and in which rows of it exist:
 //
 //   DenseWork      one matrix
-//   SplitWork      one matrix; several work tiles share a tile, each has a part
-//   of
-//                  the reduction
-//   ClusterWork    one matrix; so do the CTAs of a cluster, which add up what
-//                  they have
+//   SplitWork      the same; several work tiles share a tile of the result, and
+//                  each has a slice of the reduction
+//   ClusterWork    the same; the CTAs of a cluster share a work tile, and each
+//                  has a slice of the reduction
 //   RowsWork       groups of rows, each with a matrix b of its own
 //   MaskedWork     groups that have the first rows of matrices
 //   ReductionWork  groups of the reduction, each with a result of its own
+//
+// The last three are in GroupedWork.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,9 +71,9 @@ public:
 
   // In the kernel.
 
-  /// Makes the work scheduler. The result has so many rows and columns before
-  /// rows are scattered; `workTiles` is the ring by which work tiles come, or
-  /// null.
+  /// Makes the tile scheduler. `rows` and `columns` are those of the result
+  /// before rows are scattered; `workTiles` is the ring by which work tiles
+  /// come, or null.
   virtual void createScheduler(mlir::Value rows, mlir::Value columns,
                                mlir::Value workTiles) = 0;
   TileSchedulerOp getScheduler() const { return scheduler; }
@@ -83,25 +83,25 @@ public:
   virtual OperandOrigin getOperands(ForEachWorkTileOp workTile) = 0;
   /// The tile of scales where those rows begin.
   virtual mlir::Value getRowTile(ForEachWorkTileOp workTile);
-  /// The rows of the tables of windows (mxgpu.load_scale_range) that tell of
+  /// The rows of the scale-range tables (mxgpu.load_scale_range) that tell of
   /// tile `number` of 128 rows of A that a work tile has, or of its last one if
   /// it has no more, and of its rows of B.
   virtual mlir::Value getScaleRangeOfA(ForEachWorkTileOp workTile,
                                        mlir::Value number);
   virtual mlir::Value getScaleRangeOfB(ForEachWorkTileOp workTile);
-  /// The part of the reduction that a work tile has.
+  /// The slice of the reduction that a work tile has.
   virtual std::pair<mlir::Value, mlir::Value>
   getReduction(ForEachWorkTileOp workTile) {
     return {workTile.getStart(), workTile.getEnd()};
   }
   /// Whether it has nothing to multiply.
   virtual mlir::Value isEmpty(ForEachWorkTileOp workTile);
-  /// What all parts of the reduction are a multiple of, or kDynamic.
+  /// What all slices of the reduction are a multiple of, or kDynamic.
   virtual int64_t getReductionMultiple() {
     return llvm::cast<mlir::MemRefType>(matrices.a.getType()).getDimSize(1);
   }
 
-  /// The row of the result that is row `inTile` of what this CTA has of a work
+  /// The row of the result that is row `inTile` of this CTA's share of a work
   /// tile. A row that does not exist counts as the last one, so that whatever
   /// is read exists.
   virtual ResultRow getRow(ForEachWorkTileOp workTile, mlir::Value inTile) = 0;
@@ -117,7 +117,7 @@ protected:
   using KernelPart::KernelPart;
 
   /// Tiles of rows that work tiles have, or may have.
-  virtual mlir::Value getUnitRowTiles() = 0;
+  virtual mlir::Value getNumRowTiles() = 0;
   mlir::Value isBelow(mlir::Value row, mlir::Value end);
   /// `row`, or the last one before `end`.
   mlir::Value clamp(mlir::Value row, mlir::Value end);
@@ -130,6 +130,60 @@ protected:
 
 /// A batch of matrices as one, whose rows lie one below the other.
 mlir::Value stackRows(KernelBuilder &host, mlir::Value batch);
+
+//===----------------------------------------------------------------------===//
+// Products without groups
+//===----------------------------------------------------------------------===//
+
+/// A work tile is a tile of the result and has the whole reduction.
+class DenseWork : public WorkPolicy {
+public:
+  explicit DenseWork(ProductKernel &kernel) : WorkPolicy(kernel) {}
+
+  llvm::StringRef getKernelName() const override { return "matmul"; }
+  void createScheduler(mlir::Value rows, mlir::Value columns,
+                       mlir::Value workTiles) override;
+  OperandOrigin getOperands(ForEachWorkTileOp workTile) override;
+  ResultRow getRow(ForEachWorkTileOp workTile, mlir::Value inTile) override;
+  mlir::Value getRowEnd(ForEachWorkTileOp workTile) override {
+    return resultRows;
+  }
+  StoreOrigin getStoreOrigin(ForEachWorkTileOp workTile, mlir::Value inTile,
+                             mlir::Value column) override;
+
+protected:
+  mlir::Value getNumRowTiles() override;
+  /// The row of the result where this CTA's share of a work tile begins.
+  virtual mlir::Value getResultRow(ForEachWorkTileOp workTile) {
+    return getFirstRow(workTile);
+  }
+
+  mlir::Value resultRows;
+};
+
+/// Each work tile has a slice of the reduction. The results of the slices lie
+/// one below the other; SplitReduction.h adds them.
+class SplitWork final : public DenseWork {
+public:
+  explicit SplitWork(ProductKernel &kernel) : DenseWork(kernel) {}
+
+  void createScheduler(mlir::Value rows, mlir::Value columns,
+                       mlir::Value workTiles) override;
+
+private:
+  mlir::Value getResultRow(ForEachWorkTileOp workTile) override;
+};
+
+/// The CTAs of a cluster share a tile: each has a slice of the reduction.
+class ClusterWork final : public DenseWork {
+public:
+  explicit ClusterWork(ProductKernel &kernel) : DenseWork(kernel) {}
+
+  void createScheduler(mlir::Value rows, mlir::Value columns,
+                       mlir::Value workTiles) override;
+  /// The whole reduction counts: other CTAs may have slices of it.
+  mlir::Value isEmpty(ForEachWorkTileOp workTile) override;
+};
 
 } // namespace mx::mxgpu
 
