@@ -1,20 +1,79 @@
-//===- KernelOps.cpp - Kernels and their roles ----------------------------===//
+//===- KernelOps.cpp - Kernels, their roles and launches ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Verification of kernels, of roles, and of operations that must stand directly
-// in one.
+// Verification of kernels, of their parameters and roles, of operations that
+// must stand directly in one, and of what launches them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OpChecks.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mx/Dialect/MXGPU/IR/KernelParameters.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+bool mx::mxgpu::isContiguous(MemRefType type) {
+  if (type.getLayout().isIdentity())
+    return true;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  int64_t inner = 1;
+  for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
+    int64_t size = type.getDimSize(dim);
+    if (size == 1)
+      continue;
+    if (ShapedType::isDynamic(inner) || strides[dim] != inner)
+      return false;
+    inner = ShapedType::isDynamic(size) ? size : inner * size;
+  }
+  return true;
+}
+
+Type mx::mxgpu::getParameterType(Type type) {
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!memref || !isContiguous(memref))
+    return type;
+  return MemRefType::get(memref.getShape(), memref.getElementType(),
+                         MemRefLayoutAttrInterface(), memref.getMemorySpace());
+}
+
+SmallVector<KernelParameter> mx::mxgpu::getKernelParameters(Type type) {
+  if (isa<TensorMapType>(type))
+    return {{KernelParameter::TensorMap}};
+  auto memref = dyn_cast<MemRefType>(type);
+  if (!memref)
+    return {{KernelParameter::Number}};
+  SmallVector<KernelParameter> parameters = {{KernelParameter::Pointer}};
+  auto addOpen = [&](KernelParameter::Kind kind, ArrayRef<int64_t> numbers) {
+    for (auto [dim, number] : llvm::enumerate(numbers))
+      if (ShapedType::isDynamic(number))
+        parameters.push_back({kind, unsigned(dim)});
+  };
+  addOpen(KernelParameter::Size, memref.getShape());
+  if (memref.getLayout().isIdentity())
+    return parameters;
+  auto [strides, offset] = memref.getStridesAndOffset();
+  addOpen(KernelParameter::Stride, strides);
+  addOpen(KernelParameter::Offset, offset);
+  return parameters;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels and roles
+//===----------------------------------------------------------------------===//
 
 /// What a kernel can be passed: see convert-mxgpu-to-nvvm for how.
 static bool isParameter(Type type) {
@@ -276,3 +335,60 @@ LogicalResult WaitDependenciesOp::verify() {
 LogicalResult LaunchDependentsOp::verify() { return verifyInRole(*this); }
 
 LogicalResult ThreadIdOp::verify() { return verifyInRole(*this); }
+
+//===----------------------------------------------------------------------===//
+// On the host
+//===----------------------------------------------------------------------===//
+
+/// printf reads what its format names: anything but `%lld` and `%%` would read
+/// an argument that is not there.
+LogicalResult RequireOp::verify() {
+  StringRef rest = getMessage();
+  // require C1
+  if (rest.contains('\0'))
+    return emitOpError("expected a message without zero bytes");
+  size_t places = 0;
+  for (size_t at; (at = rest.find('%')) != StringRef::npos;) {
+    rest = rest.drop_front(at);
+    // require C2
+    if (!rest.consume_front("%%") && !rest.consume_front("%lld"))
+      return emitOpError("expected only %lld and %% in the message, found \"")
+             << rest.take_front(4) << '"';
+    places += rest.data()[-1] == 'd';
+  }
+  // require C3
+  if (places != getValues().size())
+    return emitOpError("expected ")
+           << places << " values for the message, found " << getValues().size();
+  return success();
+}
+
+LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
+  if (!matchPattern(op.getCondition(), m_One()))
+    return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  auto *callee =
+      symbolTable.lookupNearestSymbolFrom(getOperation(), getKernelAttr());
+  // After the kernels are lowered they are llvm.func; launches are by then too.
+  auto kernel = dyn_cast_if_present<KernelOp>(callee);
+  // launch C1
+  if (!kernel)
+    return emitOpError("expected a mxgpu.kernel, found ")
+           << (callee ? callee->getName().getStringRef() : "nothing")
+           << " named " << getKernelAttr();
+  // launch C2
+  if (kernel.getArgumentTypes().size() != getArgs().size())
+    return emitOpError("expected ") << kernel.getArgumentTypes().size()
+                                    << " arguments, found " << getArgs().size();
+  // launch C3
+  for (auto [index, expected, found] :
+       llvm::enumerate(kernel.getArgumentTypes(), getArgs().getTypes()))
+    if (expected != found && expected != getParameterType(found))
+      return emitOpError("expected argument ")
+             << index << " of type " << expected << ", found " << found;
+  return success();
+}

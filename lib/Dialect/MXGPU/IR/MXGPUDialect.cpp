@@ -3,7 +3,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Adds types, attributes and operations to a context; names the long ring
-// types by aliases so that a printed kernel can be read.
+// types by aliases so that a printed kernel can be read; has what TableGen
+// generates for operations, which are verified by subject: in KernelOps.cpp,
+// WorkOps.cpp, Rings.cpp and others. Whatever the IR, what verifies can be
+// lowered or refused with a message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -112,3 +115,69 @@ LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
            << attribute.getValue();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Operations, and the custom syntax that they call
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseRaster(OpAsmParser &parser, RasterAttr &raster) {
+  FailureOr<RasterAttr> parsed = RasterAttr::parseBody(parser);
+  if (failed(parsed))
+    return failure();
+  raster = *parsed;
+  return success();
+}
+
+static void printRaster(OpAsmPrinter &printer, Operation *, RasterAttr raster) {
+  raster.printBody(printer);
+}
+
+/// `static`, `single`, `clc(work tiles)`, `groups(work tiles)` or
+/// `atomic_counter(work tiles, counter)`.
+static ParseResult parseScheduler(
+    OpAsmParser &parser, UnitAttr &single,
+    std::optional<OpAsmParser::UnresolvedOperand> &workTiles, Type &unitsType,
+    std::optional<OpAsmParser::UnresolvedOperand> &counter, Type &counterType) {
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  if (!llvm::is_contained(
+          {"static", "single", "clc", "groups", "atomic_counter"}, keyword))
+    return parser.emitError(loc, "expected static, single, clc, groups or "
+                                 "atomic_counter, found ")
+           << keyword;
+  if (keyword == "single")
+    single = parser.getBuilder().getUnitAttr();
+  if (keyword == "static" || keyword == "single")
+    return success();
+  bool counts = keyword == "atomic_counter";
+  if (parser.parseLParen() || parser.parseOperand(workTiles.emplace()))
+    return failure();
+  if (counts && (parser.parseComma() || parser.parseOperand(counter.emplace())))
+    return failure();
+  if (parser.parseColonType(unitsType) ||
+      (counts && (parser.parseComma() || parser.parseType(counterType))))
+    return failure();
+  return parser.parseRParen();
+}
+
+static void printScheduler(OpAsmPrinter &printer, TileSchedulerOp,
+                           UnitAttr single, Value workTiles, Type unitsType,
+                           Value counter, Type counterType) {
+  if (!workTiles) {
+    printer << (single ? "single" : "static");
+    return;
+  }
+  AsyncKind producer = cast<RingType>(unitsType).getProducer();
+  printer << stringifyAsyncKind(producer) << '(' << workTiles;
+  if (counter)
+    printer << ", " << counter;
+  printer << " : " << unitsType;
+  if (counter)
+    printer << ", " << counterType;
+  printer << ')';
+}
+
+#define GET_OP_CLASSES
+#include "mx/Dialect/MXGPU/IR/MXGPUOps.cpp.inc"

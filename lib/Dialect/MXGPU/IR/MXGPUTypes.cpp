@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Syntax and verification of tensor maps, buffers and scales; RingType.cpp has
+// Syntax and verification of tensor maps, buffers and scales; Rings.cpp has
 // those of rings.
 //
 //===----------------------------------------------------------------------===//
