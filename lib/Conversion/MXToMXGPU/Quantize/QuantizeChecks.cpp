@@ -16,6 +16,16 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+bool mx::mxgpu::isByTiles(QuantizeOp op) {
+  if (op.getAxes() != ArrayRef<int64_t>{1} || op.getSquare() ||
+      getBatchRank(op))
+    return true;
+  // Groups matter for where their scales lie, and for which rows are among the
+  // largest magnitude.
+  bool hasScales = op.getNumDequantized() != op.getNumDestinations();
+  return op.getOffsets() && (hasScales || op.getAmax());
+}
+
 static int64_t getRowMultiple(MemRefType type) {
   return kLoadBytes * 8 / type.getElementTypeBitWidth();
 }

@@ -15,6 +15,10 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+int64_t mx::mxgpu::getBatchRank(QuantizeOp op) {
+  return op.getInput().getType().getRank() - 2;
+}
+
 Value mx::mxgpu::getQuantizedDim(KernelBuilder &host, QuantizeOp op,
                                  int64_t dim) {
   if (dim == 0 && op.getGather())
@@ -49,6 +53,15 @@ Value mx::mxgpu::findThreadAmax(KernelBuilder &body, QuantizeOp op,
   return ThreadAmaxOp::create(body, vector,
                               /*as_integers=*/bool(op.getGlobalScale()));
 }
+
+QuantizeInputLoader::QuantizeInputLoader(QuantizeOp op, KernelBuilder &body,
+                                         int64_t vector, ArrayRef<int64_t> tile,
+                                         bool padded)
+    : op(op), body(body), vector(vector), tile(tile), padded(padded),
+      sources(op.getSources()), prologue(op.getPrologueBlock()) {}
+
+Value QuantizeInputLoader::getRows() const { return rows; }
+Value QuantizeInputLoader::getColumns() const { return columns; }
 
 SmallVector<Value> QuantizeInputLoader::getArguments(KernelBuilder &host) {
   SmallVector<Value> arguments;

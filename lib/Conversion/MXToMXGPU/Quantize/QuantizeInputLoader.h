@@ -16,9 +16,7 @@
 namespace mx::mxgpu {
 
 /// Dimensions in front of a matrix that is quantized.
-inline int64_t getBatchRank(QuantizeOp op) {
-  return op.getInput().getType().getRank() - 2;
-}
+int64_t getBatchRank(QuantizeOp op);
 
 /// A dimension of what is quantized, 0 or 1.
 mlir::Value getQuantizedDim(KernelBuilder &host, QuantizeOp op, int64_t dim);
@@ -53,9 +51,7 @@ public:
   /// Vectors have so many elements, tiles so many rows and columns. Rows that
   /// do not exist are quantized too if tiles are `padded`.
   QuantizeInputLoader(QuantizeOp op, KernelBuilder &body, int64_t vector,
-                      llvm::ArrayRef<int64_t> tile, bool padded)
-      : op(op), body(body), vector(vector), tile(tile), padded(padded),
-        sources(op.getSources()), prologue(op.getPrologueBlock()) {}
+                      llvm::ArrayRef<int64_t> tile, bool padded);
 
   /// What a kernel is given for it.
   llvm::SmallVector<mlir::Value> getArguments(KernelBuilder &host);
@@ -64,8 +60,8 @@ public:
   /// Emits what all pieces need. In the kernel, outside of its roles.
   void begin();
 
-  mlir::Value getRows() const { return rows; }
-  mlir::Value getColumns() const { return columns; }
+  mlir::Value getRows() const;
+  mlir::Value getColumns() const;
 
   /// Reads the inputs. Several pieces are read before the first is used.
   Piece load(mlir::Value row, mlir::Value column);

@@ -273,16 +273,6 @@ static QuantizeScheduleAttr selectForPrologue(QuantizeOp op) {
       /*atomic_counter=*/false, /*input_stages=*/0);
 }
 
-bool mx::mxgpu::isByTiles(QuantizeOp op) {
-  if (op.getAxes() != ArrayRef<int64_t>{1} || op.getSquare() ||
-      getBatchRank(op))
-    return true;
-  // Groups matter for where their scales lie, and for which rows are among the
-  // largest magnitude.
-  bool hasScales = op.getNumDequantized() != op.getNumDestinations();
-  return op.getOffsets() && (hasScales || op.getAmax());
-}
-
 static QuantizeScheduleAttr selectRowSchedule(QuantizeOp op,
                                               const TargetInfo &target) {
   if (!op.getPrologue().empty())

@@ -16,6 +16,25 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+FragmentEpilogue::FragmentEpilogue(ProductKernel &kernel, WorkPolicy &work)
+    : EpiloguePolicy(kernel, work) {}
+
+bool FragmentEpilogue::asksForColumns() { return true; }
+void FragmentEpilogue::redirectRow(ResultRow &) {}
+
+int64_t mx::mxgpu::getResultAlignment(MemRefType type, int64_t run) {
+  constexpr int64_t kWord = 4;
+  int64_t bytes = run * type.getElementTypeBitWidth() / 8;
+  int64_t found =
+      std::min(getRowAlignment(type, /*dynamic=*/32), bytes & -bytes);
+  return found < kWord ? 0 : found;
+}
+
+DirectEpilogue::DirectEpilogue(ProductKernel &kernel, WorkPolicy &work)
+    : FragmentEpilogue(kernel, work) {}
+
+bool DirectEpilogue::addsElements() { return false; }
+
 //===----------------------------------------------------------------------===//
 // Runs of columns
 //===----------------------------------------------------------------------===//

@@ -22,17 +22,17 @@ public:
   void store(ForEachWorkTileOp workTile, Accumulator &accumulator) final;
 
 protected:
-  using EpiloguePolicy::EpiloguePolicy;
+  FragmentEpilogue(ProductKernel &kernel, WorkPolicy &work);
 
   /// Columns that a thread has at a time.
   virtual int64_t getFragmentColumns() = 0;
   /// Whether columns that do not exist matter to anything.
-  virtual bool asksForColumns() { return true; }
+  virtual bool asksForColumns();
   /// Whether vectors of `run` elements may be stored to the result; null if
   /// nothing needs to be asked.
   virtual mlir::Value isResultAligned(int64_t run) { return {}; }
   /// Where the row is stored, if not where it lies in the product.
-  virtual void redirectRow(ResultRow &row) {}
+  virtual void redirectRow(ResultRow &row);
   /// Elements for accumulators of `columns`.
   virtual mlir::Value finish(mlir::ValueRange parts, ThreadRow &row,
                              const Columns &columns, mlir::Value empty) = 0;
@@ -59,19 +59,12 @@ private:
 
 /// The bytes at a multiple of which rows of a result start, as far as its type
 /// says, and runs of so many elements too; 0 if they are no whole word.
-inline int64_t getResultAlignment(mlir::MemRefType type, int64_t run) {
-  constexpr int64_t kWord = 4;
-  int64_t bytes = run * type.getElementTypeBitWidth() / 8;
-  int64_t found =
-      std::min(getRowAlignment(type, /*dynamic=*/32), bytes & -bytes);
-  return found < kWord ? 0 : found;
-}
+int64_t getResultAlignment(mlir::MemRefType type, int64_t run);
 
 /// Each thread writes what it has in registers, run by run.
 class DirectEpilogue : public FragmentEpilogue {
 public:
-  DirectEpilogue(ProductKernel &kernel, WorkPolicy &work)
-      : FragmentEpilogue(kernel, work) {}
+  DirectEpilogue(ProductKernel &kernel, WorkPolicy &work);
 
 protected:
   int64_t getFragmentColumns() override;
@@ -82,7 +75,7 @@ protected:
                  FragmentType accumulator, mlir::Value first,
                  mlir::Value empty) override;
   /// Whether elements are added to those of the result.
-  virtual bool addsElements() { return false; }
+  virtual bool addsElements();
 };
 
 /// A list says to which row of the result each row is added, if there is such.

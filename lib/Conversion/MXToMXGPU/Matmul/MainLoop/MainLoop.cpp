@@ -10,10 +10,273 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Conversion/MXToMXGPU/PackedWeights.h"
+#include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Loads of B
+//===----------------------------------------------------------------------===//
+
+OperandB::OperandB(ProductKernel &kernel, WorkPolicy &work)
+    : KernelPart(kernel), work(work) {}
+WholeB::WholeB(ProductKernel &kernel, WorkPolicy &work)
+    : OperandB(kernel, work) {}
+PartsB::PartsB(ProductKernel &kernel, WorkPolicy &work)
+    : OperandB(kernel, work) {}
+
+int64_t OperandB::getBoxRows() { return product.getBRows(); }
+
+bool OperandB::sharesScales() const {
+  return product.getCtas() > 1 &&
+         product.problem.product.instruction->takesScales;
+}
+
+bool OperandB::sharesElements() const {
+  return product.getCtas() > 1 && product.buffers.inputs.isFilledByBoth();
+}
+
+Value WholeB::getResultColumns(Value rows) { return rows; }
+
+//===----------------------------------------------------------------------===//
+// Consecutive rows
+//===----------------------------------------------------------------------===//
+
+void OperandB::loadRows(ProducerAcquireOp stage, Value row, Value k,
+                        int64_t place) {
+  if (product.problem.isPackedB)
+    return loadPackedRows(stage, row, k, place);
+  OperandBoxes boxes(arguments.get(Arg::BMap), *product.problem.product.b,
+                     schedule.getTileK());
+  loadPanels(body, boxes, row, k, stage, "b", schedule.getL2B(), place,
+             product.getBRows() / getBoxRows(),
+             sharesElements() ? kernel.rank : Value());
+}
+
+SmallVector<int64_t> OperandB::getScaleShape() const {
+  RingType inputs = product.buffers.getBInputs();
+  BufferType scales = inputs.getBuffers()[inputs.getFieldIndex("sfb")];
+  return SmallVector<int64_t>(scales.getShape());
+}
+
+OperandBoxes::OperandBoxes(Value map, const target::OperandForm &form,
+                           int64_t tileK)
+    : map(map), columns(cast<TensorMapType>(map.getType()).getBox().back()),
+      workTile(form.getElementsPerMapElement()) {
+  panels = tileK / (columns * workTile);
+}
+
+Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
+                              int64_t panel) const {
+  Value column = workTile > 1 ? body.div(k, workTile) : k;
+  return panel ? body.add(column, panel * columns) : column;
+}
+
+/// Rows that lie in another order have dimensions of their own, of which the
+/// first counts the largest part of a tile that has them all.
+SmallVector<Value> OperandBoxes::getCoordinates(KernelBuilder &body, Value row,
+                                                Value k, int64_t panel) const {
+  ArrayRef<int64_t> box = cast<TensorMapType>(map.getType()).getBox();
+  int64_t inner = 1;
+  for (int64_t size : box.drop_front().drop_back())
+    inner *= size;
+  SmallVector<Value> coordinates = {inner > 1 ? body.div(row, inner) : row};
+  for (size_t i = 2; i < box.size(); ++i)
+    coordinates.push_back(body.index(0));
+  coordinates.push_back(getColumn(body, k, panel));
+  return coordinates;
+}
+
+void mx::mxgpu::loadPanels(KernelBuilder &body, const OperandBoxes &boxes,
+                           Value row, Value k, ProducerAcquireOp stage,
+                           StringRef field, CacheHint cache, int64_t part,
+                           int64_t parts, Value rank) {
+  assert((!rank || boxes.panels * parts == 1) && "a box for each CTA");
+  for (int64_t panel = 0; panel < boxes.panels; ++panel) {
+    Value box = rank;
+    if (boxes.panels * parts > 1)
+      box = body.index(panel * parts + part);
+    TmaLoadOp::create(body, boxes.map,
+                      boxes.getCoordinates(body, row, k, panel),
+                      stage.getBuffer(field), stage.getStage(), box,
+                      /*multicast=*/rank != nullptr, cache);
+  }
+}
+
+/// Of a pair, each CTA loads half of the scales of B for both.
+SmallVector<int64_t> WholeB::getScaleBox() {
+  SmallVector<int64_t> box = getScaleShape();
+  if (!sharesScales())
+    return box;
+  // The first half must lie before the second in shared memory.
+  for (int64_t &size : box)
+    if (size > 1) {
+      size /= 2;
+      break;
+    }
+  return box;
+}
+
+void WholeB::begin(ForEachWorkTileOp, const OperandOrigin &origin) {
+  column = origin.column;
+  columnTile = origin.columnTile;
+  if (!kernel.rank)
+    return;
+  column =
+      body.add(column, body.mul(kernel.rank, body.index(product.getBRows())));
+  int64_t ownTiles = product.getBRows() / kScaleTileRows;
+  if (!sharesScales() && ownTiles)
+    columnTile =
+        body.add(columnTile, body.mul(kernel.rank, body.index(ownTiles)));
+}
+
+void WholeB::loadElements(ProducerAcquireOp stage, Value k) {
+  loadRows(stage, column, k, /*place=*/0);
+}
+
+void WholeB::loadScales(ProducerAcquireOp stage, Value kTile) {
+  Value map = arguments.get(Arg::BScalesMap);
+  Value rank = sharesScales() ? kernel.rank : Value();
+  SmallVector<Value> coords = {columnTile, kTile};
+  if (!rank) {
+    TmaLoadOp::create(body, map, coords, stage.getBuffer("sfb"),
+                      stage.getStage());
+    return;
+  }
+  // The dimension that the box halves says which half this CTA has.
+  SmallVector<int64_t> stageShape = getScaleShape(), box = getScaleBox();
+  if (box[0] < stageShape[0])
+    coords[0] = body.add(columnTile, rank);
+  else if (box[1] < stageShape[1])
+    coords[1] = body.add(kTile, body.mul(rank, body.index(box[1])));
+  else
+    coords.push_back(rank);
+  TmaLoadOp::create(body, map, coords, stage.getBuffer("sfb"), stage.getStage(),
+                    rank, /*multicast=*/true, CacheHint::None);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of several parts
+//===----------------------------------------------------------------------===//
+
+Value PartsB::getResultColumns(Value rows) {
+  int64_t parts = product.problem.numB;
+  host.requireMultiple(rows, parts * kScaleTileRows, "rows of a matrix of b");
+  return host.div(rows, parts);
+}
+
+/// Those of a part, where a CTA loads several.
+int64_t PartsB::getBoxRows() {
+  return std::min(product.getBRows(), product.getTileColumns());
+}
+
+SmallVector<int64_t> PartsB::getScaleBox() {
+  SmallVector<int64_t> box = getScaleShape();
+  box[0] /= product.problem.numB / (sharesScales() ? 1 : product.getCtas());
+  return box;
+}
+
+void PartsB::forEachPart(
+    llvm::function_ref<void(Value part, int64_t place)> load) {
+  int64_t count = product.problem.numB / product.getCtas();
+  for (int64_t place = 0; place < count; ++place) {
+    Value part = body.index(place);
+    if (kernel.rank)
+      part = body.add(body.mul(kernel.rank, body.index(count)), place);
+    load(part, place);
+  }
+}
+
+void PartsB::loadElements(ProducerAcquireOp stage, Value k) {
+  Value columns = work.getScheduler().getColumns();
+  Value first = body.mul(workTile.getGroup(), body.index(product.problem.numB));
+  forEachPart([&](Value part, int64_t place) {
+    Value row = body.add(workTile.getColumn(),
+                         body.mul(body.add(first, part), columns));
+    loadRows(stage, row, k, place);
+  });
+}
+
+/// Both CTAs of a pair need the scales of all parts where the tensor core
+/// multiplies by them.
+void PartsB::loadScales(ProducerAcquireOp stage, Value kTile) {
+  Value tiles = body.div(work.getScheduler().getColumns(), kScaleTileRows);
+  Value first = body.mul(workTile.getGroup(), body.index(product.problem.numB));
+  Value tile = body.div(workTile.getColumn(), kScaleTileRows);
+  Value rank = sharesScales() ? kernel.rank : Value();
+  forEachPart([&](Value part, int64_t place) {
+    Value row = body.add(tile, body.mul(body.add(first, part), tiles));
+    TmaLoadOp::create(body, arguments.get(Arg::BScalesMap),
+                      ValueRange{row, kTile}, stage.getBuffer("sfb"),
+                      stage.getStage(), rank ? rank : body.index(place),
+                      /*multicast=*/rank != nullptr, CacheHint::None);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Packed weights
+//===----------------------------------------------------------------------===//
+
+/// Rows of tiles, each as lines of bytes.
+static Value viewLines(KernelBuilder &host, Value matrix, int64_t lines) {
+  OpFoldResult rows = getSize(host, matrix, 0),
+               tiles = getSize(host, matrix, 1);
+  Value bytes = toBytes(host, matrix);
+  Value flat = memref::CollapseShapeOp::create(
+      host, bytes, ArrayRef<ReassociationIndices>{{0}, {1, 2, 3}});
+  SmallVector<int64_t> shape(cast<MemRefType>(flat.getType()).getShape());
+  bool isDynamic = ShapedType::isDynamic(shape[1]);
+  shape[1] = isDynamic ? shape[1] : shape[1] / kPackedLineBytes;
+  shape.push_back(kPackedLineBytes);
+  OpFoldResult inRow = host.getIndexAttr(shape[1]);
+  if (isDynamic)
+    inRow = host.mul(cast<Value>(tiles), host.index(lines));
+  return memref::ExpandShapeOp::create(
+      host, shape, flat, ArrayRef<ReassociationIndices>{{0}, {1, 2}},
+      SmallVector<OpFoldResult>{rows, inRow,
+                                host.getIndexAttr(kPackedLineBytes)});
+}
+
+Value OperandB::encodePacked() {
+  Type element = product.problem.b;
+  return EncodeTensorMapOp::create(
+      host, getPackedMap(element, getBoxRows(), schedule.getTileK()),
+      viewLines(host, matrices.b, getPackedLines(element)));
+}
+
+void OperandB::loadPackedRows(ProducerAcquireOp stage, Value row, Value k,
+                              int64_t place) {
+  Value line = body.mul(body.div(k, kWeightTileColumns),
+                        body.index(getPackedLines(product.problem.b)));
+  Value box;
+  if (product.getBRows() > getBoxRows())
+    box = body.index(place);
+  TmaLoadOp::create(
+      body, arguments.get(Arg::BMap),
+      ValueRange{body.div(row, kWeightTileRows), line, body.index(0)},
+      stage.getBuffer("b"), stage.getStage(), box, /*multicast=*/false,
+      schedule.getL2B());
+}
+
+//===----------------------------------------------------------------------===//
+// Main loops
+//===----------------------------------------------------------------------===//
+
+MainLoop::MainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+    : KernelPart(kernel), work(work), b(b) {}
+
+void MainLoop::checkSizes() {}
+void MainLoop::freeTemporaries() {}
+void MainLoop::enterWorkTile(ForEachWorkTileOp, bool) {}
+
+std::pair<Value, Value> MainLoop::getReduction(ForEachWorkTileOp workTile) {
+  return work.getReduction(workTile);
+}
+
+Value MainLoop::finishAccumulator(Value accumulator) { return accumulator; }
 
 BufferType MainLoop::getInput(RingType ring, StringRef field) {
   return ring.getBuffers()[ring.getFieldIndex(field)];

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The roles that load operands and multiply them. Each strategy has a class of
-// its own (Strategies/); this is what they have in common.
+// How tiles of B are loaded, and the roles that load operands and multiply
+// them. Each strategy has a main loop of its own (Strategies/); this is what
+// they have in common.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,20 +12,140 @@
 #define MX_LIB_CONVERSION_MXTOMXGPU_MATMUL_MAINLOOP_MAINLOOP_H
 
 #include "../Epilogue/EpiloguePolicy.h"
-#include "OperandB.h"
+#include "../Work/WorkPolicy.h"
 
 namespace mx::mxgpu {
+
+//===----------------------------------------------------------------------===//
+// Loads of B
+//===----------------------------------------------------------------------===//
+
+/// How tiles of B are loaded. A tile has consecutive rows of B (WholeB), or as
+/// many of each of several parts, which lie one below the other (PartsB).
+class OperandB : public KernelPart {
+public:
+  OperandB(ProductKernel &kernel, WorkPolicy &work);
+
+  // On the host.
+
+  /// Columns of the result for `rows` of a matrix of B, after checks.
+  virtual mlir::Value getResultColumns(mlir::Value rows) = 0;
+  /// Rows that one box of elements has: those that lie one below the other, of
+  /// which a stage has `getBRows() / getBoxRows()` times as many.
+  virtual int64_t getBoxRows();
+  /// The tensor map of packed weights.
+  mlir::Value encodePacked();
+  /// Shape of the box by which a CTA loads scales, of a stage's field "sfb":
+  /// tiles of rows and of blocks, and what of a tile of two rows of 256 bytes.
+  virtual llvm::SmallVector<int64_t> getScaleBox() = 0;
+
+  // In the kernel.
+
+  /// Before the loop over the reduction.
+  virtual void begin(ForEachWorkTileOp workTile,
+                     const OperandOrigin &origin) = 0;
+  /// Loads the elements of a stage, from `k` on.
+  virtual void loadElements(ProducerAcquireOp stage, mlir::Value k) = 0;
+  /// And its scales.
+  virtual void loadScales(ProducerAcquireOp stage, mlir::Value kTile) = 0;
+
+protected:
+  llvm::SmallVector<int64_t> getScaleShape() const;
+  /// Whether both CTAs of a pair need the scales of the whole tile, of which
+  /// each loads half; else each has those of its own rows, if there are pairs.
+  bool sharesScales() const;
+  /// Whether each CTA of a pair multiplies by all rows of a tile, of which each
+  /// loads half for both.
+  bool sharesElements() const;
+  /// Loads the rows of a box from `row` and `k` on to their place among those
+  /// of a stage.
+  void loadRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
+                int64_t place);
+
+  WorkPolicy &work;
+
+private:
+  void loadPackedRows(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
+                      int64_t place);
+};
+
+class WholeB final : public OperandB {
+public:
+  WholeB(ProductKernel &kernel, WorkPolicy &work);
+
+  mlir::Value getResultColumns(mlir::Value rows) override;
+  llvm::SmallVector<int64_t> getScaleBox() override;
+  void begin(ForEachWorkTileOp workTile, const OperandOrigin &origin) override;
+  void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
+  void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
+
+private:
+  mlir::Value column, columnTile;
+};
+
+class PartsB final : public OperandB {
+public:
+  PartsB(ProductKernel &kernel, WorkPolicy &work);
+
+  mlir::Value getResultColumns(mlir::Value rows) override;
+  int64_t getBoxRows() override;
+  llvm::SmallVector<int64_t> getScaleBox() override;
+  void begin(ForEachWorkTileOp begun, const OperandOrigin &) override {
+    workTile = begun;
+  }
+  void loadElements(ProducerAcquireOp stage, mlir::Value k) override;
+  void loadScales(ProducerAcquireOp stage, mlir::Value kTile) override;
+
+private:
+  /// Calls `load` with each part of B that this CTA loads, and where it lies
+  /// among those.
+  void
+  forEachPart(llvm::function_ref<void(mlir::Value part, int64_t place)> load);
+
+  ForEachWorkTileOp workTile;
+};
+
+/// The boxes of an operand's tensor map that make up the field of a stage.
+struct OperandBoxes {
+  OperandBoxes(mlir::Value map, const target::OperandForm &form, int64_t tileK);
+  /// Where in the map rows from `row` on begin, and panel `panel` of a tile.
+  llvm::SmallVector<mlir::Value> getCoordinates(KernelBuilder &body,
+                                                mlir::Value row, mlir::Value k,
+                                                int64_t panel) const;
+  /// The column of the map where panel `panel` of a tile begins, which begins
+  /// at element `k` of the reduction.
+  mlir::Value getColumn(KernelBuilder &body, mlir::Value k,
+                        int64_t panel) const;
+
+  mlir::Value map;
+  int64_t panels;
+
+private:
+  int64_t columns, workTile;
+};
+
+/// Loads the panels of an operand into the field of a stage, a box each. Of
+/// `parts` boxes that a panel has there, it is number `part`, or of two that
+/// the CTAs of a pair load for both this one's, `rank`.
+void loadPanels(KernelBuilder &body, const OperandBoxes &boxes, mlir::Value row,
+                mlir::Value k, ProducerAcquireOp stage, llvm::StringRef field,
+                CacheHint cache, int64_t part = 0, int64_t parts = 1,
+                mlir::Value rank = {});
+
+//===----------------------------------------------------------------------===//
+// Main loops
+//===----------------------------------------------------------------------===//
 
 class MainLoop : public KernelPart {
 public:
   // On the host.
 
   /// Requires sizes that this strategy needs, and no other.
-  virtual void checkSizes() {}
+  virtual void checkSizes();
   /// Adds the operands, as the kernel reads them.
   virtual void addOperands(KernelArguments &signature) = 0;
   /// Frees what `addOperands` allocated.
-  virtual void freeTemporaries() {}
+  virtual void freeTemporaries();
 
   // In the kernel.
 
@@ -34,8 +155,7 @@ public:
   virtual void buildRoles(EpiloguePolicy &epilogue) = 0;
 
 protected:
-  MainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
-      : KernelPart(kernel), work(work), b(b) {}
+  MainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b);
 
   /// Adds the tensor maps of the scales that operands have.
   void addScales(KernelArguments &signature);
@@ -55,16 +175,12 @@ protected:
 
   /// What a role knows of a work tile from here on; `multiplies` says that its
   /// threads have rows of A.
-  virtual void enterWorkTile(ForEachWorkTileOp workTile, bool multiplies) {}
+  virtual void enterWorkTile(ForEachWorkTileOp workTile, bool multiplies);
   /// The part of the reduction of a work tile that this kernel multiplies.
   virtual std::pair<mlir::Value, mlir::Value>
-  getReduction(ForEachWorkTileOp workTile) {
-    return work.getReduction(workTile);
-  }
+  getReduction(ForEachWorkTileOp workTile);
   /// The accumulator as the epilogue takes it.
-  virtual mlir::Value finishAccumulator(mlir::Value accumulator) {
-    return accumulator;
-  }
+  virtual mlir::Value finishAccumulator(mlir::Value accumulator);
 
   /// Tiles of the reduction of a work tile; the insertion point moves into the
   /// loop.

@@ -14,6 +14,37 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+WorkPolicy::WorkPolicy(ProductKernel &kernel) : KernelPart(kernel) {}
+
+//===----------------------------------------------------------------------===//
+// What one matrix without groups needs
+//===----------------------------------------------------------------------===//
+
+void WorkPolicy::viewMatrices() {}
+void WorkPolicy::checkGroups() {}
+Value WorkPolicy::getRowTiles(Value) { return {}; }
+Value WorkPolicy::getColumnTiles(Value) { return {}; }
+OpFoldResult WorkPolicy::getMatrixRows() { return {}; }
+Value WorkPolicy::getStoredTensor() { return matrices.out; }
+
+std::pair<Value, Value> WorkPolicy::getReduction(ForEachWorkTileOp workTile) {
+  return {workTile.getStart(), workTile.getEnd()};
+}
+
+int64_t WorkPolicy::getReductionMultiple() {
+  return cast<MemRefType>(matrices.a.getType()).getDimSize(1);
+}
+
+//===----------------------------------------------------------------------===//
+// What all kinds of work share
+//===----------------------------------------------------------------------===//
+
+TileSchedulerOp WorkPolicy::getScheduler() const { return scheduler; }
+
+SmallVector<int64_t> WorkPolicy::getTile() const {
+  return {schedule.getTileM(), product.getTileColumns()};
+}
+
 Value mx::mxgpu::stackRows(KernelBuilder &host, Value batch) {
   SmallVector<ReassociationIndices> dims{{0, 1}};
   int64_t rank = cast<MemRefType>(batch.getType()).getRank();
@@ -66,6 +97,16 @@ Value WorkPolicy::clamp(Value row, Value end) {
 //===----------------------------------------------------------------------===//
 // One matrix
 //===----------------------------------------------------------------------===//
+
+DenseWork::DenseWork(ProductKernel &kernel) : WorkPolicy(kernel) {}
+
+StringRef DenseWork::getKernelName() const { return "matmul"; }
+
+Value DenseWork::getRowEnd(ForEachWorkTileOp) { return resultRows; }
+
+Value DenseWork::getResultRow(ForEachWorkTileOp workTile) {
+  return getFirstRow(workTile);
+}
 
 Value DenseWork::getNumRowTiles() {
   return host.ceilDiv(host.dim(matrices.out, 0), schedule.getTileM());

@@ -55,17 +55,17 @@ public:
 
   virtual llvm::StringRef getKernelName() const = 0;
   /// Sees batches of matrices as one.
-  virtual void viewMatrices() {}
+  virtual void viewMatrices();
   /// Requires sizes of groups.
-  virtual void checkGroups() {}
+  virtual void checkGroups();
   /// Tiles of scales of rows of A and of the result, and of B; null where the
   /// rows of one matrix say it.
-  virtual mlir::Value getRowTiles(mlir::Value rows) { return {}; }
-  virtual mlir::Value getColumnTiles(mlir::Value columns) { return {}; }
+  virtual mlir::Value getRowTiles(mlir::Value rows);
+  virtual mlir::Value getColumnTiles(mlir::Value columns);
   /// Rows of a matrix of A where the kernel must know them, or null.
-  virtual mlir::OpFoldResult getMatrixRows() { return {}; }
+  virtual mlir::OpFoldResult getMatrixRows();
   /// The result as bulk stores see it.
-  virtual mlir::Value getStoredTensor() { return matrices.out; }
+  virtual mlir::Value getStoredTensor();
   /// As many work tiles as there are, or may be.
   mlir::Value getWorkTiles();
 
@@ -76,7 +76,7 @@ public:
   /// come, or null.
   virtual void createScheduler(mlir::Value rows, mlir::Value columns,
                                mlir::Value workTiles) = 0;
-  TileSchedulerOp getScheduler() const { return scheduler; }
+  TileSchedulerOp getScheduler() const;
 
   /// The first row of a work tile, and of A, that this CTA computes.
   mlir::Value getFirstRow(ForEachWorkTileOp workTile);
@@ -91,15 +91,11 @@ public:
   virtual mlir::Value getScaleRangeOfB(ForEachWorkTileOp workTile);
   /// The slice of the reduction that a work tile has.
   virtual std::pair<mlir::Value, mlir::Value>
-  getReduction(ForEachWorkTileOp workTile) {
-    return {workTile.getStart(), workTile.getEnd()};
-  }
+  getReduction(ForEachWorkTileOp workTile);
   /// Whether it has nothing to multiply.
   virtual mlir::Value isEmpty(ForEachWorkTileOp workTile);
   /// What all slices of the reduction are a multiple of, or kDynamic.
-  virtual int64_t getReductionMultiple() {
-    return llvm::cast<mlir::MemRefType>(matrices.a.getType()).getDimSize(1);
-  }
+  virtual int64_t getReductionMultiple();
 
   /// The row of the result that is row `inTile` of this CTA's share of a work
   /// tile. A row that does not exist counts as the last one, so that whatever
@@ -114,16 +110,14 @@ public:
                                      mlir::Value column) = 0;
 
 protected:
-  using KernelPart::KernelPart;
+  explicit WorkPolicy(ProductKernel &kernel);
 
   /// Tiles of rows that work tiles have, or may have.
   virtual mlir::Value getNumRowTiles() = 0;
   mlir::Value isBelow(mlir::Value row, mlir::Value end);
   /// `row`, or the last one before `end`.
   mlir::Value clamp(mlir::Value row, mlir::Value end);
-  llvm::SmallVector<int64_t> getTile() const {
-    return {schedule.getTileM(), product.getTileColumns()};
-  }
+  llvm::SmallVector<int64_t> getTile() const;
 
   TileSchedulerOp scheduler;
 };
@@ -138,25 +132,21 @@ mlir::Value stackRows(KernelBuilder &host, mlir::Value batch);
 /// A work tile is a tile of the result and has the whole reduction.
 class DenseWork : public WorkPolicy {
 public:
-  explicit DenseWork(ProductKernel &kernel) : WorkPolicy(kernel) {}
+  explicit DenseWork(ProductKernel &kernel);
 
-  llvm::StringRef getKernelName() const override { return "matmul"; }
+  llvm::StringRef getKernelName() const override;
   void createScheduler(mlir::Value rows, mlir::Value columns,
                        mlir::Value workTiles) override;
   OperandOrigin getOperands(ForEachWorkTileOp workTile) override;
   ResultRow getRow(ForEachWorkTileOp workTile, mlir::Value inTile) override;
-  mlir::Value getRowEnd(ForEachWorkTileOp workTile) override {
-    return resultRows;
-  }
+  mlir::Value getRowEnd(ForEachWorkTileOp workTile) override;
   StoreOrigin getStoreOrigin(ForEachWorkTileOp workTile, mlir::Value inTile,
                              mlir::Value column) override;
 
 protected:
   mlir::Value getNumRowTiles() override;
   /// The row of the result where this CTA's share of a work tile begins.
-  virtual mlir::Value getResultRow(ForEachWorkTileOp workTile) {
-    return getFirstRow(workTile);
-  }
+  virtual mlir::Value getResultRow(ForEachWorkTileOp workTile);
 
   mlir::Value resultRows;
 };

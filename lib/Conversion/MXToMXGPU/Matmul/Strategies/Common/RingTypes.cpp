@@ -13,6 +13,17 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+RingTypes::RingTypes(const MatmulProblem &problem, const ScheduleFields &fields)
+    : problem(problem), fields(fields), context(problem.a.getContext()),
+      ctas(fields.strategy.getCtas()),
+      scope(ctas > 1 ? Scope::Pair : Scope::Cta), tileM(fields.tile[0]),
+      tileN(fields.tile[1]), tileK(fields.tile[2]) {}
+
+mxgpu::Swizzle RingTypes::getSwizzle(int64_t bytes) {
+  return symbolizeSwizzle(static_cast<uint32_t>(bytes))
+      .value_or(mxgpu::Swizzle::None);
+}
+
 RingType RingTypes::getRing(int64_t stages, ArrayRef<StringRef> names,
                             ArrayRef<BufferType> buffers, Side producer,
                             Side consumer, Scope scope, int64_t overlap) const {

@@ -14,22 +14,17 @@
 namespace mx::mxgpu {
 
 struct RingTypes {
-  RingTypes(const MatmulProblem &problem, const ScheduleFields &fields)
-      : problem(problem), fields(fields) {}
+  RingTypes(const MatmulProblem &problem, const ScheduleFields &fields);
 
   const MatmulProblem &problem;
   const ScheduleFields &fields;
-  mlir::MLIRContext *context = problem.a.getContext();
-  int64_t ctas = fields.strategy.getCtas();
-  Scope scope = ctas > 1 ? Scope::Pair : Scope::Cta;
-  int64_t tileM = fields.tile[0], tileN = fields.tile[1],
-          tileK = fields.tile[2];
+  mlir::MLIRContext *context;
+  int64_t ctas;
+  Scope scope;
+  int64_t tileM, tileN, tileK;
 
   /// The swizzle that is as long as a row, or none if there is no such swizzle.
-  static Swizzle getSwizzle(int64_t bytes) {
-    return symbolizeSwizzle(static_cast<uint32_t>(bytes))
-        .value_or(Swizzle::None);
-  }
+  static Swizzle getSwizzle(int64_t bytes);
 
   struct Side {
     AsyncKind kind;
