@@ -28,12 +28,12 @@ struct Place {
   }
 };
 
-/// Where a number's digits lead, one by one.
-Place add(Place place, ArrayRef<FragmentDigit> digits, int64_t number) {
-  for (const FragmentDigit &digit : digits) {
-    place.row += number % digit.size * digit.rows;
-    place.column += number % digit.size * digit.columns;
-    number /= digit.size;
+/// Where a number's modes lead, one by one.
+Place add(Place place, ArrayRef<FragmentMode> modes, int64_t number) {
+  for (const FragmentMode &mode : modes) {
+    place.row += number % mode.size * mode.rows;
+    place.column += number % mode.size * mode.columns;
+    number /= mode.size;
   }
   return place;
 }
@@ -46,18 +46,18 @@ Place getPlace(FragmentLayoutAttr layout, int64_t thread, int64_t value) {
 struct FragmentLayout : testing::Test {
   FragmentLayout() { context.loadDialect<MXGPUDialect>(); }
 
-  FragmentLayoutAttr get(ArrayRef<FragmentDigit> threads,
-                         ArrayRef<FragmentDigit> values) {
+  FragmentLayoutAttr get(ArrayRef<FragmentMode> threads,
+                         ArrayRef<FragmentMode> values) {
     return FragmentLayoutAttr::getChecked(
         [&] { return emitError(UnknownLoc::get(&context)); }, &context, threads,
         values);
   }
-  FragmentLayoutAttr get(const FragmentDigits &digits) {
-    return get(digits.threads, digits.values);
+  FragmentLayoutAttr get(const FragmentModes &modes) {
+    return get(modes.threads, modes.values);
   }
   FragmentLayoutAttr getWgmma(int64_t columns) {
     return get(WgmmaAttr::get(&context, 64, columns, 16, 1)
-                   .getAccumulatorDigits(columns));
+                   .getAccumulatorModes(columns));
   }
 
   MLIRContext context;
@@ -166,7 +166,7 @@ TEST_F(FragmentLayout, RowsOfWarps) {
   // Warps in another order than their rows.
   EXPECT_EQ(
       get({{32, 1, 0}, {2, 64, 0}, {2, 32, 0}}, {{4, 0, 1}}).getWarpRows(), 0);
-  // A digit that ends within a warp's lanes.
+  // A mode that ends within a warp's lanes.
   EXPECT_EQ(get({{3, 0, 1}, {32, 1, 0}}, {}).getWarpRows(), 0);
 }
 
@@ -181,7 +181,7 @@ TEST_F(FragmentLayout, PartOfTheColumns) {
     EXPECT_EQ(rows.withColumns(columns),
               get(FragmentLayoutAttr::getRowPerThread(columns)));
   }
-  // Past the last digit.
+  // Past the last mode.
   FragmentLayoutAttr split = get({{32, 1, 0}}, {{4, 0, 1}, {4, 0, 4}});
   EXPECT_EQ(split.withColumns(8), get({{32, 1, 0}}, {{4, 0, 1}, {2, 0, 4}}));
   EXPECT_EQ(split.withColumns(2), get({{32, 1, 0}}, {{2, 0, 1}}));
@@ -198,11 +198,11 @@ TEST_F(FragmentLayout, WgmmaBlocks) {
     return thread / 128 * (kM / kGroups) + block * 64 + thread / 32 % 4 * 16 +
            thread % 32 / 4 + 8 * below;
   };
-  FragmentLayoutAttr sums = get(half.getAccumulatorDigits(64));
-  FragmentLayoutAttr halves = get(
-      half.getOperandDigits(MmaOperand::A, BFloat16Type::get(&context), 48));
-  FragmentLayoutAttr bytes = get(byte.getOperandDigits(
-      MmaOperand::A, Float8E4M3FNType::get(&context), 96));
+  FragmentLayoutAttr sums = get(half.getAccumulatorModes(64));
+  FragmentLayoutAttr halves =
+      get(half.getOperandModes(MmaOperand::A, BFloat16Type::get(&context), 48));
+  FragmentLayoutAttr bytes = get(
+      byte.getOperandModes(MmaOperand::A, Float8E4M3FNType::get(&context), 96));
   checkAnswers(sums);
   checkAnswers(halves);
   checkAnswers(bytes);

@@ -264,11 +264,11 @@ struct ExtractColumnsLowering final : OpConversionPattern<ExtractColumnsOp> {
 /// `of`: elements that share a register stay together.
 SmallVector<int64_t> getRegistersOfPart(FragmentType whole, FragmentType of,
                                         int64_t part) {
-  ArrayRef<FragmentDigit> values = whole.getLayout().getValues();
-  unsigned place = *whole.getLayout().findRowDigit(of.getLayout());
+  ArrayRef<FragmentMode> values = whole.getLayout().getValues();
+  unsigned place = *whole.getLayout().findRowMode(of.getLayout());
   int64_t below = 1;
-  for (const FragmentDigit &digit : values.take_front(place))
-    below *= digit.size;
+  for (const FragmentMode &mode : values.take_front(place))
+    below *= mode.size;
   int64_t inWord = whole.getElementsOfWord();
   int64_t run = below / inWord, size = values[place].size;
   int64_t count = of.getLayout().getNumValues() / inWord;

@@ -28,21 +28,21 @@ namespace mx::mxgpu {
 #include "mx/Conversion/MXGPUToNVVM/Passes.h.inc"
 } // namespace mx::mxgpu
 
-Value mx::mxgpu::addThreadDigits(
+Value mx::mxgpu::addThreadModes(
     ImplicitLocOpBuilder &builder, Value number, int64_t count,
     FragmentLayoutAttr layout,
-    llvm::function_ref<int64_t(const FragmentDigit &)> step) {
+    llvm::function_ref<int64_t(const FragmentMode &)> step) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantOp::create(
         builder, builder.getIntegerAttr(number.getType(), value));
   };
   Value sum;
   int64_t weight = 1;
-  for (const FragmentDigit &digit : layout.getThreads()) {
+  for (const FragmentMode &mode : layout.getThreads()) {
     if (weight >= count)
       break;
-    int64_t size = std::min(digit.size, count / weight);
-    if (int64_t factor = size > 1 ? step(digit) : 0) {
+    int64_t size = std::min(mode.size, count / weight);
+    if (int64_t factor = size > 1 ? step(mode) : 0) {
       // LLVM shifts and masks where sizes are powers of two.
       Value value = number;
       if (weight > 1)
@@ -54,7 +54,7 @@ Value mx::mxgpu::addThreadDigits(
       sum =
           sum ? arith::AddIOp::create(builder, sum, value).getResult() : value;
     }
-    weight *= digit.size;
+    weight *= mode.size;
   }
   return sum;
 }
@@ -66,14 +66,14 @@ Value mx::mxgpu::addThreadDigits(
 // Accesses that compute addresses from the number of the thread are given
 // the number, as roles are branches when those are lowered.
 
-/// What the digits of the thread's number add up to in one dimension, plus a
+/// What the modes of the thread's number add up to in one dimension, plus a
 /// constant.
 static Value getCoordinate(ImplicitLocOpBuilder &builder,
                            FragmentLayoutAttr layout,
-                           int64_t FragmentDigit::*step, int64_t offset) {
-  Value sum = addThreadDigits(builder, ThreadIdOp::create(builder),
-                              layout.getNumThreads(), layout,
-                              [&](auto &digit) { return digit.*step; });
+                           int64_t FragmentMode::*step, int64_t offset) {
+  Value sum = addThreadModes(builder, ThreadIdOp::create(builder),
+                             layout.getNumThreads(), layout,
+                             [&](auto &mode) { return mode.*step; });
   if (sum && !offset)
     return sum;
   Value constant = arith::ConstantIndexOp::create(builder, offset);
@@ -90,12 +90,12 @@ struct LowerCoordinatesPass final
       if (auto row = dyn_cast<FragmentRowOp>(op)) {
         FragmentLayoutAttr layout =
             cast<FragmentType>(row.getFragment()).getLayout();
-        replace(op, getCoordinate(builder, layout, &FragmentDigit::rows,
+        replace(op, getCoordinate(builder, layout, &FragmentMode::rows,
                                   layout.getRowOffsets()[row.getNumber()]));
       } else if (auto column = dyn_cast<FragmentColumnOp>(op)) {
         FragmentLayoutAttr layout =
             cast<FragmentType>(column.getFragment()).getLayout();
-        replace(op, getCoordinate(builder, layout, &FragmentDigit::columns,
+        replace(op, getCoordinate(builder, layout, &FragmentMode::columns,
                                   layout.getRuns()[column.getNumber()].column));
       } else {
         llvm::TypeSwitch<Operation *>(op)
@@ -150,10 +150,10 @@ Value mx::mxgpu::gatherBytes(NVVMBuilder &builder, ArrayRef<Value> words,
     for (auto [i, place] : llvm::enumerate(bytes)) {
       bool isOther = place.word == other && !isThere[i];
       bool isFirst = first == 0 && place.word == bytes[0].word;
-      uint32_t digit = isFirst   ? place.byte
-                       : isOther ? 4 + place.byte
-                                 : static_cast<uint32_t>(i);
-      selector |= digit << (4 * i);
+      uint32_t nibble = isFirst   ? place.byte
+                        : isOther ? 4 + place.byte
+                                  : static_cast<uint32_t>(i);
+      selector |= nibble << (4 * i);
       isThere[i] = isThere[i] || isOther || isFirst;
     }
     word = builder.permute(word, words[other], selector);
@@ -174,13 +174,13 @@ FragmentPlaces::FragmentPlaces(NVVMBuilder &builder, BufferType buffer,
   panelBytes = shape[shape.size() - 2] * rowBytes;
   if (buffer.getSwizzle() != mx::mxgpu::Swizzle::None)
     mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
-  auto addDigits = [&](auto step) -> Value {
+  auto addModes = [&](auto step) -> Value {
     Value sum =
-        addThreadDigits(builder, thread, layout.getNumThreads(), layout, step);
+        addThreadModes(builder, thread, layout.getNumThreads(), layout, step);
     return sum ? sum : builder.i32(0);
   };
-  line = addDigits([&](auto &digit) { return digit.rows * rowBytes; });
-  inLine = addDigits([&](auto &digit) { return toBytes(digit.columns); });
+  line = addModes([&](auto &mode) { return mode.rows * rowBytes; });
+  inLine = addModes([&](auto &mode) { return toBytes(mode.columns); });
   Value permutation = mask ? permute(line) : Value();
   if (toBytes(type.getColumns()) > rowBytes) {
     Value panel =
@@ -221,9 +221,9 @@ void FragmentPlaces::moveTo(Value row, Value column) {
 int64_t FragmentPlaces::getAlignment() const {
   int64_t alignment = std::gcd(kChunkBytes, rowBytes);
   alignment = std::gcd(alignment, toBytes(type.getColumns()));
-  for (const FragmentDigit &digit : layout.getThreads())
-    if (digit.size > 1)
-      alignment = std::gcd(alignment, toBytes(digit.columns));
+  for (const FragmentMode &mode : layout.getThreads())
+    if (mode.size > 1)
+      alignment = std::gcd(alignment, toBytes(mode.columns));
   return alignment;
 }
 

@@ -138,10 +138,9 @@ public:
         block(op.getBlockSize()),
         tilesInRow(getScaleTiles(op.getBuffer().getType())->second) {
     Value thread = builder.toI32(adaptor.getThread());
-    Value row = addDigits(thread, &FragmentDigit::rows);
+    Value row = addModes(thread, &FragmentMode::rows);
     threadBlock = arith::DivUIOp::create(
-        builder, addDigits(thread, &FragmentDigit::columns),
-        builder.i32(block));
+        builder, addModes(thread, &FragmentMode::columns), builder.i32(block));
     Value inBox = builder.add(placeRow(row), placeBlock(threadBlock));
     Value box = builder.add(placeRow(builder.toI32(adaptor.getRow())),
                             placeBlock(builder.toI32(adaptor.getBlock())));
@@ -175,10 +174,10 @@ public:
   }
 
 private:
-  Value addDigits(Value thread, int64_t FragmentDigit::*step) {
-    Value sum = addThreadDigits(
-        builder, thread, layout.getNumThreads(), layout,
-        [&](const FragmentDigit &digit) { return digit.*step; });
+  Value addModes(Value thread, int64_t FragmentMode::*step) {
+    Value sum =
+        addThreadModes(builder, thread, layout.getNumThreads(), layout,
+                       [&](const FragmentMode &mode) { return mode.*step; });
     return sum ? sum : builder.i32(0);
   }
 
@@ -196,10 +195,10 @@ private:
   /// As many at a time as the first one's place is a multiple of.
   void findRuns(int64_t boxBlocks) {
     int64_t alignment = std::gcd(kScaleTileBlocks, boxBlocks);
-    for (const FragmentDigit &digit : layout.getThreads())
-      if (digit.columns * digit.size > block && digit.size > 1)
+    for (const FragmentMode &mode : layout.getThreads())
+      if (mode.columns * mode.size > block && mode.size > 1)
         alignment =
-            std::gcd(alignment, std::max<int64_t>(digit.columns / block, 1));
+            std::gcd(alignment, std::max<int64_t>(mode.columns / block, 1));
     SmallVector<int64_t> blocks = layout.getBlocks(block);
     for (size_t i = 0; i < blocks.size(); i += runs.back().size) {
       int64_t adjacent = 1;

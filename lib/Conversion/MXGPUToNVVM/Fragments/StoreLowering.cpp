@@ -185,15 +185,14 @@ struct StoreSharedLowering final : OpConversionPattern<StoreSharedOp> {
       mask = static_cast<int64_t>(buffer.getSwizzle()) - kChunkBytes;
     Value lane =
         arith::AndIOp::create(builder, builder.threadId(), builder.i32(31));
-    auto addDigits = [&](auto step) {
-      return addThreadDigits(builder, lane, mx::target::kWarpSize, layout,
-                             step);
+    auto addModes = [&](auto step) {
+      return addThreadModes(builder, lane, mx::target::kWarpSize, layout, step);
     };
-    Value row = addDigits([&](auto &digit) { return digit.rows * rowBytes; });
+    Value row = addModes([&](auto &mode) { return mode.rows * rowBytes; });
     if (!row) // its lanes share each of the warp's rows
       row = builder.i32(0);
     Value column =
-        addDigits([&](auto &digit) { return digit.columns * elementBytes; });
+        addModes([&](auto &mode) { return mode.columns * elementBytes; });
     // The rows as they are computed, which words of halves begin with.
     SmallVector<Value> rows;
     if (auto made = op.getValue().getDefiningOp<FromRowsOp>())

@@ -102,9 +102,9 @@ LogicalResult LoadAccumulatorOp::verify() {
   if (buffer.getShape()[1] % columns) // load_accumulator C4
     return emitOpError("expected a divisor of ")
            << buffer.getShape()[1] << " columns, found " << columns;
-  FragmentDigits digits = FragmentLayoutAttr::getRowPerThread(columns);
+  FragmentModes modes = FragmentLayoutAttr::getRowPerThread(columns);
   auto layout =
-      FragmentLayoutAttr::get(getContext(), digits.threads, digits.values);
+      FragmentLayoutAttr::get(getContext(), modes.threads, modes.values);
   if (type.getLayout() != layout) // load_accumulator C5
     return emitOpError("expected the layout of tcgen05.ld.32x32b, ")
            << layout << ", found " << type.getLayout();

@@ -48,9 +48,8 @@ LogicalResult FragmentColumnOp::verify() {
 /// Where the thread does not matter.
 OpFoldResult FragmentColumnOp::fold(FoldAdaptor) {
   FragmentLayoutAttr layout = cast<FragmentType>(getFragment()).getLayout();
-  if (llvm::any_of(layout.getThreads(), [](const FragmentDigit &digit) {
-        return digit.columns != 0;
-      }))
+  if (llvm::any_of(layout.getThreads(),
+                   [](const FragmentMode &mode) { return mode.columns != 0; }))
     return {};
   return Builder(getContext())
       .getIndexAttr(layout.getRuns()[getNumber()].column);
@@ -174,29 +173,29 @@ LogicalResult EndPartsOp::verify() {
   return success();
 }
 
-/// Checks that `part` is `whole` without a digit of its registers that counts
-/// rows, and that the digit's value `last` exists.
+/// Checks that `part` is `whole` without a mode of its registers that counts
+/// rows, and that the mode's value `last` exists.
 static LogicalResult verifyPartOfRows(Operation *op, FragmentType whole,
                                       FragmentType part, int64_t last) {
-  std::optional<unsigned> digit =
-      whole.getLayout().findRowDigit(part.getLayout());
+  std::optional<unsigned> mode =
+      whole.getLayout().findRowMode(part.getLayout());
   // extract_rows C1
-  if (!digit || whole.getElementType() != part.getElementType())
+  if (!mode || whole.getElementType() != part.getElementType())
     return op->emitOpError("expected a part of ")
            << whole
-           << " whose layout lacks one digit of the registers, of rows, found "
+           << " whose layout lacks one mode of the registers, of rows, found "
            << part;
-  ArrayRef<FragmentDigit> values = whole.getLayout().getValues();
+  ArrayRef<FragmentMode> values = whole.getLayout().getValues();
   // extract_rows C2
-  if (int64_t size = values[*digit].size; last < 0 || last >= size)
+  if (int64_t size = values[*mode].size; last < 0 || last >= size)
     return op->emitOpError("expected a part from 0 to ")
            << size - 1 << ", found " << last;
   int64_t below = 1;
-  for (const FragmentDigit &digit : values.take_front(*digit))
-    below *= digit.size;
+  for (const FragmentMode &mode : values.take_front(*mode))
+    below *= mode.size;
   // extract_rows C3
   if (int64_t inWord = whole.getElementsOfWord(); below % inWord != 0)
-    return op->emitOpError("expected a digit of rows above those of the ")
+    return op->emitOpError("expected a mode of rows above those of the ")
            << inWord << " elements that share a register, found it above "
            << below;
   return success();

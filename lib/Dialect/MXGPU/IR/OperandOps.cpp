@@ -41,7 +41,7 @@ static LogicalResult verifyFormats(DequantizeFragmentOp op, Type element,
 /// Whether threads hold the same elements in both layouts, pairs of them in the
 /// same order.
 static bool isReordered(FragmentLayoutAttr from, FragmentLayoutAttr to) {
-  ArrayRef<FragmentDigit> old = from.getValues(), values = to.getValues();
+  ArrayRef<FragmentMode> old = from.getValues(), values = to.getValues();
   return from.getThreads() == to.getThreads() &&
          old.take_front() == values.take_front() && old.front().size % 2 == 0 &&
          std::is_permutation(old.begin(), old.end(), values.begin(),

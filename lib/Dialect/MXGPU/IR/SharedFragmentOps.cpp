@@ -98,11 +98,11 @@ LogicalResult mxgpu::verifyBox(Operation *op, BufferType buffer,
     return op->emitOpError("expected registers that fill words of 32 bits, "
                            "found ")
            << layout.getNumValues() << " of " << element;
-  auto isCount = [](const FragmentDigit &digit) { return digit.size > 1; };
-  const FragmentDigit *first = llvm::find_if(layout.getValues(), isCount);
+  auto isCount = [](const FragmentMode &mode) { return mode.size > 1; };
+  const FragmentMode *first = llvm::find_if(layout.getValues(), isCount);
   // load_fragment C5
   if (bits == 4 && (first->columns != 1 || first->size % 2))
-    return op->emitOpError("expected registers whose lowest digit counts an "
+    return op->emitOpError("expected registers whose lowest mode counts an "
                            "even number of adjacent columns, as two elements "
                            "of 4 bits are a byte, found ")
            << layout;

@@ -38,7 +38,7 @@
 
 // -----
 
-// expected-error @below {{expected a digit as in '4: 2 columns' or '8: 1 row', found 'lane'}}
+// expected-error @below {{expected a mode as in '4: 2 columns' or '8: 1 row', found 'lane'}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 lane], values = [32: 1 column]>
 
 // -----
@@ -98,7 +98,7 @@
 // -----
 
 // fragment_layout C5
-// expected-error @below {{expected a digit with a step of 32 rows, so that each is held once, found 9223372036854775807}}
+// expected-error @below {{expected a mode with a step of 32 rows, so that each is held once, found 9223372036854775807}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 9223372036854775807 rows], values = [32: 1 column]>
 
 // -----
@@ -128,99 +128,99 @@
 // -----
 
 // fragment_layout C4
-// expected-error @below {{expected at most 16 digits of threads, found 17}}
+// expected-error @below {{expected at most 16 modes of threads, found 17}}
 #layout = #mxgpu.fragment_layout<threads = [1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row, 1: 1 row], values = [32: 1 column]>
 
 // -----
 
-// Digits count something, upwards.
+// Modes count something, upwards.
 // fragment_layout C1
-// expected-error @below {{expected digits of threads of at least 1 value, found 0}}
+// expected-error @below {{expected modes of threads of at least 1 value, found 0}}
 #layout = #mxgpu.fragment_layout<threads = [0: 1 row], values = [32: 1 column]>
 
 // -----
 
 // fragment_layout C1
-// expected-error @below {{expected digits of threads of at least 1 value, found -4}}
+// expected-error @below {{expected modes of threads of at least 1 value, found -4}}
 #layout = #mxgpu.fragment_layout<threads = [-4: 1 row], values = [32: 1 column]>
 
 // -----
 
 // fragment_layout C1
-// expected-error @below {{expected digits of threads of at least 1 value, found -9223372036854775808}}
+// expected-error @below {{expected modes of threads of at least 1 value, found -9223372036854775808}}
 #layout = #mxgpu.fragment_layout<threads = [-9223372036854775808: 1 row], values = [32: 1 column]>
 
 // -----
 
 // fragment_layout C1
-// expected-error @below {{expected digits of values of at least 1 value, found 0}}
+// expected-error @below {{expected modes of values of at least 1 value, found 0}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [0: 1 column]>
 
 // -----
 
 // fragment_layout C2
-// expected-error @below {{expected digits of threads with a step of at least 1, found 0}}
+// expected-error @below {{expected modes of threads with a step of at least 1, found 0}}
 #layout = #mxgpu.fragment_layout<threads = [128: 0 rows], values = [32: 1 column]>
 
 // -----
 
 // fragment_layout C2
-// expected-error @below {{expected digits of threads with a step of at least 1, found -1}}
+// expected-error @below {{expected modes of threads with a step of at least 1, found -1}}
 #layout = #mxgpu.fragment_layout<threads = [128: -1 row], values = [32: 1 column]>
 
 // -----
 
 // fragment_layout C2
-// expected-error @below {{expected digits of values with a step of at least 1, found -9223372036854775808}}
+// expected-error @below {{expected modes of values with a step of at least 1, found -9223372036854775808}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: -9223372036854775808 columns]>
 
 // -----
 
 // Each row and each column is held once.
 // fragment_layout C5
-// expected-error @below {{expected a digit with a step of 1 rows, so that each is held once, found 2}}
+// expected-error @below {{expected a mode with a step of 1 rows, so that each is held once, found 2}}
 #layout = #mxgpu.fragment_layout<threads = [32: 2 rows], values = [32: 1 column]>
 
 // -----
 
 // fragment_layout C5
-// expected-error @below {{expected a digit with a step of 32 rows, so that each is held once, found 31}}
+// expected-error @below {{expected a mode with a step of 32 rows, so that each is held once, found 31}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 31 rows], values = [32: 1 column]>
 
 // -----
 
 // fragment_layout C5
-// expected-error @below {{expected a digit with a step of 32 rows, so that each is held once, found 64}}
+// expected-error @below {{expected a mode with a step of 32 rows, so that each is held once, found 64}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 64 rows], values = [32: 1 column]>
 
 // -----
 
 // fragment_layout C5
-// expected-error @below {{expected a digit with a step of 32 rows, so that each is held once, found 1}}
+// expected-error @below {{expected a mode with a step of 32 rows, so that each is held once, found 1}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row, 4: 1 row], values = [32: 1 column]>
 
 // -----
 
 // fragment_layout C5
-// expected-error @below {{expected a digit with a step of 32 columns, so that each is held once, found 128}}
+// expected-error @below {{expected a mode with a step of 32 columns, so that each is held once, found 128}}
 #layout = #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column, 2: 128 columns]>
 
 // -----
 
 // fragment_layout C5
-// expected-error @below {{expected a digit with a step of 4 columns, so that each is held once, found 1}}
+// expected-error @below {{expected a mode with a step of 4 columns, so that each is held once, found 1}}
 #layout = #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 1 column]>
 
 // -----
 
 // fragment_layout C6
-// expected-error @below {{expected digits of a power of two values below the highest of rows, found 3}}
+// expected-error @below {{expected modes of a power of two values below the highest of rows, found 3}}
 #layout = #mxgpu.fragment_layout<threads = [3: 1 row, 4: 3 rows], values = [32: 1 column]>
 
 // -----
 
 // fragment_layout C6
-// expected-error @below {{expected digits of a power of two values below the highest of columns, found 6}}
+// expected-error @below {{expected modes of a power of two values below the highest of columns, found 6}}
 #layout = #mxgpu.fragment_layout<threads = [32: 1 row], values = [6: 1 column, 2: 6 columns]>
 
 // -----

@@ -211,7 +211,7 @@ gpu.module @kernels {
     mxgpu.role @read warps(1) {
       %s, %a = mxgpu.consumer_wait %in : !in
       // load_fragment C5
-      // expected-error @below {{'mxgpu.load_fragment' op expected registers whose lowest digit counts an even number of adjacent columns, as two elements of 4 bits are a byte, found}}
+      // expected-error @below {{'mxgpu.load_fragment' op expected registers whose lowest mode counts an even number of adjacent columns, as two elements of 4 bits are a byte, found}}
       %q = mxgpu.load_fragment %a at [%i, %i] : !a -> !q
     }
   }
@@ -561,7 +561,7 @@ func.func @rows(%x: !whole) {
 !part = !mxgpu.fragment<64x16xf4E2M1FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 columns, 2: 8 rows]>>
 func.func @rows(%x: !whole) {
   // extract_rows C3
-  // expected-error @below {{'mxgpu.extract_rows' op expected a digit of rows above those of the 8 elements that share a register, found it above 2}}
+  // expected-error @below {{'mxgpu.extract_rows' op expected a mode of rows above those of the 8 elements that share a register, found it above 2}}
   %y = mxgpu.extract_rows %x[0] : !whole -> !part
   return
 }

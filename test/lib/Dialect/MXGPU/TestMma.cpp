@@ -61,15 +61,15 @@ public:
 
   MmaShape getMmaShape() const { return {16, 8, 32}; }
 
-  FragmentDigits getAccumulatorDigits(int64_t columns) const {
+  FragmentModes getAccumulatorModes(int64_t columns) const {
     return {{{4, 0, 2}, {8, 1, 0}},
             {{2, 0, 1}, {2, 8, 0}, {columns / 8, 0, 8}}};
   }
 
   /// Four threads share a row: of each 32 elements one has two words of 4, of
   /// each 4 scales one.
-  FragmentDigits getOperandDigits(MmaOperand operand, Type element,
-                                  int64_t columns) const {
+  FragmentModes getOperandModes(MmaOperand operand, Type element,
+                                int64_t columns) const {
     switch (operand) {
     case MmaOperand::A:
       if (columns % 32 || !isa<Float8E4M3FNType>(element))

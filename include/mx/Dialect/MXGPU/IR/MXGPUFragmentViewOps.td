@@ -129,8 +129,8 @@ def MXGPU_EndPartsOp : MXGPU_Op<"end_parts"> {
 def MXGPU_ExtractRowsOp : MXGPU_Op<"extract_rows", [Pure]> {
   let summary = "some rows of a fragment";
   let description = [{
-    The result's layout is the operand's without one digit of its registers,
-    which counts rows: the result has the rows where that digit is `part`,
+    The result's layout is the operand's without one mode of its registers,
+    which counts rows: the result has the rows where that mode is `part`,
     numbered anew. Every thread keeps some of its registers.
 
     Example: the second of two blocks of 64 rows.
@@ -157,7 +157,7 @@ def MXGPU_ConcatRowsOp : MXGPU_Op<"concat_rows", [Pure]> {
   let summary = "a fragment of the rows of several";
   let description = [{
     The inverse of `mxgpu.extract_rows`: the parts' layout is the result's
-    without one digit of its registers, which counts rows; where the digit is i,
+    without one mode of its registers, which counts rows; where the mode is i,
     they are those of part i.
 
     Example: the accumulator of two blocks of 64 rows.

@@ -19,11 +19,12 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
   let mnemonic = "fragment_layout";
   let summary = "which elements of a matrix each thread holds";
   let description = [{
-    Thread t of a role and register v of it hold one element. Both numbers are
-    taken apart into digits, the lowest first, each with a size; a digit moves
-    the element by so many rows or so many columns. The element's row is the sum
-    of all digits times their rows, and so is its column (CuTe's thread-value
-    layouts, with the coordinates written out).
+    Thread t of a role and register v of it hold one element. The number of the
+    thread, and that of the register, is a mixed-radix number whose digits are
+    called modes (CuTe's thread-value layouts, with the coordinates written
+    out). They are listed lowest first, each with a size and a step of rows or
+    of columns: the element's row is the sum over all modes of the mode's value
+    times its step of rows, and its column likewise.
 
     What a thread holds of one row is split into runs of adjacent columns, the
     same in each of its rows.
@@ -38,14 +39,14 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     ```
   }];
   let parameters = (ins
-    ArrayRefParameter<"::mx::mxgpu::FragmentDigit">:$threads,
-    ArrayRefParameter<"::mx::mxgpu::FragmentDigit">:$values);
+    ArrayRefParameter<"::mx::mxgpu::FragmentMode">:$threads,
+    ArrayRefParameter<"::mx::mxgpu::FragmentMode">:$values);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The layout in which tcgen05.ld.32x32b gives `columns` columns: a row for
     /// each of 128 threads.
-    static ::mx::mxgpu::FragmentDigits getRowPerThread(int64_t columns);
+    static ::mx::mxgpu::FragmentModes getRowPerThread(int64_t columns);
 
     int64_t getNumThreads() const;
     /// Elements that a thread holds.
@@ -67,13 +68,13 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
     /// each other; else 0.
     int64_t getWarpRows() const;
     /// The same layout of so many of the matrix's columns, as far as the last
-    /// digits of the registers count them; null if they do not.
+    /// modes of the registers count them; null if they do not.
     FragmentLayoutAttr withColumns(int64_t columns) const;
-    /// The number of the highest digit of the registers that counts rows and
+    /// The number of the highest mode of the registers that counts rows and
     /// without which the layout is `part`, with rows numbered anew.
-    ::std::optional<unsigned> findRowDigit(FragmentLayoutAttr part) const;
+    ::std::optional<unsigned> findRowMode(FragmentLayoutAttr part) const;
     /// The fewest columns, from a multiple of them on, of which every thread
-    /// has as many: what the threads' digits count.
+    /// has as many: what the threads' modes count.
     int64_t getSharedColumns() const;
   }];
 }
@@ -96,16 +97,16 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
       multiplies.
     }], "::mx::mxgpu::MmaShape", "getMmaShape">,
     InterfaceMethod<[{
-      The digits of the layout in which the threads of a role hold `columns`
+      The modes of the layout in which the threads of a role hold `columns`
       columns of the accumulator.
-    }], "::mx::mxgpu::FragmentDigits", "getAccumulatorDigits",
+    }], "::mx::mxgpu::FragmentModes", "getAccumulatorModes",
         (ins "int64_t":$columns)>,
     InterfaceMethod<[{
-      The digits of the layout in which the threads of a role hold an operand
+      The modes of the layout in which the threads of a role hold an operand
       with `columns` elements, or scales, of the reduction, of type `element`;
       none if the instruction does not take the operand from registers, or not
       so many or such ones.
-    }], "::mx::mxgpu::FragmentDigits", "getOperandDigits",
+    }], "::mx::mxgpu::FragmentModes", "getOperandModes",
         (ins "::mx::mxgpu::MmaOperand":$operand, "::mlir::Type":$element,
              "int64_t":$columns),
         /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
@@ -117,7 +118,7 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
     InterfaceMethod<[{
       Says at `op` what it does not multiply: types, shapes, and which of the
       operation's optional operands it knows. Operands lie where `getRoles` and
-      `getOperandDigits` say: that is verified before.
+      `getOperandModes` say: that is verified before.
     }], "::llvm::LogicalResult", "verifyMma", (ins "::mx::mxgpu::MmaOp &":$op)>,
     InterfaceMethod<[{
       Emits the instructions that multiply a tile. Gives the accumulator where
@@ -172,7 +173,7 @@ def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
     DefaultValuedParameter<"int64_t", "32">:$block);
 }
 
-def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma", ["getOperandDigits"]> {
+def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma", ["getOperandModes"]> {
   let summary = "wgmma.mma_async";
   let description = [{
     The four warps of a warpgroup issue it together and hold its accumulator in

@@ -21,23 +21,23 @@ namespace mx::mxgpu {
 
 class NVVMBuilder;
 
-/// A digit of the number of a thread or of a register: of so many values, each
-/// further by so many rows or by so many columns of the matrix.
-struct FragmentDigit {
+/// A mode of the number of a thread or of a register: `size` values, each of
+/// which moves by `rows` or by `columns` of the matrix.
+struct FragmentMode {
   int64_t size, rows, columns;
 
-  bool operator==(const FragmentDigit &other) const {
+  bool operator==(const FragmentMode &other) const {
     return size == other.size && rows == other.rows && columns == other.columns;
   }
 };
 
-/// The digits of a layout, the lowest first.
-struct FragmentDigits {
-  llvm::SmallVector<FragmentDigit> threads, values;
+/// The modes of a layout, the lowest first.
+struct FragmentModes {
+  llvm::SmallVector<FragmentMode> threads, values;
 };
 
-inline llvm::hash_code hash_value(const FragmentDigit &digit) {
-  return llvm::hash_combine(digit.size, digit.rows, digit.columns);
+inline llvm::hash_code hash_value(const FragmentMode &mode) {
+  return llvm::hash_combine(mode.size, mode.rows, mode.columns);
 }
 
 /// Adjacent columns of a row that one thread holds.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Layouts are data: whatever is asked of one follows from its digits.
+// Layouts are data: whatever is asked of one follows from its modes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,39 +18,39 @@ using namespace mx::mxgpu;
 //===----------------------------------------------------------------------===//
 
 /// `4: 2 columns`.
-static ParseResult parseDigit(AsmParser &parser, FragmentDigit &digit) {
+static ParseResult parseMode(AsmParser &parser, FragmentMode &mode) {
   SMLoc loc = parser.getCurrentLocation();
   int64_t step;
   StringRef workTile;
-  if (parser.parseInteger(digit.size) || parser.parseColon() ||
+  if (parser.parseInteger(mode.size) || parser.parseColon() ||
       parser.parseInteger(step) || parser.parseKeyword(&workTile))
     return failure();
   bool isRow = workTile == "row" || workTile == "rows";
   if (!isRow && workTile != "column" && workTile != "columns")
-    return parser.emitError(loc, "expected a digit as in '4: 2 columns' or "
+    return parser.emitError(loc, "expected a mode as in '4: 2 columns' or "
                                  "'8: 1 row', found '")
            << workTile << "'";
-  digit.rows = isRow ? step : 0;
-  digit.columns = isRow ? 0 : step;
+  mode.rows = isRow ? step : 0;
+  mode.columns = isRow ? 0 : step;
   return success();
 }
 
-static FailureOr<SmallVector<FragmentDigit>> parseDigits(AsmParser &parser,
-                                                         StringRef name) {
-  SmallVector<FragmentDigit> digits;
+static FailureOr<SmallVector<FragmentMode>> parseModes(AsmParser &parser,
+                                                       StringRef name) {
+  SmallVector<FragmentMode> modes;
   if (parser.parseKeyword(name) || parser.parseEqual() ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-        return parseDigit(parser, digits.emplace_back());
+        return parseMode(parser, modes.emplace_back());
       }))
     return failure();
-  return digits;
+  return modes;
 }
 
-static void printDigits(AsmPrinter &printer, ArrayRef<FragmentDigit> digits) {
+static void printModes(AsmPrinter &printer, ArrayRef<FragmentMode> modes) {
   printer << '[';
-  llvm::interleaveComma(digits, printer, [&](const FragmentDigit &digit) {
-    int64_t step = digit.rows + digit.columns; // one of them is 0
-    printer << digit.size << ": " << step << (digit.rows ? " row" : " column")
+  llvm::interleaveComma(modes, printer, [&](const FragmentMode &mode) {
+    int64_t step = mode.rows + mode.columns; // one of them is 0
+    printer << mode.size << ": " << step << (mode.rows ? " row" : " column")
             << (step == 1 ? "" : "s");
   });
   printer << ']';
@@ -60,10 +60,10 @@ Attribute FragmentLayoutAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess())
     return {};
-  auto threads = parseDigits(parser, "threads");
+  auto threads = parseModes(parser, "threads");
   if (failed(threads) || parser.parseComma())
     return {};
-  auto values = parseDigits(parser, "values");
+  auto values = parseModes(parser, "values");
   if (failed(values) || parser.parseGreater())
     return {};
   return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
@@ -72,9 +72,9 @@ Attribute FragmentLayoutAttr::parse(AsmParser &parser, Type) {
 
 void FragmentLayoutAttr::print(AsmPrinter &printer) const {
   printer << "<threads = ";
-  printDigits(printer, getThreads());
+  printModes(printer, getThreads());
   printer << ", values = ";
-  printDigits(printer, getValues());
+  printModes(printer, getValues());
   printer << '>';
 }
 
@@ -82,91 +82,91 @@ void FragmentLayoutAttr::print(AsmPrinter &printer) const {
 // What is asked of a layout
 //===----------------------------------------------------------------------===//
 
-/// Most digits of a number, and registers of a thread that a layout counts.
-static constexpr size_t kMaxDigits = 16;
+/// Most modes of a number, and registers of a thread that a layout counts.
+static constexpr size_t kMaxModes = 16;
 static constexpr int64_t kMaxValues = 1024;
 
-/// The digits of a dimension, by their step.
-static SmallVector<FragmentDigit> sortDigits(ArrayRef<FragmentDigit> threads,
-                                             ArrayRef<FragmentDigit> values,
-                                             bool rows) {
-  SmallVector<FragmentDigit> digits;
-  for (ArrayRef<FragmentDigit> part : {threads, values})
-    for (const FragmentDigit &digit : part)
-      if (bool(digit.rows) == rows)
-        digits.push_back(digit);
-  llvm::stable_sort(digits, [](const FragmentDigit &a, const FragmentDigit &b) {
+/// The modes of a dimension, by their step.
+static SmallVector<FragmentMode> sortModes(ArrayRef<FragmentMode> threads,
+                                           ArrayRef<FragmentMode> values,
+                                           bool rows) {
+  SmallVector<FragmentMode> modes;
+  for (ArrayRef<FragmentMode> part : {threads, values})
+    for (const FragmentMode &mode : part)
+      if (bool(mode.rows) == rows)
+        modes.push_back(mode);
+  llvm::stable_sort(modes, [](const FragmentMode &a, const FragmentMode &b) {
     return a.rows + a.columns < b.rows + b.columns;
   });
-  return digits;
+  return modes;
 }
 
-/// The steps of a dimension's digits count all of it, each place once.
+/// The steps of a dimension's modes count all of it, each place once.
 static LogicalResult
 verifyDimension(function_ref<InFlightDiagnostic()> emitError,
-                ArrayRef<FragmentDigit> digits, StringRef name) {
+                ArrayRef<FragmentMode> modes, StringRef name) {
   int64_t step = 1;
-  for (const FragmentDigit &digit : digits) {
-    int64_t found = digit.rows + digit.columns;
+  for (const FragmentMode &mode : modes) {
+    int64_t found = mode.rows + mode.columns;
     // fragment_layout C5
     if (found != step)
-      return emitError() << "expected a digit with a step of " << step << ' '
+      return emitError() << "expected a mode with a step of " << step << ' '
                          << name << ", so that each is held once, found "
                          << found;
-    bool isLast = &digit == &digits.back();
+    bool isLast = &mode == &modes.back();
     // fragment_layout C6
-    if (!isLast && !llvm::isPowerOf2_64(digit.size))
-      return emitError() << "expected digits of a power of two values below "
+    if (!isLast && !llvm::isPowerOf2_64(mode.size))
+      return emitError() << "expected modes of a power of two values below "
                             "the highest of "
-                         << name << ", found " << digit.size;
-    step *= digit.size;
+                         << name << ", found " << mode.size;
+    step *= mode.size;
   }
   return success();
 }
 
 LogicalResult
 FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                           ArrayRef<FragmentDigit> threads,
-                           ArrayRef<FragmentDigit> values) {
-  for (auto [digits, most, name] :
+                           ArrayRef<FragmentMode> threads,
+                           ArrayRef<FragmentMode> values) {
+  for (auto [modes, most, name] :
        {std::tuple(threads, int64_t(target::kMaxThreadsPerCta), "threads"),
         std::tuple(values, kMaxValues, "values")}) {
     // fragment_layout C4
-    if (digits.size() > kMaxDigits)
-      return emitError() << "expected at most " << kMaxDigits << " digits of "
-                         << name << ", found " << digits.size();
+    if (modes.size() > kMaxModes)
+      return emitError() << "expected at most " << kMaxModes << " modes of "
+                         << name << ", found " << modes.size();
     int64_t count = 1;
-    for (const FragmentDigit &digit : digits) {
+    for (const FragmentMode &mode : modes) {
       // fragment_layout C1
-      if (digit.size < 1)
-        return emitError() << "expected digits of " << name
-                           << " of at least 1 value, found " << digit.size;
+      if (mode.size < 1)
+        return emitError() << "expected modes of " << name
+                           << " of at least 1 value, found " << mode.size;
       // fragment_layout C2
-      if (int64_t step = digit.rows + digit.columns; step < 1)
-        return emitError() << "expected digits of " << name
+      if (int64_t step = mode.rows + mode.columns; step < 1)
+        return emitError() << "expected modes of " << name
                            << " with a step of at least 1, found " << step;
-      count = digit.size > most ? most + 1 : count * digit.size;
+      count = mode.size > most ? most + 1 : count * mode.size;
       // fragment_layout C3
       if (count > most)
         return emitError() << "expected at most " << most << ' ' << name
                            << ", found more";
     }
   }
-  if (failed(verifyDimension(emitError, sortDigits(threads, values, true),
-                             "rows")))
+  if (failed(
+          verifyDimension(emitError, sortModes(threads, values, true), "rows")))
     return failure();
-  return verifyDimension(emitError, sortDigits(threads, values, false),
+  return verifyDimension(emitError, sortModes(threads, values, false),
                          "columns");
 }
 
-FragmentDigits FragmentLayoutAttr::getRowPerThread(int64_t columns) {
+FragmentModes FragmentLayoutAttr::getRowPerThread(int64_t columns) {
   return {{{target::kTmemLanes, 1, 0}}, {{columns, 0, 1}}};
 }
 
-static int64_t countAll(ArrayRef<FragmentDigit> digits) {
+static int64_t countAll(ArrayRef<FragmentMode> modes) {
   int64_t count = 1;
-  for (const FragmentDigit &digit : digits)
-    count *= digit.size;
+  for (const FragmentMode &mode : modes)
+    count *= mode.size;
   return count;
 }
 
@@ -178,18 +178,18 @@ int64_t FragmentLayoutAttr::getNumValues() const {
 }
 
 std::pair<int64_t, int64_t> FragmentLayoutAttr::getShape() const {
-  return {countAll(sortDigits(getThreads(), getValues(), true)),
-          countAll(sortDigits(getThreads(), getValues(), false))};
+  return {countAll(sortModes(getThreads(), getValues(), true)),
+          countAll(sortModes(getThreads(), getValues(), false))};
 }
 
-/// All sums of the digits' steps in one dimension, in ascending order.
-static SmallVector<int64_t> getOffsets(ArrayRef<FragmentDigit> digits) {
+/// All sums of the modes' steps in one dimension, in ascending order.
+static SmallVector<int64_t> getOffsets(ArrayRef<FragmentMode> modes) {
   SmallVector<int64_t> offsets = {0};
-  for (const FragmentDigit &digit : digits) {
+  for (const FragmentMode &mode : modes) {
     SmallVector<int64_t> next;
-    for (int64_t value = 0; value < digit.size; ++value)
+    for (int64_t value = 0; value < mode.size; ++value)
       for (int64_t offset : offsets)
-        next.push_back(offset + value * (digit.rows + digit.columns));
+        next.push_back(offset + value * (mode.rows + mode.columns));
     offsets = next;
   }
   llvm::sort(offsets);
@@ -197,12 +197,12 @@ static SmallVector<int64_t> getOffsets(ArrayRef<FragmentDigit> digits) {
 }
 
 SmallVector<int64_t> FragmentLayoutAttr::getRowOffsets() const {
-  return getOffsets(sortDigits({}, getValues(), /*rows=*/true));
+  return getOffsets(sortModes({}, getValues(), /*rows=*/true));
 }
 
 SmallVector<FragmentRun> FragmentLayoutAttr::getRuns() const {
   SmallVector<FragmentRun> runs;
-  for (int64_t column : getOffsets(sortDigits({}, getValues(), false))) {
+  for (int64_t column : getOffsets(sortModes({}, getValues(), false))) {
     if (!runs.empty() && runs.back().column + runs.back().size == column)
       ++runs.back().size;
     else
@@ -213,7 +213,7 @@ SmallVector<FragmentRun> FragmentLayoutAttr::getRuns() const {
 
 SmallVector<int64_t> FragmentLayoutAttr::getBlocks(int64_t block) const {
   SmallVector<int64_t> blocks;
-  for (int64_t column : getOffsets(sortDigits({}, getValues(), false)))
+  for (int64_t column : getOffsets(sortModes({}, getValues(), false)))
     if (blocks.empty() || blocks.back() != column / block)
       blocks.push_back(column / block);
   return blocks;
@@ -221,10 +221,10 @@ SmallVector<int64_t> FragmentLayoutAttr::getBlocks(int64_t block) const {
 
 int64_t FragmentLayoutAttr::getRegister(int64_t row, int64_t column) const {
   int64_t number = 0, weight = 1;
-  for (const FragmentDigit &digit : getValues()) {
-    int64_t place = digit.rows ? row / digit.rows : column / digit.columns;
-    number += place % digit.size * weight;
-    weight *= digit.size;
+  for (const FragmentMode &mode : getValues()) {
+    int64_t place = mode.rows ? row / mode.rows : column / mode.columns;
+    number += place % mode.size * weight;
+    weight *= mode.size;
   }
   return number;
 }
@@ -235,56 +235,56 @@ int64_t FragmentLayoutAttr::getWarpRows() const {
       getShape().first % warps)
     return 0;
   int64_t rows = getShape().first / warps, weight = 1;
-  for (const FragmentDigit &digit : getThreads()) {
+  for (const FragmentMode &mode : getThreads()) {
     if (target::kWarpSize % weight && weight % target::kWarpSize)
-      return 0; // part of the digit's values are another warp's
+      return 0; // part of the mode's values are another warp's
     // The first of its values that are other warps'.
     int64_t inWarp =
-        std::clamp<int64_t>(target::kWarpSize / weight, 1, digit.size);
+        std::clamp<int64_t>(target::kWarpSize / weight, 1, mode.size);
     int64_t warp = weight * inWarp / target::kWarpSize;
-    if (digit.size > inWarp && digit.rows * inWarp != warp * rows)
+    if (mode.size > inWarp && mode.rows * inWarp != warp * rows)
       return 0;
-    weight *= digit.size;
+    weight *= mode.size;
   }
   return rows;
 }
 
 FragmentLayoutAttr FragmentLayoutAttr::withColumns(int64_t columns) const {
   int64_t found = getShape().second;
-  SmallVector<FragmentDigit> digits(getValues());
-  for (FragmentDigit &digit : llvm::reverse(digits)) {
+  SmallVector<FragmentMode> modes(getValues());
+  for (FragmentMode &mode : llvm::reverse(modes)) {
     if (found == columns)
       break;
-    // The digit that counts the last columns: the others count parts of them.
-    if (!digit.columns || digit.columns * digit.size != found ||
-        (columns % digit.columns && digit.columns % columns))
+    // The mode that counts the last columns: the others count parts of them.
+    if (!mode.columns || mode.columns * mode.size != found ||
+        (columns % mode.columns && mode.columns % columns))
       continue;
-    digit.size = std::max<int64_t>(columns / digit.columns, 1);
-    found = digit.columns * digit.size;
+    mode.size = std::max<int64_t>(columns / mode.columns, 1);
+    found = mode.columns * mode.size;
   }
   if (found != columns)
     return {};
-  llvm::erase_if(digits, [](const FragmentDigit &d) { return d.size == 1; });
-  return get(getContext(), getThreads(), digits);
+  llvm::erase_if(modes, [](const FragmentMode &d) { return d.size == 1; });
+  return get(getContext(), getThreads(), modes);
 }
 
-/// Rows that stand above those of a digit move down when it is gone.
-static SmallVector<FragmentDigit> withoutRows(ArrayRef<FragmentDigit> digits,
-                                              const FragmentDigit &gone) {
-  SmallVector<FragmentDigit> left(digits);
-  for (FragmentDigit &digit : left)
-    if (digit.rows > gone.rows)
-      digit.rows /= gone.size;
+/// Rows that stand above those of a mode move down when it is gone.
+static SmallVector<FragmentMode> withoutRows(ArrayRef<FragmentMode> modes,
+                                             const FragmentMode &gone) {
+  SmallVector<FragmentMode> left(modes);
+  for (FragmentMode &mode : left)
+    if (mode.rows > gone.rows)
+      mode.rows /= gone.size;
   return left;
 }
 
 std::optional<unsigned>
-FragmentLayoutAttr::findRowDigit(FragmentLayoutAttr part) const {
-  ArrayRef<FragmentDigit> values = getValues();
+FragmentLayoutAttr::findRowMode(FragmentLayoutAttr part) const {
+  ArrayRef<FragmentMode> values = getValues();
   for (unsigned i = values.size(); i-- > 0;) {
     if (!values[i].rows)
       continue;
-    SmallVector<FragmentDigit> left(values);
+    SmallVector<FragmentMode> left(values);
     left.erase(left.begin() + i);
     if (ArrayRef(withoutRows(left, values[i])) == part.getValues() &&
         ArrayRef(withoutRows(getThreads(), values[i])) == part.getThreads())
@@ -295,8 +295,8 @@ FragmentLayoutAttr::findRowDigit(FragmentLayoutAttr part) const {
 
 int64_t FragmentLayoutAttr::getSharedColumns() const {
   int64_t columns = 1;
-  for (const FragmentDigit &digit : getThreads())
-    columns = std::max(columns, digit.columns * digit.size);
+  for (const FragmentMode &mode : getThreads())
+    columns = std::max(columns, mode.columns * mode.size);
   return columns;
 }
 
@@ -358,19 +358,19 @@ int64_t FragmentType::getElementsOfWord() const {
   return isa<Float6E2M3FNType, Float6E3M2FNType>(getElementType()) ? 4 : 1;
 }
 
-static FragmentType makeFragment(Type element, const FragmentDigits &digits) {
+static FragmentType makeFragment(Type element, const FragmentModes &modes) {
   return FragmentType::get(
-      element, FragmentLayoutAttr::get(element.getContext(), digits.threads,
-                                       digits.values));
+      element, FragmentLayoutAttr::get(element.getContext(), modes.threads,
+                                       modes.values));
 }
 
 FragmentType MmaAttrInterface::getAccumulatorType(Type element,
                                                   int64_t columns) {
-  return makeFragment(element, getAccumulatorDigits(columns));
+  return makeFragment(element, getAccumulatorModes(columns));
 }
 
 FragmentType MmaAttrInterface::getOperandType(MmaOperand operand, Type element,
                                               int64_t columns) {
-  FragmentDigits digits = getOperandDigits(operand, element, columns);
-  return digits.values.empty() ? FragmentType() : makeFragment(element, digits);
+  FragmentModes modes = getOperandModes(operand, element, columns);
+  return modes.values.empty() ? FragmentType() : makeFragment(element, modes);
 }

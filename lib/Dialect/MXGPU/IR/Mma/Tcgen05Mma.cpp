@@ -79,7 +79,7 @@ MmaShape Tcgen05MmaAttr::getMmaShape() const {
 }
 
 /// As tcgen05.ld reads them.
-FragmentDigits Tcgen05MmaAttr::getAccumulatorDigits(int64_t columns) const {
+FragmentModes Tcgen05MmaAttr::getAccumulatorModes(int64_t columns) const {
   return FragmentLayoutAttr::getRowPerThread(columns);
 }
 

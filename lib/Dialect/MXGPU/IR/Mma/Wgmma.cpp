@@ -72,15 +72,15 @@ int64_t WgmmaAttr::getBlocks() const {
 }
 
 /// Drops modes of extent 1.
-static FragmentDigits makeDigits(FragmentDigits digits) {
-  for (SmallVector<FragmentDigit> *part : {&digits.threads, &digits.values})
-    llvm::erase_if(*part, [](const FragmentDigit &d) { return d.size <= 1; });
-  return digits;
+static FragmentModes makeModes(FragmentModes modes) {
+  for (SmallVector<FragmentMode> *part : {&modes.threads, &modes.values})
+    llvm::erase_if(*part, [](const FragmentMode &d) { return d.size <= 1; });
+  return modes;
 }
 
-/// The digits of a warpgroup's threads, which hold `run` columns, and that of
+/// The modes of a warpgroup's threads, which hold `run` columns, and that of
 /// the warpgroups.
-static SmallVector<FragmentDigit> getThreadDigits(WgmmaAttr kind, int64_t run) {
+static SmallVector<FragmentMode> getThreadModes(WgmmaAttr kind, int64_t run) {
   int64_t groups = kind.getWarpgroups();
   return {
       {4, 0, run}, {8, 1, 0}, {4, 16, 0}, {groups, kind.getM() / groups, 0}};
@@ -88,29 +88,29 @@ static SmallVector<FragmentDigit> getThreadDigits(WgmmaAttr kind, int64_t run) {
 
 /// PTX ISA, wgmma.mma_async, Register Fragments: the fragment D. Columns come
 /// last, so that some of them are adjacent registers.
-FragmentDigits WgmmaAttr::getAccumulatorDigits(int64_t columns) const {
-  return makeDigits({getThreadDigits(*this, 2),
-                     {{2, 0, 1},
-                      {2, 8, 0},
-                      {getBlocks(), target::kWgmmaM, 0},
-                      {columns / 8, 0, 8}}});
+FragmentModes WgmmaAttr::getAccumulatorModes(int64_t columns) const {
+  return makeModes({getThreadModes(*this, 2),
+                    {{2, 0, 1},
+                     {2, 8, 0},
+                     {getBlocks(), target::kWgmmaM, 0},
+                     {columns / 8, 0, 8}}});
 }
 
 /// The fragment A: two words, of as many elements as fit, of each 32 bytes of
 /// two rows.
-FragmentDigits WgmmaAttr::getOperandDigits(MmaOperand operand, Type element,
-                                           int64_t columns) const {
+FragmentModes WgmmaAttr::getOperandModes(MmaOperand operand, Type element,
+                                         int64_t columns) const {
   std::optional<target::MmaType> type = mxgpu::getMmaType(element);
   if (operand != MmaOperand::A || !type || !target::lookupWgmma(*type, *type) ||
       columns < getK() || columns % getK())
     return {};
   int64_t word = getK() / 8; // 32 bytes are k elements
-  return makeDigits({getThreadDigits(*this, word),
-                     {{word, 0, 1},
-                      {2, 8, 0},
-                      {2, 0, 4 * word},
-                      {columns / getK(), 0, getK()},
-                      {getBlocks(), target::kWgmmaM, 0}}});
+  return makeModes({getThreadModes(*this, word),
+                    {{word, 0, 1},
+                     {2, 8, 0},
+                     {2, 0, 4 * word},
+                     {columns / getK(), 0, getK()},
+                     {getBlocks(), target::kWgmmaM, 0}}});
 }
 
 std::string WgmmaAttr::checkTarget(const target::TargetInfo &target) const {

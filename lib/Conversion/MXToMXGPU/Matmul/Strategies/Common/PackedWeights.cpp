@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
-#include "LayoutDigits.h"
+#include "LayoutModes.h"
 #include "mx/Support/WeightLayout.h"
 
 using namespace mlir;
@@ -49,8 +49,8 @@ TensorMapType mx::mxgpu::getPackedMap(Type element, int64_t rows,
 
 namespace {
 /// How rows of tiles are dealt out to warpgroups, one after the other.
-struct TileDigits {
-  TileDigits(int64_t threads, int64_t rows, int64_t columns)
+struct TileModes {
+  TileModes(int64_t threads, int64_t rows, int64_t columns)
       : groups(threads / kWeightTileThreads),
         perGroup(rows / kWeightTileRows / groups),
         inRow(columns / kWeightTileColumns) {}
@@ -64,7 +64,7 @@ struct TileDigits {
 FragmentLayoutAttr mx::mxgpu::getPackedPlaces(MLIRContext *context,
                                               int64_t threads, int64_t rows,
                                               int64_t columns) {
-  TileDigits tiles(threads, rows, columns);
+  TileModes tiles(threads, rows, columns);
   int64_t rowOfTiles = kWeightTileThreads * tiles.inRow;
   return makeLayout(context,
                     {{kWeightTileThreads, 1, 0}, {tiles.groups, rowOfTiles, 0}},
@@ -76,7 +76,7 @@ FragmentLayoutAttr mx::mxgpu::getPackedPlaces(MLIRContext *context,
 /// Eight lanes with four columns each have pairs of rows, `first` apart those
 /// of the first four and `second` the two halves; the warps of a group are two
 /// by two `third` and 32 apart.
-static FragmentLayoutAttr getRows(MLIRContext *context, TileDigits tiles,
+static FragmentLayoutAttr getRows(MLIRContext *context, TileModes tiles,
                                   int64_t first, int64_t second,
                                   int64_t third) {
   return makeLayout(context,
@@ -100,14 +100,14 @@ FragmentLayoutAttr mx::mxgpu::getPackedWeights(MLIRContext *context,
   return getRows(context, {threads, rows, columns}, 2, 8, 16);
 }
 
-/// What each bit of a number adds to a place. Sizes of digits are powers of
+/// What each bit of a number adds to a place. Sizes of modes are powers of
 /// two.
 static SmallVector<std::pair<int64_t, int64_t>>
-getBits(ArrayRef<FragmentDigit> digits) {
+getBits(ArrayRef<FragmentMode> modes) {
   SmallVector<std::pair<int64_t, int64_t>> bits;
-  for (const FragmentDigit &digit : digits)
-    for (int64_t size = 1; size < digit.size; size *= 2)
-      bits.push_back({size * digit.rows, size * digit.columns});
+  for (const FragmentMode &mode : modes)
+    for (int64_t size = 1; size < mode.size; size *= 2)
+      bits.push_back({size * mode.rows, size * mode.columns});
   return bits;
 }
 

@@ -89,8 +89,8 @@ RingType RingTypes::getAccumulators(int64_t stages, int64_t overlap) const {
 }
 
 FragmentLayoutAttr RingTypes::getTmemAccumulator(MmaAttrInterface mma) const {
-  FragmentDigits digits = mma.getAccumulatorDigits(tileN);
-  return FragmentLayoutAttr::get(context, digits.threads, digits.values);
+  FragmentModes modes = mma.getAccumulatorModes(tileN);
+  return FragmentLayoutAttr::get(context, modes.threads, modes.values);
 }
 
 BufferType RingTypes::getScales(int64_t rows) const {

@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../../Kernel/Strategy.h"
-#include "../Common/LayoutDigits.h"
+#include "../Common/LayoutModes.h"
 #include "../Common/RingTypes.h"
 #include "../Common/UpcastCosts.h"
 #include "../Common/UpcastMainLoop.h"

@@ -12,7 +12,7 @@
 
 #include "../../Kernel/Strategy.h"
 #include "../../MainLoop/MainLoop.h"
-#include "../Common/LayoutDigits.h"
+#include "../Common/LayoutModes.h"
 #include "../Common/RingTypes.h"
 #include "../Common/Warpgroups.h"
 #include "../WgmmaUpcastB/Layouts.h"
@@ -31,7 +31,7 @@ namespace {
 /// loaded in another order, so that a warp has adjacent rows
 /// (../WgmmaUpcastB/Layouts.h). And where the result is quantized, rows of B
 /// are loaded in the order that gives a thread 8 adjacent columns of each 32: a
-/// tensor map has a dimension for each digit of a row's number.
+/// tensor map has a dimension for each mode of a row's number.
 class BF16Layouts {
 public:
   /// Rows of B that are loaded at a time in another order.

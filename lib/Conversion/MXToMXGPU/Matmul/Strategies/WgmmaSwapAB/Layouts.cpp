@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// See the header. Digits of the rows of B are, lowest first: which of a
+// See the header. Modes of the rows of B are, lowest first: which of a
 // thread's two, lane, warp, warpgroup; of a B in two parts, which of the two is
 // the highest.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Layouts.h"
-#include "../Common/LayoutDigits.h"
+#include "../Common/LayoutModes.h"
 #include "mx/Target/Wgmma.h"
 
 using namespace mlir;
@@ -26,8 +26,8 @@ WgmmaAttr mx::mxgpu::getSwapABMma(const MatmulProblem &problem,
                         problem.product.getK(), getSwapABWarpgroups(fields));
 }
 
-FragmentLayoutAttr SwapABLayouts::get(ArrayRef<FragmentDigit> threads,
-                                      ArrayRef<FragmentDigit> values) const {
+FragmentLayoutAttr SwapABLayouts::get(ArrayRef<FragmentMode> threads,
+                                      ArrayRef<FragmentMode> values) const {
   return makeLayout(mma.getContext(), threads, values);
 }
 
@@ -39,14 +39,14 @@ FragmentLayoutAttr SwapABLayouts::getLoad() const {
 }
 
 FragmentLayoutAttr SwapABLayouts::getOperand() const {
-  FragmentDigits digits = mma.getOperandDigits(
+  FragmentModes modes = mma.getOperandModes(
       MmaOperand::A, BFloat16Type::get(mma.getContext()), tileK);
-  return get(digits.threads, digits.values);
+  return get(modes.threads, modes.values);
 }
 
 FragmentLayoutAttr SwapABLayouts::getAccumulator() const {
-  FragmentDigits digits = mma.getAccumulatorDigits(mma.getN());
-  return get(digits.threads, digits.values);
+  FragmentModes modes = mma.getAccumulatorModes(mma.getN());
+  return get(modes.threads, modes.values);
 }
 
 FragmentLayoutAttr SwapABLayouts::getResult() const {

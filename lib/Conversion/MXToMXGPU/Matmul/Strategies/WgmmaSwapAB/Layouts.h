@@ -45,8 +45,8 @@ public:
   FragmentLayoutAttr getResult() const;
 
 private:
-  FragmentLayoutAttr get(llvm::ArrayRef<FragmentDigit> threads,
-                         llvm::ArrayRef<FragmentDigit> values) const;
+  FragmentLayoutAttr get(llvm::ArrayRef<FragmentMode> threads,
+                         llvm::ArrayRef<FragmentMode> values) const;
 
   /// Which of a thread's two rows of B.
   int64_t getStepOfTwo() const { return parts > 1 ? mma.getM() / parts : 1; }

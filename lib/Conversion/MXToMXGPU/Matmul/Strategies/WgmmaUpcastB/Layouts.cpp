@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// With digits, lowest first: of 64 elements of the reduction, element
+// With modes, lowest first: of 64 elements of the reduction, element
 // 2, 2, 4, 4 (which of a pair, which pair of an instruction's two, step,
 // thread) is place 2, 4, 2, 4 (which of a pair, thread, which pair, step) of
 // the operands. Columns of the result in the same way by 32, without steps.
@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Layouts.h"
-#include "../Common/LayoutDigits.h"
+#include "../Common/LayoutModes.h"
 #include "../Common/Warpgroups.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
 #include "mx/Target/Wgmma.h"
@@ -33,8 +33,8 @@ int64_t UpcastLayouts::getThreadsOfRow() const {
   return std::max<int64_t>(getDequantizeThreads() / mma.getN(), 1);
 }
 
-FragmentLayoutAttr UpcastLayouts::get(ArrayRef<FragmentDigit> threads,
-                                      ArrayRef<FragmentDigit> values) const {
+FragmentLayoutAttr UpcastLayouts::get(ArrayRef<FragmentMode> threads,
+                                      ArrayRef<FragmentMode> values) const {
   return makeLayout(mma.getContext(), threads, values);
 }
 
@@ -46,7 +46,7 @@ UpcastLayouts UpcastLayouts::getBlock() const {
 }
 
 /// A thread's elements of A, from the reduction's first on, and its rows.
-static SmallVector<FragmentDigit> getThreadsOfA(WgmmaAttr mma, int64_t tileK) {
+static SmallVector<FragmentMode> getThreadsOfA(WgmmaAttr mma, int64_t tileK) {
   int64_t blocks = mma.getBlocks(), groups = mma.getWarpgroups();
   return {columns(4, tileK / 4), rows(8, 1), rows(4, 16 * blocks),
           rows(groups, mma.getM() / groups)};
@@ -66,10 +66,9 @@ FragmentLayoutAttr UpcastLayouts::getAOrder() const {
 }
 
 FragmentLayoutAttr UpcastLayouts::getAOperand() const {
-  FragmentDigits digits = mma.getOperandDigits(
+  FragmentModes modes = mma.getOperandModes(
       MmaOperand::A, BFloat16Type::get(mma.getContext()), tileK);
-  return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
-                                 digits.values);
+  return FragmentLayoutAttr::get(mma.getContext(), modes.threads, modes.values);
 }
 
 /// Rows of a warp in a block.
@@ -118,9 +117,8 @@ FragmentLayoutAttr UpcastLayouts::getBOperand() const {
 }
 
 FragmentLayoutAttr UpcastLayouts::getAccumulator() const {
-  FragmentDigits digits = mma.getAccumulatorDigits(mma.getN());
-  return FragmentLayoutAttr::get(mma.getContext(), digits.threads,
-                                 digits.values);
+  FragmentModes modes = mma.getAccumulatorModes(mma.getN());
+  return FragmentLayoutAttr::get(mma.getContext(), modes.threads, modes.values);
 }
 
 FragmentLayoutAttr UpcastLayouts::getResult() const {

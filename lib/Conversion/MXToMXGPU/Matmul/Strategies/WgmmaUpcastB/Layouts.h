@@ -67,8 +67,8 @@ public:
   FragmentLayoutAttr getResult() const;
 
 private:
-  FragmentLayoutAttr get(llvm::ArrayRef<FragmentDigit> threads,
-                         llvm::ArrayRef<FragmentDigit> values) const;
+  FragmentLayoutAttr get(llvm::ArrayRef<FragmentMode> threads,
+                         llvm::ArrayRef<FragmentMode> values) const;
   /// Threads that dequantize B, and those of them that have a row.
   int64_t getDequantizeThreads() const;
   int64_t getThreadsOfRow() const;
