@@ -14,6 +14,8 @@
 #include "mx/Target/MmaFamilies.h"
 #include "mx/Target/Rates.h"
 #include <algorithm>
+#include <cassert>
+#include <vector>
 
 using namespace mx;
 using namespace mx::target;
@@ -93,9 +95,20 @@ std::string listRows(Pick pick) {
   return list;
 }
 
+/// The table, and what was registered.
+std::vector<TargetInfo> &getRows() {
+  static std::vector<TargetInfo> rows(std::begin(kTargets), std::end(kTargets));
+  return rows;
+}
+
 } // namespace
 
-Table<TargetInfo> mx::target::getTargets() { return kTargets; }
+Table<TargetInfo> mx::target::getTargets() { return getRows(); }
+
+void mx::target::registerTarget(const TargetInfo &target) {
+  assert(!lookupTarget(target.chip) && "expected a chip that is not there yet");
+  getRows().push_back(target);
+}
 
 const TargetInfo *mx::target::lookupTarget(std::string_view chip) {
   for (const TargetInfo &target : getTargets())

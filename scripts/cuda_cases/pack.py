@@ -188,7 +188,7 @@ def pack_mx_run(bundle, options):
     """mx-run with LLVM in it: its shared libraries are larger than all else."""
     commands = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", "mx-run"], check=True,
                               capture_output=True, text=True).stdout.splitlines()[-1].split()
-    own = [BUILD / word for word in commands if word.endswith((".a", ".cpp.o"))
+    own = [BUILD / word for word in commands if word.endswith((".a", ".cpp.o", ".c.o"))
            and not word.startswith("/")]
     stock = [path for kind in ("MLIR", "LLVM") for path in sorted(
         (LLVM / "lib").glob(f"lib{kind}*.a")) if "Test" not in path.name]

@@ -16,7 +16,7 @@
 #ifdef MX_INCLUDE_TESTS
 namespace mx::test {
 void registerBreakPasses();
-void registerMmaDialect(mlir::DialectRegistry &registry);
+void registerTensorCore(mlir::DialectRegistry &registry);
 } // namespace mx::test
 #endif
 
@@ -55,7 +55,7 @@ extern "C" int mxOptMain(int argc, char **argv) {
   mlir::registerAllGPUToLLVMIRTranslations(registry); // mx-host-to-llvm
   mx::registerAllDialects(registry);
 #ifdef MX_INCLUDE_TESTS
-  mx::test::registerMmaDialect(registry);
+  mx::test::registerTensorCore(registry);
 #endif
   // Counting costs nothing; whether to print is known after the options.
   llvm::EnableStatistics(/*DoPrintOnExit=*/false);

@@ -21,12 +21,12 @@ namespace {
 
 using Place = std::pair<int64_t, int64_t>;
 
-/// Where a number's digits lead, one by one.
-Place add(Place place, ArrayRef<FragmentDigit> digits, int64_t number) {
-  for (const FragmentDigit &digit : digits) {
-    place.first += number % digit.size * digit.rows;
-    place.second += number % digit.size * digit.columns;
-    number /= digit.size;
+/// Where a number's modes lead, one by one.
+Place add(Place place, ArrayRef<FragmentMode> modes, int64_t number) {
+  for (const FragmentMode &mode : modes) {
+    place.first += number % mode.size * mode.rows;
+    place.second += number % mode.size * mode.columns;
+    number /= mode.size;
   }
   return place;
 }
@@ -82,9 +82,9 @@ TEST_F(PackedWeights, RegistersAreWhatMemoryHas) {
 /// thread's two rows are 8 apart.
 TEST_F(PackedWeights, AreFragmentsOfWgmma) {
   auto mma = WgmmaAttr::get(&context, 64, 64, 16, 1);
-  FragmentDigits digits = mma.getOperandDigits(
+  FragmentModes modes = mma.getOperandModes(
       MmaOperand::A, BFloat16Type::get(&context), kWeightTileColumns);
-  auto a = FragmentLayoutAttr::get(&context, digits.threads, digits.values);
+  auto a = FragmentLayoutAttr::get(&context, modes.threads, modes.values);
   ASSERT_EQ(a.getNumValues(), kWeightTileValues);
   for (int64_t thread = 0; thread < kWeightTileThreads; ++thread)
     for (int64_t value = 0; value < kWeightTileValues; ++value) {
@@ -96,10 +96,10 @@ TEST_F(PackedWeights, AreFragmentsOfWgmma) {
     }
 }
 
-/// However their digits are written.
+/// However their modes are written.
 TEST_F(PackedWeights, AreTold) {
-  auto get = [&](ArrayRef<FragmentDigit> threads,
-                 ArrayRef<FragmentDigit> values) {
+  auto get = [&](ArrayRef<FragmentMode> threads,
+                 ArrayRef<FragmentMode> values) {
     return FragmentLayoutAttr::get(&context, threads, values);
   };
   EXPECT_TRUE(isOfPackedWeights(getPackedWeights(&context, 256, 256, 128)));
@@ -112,7 +112,7 @@ TEST_F(PackedWeights, AreTold) {
   EXPECT_FALSE(isOfPackedWeights(getPackedOperand(&context, 128, 64, 64)));
 }
 
-/// In each 32 rows digits 2, 4, 4 become 2, 4, 4 with the last two exchanged.
+/// In each 32 rows modes 2, 4, 4 become 2, 4, 4 with the last two exchanged.
 TEST_F(PackedWeights, OperandHasPermutedRows) {
   FragmentLayoutAttr weights = getPackedWeights(&context, 128, 128, 64);
   FragmentLayoutAttr operand = getPackedOperand(&context, 128, 128, 64);

@@ -5,6 +5,7 @@
 #define MX_TARGET_TABLE_H
 
 #include <cstddef>
+#include <vector>
 
 namespace mx::target {
 
@@ -14,6 +15,8 @@ class Table {
 public:
   template <size_t numRows>
   constexpr Table(const Row (&rows)[numRows]) : first(rows), count(numRows) {}
+  Table(const std::vector<Row> &rows)
+      : first(rows.data()), count(rows.size()) {}
 
   const Row *begin() const { return first; }
   const Row *end() const { return first + count; }

@@ -109,6 +109,9 @@ inline constexpr const char *kDefaultChip = "sm_100a";
 
 /// All chips, in the order in which messages list them.
 Table<TargetInfo> getTargets();
+/// Adds a chip of a plug-in, whose strings and rates live as long as the
+/// process. At start-up: rows that were looked up before move.
+void registerTarget(const TargetInfo &target);
 
 /// The row of `chip`, or null.
 const TargetInfo *lookupTarget(std::string_view chip);

@@ -90,6 +90,7 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 !map = !mxgpu.tensor_map<1x2x2x256xf8E8M0FNU>
 !q = !mxgpu.fragment<64x128xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [128: 1 column, 2: 32 rows]>>
 !q1 = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 16 columns, 8: 1 row], values = [16: 1 column, 4: 8 rows]>>
+!z = !mxgpu.fragment<16x8xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 4 columns, 2: 8 rows]>>
 gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // COUNT-LABEL: llvm.func @scales(
   // COUNT-COUNT-4: arith.cmpi
@@ -97,11 +98,17 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // COUNT: arith.andi
   // COUNT: llvm.load {{.*}} -> i32
   // COUNT: arith.andi
-  // COUNT-COUNT-4: llvm.load {{.*}} -> i8
+  // COUNT-COUNT-8: llvm.load {{.*}} -> i8
   // COUNT-NOT: llvm.load
   // CHECK-LABEL: llvm.func @scales(
   // CHECK: vector.shape_cast %{{.*}} : vector<8xf8E8M0FNU> to vector<2x4xf8E8M0FNU>
   // CHECK: vector.shape_cast %{{.*}} : vector<4xf8E8M0FNU> to vector<4x1xf8E8M0FNU>
+  // Scales of a fragment are loaded row by row: 8 rows on are 128 bytes, 4 blocks a
+  // tile. Registers have the order of its layout, columns first.
+  // CHECK: llvm.getelementptr %[[START:[0-9a-z]+]][512] :
+  // CHECK: llvm.getelementptr %[[START]][128] :
+  // CHECK: llvm.getelementptr %[[START]][640] :
+  // CHECK: vector.from_elements %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : vector<4xi8>
   mxgpu.kernel @scales(%map: !map, %i: index, %n: index) {
     %c0 = arith.constant 0 : index
     %in = mxgpu.ring "in" : !in
@@ -111,6 +118,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
       "use"(%x) : (vector<2x4xf8E8M0FNU>) -> ()
       %y = mxgpu.load_fragment_scales %sf at [%c0, %i] block(32) for !q1 : !sf -> vector<4x1xf8E8M0FNU>
       "use"(%y) : (vector<4x1xf8E8M0FNU>) -> ()
+      %z = mxgpu.load_fragment_scales %sf at [%c0, %c0] block(1) for !z : !sf -> !z
+      "use"(%z) : (!z) -> ()
       mxgpu.consumer_release %s : !mxgpu.stage<!in>
     }
     mxgpu.role @load warps(1) elected {

@@ -28,22 +28,22 @@ BITS = {"i8": 8, "f8E4M3FN": 8, "bf16": 16, "f32": 32, "f4E2M1FN": 4, "f6E3M2FN"
 
 
 class Layout:
-    """Digits (size, rows, columns) of threads and of values, the lowest first."""
+    """Modes (size, rows, columns) of threads and of values, the lowest first."""
 
     def __init__(self, threads, values):
         self.threads, self.values = threads, values
 
     def __str__(self):
-        def digit(size, rows, columns):
+        def mode(size, rows, columns):
             return f"{size}: {rows} rows" if rows else f"{size}: {columns} columns"
-        lists = (", ".join(digit(*d) for d in part) for part in (self.threads, self.values))
+        lists = (", ".join(mode(*d) for d in part) for part in (self.threads, self.values))
         return "#mxgpu.fragment_layout<threads = [{}], values = [{}]>".format(*lists)
 
     @staticmethod
-    def places(digits):
+    def places(modes):
         """The row and column of each number."""
         rows, columns = np.zeros(1, int), np.zeros(1, int)
-        for size, row, column in digits:
+        for size, row, column in modes:
             i = np.arange(size)[:, None]
             rows, columns = (i * row + rows).ravel(), (i * column + columns).ravel()
         return rows, columns
@@ -65,7 +65,7 @@ B_LOAD = Layout([(2, 1, 0), (4, 2, 0), (4, 8, 0), (4, 32, 0)],
                 [(2, 0, 1), (2, 0, 2), (4, 0, 4), (4, 0, 16)])
 B_USE = Layout([(2, 1, 0), (4, 8, 0), (4, 2, 0), (4, 32, 0)],
                [(2, 0, 1), (2, 0, 8), (4, 0, 16), (4, 0, 2)])
-# 96 rows: the highest digit has any size.
+# 96 rows: the highest mode has any size.
 ODD = Layout([(32, 0, 2), (2, 4, 0)], [(2, 0, 1), (4, 1, 0), (12, 8, 0)])
 
 
@@ -202,7 +202,8 @@ class Case:
 
 
 class ScaleCase:
-    """Scales of the elements that each thread holds of each box, in a row of the result."""
+    """Scales of the elements that each thread holds of each box, in a row of the result;
+    with a block of 1 the fragment is one of scales."""
 
     def __init__(self, element, tiles, layout, block, extent=None):
         self.element, self.tiles, self.layout, self.block, self.extent = element, tiles, layout, block, extent
@@ -221,7 +222,8 @@ class ScaleCase:
         threads, (m, n) = self.layout.count(), self.tiles
         scales, held = f"{m}x{n}x2x256x{self.element}", len(self.rows) * len(self.blocks)
         result = f"{threads}x{held * len(self.boxes)}xi8"
-        fragment = f"!mxgpu.fragment<{self.box[0]}x{self.columns}xf8E4M3FN, {self.layout}>"
+        of = self.element if self.block == 1 else "f8E4M3FN"
+        fragment = f"!mxgpu.fragment<{self.box[0]}x{self.columns}x{of}, {self.layout}>"
         ring = f"!mxgpu.ring<1 x (sf: smem<{scales}>), producer = bulk_copy, consumer = threads({threads})>"
         vector = f"vector<{len(self.rows)}x{len(self.blocks)}x"
         body = []
@@ -230,13 +232,22 @@ class ScaleCase:
             body += [f"%i{k} = arith.constant {i // self.box[0]} : index", f"%j{k} = arith.constant {j} : index",
                      f"%r{k} = arith.muli %rows, %i{k} : index",
                      f"%f{k} = mxgpu.load_fragment_scales %sf at [%r{k}, %j{k}]{extent} block({self.block}) "
-                     f"for {fragment} : !mxgpu.buffer<smem<{scales}>> -> {vector}{self.element}>",
-                     f"%v{k} = arith.bitcast %f{k} : {vector}{self.element}> to {vector}i8>"]
+                     f"for {fragment} : !mxgpu.buffer<smem<{scales}>> -> "
+                     + (fragment if self.block == 1 else f"{vector}{self.element}>")]
+            row = f"vector<{len(self.blocks)}x"
+            if self.block == 1:
+                body.append(f"%w{k}:{len(self.rows)} = mxgpu.to_rows %f{k} : {fragment} -> "
+                            + ", ".join([f"{row}{self.element}>"] * len(self.rows)))
+            else:
+                body.append(f"%v{k} = arith.bitcast %f{k} : {vector}{self.element}> to {vector}i8>")
             for a in range(len(self.rows)):
+                if self.block == 1:
+                    body.append(f"%v{k}_{a} = arith.bitcast %w{k}#{a} : {row}{self.element}> to {row}i8>")
                 for b in range(len(self.blocks)):
                     at = f"{k}_{a}_{b}"
                     number = held * k + a * len(self.blocks) + b
-                    body += [f"%e{at} = vector.extract %v{k}[{a}, {b}] : i8 from {vector}i8>",
+                    body += [f"%e{at} = vector.extract %v{k}_{a}[{b}] : i8 from {row}i8>" if self.block == 1 else
+                             f"%e{at} = vector.extract %v{k}[{a}, {b}] : i8 from {vector}i8>",
                              f"%n{at} = arith.constant {number} : index",
                              f"memref.store %e{at}, %y[%t, %n{at}] : memref<{result}>"]
         lines = "\n        ".join
@@ -337,6 +348,15 @@ def make_cases(rng):
             threads *= 2
         cases.append(ScaleCase("f8E8M0FNU", (1, 2), scramble(rng, rows, columns, threads, False), block,
                                rng.choice([None, 1, 3])))
+    # Of mma.sync with block scales (PTX ISA, m16n8k32), and random ones.
+    for tiles, layout in (((1, 1), Layout([(4, 0, 1), (8, 1, 0)], [(2, 8, 0)])),
+                          ((2, 2), Layout([(4, 0, 1), (8, 1, 0)], [(2, 0, 4), (8, 8, 0)]))):
+        cases.append(ScaleCase("f8E8M0FNU", tiles, layout, 1, rng.choice([None, 3])))
+    for _ in range(6):
+        rows, columns = 8 << rng.randrange(5), 4 << rng.randrange(2)
+        threads = min(32 << rng.randrange(2), rows * columns)
+        cases.append(ScaleCase(rng.choice(["f8E8M0FNU", "f8E4M3FN"]), (1, 2),
+                               scramble(rng, rows, columns, threads, False), 1, rng.choice([None, 1, 3])))
     return cases
 
 

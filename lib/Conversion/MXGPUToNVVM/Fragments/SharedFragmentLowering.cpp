@@ -246,6 +246,19 @@ private:
   SmallVector<BlockRun> runs;
 };
 
+/// Bytes of a fragment, row after row, in the order of its registers.
+static Value toRegisters(NVVMBuilder &builder, FragmentLayoutAttr layout,
+                         ArrayRef<Value> bytes) {
+  SmallVector<Value> registers(bytes.size());
+  for (int64_t row : layout.getRowOffsets())
+    for (int64_t column : layout.getBlocks(/*block=*/1)) {
+      registers[layout.getRegister(row, column)] = bytes.front();
+      bytes = bytes.drop_front();
+    }
+  auto type = VectorType::get(registers.size(), builder.getI8Type());
+  return vector::FromElementsOp::create(builder, type, registers);
+}
+
 struct LoadFragmentScalesLowering final
     : OpConversionPattern<LoadFragmentScalesOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -257,6 +270,14 @@ struct LoadFragmentScalesLowering final
       return rewriter.notifyMatchFailure(op, "the thread's number is missing");
     NVVMBuilder builder(op.getLoc(), rewriter);
     SmallVector<Value> bytes = FragmentScales(builder, op, adaptor).load();
+    if (auto fragment = dyn_cast<FragmentType>(op.getType())) {
+      Value registers = toRegisters(builder, fragment.getLayout(), bytes);
+      Type type = getTypeConverter()->convertType(fragment);
+      if (registers.getType() != type)
+        registers = arith::BitcastOp::create(builder, type, registers);
+      rewriter.replaceOp(op, registers);
+      return success();
+    }
     auto type = cast<VectorType>(op.getType());
     int64_t count = type.getNumElements();
     Value vector = vector::FromElementsOp::create(

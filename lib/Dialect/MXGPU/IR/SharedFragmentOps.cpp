@@ -185,9 +185,16 @@ LogicalResult LoadFragmentScalesOp::verify() {
            << " scales of f8E8M0FNU or f8E4M3FN, or a matrix of tiles, found "
            << buffer;
   int64_t block = getBlockSize(), columns = type.getColumns();
+  bool isFragment = isa<FragmentType>(getType());
+  // load_fragment_scales C5
+  if (isFragment && (block != 1 || getType() != type ||
+                     type.getElementType() != buffer.getElementType()))
+    return emitOpError("expected block(1) and, for a fragment of ")
+           << buffer.getElementType() << ", that fragment as the result, found "
+           << "block(" << block << ") for " << type << " and " << getType();
   // load_fragment_scales C2
-  if (block < 16 || !llvm::isPowerOf2_64(block) ||
-      (columns % block && block % columns))
+  if (!isFragment && (block < 16 || !llvm::isPowerOf2_64(block) ||
+                      (columns % block && block % columns)))
     return emitOpError("expected blocks of a power of two of columns, 16 or "
                        "more, that are a multiple or a divisor of the "
                        "fragment's ")
@@ -203,9 +210,11 @@ LogicalResult LoadFragmentScalesOp::verify() {
            << kScaleTileRows << "x" << kScaleTileBlocks
            << " or are those of some, and divide the buffer's " << allRows
            << "x" << allBlocks << ", found " << rows << "x" << blocks;
-  auto expected = VectorType::get({int64_t(layout.getRowOffsets().size()),
-                                   int64_t(layout.getBlocks(block).size())},
-                                  buffer.getElementType());
+  Type expected = type;
+  if (!isFragment)
+    expected = VectorType::get({int64_t(layout.getRowOffsets().size()),
+                                int64_t(layout.getBlocks(block).size())},
+                               buffer.getElementType());
   // load_fragment_scales C4
   if (getType() != expected)
     return emitOpError("expected the scales of a thread's rows and blocks, ")

@@ -463,6 +463,42 @@ gpu.module @kernels {
 
 // -----
 
+// A fragment of scales has a column for each block,
+!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!s = !mxgpu.fragment<16x4xf8E8M0FNU, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment_scales C5
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1) and, for a fragment of 'f8E8M0FNU', that fragment as the result, found block(32) for}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !s : !sf -> !s
+    }
+  }
+}
+
+// -----
+
+// and the buffer's elements.
+!in = !mxgpu.ring<1 x (sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!s = !mxgpu.fragment<16x4xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 1 column, 8: 1 row], values = [2: 8 rows]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment_scales C5
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected block(1) and, for a fragment of 'f8E8M0FNU', that fragment as the result, found block(1) for '!mxgpu.fragment<16x4xf8E4M3FN}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(1) for !s : !sf -> !s
+    }
+  }
+}
+
+// -----
+
 !in = !mxgpu.ring<1 x (sf: smem<1x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
 !sf = !mxgpu.buffer<smem<1x1x2x256xf8E8M0FNU>>
 !q = !mxgpu.fragment<32x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [64: 1 column]>>

@@ -190,18 +190,24 @@ def MXGPU_LoadFragmentScalesOp : MXGPU_Op<"load_fragment_scales",
     adjacent in memory are read together. `thread` is as for
     `mxgpu.load_fragment`.
 
-    Example:
+    A matrix instruction that takes scales from registers has a layout of its
+    own for them: with `block(1)` the fragment is one of scales, with a column
+    for each block, and the result is that fragment.
+
+    Examples:
 
     ```mlir
     %s = mxgpu.load_fragment_scales %sfa at [%row, %block] extent(%n) block(32) for !q
         : !sfa -> vector<4x1xf8E8M0FNU>
+    %t = mxgpu.load_fragment_scales %sfa at [%row, %c0] block(1) for !s : !sfa -> !s
     ```
   }];
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
                        Index:$row, Index:$block, Optional<Index>:$extent,
                        Optional<Index>:$thread, I64Attr:$block_size,
                        TypeAttrOf<MXGPU_FragmentType>:$fragment);
-  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let results = (outs AnyTypeOf<[AnyVectorOfNonZeroRank,
+                                 MXGPU_FragmentType]>:$result);
   let assemblyFormat = [{
     $buffer `at` `[` $row `,` $block `]` (`extent` `(` $extent^ `)`)?
     (`thread` `(` $thread^ `)`)? `block` `(` $block_size `)` `for` $fragment

@@ -12,13 +12,19 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-ArrayRef<const Strategy *> mx::mxgpu::getStrategies() {
-  static const Strategy *const strategies[] = {
+static SmallVector<const Strategy *> &getList() {
+  static SmallVector<const Strategy *> strategies = {
 #define MX_STRATEGY(name) &get##name(),
 #include "Strategies.def"
 #undef MX_STRATEGY
   };
   return strategies;
+}
+
+ArrayRef<const Strategy *> mx::mxgpu::getStrategies() { return getList(); }
+
+void mx::mxgpu::registerStrategy(const Strategy &strategy) {
+  getList().push_back(&strategy);
 }
 
 bool mx::mxgpu::matchStrategies(MatmulProblem &problem,

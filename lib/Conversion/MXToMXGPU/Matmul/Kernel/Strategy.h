@@ -168,8 +168,12 @@ protected:
 #include "Strategies.def"
 #undef MX_STRATEGY
 
-/// All, in the order in which they are asked.
+/// All, in the order in which they are asked: those of Strategies.def, and
+/// those of plug-ins.
 llvm::ArrayRef<const Strategy *> getStrategies();
+/// Adds one of a plug-in, which lives as long as the process. At start-up,
+/// before anything is compiled.
+void registerStrategy(const Strategy &strategy);
 
 /// The strategy of `problem` that `attr` names, or null.
 const Strategy *lookupStrategy(const MatmulProblem &problem,

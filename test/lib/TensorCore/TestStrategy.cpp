@@ -1,0 +1,255 @@
+//===- TestStrategy.cpp - Products by the made-up tensor core -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// The copy engine fills one ring with tiles of A and B and with their scales. A
+// warp reads all of them into registers, multiplies by #mx_test.mma, and holds
+// the accumulator of 16 rows. The chip sm_test has this tensor core.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Matmul/Kernel/Strategy.h"
+#include "Matmul/MainLoop/MainLoop.h"
+#include "Matmul/Strategies/Common/RingTypes.h"
+#include "TestDialect.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+using mx::test::TestMmaAttr;
+using mx::test::TestStrategyAttr;
+
+/// A tile has the rows of the instruction, and the elements that the blocks of
+/// a scale tile have.
+static constexpr int64_t kRows = 16, kReduction = 128;
+static constexpr unsigned kBlock = 32;
+
+static const target::ProductInstruction kMultiply = {
+    "mx_test.multiply", /*takesScales=*/true, /*k=*/32, /*wholeK=*/0, kRows};
+
+//===----------------------------------------------------------------------===//
+// The main loop
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class TestMainLoop final : public MainLoop {
+public:
+  TestMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : MainLoop(kernel, work, b) {}
+
+  void addOperands(KernelArguments &signature) override {
+    RingType ring = product.buffers.inputs;
+    signature.add(Arg::AMap, encodeElements(matrices.a, ring, "a", kRows));
+    signature.add(Arg::BMap,
+                  encodeElements(matrices.b, ring, "b", b.getBoxRows()));
+    addScales(signature);
+  }
+  void createRings() override {
+    inputs = body.ring(product.buffers.inputs, "in");
+  }
+  void buildRoles(EpiloguePolicy &epilogue) override {
+    buildMultiply(epilogue, [&](ForEachWorkTileOp workTile) {
+      return multiply(workTile);
+    });
+    buildLoads();
+  }
+
+private:
+  void buildLoads();
+  Value multiply(ForEachWorkTileOp workTile);
+  Value loadElements(MmaOperand operand, Value buffer);
+  Value loadScales(MmaOperand operand, Value buffer, Value first, Value extent);
+
+  Value inputs;
+};
+
+} // namespace
+
+void TestMainLoop::buildLoads() {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("load", 1, /*elected=*/true, /*kind=*/1);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  OperandOrigin origin = work.getOperands(workTile);
+  b.begin(workTile, origin);
+  ForEachKOp step = forEachTile(workTile);
+  Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
+  auto stage = ProducerAcquireOp::create(body, inputs);
+  loadBoxesOfA(stage, origin.row, k, {0});
+  b.loadElements(stage, k);
+  TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
+                    ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
+                    stage.getStage());
+  b.loadScales(stage, kTile);
+  ProducerCommitOp::create(body, stage.getStage(), Value());
+  launchDependents(workTile);
+}
+
+Value TestMainLoop::loadElements(MmaOperand operand, Value buffer) {
+  auto element = cast<BufferType>(buffer.getType()).getElementType();
+  MmaAttrInterface mma = product.buffers.mma;
+  FragmentType type = mma.getOperandType(operand, element, kReduction);
+  return LoadFragmentOp::create(body, type, buffer, body.index(0),
+                                body.index(0), /*thread=*/Value());
+}
+
+/// From row `first` of a tile of scales; those of blocks from `extent` on do
+/// not exist.
+Value TestMainLoop::loadScales(MmaOperand operand, Value buffer, Value first,
+                               Value extent) {
+  MmaAttrInterface mma = product.buffers.mma;
+  FragmentType type = mma.getOperandType(operand, product.problem.scales,
+                                         kReduction / kBlock);
+  return LoadFragmentScalesOp::create(body, type, buffer, first, body.index(0),
+                                      extent, /*thread=*/Value(),
+                                      /*block_size=*/1, type);
+}
+
+Value TestMainLoop::multiply(ForEachWorkTileOp workTile) {
+  OpBuilder::InsertionGuard guard(body);
+  MmaAttrInterface mma = product.buffers.mma;
+  Value scaleRows = body.index(kScaleTileRows);
+  Value rowOfA = body.rem(work.getFirstRow(workTile), scaleRows);
+  Value rowOfB = body.rem(workTile.getColumn(), scaleRows);
+  Value zero = ZeroFragmentOp::create(
+      body,
+      mma.getAccumulatorType(body.getF32Type(), product.getTileColumns()));
+  ForEachKOp step = forEachTile(workTile, zero);
+  Value extent =
+      areTilesWhole() ? Value() : body.ceilDiv(step.getExtent(), kBlock);
+  auto stage = ConsumerWaitOp::create(body, inputs);
+  Value a = loadElements(MmaOperand::A, stage.getBuffer("a"));
+  Value b = loadElements(MmaOperand::B, stage.getBuffer("b"));
+  Value aScales =
+      loadScales(MmaOperand::AScales, stage.getBuffer("sfa"), rowOfA, extent);
+  Value bScales =
+      loadScales(MmaOperand::BScales, stage.getBuffer("sfb"), rowOfB, extent);
+  auto next = MmaOp::create(body, zero.getType(), mma, a, b, aScales, bScales,
+                            step.getRegionIterArgs()[0], /*b_offset=*/Value(),
+                            /*accumulate=*/Value(), /*extent=*/Value(),
+                            /*first_warp=*/IntegerAttr(),
+                            /*column=*/IntegerAttr());
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(next.getAccumulator());
+  return step.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// The strategy
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class TestStrategy final : public StrategyOf<TestStrategyAttr> {
+public:
+  std::optional<target::ProductForm>
+  match(const OperandTypes &types,
+        const target::TargetInfo &target) const override {
+    constexpr auto kType = target::MmaType::E4M3;
+    if (std::string_view(target.chip) != "sm_test" || types.a != kType ||
+        types.b != kType)
+      return std::nullopt;
+    return target::lookupProduct(kMultiply, types.a, types.b, types.blockSize,
+                                 types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override;
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override;
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &, const ScheduleFields &,
+                 const target::TargetInfo &) const override {
+    return ScheduleError{"expected no registers: ptxas chooses them", {}};
+  }
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override {
+    for (int64_t columns : {8, 16, 32, 64}) {
+      ScheduleFields fields;
+      fields.strategy = getDefault(problem.out.getContext());
+      fields.tile = {kRows, columns, kReduction};
+      add(fields);
+    }
+  }
+  int64_t getPortCycles(const MatmulProblem &, const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    return getProductPortCycles(fields, buffers, rates);
+  }
+  ArrayRef<StringLiteral> getRoles() const override { return {}; }
+
+  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<TestMainLoop>(kernel, work, b);
+  }
+};
+
+} // namespace
+
+MatmulBuffers TestStrategy::getBuffers(const MatmulProblem &problem,
+                                       const ScheduleFields &fields) const {
+  RingTypes types(problem, fields);
+  MatmulBuffers buffers;
+  auto mma = TestMmaAttr::get(types.context, types.tileN);
+  buffers.mma = mma;
+  buffers.inputs = types.getRing(
+      fields.stages, {"a", "sfa", "b", "sfb"},
+      {types.getBytes(types.tileM, problem.a, /*isSwizzled=*/true),
+       types.getScales(types.tileM),
+       types.getBytes(types.tileN, problem.b, /*isSwizzled=*/true),
+       types.getScales(types.tileN)},
+      {AsyncKind::BulkCopy}, {AsyncKind::Threads, target::kWarpSize},
+      Scope::Cta);
+  buffers.otherWarps = 1; // loads
+  FragmentModes modes = mma.getAccumulatorModes(types.tileN);
+  types.addEpilogue(
+      buffers,
+      FragmentLayoutAttr::get(types.context, modes.threads, modes.values),
+      /*warps=*/1);
+  return buffers;
+}
+
+std::optional<ScheduleError>
+TestStrategy::checkSchedule(const MatmulProblem &problem,
+                            const ScheduleFields &fields,
+                            const target::TargetInfo &) const {
+  ArrayRef<int64_t> tile = fields.tile;
+  if (tile[0] != kRows || tile[2] != kReduction || tile[1] < 8 ||
+      tile[1] > 64 || !llvm::isPowerOf2_64(tile[1]))
+    return ScheduleError{
+        llvm::formatv("expected a tile of {0} rows, 8, 16, 32 or 64 columns "
+                      "and {1} reduction elements, found {2} x {3} x {4}",
+                      kRows, kReduction, tile[0], tile[1], tile[2]),
+        {}};
+  if (problem.ragged != RaggedKind::None || problem.numB > 1)
+    return ScheduleError{"expected one matrix of B, without groups", {}};
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+/// A chip with limits of its own, as fast as the H200.
+static target::TargetInfo getChip() {
+  target::TargetInfo chip = *target::lookupTarget("sm_120a");
+  chip.chip = "sm_test";
+  chip.rates = &target::kH200Rates;
+  chip.quantizersMeasuredOn = "sm_90a";
+  return chip;
+}
+
+namespace mx::test {
+void registerTensorCore(DialectRegistry &registry);
+} // namespace mx::test
+
+void mx::test::registerTensorCore(DialectRegistry &registry) {
+  registerTestDialect(registry);
+  target::registerTarget(getChip());
+  static const TestStrategy strategy;
+  registerStrategy(strategy);
+}
