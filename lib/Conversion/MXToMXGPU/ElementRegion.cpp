@@ -120,6 +120,8 @@ Value mx::mxgpu::loadColumns(KernelBuilder &builder, Value source,
 // Kinds
 //===----------------------------------------------------------------------===//
 
+ElementRegion::operator bool() const { return block; }
+
 ElementRegion::ElementRegion(Block *block) : block(block) {
   if (!block)
     return;

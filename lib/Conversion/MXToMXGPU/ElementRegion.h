@@ -61,7 +61,8 @@ public:
   /// The region of an operation: its block, or null where there is none.
   explicit ElementRegion(mlir::Block *block);
 
-  /// Says at an operation of the region why it cannot be inlined.
+  /// Says at an operation of the region, which exists, why it cannot be
+  /// inlined.
   llvm::LogicalResult verify();
 
   /// Values from outside that a kernel needs as arguments.
@@ -71,10 +72,11 @@ public:
     scalars.map(value, inKernel);
   }
 
-  explicit operator bool() const { return block; }
+  explicit operator bool() const;
 
-  /// Requires at run time that what is read at the number of the element's row
-  /// or column has as many entries as there are `rows` or `columns`.
+  /// Of a region that exists: requires at run time that what is read at the
+  /// number of the element's row or column has as many entries as there are
+  /// `rows` or `columns`.
   void requireSizes(KernelBuilder &host, mlir::Value rows, mlir::Value columns);
 
   /// Whether anything but the elements depends on the column.

@@ -45,8 +45,7 @@ static InFlightDiagnostic fail(Operation *op) {
 }
 
 LogicalResult ElementRegion::verify() {
-  if (!block)
-    return success();
+  assert(block && "expected a region");
   for (Value value : captures) {
     Operation *user = nullptr;
     for (Operation *candidate : value.getUsers())
@@ -137,8 +136,7 @@ LogicalResult ElementRegion::verifyLoad(Operation *op) {
 
 void ElementRegion::requireSizes(KernelBuilder &host, Value rows,
                                  Value columns) {
-  if (!block)
-    return;
+  assert(block && "expected a region");
   Value row = *std::prev(block->args_end(), 2);
   Value column = block->getArguments().back();
   llvm::SmallDenseSet<std::tuple<Value, int64_t, int64_t>> asked;

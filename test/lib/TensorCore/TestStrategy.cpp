@@ -100,8 +100,8 @@ Value TestMainLoop::loadElements(MmaOperand operand, Value buffer) {
 Value TestMainLoop::loadScales(MmaOperand operand, Value buffer, Value first,
                                Value extent) {
   MmaAttrInterface mma = product.buffers.mma;
-  FragmentType type = mma.getOperandType(operand, product.problem.scales,
-                                         kReduction / kBlock);
+  FragmentType type =
+      mma.getOperandType(operand, product.problem.scales, kReduction / kBlock);
   return LoadFragmentScalesOp::create(body, type, buffer, first, body.index(0),
                                       extent, /*thread=*/Value(),
                                       /*block_size=*/1, type);

@@ -104,7 +104,8 @@ static LogicalResult verifyNumbers(MatmulOpInterface op) {
 
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
                                              const target::TargetInfo &target) {
-  if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
+  if (Block *block = op.getEpilogueBlock();
+      block && failed(ElementRegion(block).verify()))
     return failure();
   bool isGrouped = op.getRaggedOrNone() != RaggedKind::None;
   for (auto [operand, scales, name] :

@@ -76,7 +76,8 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(QuantizeOp op) {
     return op.emitOpError("expected a matrix with a prologue on the GPU, "
                           "found ")
            << op.getInput().getType();
-  return ElementRegion(op.getPrologueBlock()).verify();
+  Block *prologue = op.getPrologueBlock();
+  return prologue ? ElementRegion(prologue).verify() : success();
 }
 
 LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The rules that need element types, shapes or a chip, and the rings that all
-// strategies have.
+// Which strategies compute a product, the rules that need element types, shapes
+// or a chip, and the rings that all strategies have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,75 @@
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Strategies
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ListedStrategy {
+  target::MmaFamily family;
+  const Strategy &(*get)();
+};
+} // namespace
+
+static constexpr ListedStrategy kStrategies[] = {
+#define MX_STRATEGY(name, family) {target::MmaFamily::family, &get##name},
+#include "../Matmul/Kernel/Strategies.def"
+#undef MX_STRATEGY
+};
+
+/// Those of plug-ins.
+static SmallVector<const Strategy *> &getRegistered() {
+  static SmallVector<const Strategy *> strategies;
+  return strategies;
+}
+
+void mx::mxgpu::registerStrategy(const Strategy &strategy) {
+  getRegistered().push_back(&strategy);
+}
+
+bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
+                                const OperandTypes &types,
+                                const target::TargetInfo &target) {
+  problem.strategies.clear();
+  auto ask = [&](const Strategy &strategy) {
+    auto product = strategy.match(types, target);
+    if (!product)
+      return;
+    if (problem.strategies.empty())
+      problem.product = *product;
+    problem.strategies.push_back(&strategy);
+  };
+  for (const ListedStrategy &listed : kStrategies)
+    if (listed.family == target.mmaFamily)
+      ask(listed.get());
+  for (const Strategy *strategy : getRegistered())
+    ask(*strategy);
+  return !problem.strategies.empty();
+}
+
+const Strategy *mx::mxgpu::lookupStrategy(const MatmulProblem &problem,
+                                          StrategyAttrInterface attr) {
+  for (const Strategy *strategy : problem.strategies)
+    if (strategy->isOf(attr))
+      return strategy;
+  return nullptr;
+}
+
+const Strategy &mx::mxgpu::getStrategy(const MatmulProblem &problem,
+                                       const ScheduleFields &fields) {
+  const Strategy *strategy = lookupStrategy(problem, fields.strategy);
+  assert(strategy && "expected a schedule that was checked");
+  return *strategy;
+}
+
+void mx::mxgpu::resolveStrategy(const MatmulProblem &problem,
+                                ScheduleFields &fields) {
+  if (!fields.strategy)
+    fields.strategy =
+        problem.strategies.front()->getDefault(problem.out.getContext());
+}
 
 //===----------------------------------------------------------------------===//
 // Problem

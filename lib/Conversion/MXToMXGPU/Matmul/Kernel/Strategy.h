@@ -36,7 +36,8 @@ class Strategy {
 public:
   virtual ~Strategy() = default;
 
-  /// How it multiplies operands of such types on a chip, or none: not at all.
+  /// How it multiplies operands of such types, or none: not at all. It is asked
+  /// for chips of its family alone (Strategies.def).
   virtual std::optional<target::ProductForm>
   match(const OperandTypes &types, const target::TargetInfo &target) const = 0;
 
@@ -164,15 +165,13 @@ protected:
   }
 };
 
-#define MX_STRATEGY(name) const Strategy &get##name();
+#define MX_STRATEGY(name, family) const Strategy &get##name();
 #include "Strategies.def"
 #undef MX_STRATEGY
 
-/// All, in the order in which they are asked: those of Strategies.def, and
-/// those of plug-ins.
-llvm::ArrayRef<const Strategy *> getStrategies();
-/// Adds one of a plug-in, which lives as long as the process. At start-up,
-/// before anything is compiled.
+/// Adds the strategy of a plug-in to those of Strategies.def; it is asked after
+/// them, for every chip, and lives as long as the process. At start-up, before
+/// anything is compiled.
 void registerStrategy(const Strategy &strategy);
 
 /// The strategy of `problem` that `attr` names, or null.

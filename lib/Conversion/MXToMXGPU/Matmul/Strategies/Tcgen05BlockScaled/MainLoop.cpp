@@ -18,6 +18,10 @@ using namespace mx::mxgpu;
 // On the host
 //===----------------------------------------------------------------------===//
 
+BlockScaledMainLoop::BlockScaledMainLoop(ProductKernel &kernel,
+                                         WorkPolicy &work, OperandB &b)
+    : MainLoop(kernel, work, b) {}
+
 /// Scales of B come in tiles of 128 rows, of which the tensor core can begin at
 /// half. Narrower tiles of B do not all begin there, so that one must cover the
 /// matrix.

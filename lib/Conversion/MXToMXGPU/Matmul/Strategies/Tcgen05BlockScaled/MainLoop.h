@@ -17,8 +17,7 @@ namespace mx::mxgpu {
 
 class BlockScaledMainLoop final : public MainLoop {
 public:
-  BlockScaledMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
-      : MainLoop(kernel, work, b) {}
+  BlockScaledMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b);
 
   void checkSizes() override;
   void addOperands(KernelArguments &signature) override;

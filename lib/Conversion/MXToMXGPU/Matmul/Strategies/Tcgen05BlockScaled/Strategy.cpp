@@ -23,9 +23,8 @@ namespace {
 class Tcgen05BlockScaled final : public StrategyOf<Tcgen05BlockScaledAttr> {
 public:
   std::optional<target::ProductForm>
-  match(const OperandTypes &types,
-        const target::TargetInfo &target) const override {
-    if (!target.hasTcgen05() || !types.hasScalesOfA() || !types.hasScalesOfB())
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    if (!types.hasScalesOfA() || !types.hasScalesOfB())
       return std::nullopt;
     return target::lookupProduct(target::kTcgen05BlockScaled, types.a, types.b,
                                  types.blockSize, types.scaleFormat);

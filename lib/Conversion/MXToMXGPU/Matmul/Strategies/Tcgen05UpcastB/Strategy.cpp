@@ -54,9 +54,8 @@ private:
 class Tcgen05UpcastB final : public StrategyOf<Tcgen05UpcastBAttr> {
 public:
   std::optional<target::ProductForm>
-  match(const OperandTypes &types,
-        const target::TargetInfo &target) const override {
-    if (!target.hasTcgen05() || types.hasScalesOfA() || !types.hasScalesOfB())
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    if (types.hasScalesOfA() || !types.hasScalesOfB())
       return std::nullopt;
     return target::lookupProduct(target::kTcgen05F16, types.a, types.b,
                                  types.blockSize, types.scaleFormat);

@@ -84,10 +84,8 @@ private:
 class WgmmaBF16 final : public StrategyOf<WgmmaBF16Attr> {
 public:
   std::optional<target::ProductForm>
-  match(const OperandTypes &types,
-        const target::TargetInfo &target) const override {
-    if (target.mmaFamily != target::MmaFamily::Wgmma || types.hasScalesOfA() ||
-        types.hasScalesOfB())
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    if (types.hasScalesOfA() || types.hasScalesOfB())
       return std::nullopt;
     return target::getBF16Product(target::kWgmmaBF16);
   }
