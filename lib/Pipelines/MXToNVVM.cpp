@@ -133,6 +133,9 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUPipelineMmas());
+  if (options.unrollK != 1)
+    pm.addNestedPass<gpu::GPUModuleOp>(
+        mxgpu::createMXGPUUnrollK({options.unrollK}));
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUVerifyPipelines());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUAllocate());
 }

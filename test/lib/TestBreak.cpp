@@ -165,7 +165,9 @@ const Breakage kBreakages[] = {
     {"drop-load", [](Operation *op) { return isa<TmaLoadOp>(op); }, erase},
     {"drop-store",
      [](Operation *op) { return isa<StoreSharedOp, TmaStoreOp>(op); }, erase},
-    {"drop-mma", [](Operation *op) { return isa<MmaOp>(op); }, erase},
+    // What gives its accumulator as a value cannot go alone.
+    {"drop-mma",
+     [](Operation *op) { return isa<MmaOp>(op) && op->use_empty(); }, erase},
     {"drop-empty",
      [](Operation *op) {
        return isa<ProducerCommitOp, LoadAccumulatorOp>(op) &&

@@ -33,6 +33,11 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
           "print the choice of each schedule, its memory map and the "
           "reason to stderr"),
       llvm::cl::init(false)};
+  Option<int64_t> unrollK{
+      *this, "unroll-k",
+      llvm::cl::desc("steps of a reduction that the body of a loop has in "
+                     "kernels (default: 1)"),
+      llvm::cl::init(1)};
   Option<bool> skipHostCode{
       *this, "skip-host-code",
       llvm::cl::desc("leave functions alone that are not mx's, as "

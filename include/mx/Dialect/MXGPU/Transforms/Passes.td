@@ -31,6 +31,25 @@ def MXGPUPipelineMmas
   ];
 }
 
+def MXGPUUnrollK : Pass<"mxgpu-unroll-k", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Unroll loops over K";
+  let description = [{
+    A loop over K becomes two: `factor` steps at a time, and a loop for the steps
+    that are left, of which there are fewer than `factor`. Each step acquires and
+    releases stages of its own, so that rings hold as many as before, and loops of
+    all roles are unrolled alike, which `mxgpu-verify-pipelines` needs.
+
+    Runs after `mxgpu-pipeline-mmas`: waits count instructions and releases count
+    stages, so that what is under way from one step to the next stays so from one
+    step of a body to the next.
+  }];
+  let options = [
+    Option<"factor", "factor", "int64_t", /*default=*/"2",
+           "Steps of a body; 1 changes nothing">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def MXGPUVerifyPipelines
     : Pass<"mxgpu-verify-pipelines", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Prove that the rings of a kernel neither deadlock nor race";

@@ -1,0 +1,153 @@
+"""Kernels whose loops over K are unrolled equal numpy's float64, on the simulator.
+
+RUN: %python %s %t --optimizer=mx-opt --compiler=mx-compile --chip=sm_90a
+RUN: %python %s %t --optimizer=mx-opt --compiler=mx-compile --chip=sm_100a
+REQUIRES: compiler, numpy
+
+Products of all strategies of a chip, of sizes that the run tells, with groups and with a
+split reduction: by 2 and by 3, with a reduction of no step, one step, as many as a body
+has, one more and one less, and a last step that is short. Operands are small integers,
+whose sums are exact in every order. --seed takes others.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+import ml_dtypes
+import mx_compiler as mx
+import numpy as np
+
+TYPES = """
+!f8 = tensor<?x?xf8E4M3FN>
+!bf = tensor<?x?xbf16>
+!w = tensor<?x?x?xf8E4M3FN>
+!s = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!gs = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 3>>
+!ws = tensor<?x?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!d = tensor<?x?xf32>
+!o = tensor<3xi32>
+"""
+SCALED = """func.func @{name}(%a: !f8, %as: !s, %b: !f8, %bs: !s, %c: !d) -> !d {{
+  %d = mx.matmul ins(%a, %as, %b, %bs : !f8, !s, !f8, !s) outs(%c : !d)
+      {{mxgpu.schedule = #mxgpu.schedule<{schedule}>}} -> !d
+  return %d : !d
+}}
+"""
+WEIGHTS = """func.func @{name}(%a: !bf, %b: !f8, %bs: !s, %c: !d) -> !d {{
+  %d = mx.matmul ins(%a, %b, %bs : !bf, !f8, !s) outs(%c : !d)
+      {{mxgpu.schedule = #mxgpu.schedule<{schedule}>}} -> !d
+  return %d : !d
+}}
+"""
+GROUPED = """func.func @{name}(%a: !f8, %as: !gs, %b: !w, %bs: !ws, %ends: !o, %c: !d) -> !d {{
+  %d = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !f8, !gs, !w, !ws) offsets(%ends : !o)
+      outs(%c : !d) {{mxgpu.schedule = #mxgpu.schedule<{schedule}>}} -> !d
+  return %d : !d
+}}
+"""
+# By chip: the entry, its program, its schedule and the step of its loops.
+ENTRIES = {
+    "sm_90a": [
+        ("upcast", SCALED, "tile = [64, 64, 64], strategy = #mxgpu.wgmma_upcast_b<>", 64),
+        ("f16", SCALED, "tile = [128, 64, 64], strategy = #mxgpu.wgmma_upcast_b<f16_scale_range = true>", 64),
+        ("both", SCALED, "tile = [64, 64, 64], strategy = #mxgpu.wgmma_bf16<>, workspace = ab", 64),
+        ("swap", WEIGHTS, "tile = [16, 64, 128], strategy = #mxgpu.wgmma_swap_ab<>", 128),
+        ("split", WEIGHTS, "tile = [16, 64, 64], strategy = #mxgpu.wgmma_swap_ab<>, split_k = 2", 64),
+        ("groups", GROUPED, "tile = [128, 64, 64]", 64)],
+    "sm_100a": [
+        ("scaled", SCALED, "tile = [128, 64, 128]", 128),
+        ("overlap", SCALED, "tile = [128, 128, 256], stages = 2", 256),
+        ("upcast", WEIGHTS, "tile = [128, 64, 64]", 64),
+        ("split", SCALED, "tile = [128, 64, 128], split_k = 2", 128),
+        ("groups", GROUPED, "tile = [128, 64, 128]", 128)],
+}
+
+
+def make_scales(rng, rows, columns, ends=()):
+    """Scales of 1 and 2 as the program takes them, in tiles of 128 rows by 4 blocks, and
+    by rows and blocks. Group g begins with tile `first row / 128 + g` (docs/Spec.md)."""
+    blocks, tiles = -(-columns // 32), rows // 128 + len(ends) if len(ends) else -(-rows // 128)
+    ends = ends if len(ends) else [rows]
+    tiled = rng.integers(127, 129, (tiles, -(-blocks // 4), 32, 4, 4), dtype="u1")
+    plain, start = [], 0
+    for group, end in enumerate(ends):
+        r, b = np.arange(end - start)[:, None], np.arange(blocks)
+        plain.append(tiled[start // 128 + group + r // 128, b // 4, r % 32, r // 32 % 4, b % 4])
+        start = end
+    return tiled, 2.0 ** (np.concatenate(plain).astype(float) - 127)
+
+
+def make_elements(rng, *shape):
+    return rng.integers(-4, 5, shape).astype(ml_dtypes.float8_e4m3fn)
+
+
+def widen(elements, scales):
+    return elements.astype(float) * np.repeat(scales, 32, -1)[..., :elements.shape[-1]]
+
+
+def run(rng, entry, text, m, n, k):
+    """The number of wrong elements."""
+    c = np.zeros((m, n), np.float32)
+    if text is GROUPED:
+        ends = np.sort(rng.integers(0, m + 1, 3)).astype("i4")
+        ends[2] = m
+        a, (at, asc) = make_elements(rng, m, k), make_scales(rng, m, k, ends)
+        b = make_elements(rng, 3, n, k)
+        parts = [make_scales(rng, n, k) for _ in range(3)]
+        y = entry(a.view("u1"), at, b.view("u1"), np.stack([t for t, _ in parts]), ends, c)[0]
+        wide = widen(a, asc)
+        expected, start = np.zeros((m, n)), 0
+        for g, end in enumerate(ends):
+            expected[start:end] = wide[start:end] @ widen(b[g], parts[g][1]).T
+            start = end
+        return int((y != expected).sum())
+    b, (bt, bsc) = make_elements(rng, n, k), make_scales(rng, n, k)
+    if text is WEIGHTS:
+        a = rng.integers(-8, 9, (m, k)).astype(ml_dtypes.bfloat16)
+        y = entry(a.view("u2"), b.view("u1"), bt, c)[0]
+        return int((y != a.astype(float) @ widen(b, bsc).T).sum())
+    a, (at, asc) = make_elements(rng, m, k), make_scales(rng, m, k)
+    y = entry(a.view("u1"), at, b.view("u1"), bt, c)[0]
+    return int((y != widen(a, asc) @ widen(b, bsc).T).sum())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory")
+    parser.add_argument("--optimizer", required=True)
+    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--chip", required=True, choices=ENTRIES)
+    parser.add_argument("--device", default="sim")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    os.makedirs(options.directory, exist_ok=True)
+    entries = ENTRIES[options.chip]
+    source, kernels = (os.path.join(options.directory, f"{options.chip}{name}.mlir") for name in ("", "-kernels"))
+    with open(source, "w") as file:
+        file.write(TYPES + "".join(text.format(name=name, schedule=schedule) for name, text, schedule, _ in entries))
+    mx.set_device(options.device)
+    rng, wrong, count = np.random.default_rng(options.seed), 0, 0
+    for factor in (2, 3):
+        lowered = subprocess.run(
+            [options.optimizer, source, f"--mx-to-mxgpu=chip={options.chip} unroll-k={factor}", "-o", kernels])
+        program = os.path.join(options.directory, f"{options.chip}-{factor}")
+        if lowered.returncode or subprocess.run(
+                [options.compiler, kernels, f"--chip={options.chip}", "-o", program]).returncode:
+            return 1
+        with mx.Program(program) as loaded:
+            for name, text, _, step in entries:
+                for steps in (0, 1, factor - 1, factor, factor + 1, 2 * factor + 1):
+                    for rest in (0, 32) if steps else (32,):
+                        m, n, k = int(rng.integers(1, 80)), int(rng.integers(1, 10)) * 8, steps * step + rest
+                        bad = run(rng, loaded[name], text, m, n, k)
+                        if bad:
+                            print(f"{name} by {factor}: {m}x{n}x{k}: {bad} of {m * n} wrong")
+                        wrong, count = wrong + bad, count + 1
+    print(f"{options.chip}: {count} products, {wrong} wrong")
+    return wrong != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
