@@ -65,16 +65,14 @@ void NVVMBuilder::loadTensorOfPair(Value dest, Value map,
 }
 
 void NVVMBuilder::storeTensor(Value source, Value map, ArrayRef<Value> coords,
-                              bool add) {
+                              bool add, Value policy) {
   if (add)
-    NVVM::CpAsyncBulkTensorReduceOp::create(*this, map, source,
-                                            NVVM::TMAReduxKind::ADD,
-                                            NVVM::TMAStoreMode::TILE, coords,
-                                            /*l2CacheHint=*/Value());
+    NVVM::CpAsyncBulkTensorReduceOp::create(
+        *this, map, source, NVVM::TMAReduxKind::ADD, NVVM::TMAStoreMode::TILE,
+        coords, policy);
   else
     NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
-        *this, map, source, coords, /*l2CacheHint=*/Value(),
-        NVVM::TMAStoreMode::TILE,
+        *this, map, source, coords, policy, NVVM::TMAStoreMode::TILE,
         /*predicate=*/Value());
 }
 
@@ -127,7 +125,8 @@ void NVVMBuilder::storeShared(Value pointer, ArrayRef<Value> words) {
 
 void NVVMBuilder::accessGlobal(StringRef instruction, StringRef type,
                                Value pointer, int64_t offset,
-                               ArrayRef<Value> words, Value condition) {
+                               ArrayRef<Value> words, Value condition,
+                               Value policy) {
   size_t count = words.size();
   unsigned bits = words[0].getType().getIntOrFloatBitWidth();
   std::string text, constraints = "l", list;
@@ -137,17 +136,26 @@ void NVVMBuilder::accessGlobal(StringRef instruction, StringRef type,
   }
   llvm::raw_string_ostream os(text);
   if (condition)
-    os << "@$" << count + 1 << ' ';
+    os << "@$" << count + (policy ? 2 : 1) << ' ';
   os << instruction;
+  if (policy)
+    os << ".L2::cache_hint";
   if (count > 1)
     os << ".v" << count;
   os << type << " [$0+" << offset << "], ";
   if (count > 1)
-    os << '{' << list << "};";
+    os << '{' << list << '}';
   else
-    os << list << ';';
+    os << list;
+  if (policy)
+    os << ", $" << count + 1;
+  os << ';';
   SmallVector<Value> operands = {pointer};
   llvm::append_range(operands, words);
+  if (policy) {
+    operands.push_back(policy);
+    constraints += ",l";
+  }
   if (condition) {
     operands.push_back(condition);
     constraints += ",b";
@@ -163,16 +171,18 @@ void NVVMBuilder::accessGlobal(StringRef instruction, StringRef type,
 // intrinsic. An inline asm without `.aligned` instructions may be copied and
 // moved.
 void NVVMBuilder::storeGlobal(Value pointer, int64_t offset,
-                              ArrayRef<Value> words, Value condition) {
+                              ArrayRef<Value> words, Value condition,
+                              Value policy) {
   unsigned bits = words[0].getType().getIntOrFloatBitWidth();
   accessGlobal("st.global.L1::no_allocate", ".b" + std::to_string(bits),
-               pointer, offset, words, condition);
+               pointer, offset, words, condition, policy);
 }
 
 void NVVMBuilder::addGlobal(Value pointer, int64_t offset,
-                            ArrayRef<Value> words, Value condition) {
+                            ArrayRef<Value> words, Value condition,
+                            Value policy) {
   accessGlobal("red.relaxed.gpu.global.add", ".f32", pointer, offset, words,
-               condition);
+               condition, policy);
 }
 
 Value NVVMBuilder::loadGlobal(Value pointer, VectorType type) {

@@ -146,9 +146,11 @@ public:
                         llvm::ArrayRef<mlir::Value> coords, mlir::Value barrier,
                         mlir::Value policy, bool multicast);
 
-  /// Copies shared memory to a box of a tensor, or adds it to that.
+  /// Copies shared memory to a box of a tensor, or adds it to that. `policy` is
+  /// an L2 cache policy (i64), here and below; null for none.
   void storeTensor(mlir::Value source, mlir::Value map,
-                   llvm::ArrayRef<mlir::Value> coords, bool add);
+                   llvm::ArrayRef<mlir::Value> coords, bool add,
+                   mlir::Value policy = {});
   /// Copies shared memory to a global address (i64); both are multiples of 16,
   /// and so are the bytes.
   void storeBulk(mlir::Value source, mlir::Value address, int64_t bytes);
@@ -210,11 +212,13 @@ public:
   /// bytes, which is a multiple of their size, without taking place in the L1
   /// cache, if `condition` holds (i1; null: always).
   void storeGlobal(mlir::Value pointer, int64_t offset,
-                   llvm::ArrayRef<mlir::Value> words, mlir::Value condition);
+                   llvm::ArrayRef<mlir::Value> words, mlir::Value condition,
+                   mlir::Value policy = {});
   /// Adds 1 or 4 f32, given by their bits, to those in memory, each in one
   /// piece and in no order with others.
   void addGlobal(mlir::Value pointer, int64_t offset,
-                 llvm::ArrayRef<mlir::Value> words, mlir::Value condition);
+                 llvm::ArrayRef<mlir::Value> words, mlir::Value condition,
+                 mlir::Value policy = {});
 
   /// Reads a vector that nothing writes while the kernel runs.
   mlir::Value loadGlobal(mlir::Value pointer, mlir::VectorType type);
@@ -282,7 +286,8 @@ private:
   /// An instruction on 1, 4 or 8 words in global memory.
   void accessGlobal(mlir::StringRef instruction, mlir::StringRef type,
                     mlir::Value pointer, int64_t offset,
-                    llvm::ArrayRef<mlir::Value> words, mlir::Value condition);
+                    llvm::ArrayRef<mlir::Value> words, mlir::Value condition,
+                    mlir::Value policy);
   /// Multicast mask of both CTAs of a pair, which is a whole cluster; or null.
   mlir::Value maskOf(bool both);
   mlir::Value tensorPointer(mlir::Value address);

@@ -33,6 +33,18 @@ const target::TargetInfo *mx::mxgpu::getKernelTarget(Operation *op) {
   return nullptr;
 }
 
+Value mx::mxgpu::getCachePolicy(NVVMBuilder &builder, CacheHint hint) {
+  switch (hint) {
+  case CacheHint::None:
+    return {};
+  case CacheHint::EvictFirst:
+    return builder.i64(target::kEvictFirstPolicy);
+  case CacheHint::EvictLast:
+    return builder.i64(target::kEvictLastPolicy);
+  }
+  llvm_unreachable("all hints are listed");
+}
+
 //===----------------------------------------------------------------------===//
 // Global addresses
 //===----------------------------------------------------------------------===//

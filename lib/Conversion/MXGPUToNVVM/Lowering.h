@@ -22,6 +22,10 @@ namespace mx::mxgpu {
 /// not name one that is known.
 const target::TargetInfo *getKernelTarget(mlir::Operation *op);
 
+/// The L2 cache policy of a hint, as the word (i64) that instructions take, or
+/// null for none.
+mlir::Value getCachePolicy(NVVMBuilder &builder, CacheHint hint);
+
 /// Replaces every operation of a kind by what `lower` builds: a value for each
 /// of its results.
 template <typename Op>

@@ -25,19 +25,6 @@ using namespace mx::mxgpu;
 // Operands and MMAs
 //===----------------------------------------------------------------------===//
 
-/// The L2 cache policy of a hint, as the word that instructions take.
-static Value getCachePolicy(NVVMBuilder &builder, CacheHint hint) {
-  switch (hint) {
-  case CacheHint::None:
-    return {};
-  case CacheHint::EvictFirst:
-    return builder.i64(target::kEvictFirstPolicy);
-  case CacheHint::EvictLast:
-    return builder.i64(target::kEvictLastPolicy);
-  }
-  llvm_unreachable("all hints are listed");
-}
-
 namespace {
 
 struct TmaLoadLowering final : OpConversionPattern<TmaLoadOp> {

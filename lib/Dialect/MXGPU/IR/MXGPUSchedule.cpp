@@ -202,6 +202,7 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
     SMLoc valueLoc = parser.getCurrentLocation();
     if (parser.parseEqual() || parseIntegers(parser, tile))
       return failure();
+    // schedule C1
     if (tile.size() != fields.tile.size())
       return parser.emitError(valueLoc, "expected 3 tile sizes (rows, columns, "
                                         "reduction), found ")
@@ -255,14 +256,12 @@ Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
   }
   auto emitError = [&] { return parser.emitError(start); };
   MLIRContext *context = parser.getContext();
-  auto raster = RasterAttr::getChecked(emitError, context, fields.rasterOrder,
-                                       fields.rasterGroup);
-  if (!raster)
+  if (!RasterAttr::getChecked(emitError, context, fields.rasterOrder,
+                              fields.rasterGroup))
     return {};
-  return ScheduleAttr::getChecked(
-      emitError, context, fields.tile, fields.stages, fields.strategy,
-      fields.workspace, fields.splitK, raster, fields.epilogue, fields.staging,
-      fields.registers, fields.l2A, fields.l2B, fields.pdl);
+  if (failed(verifyFields(emitError, fields)))
+    return {};
+  return ScheduleAttr::get(context, fields);
 }
 
 /// What differs from its default, and always what a reader looks for first.

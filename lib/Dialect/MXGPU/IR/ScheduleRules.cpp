@@ -15,11 +15,6 @@ using namespace mx::mxgpu;
 /// Rows, columns and reduction elements of a tile.
 static LogicalResult verifyTile(function_ref<InFlightDiagnostic()> emitError,
                                 ArrayRef<int64_t> tile) {
-  // schedule C1
-  if (tile.size() != 3)
-    return emitError() << "expected 3 tile sizes (rows, columns, reduction), "
-                          "found "
-                       << tile.size();
   // schedule C2
   for (int64_t size : tile)
     if (size < 8 || size > 256 || size % 8)
@@ -62,34 +57,33 @@ static LogicalResult verifyCounts(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   ArrayRef<int64_t> tile, int64_t stages,
-                                   StrategyAttrInterface strategy, Workspace,
-                                   int64_t splitK, RasterAttr,
-                                   Epilogue epilogue, int64_t staging,
-                                   ArrayRef<int64_t> registers, CacheHint,
-                                   CacheHint, bool) {
-  if (failed(verifyTile(emitError, tile)))
+LogicalResult
+ScheduleAttr::verifyFields(function_ref<InFlightDiagnostic()> emitError,
+                           const ScheduleFields &fields) {
+  if (failed(verifyTile(emitError, fields.tile)))
     return failure();
   // schedule C3
-  if (stages < 0 || stages > kMaxStages)
+  if (fields.stages < 0 || fields.stages > kMaxStages)
     return emitError() << "expected 1 to " << kMaxStages << " stages, found "
-                       << stages;
+                       << fields.stages;
   // schedule C4
-  if (failed(verifyCounts(emitError, {{splitK, "splits of the reduction"},
-                                      {staging, "staging buffers"}})))
+  if (failed(
+          verifyCounts(emitError, {{fields.splitK, "splits of the reduction"},
+                                   {fields.staging, "staging buffers"}})))
     return failure();
   // schedule C7
-  if (epilogue != Epilogue::TmaStore && staging != ScheduleFields().staging)
+  if (fields.epilogue != Epilogue::TmaStore &&
+      fields.staging != ScheduleFields().staging)
     return emitError() << "expected staging buffers only with epilogue = "
                           "tma_store, found epilogue = "
-                       << stringifyEpilogue(epilogue);
+                       << stringifyEpilogue(fields.epilogue);
   // schedule C10
-  if (strategy && strategy.getClusterSplit() && !isPartCount(splitK))
+  StrategyAttrInterface strategy = fields.strategy;
+  if (strategy && strategy.getClusterSplit() && !isPartCount(fields.splitK))
     return emitError() << "expected cluster_split only with split_k = 2, 4 or "
                           "8, the CTAs of a cluster, found "
-                       << splitK;
-  return verifyRegisterCounts(emitError, registers);
+                       << fields.splitK;
+  return verifyRegisterCounts(emitError, fields.registers);
 }
 
 //===----------------------------------------------------------------------===//

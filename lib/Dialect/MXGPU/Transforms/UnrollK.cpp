@@ -35,8 +35,7 @@ public:
     Value start = loop.getStart(), end = loop.getEnd();
     Value steps =
         builder.createOrFold<arith::CeilDivUIOp>(sub(end, start), index(step));
-    Value bodies =
-        builder.createOrFold<arith::DivUIOp>(steps, index(factor));
+    Value bodies = builder.createOrFold<arith::DivUIOp>(steps, index(factor));
     Value whole =
         builder.createOrFold<arith::MulIOp>(bodies, index(factor * step));
     Value middle = builder.createOrFold<arith::MinUIOp>(

@@ -79,7 +79,6 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
   // Written by hand: struct(...) has no flags without a value (pdl) and no field
   // that sets two parameters (l2).
   let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1;
   let builders = [
     AttrBuilder<(ins "const ::mx::mxgpu::ScheduleFields &":$fields)>
   ];
@@ -93,6 +92,10 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     }
     /// All fields, to change some of them and build another schedule.
     ::mx::mxgpu::ScheduleFields getFields() const;
+    /// Fails where they break a rule that needs neither types nor a chip.
+    static ::llvm::LogicalResult verifyFields(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        const ::mx::mxgpu::ScheduleFields &fields);
   }];
 }
 
