@@ -33,8 +33,9 @@ public:
   void unroll() {
     // The steps are ceil((end - start) / step); whole bodies end at `middle`.
     Value start = loop.getStart(), end = loop.getEnd();
-    Value steps =
-        builder.createOrFold<arith::CeilDivUIOp>(sub(end, start), index(step));
+    // A loop whose end lies before its start has none.
+    Value length = sub(builder.createOrFold<arith::MaxSIOp>(start, end), start);
+    Value steps = builder.createOrFold<arith::CeilDivUIOp>(length, index(step));
     Value bodies = builder.createOrFold<arith::DivUIOp>(steps, index(factor));
     Value whole =
         builder.createOrFold<arith::MulIOp>(bodies, index(factor * step));

@@ -20,7 +20,8 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
   // CHECK-LABEL: mxgpu.kernel @loop(
   // CHECK-SAME:    %[[K0:[a-z0-9]+]]: index, %[[K1:[a-z0-9]+]]: index
   // CHECK:       mxgpu.role @multiply
-  // CHECK:         %[[LENGTH:[a-z0-9_]+]] = arith.subi %[[K1]], %[[K0]]
+  // CHECK:         %[[LAST:[a-z0-9_]+]] = arith.maxsi %[[K0]], %[[K1]]
+  // CHECK:         %[[LENGTH:[a-z0-9_]+]] = arith.subi %[[LAST]], %[[K0]]
   // CHECK:         %[[STEPS:[a-z0-9_]+]] = arith.ceildivui %[[LENGTH]], %c64
   // CHECK:         %[[BODIES:[a-z0-9_]+]] = arith.divui %[[STEPS]], %c2
   // CHECK:         %[[WHOLE:[a-z0-9_]+]] = arith.muli %[[BODIES]], %c128
