@@ -129,12 +129,9 @@ void checkChoice(MLIRContext &context, const MatmulProblem &problem) {
     ADD_FAILURE() << "the schedule does not verify";
     return emitRemark(UnknownLoc::get(&context));
   };
-  EXPECT_TRUE(succeeded(ScheduleAttr::verify(
-      emitError, fields.tile, fields.stages, fields.strategy, fields.workspace,
-      fields.splitK,
-      RasterAttr::get(&context, fields.rasterOrder, fields.rasterGroup),
-      fields.epilogue, fields.staging, fields.registers, fields.l2A, fields.l2B,
-      fields.pdl)));
+  EXPECT_TRUE(succeeded(ScheduleAttr::verifyFields(emitError, fields)));
+  EXPECT_TRUE(succeeded(
+      RasterAttr::verify(emitError, fields.rasterOrder, fields.rasterGroup)));
   EXPECT_FALSE(checkSchedule(problem, fields, target).has_value());
   // One stage more does not fit.
   ScheduleFields more = fields;

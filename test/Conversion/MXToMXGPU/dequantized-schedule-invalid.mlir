@@ -124,6 +124,21 @@ func.func @main(%x: !x, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y, %ys: !ys) {
 
 // -----
 
+// Blocks and scales are stored by operations that take no hint.
+!x = memref<256x256xbf16>
+!b = memref<2x256x256xf8E4M3FN>
+!bs = memref<2x2x2x32x4x4xf8E8M0FNU>
+!y = memref<256x256xf8E4M3FN>
+!ys = memref<4x2x32x4x4xf8E8M0FNU>
+func.func @main(%x: !x, %b: !b, %bs: !bs, %o: memref<2xi32>, %y: !y, %ys: !ys) {
+  // expected-error @below {{expected l2 = [a, b] with a quantized result, whose blocks and scales are stored without a hint, found one for the result}}
+  mx.grouped_matmul ragged = rows ins(%x, %b, %bs : !x, !b, !bs)
+      offsets(%o : memref<2xi32>) outs(%y, %ys : !y, !ys) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], stages = 4, l2 = [none, none, evict_last]>}
+  return
+}
+
+// -----
+
 !a = memref<256x256xf8E5M2>
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<256x256xf32>

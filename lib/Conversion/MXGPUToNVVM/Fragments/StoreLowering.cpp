@@ -70,10 +70,11 @@ private:
 
   static void store(NVVMBuilder &builder, StoreFragmentOp op, Value address,
                     int64_t offset, ArrayRef<Value> words, Value condition) {
+    Value policy = getCachePolicy(builder, op.getCache());
     if (op.getAdd())
-      builder.addGlobal(address, offset, words, condition);
+      builder.addGlobal(address, offset, words, condition, policy);
     else
-      builder.storeGlobal(address, offset, words, condition);
+      builder.storeGlobal(address, offset, words, condition, policy);
   }
 
   /// Reductions have vectors of 16 bytes at most.
@@ -250,7 +251,8 @@ struct TmaStoreLowering final : OpLowering<TmaStoreOp> {
         op.getBox().value_or(0) * op.getMap().getType().getSizeInBytes();
     builder.storeTensor(
         builder.offset(startAtUse(builder, adaptor.getBuffer()), first),
-        adaptor.getMap(), coords, op.getAdd());
+        adaptor.getMap(), coords, op.getAdd(),
+        getCachePolicy(builder, op.getCache()));
     return {};
   }
 };

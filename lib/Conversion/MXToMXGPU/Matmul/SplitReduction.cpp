@@ -177,7 +177,8 @@ void SumKernel::storeRow(Value accumulators, Value row, Value column,
       alignment = body.getI64IntegerAttr(16);
     StoreFragmentOp::create(
         body, elements.finishOnto(accumulators, result, row, columns, empty),
-        result, row, column, yes, alignment);
+        result, row, column, yes, alignment, /*add=*/false,
+        schedule.getL2Out());
   };
   if (!getRowAlignment(getResultType(), /*dynamic=*/16))
     return store(/*isWhole=*/false);

@@ -301,6 +301,11 @@ static std::optional<ScheduleError> checkParts(const MatmulProblem &problem,
                                                const ScheduleFields &fields) {
   if (problem.numB == 1 && !problem.isQuantized)
     return std::nullopt;
+  if (problem.isQuantized && fields.l2Out != CacheHint::None)
+    return ScheduleError{
+        "expected l2 = [a, b] with a quantized result, whose blocks and scales "
+        "are stored without a hint, found one for the result",
+        {}};
   int64_t columns = fields.tile[1] / problem.numB;
   int64_t multiple = problem.isQuantized ? kQuantizedColumns : kScaleTileRows;
   if (columns % multiple)

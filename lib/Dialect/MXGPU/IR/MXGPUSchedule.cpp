@@ -131,7 +131,7 @@ ScheduleAttr ScheduleAttr::get(MLIRContext *context,
              fields.workspace, fields.splitK,
              RasterAttr::get(context, fields.rasterOrder, fields.rasterGroup),
              fields.epilogue, fields.staging, fields.registers, fields.l2A,
-             fields.l2B, fields.pdl);
+             fields.l2B, fields.l2Out, fields.pdl);
 }
 
 ScheduleFields ScheduleAttr::getFields() const {
@@ -148,6 +148,7 @@ ScheduleFields ScheduleAttr::getFields() const {
   fields.registers.assign(getRegisters().begin(), getRegisters().end());
   fields.l2A = getL2A();
   fields.l2B = getL2B();
+  fields.l2Out = getL2Out();
   fields.pdl = getPdl();
   return fields;
 }
@@ -223,10 +224,16 @@ static ParseResult parseField(AsmParser &parser, StringRef name, SMLoc loc,
   if (name == "raster")
     return failure(parser.parseEqual() ||
                    parseRaster(parser, fields.rasterOrder, fields.rasterGroup));
-  if (name == "l2")
-    return failure(parser.parseEqual() || parser.parseLSquare() ||
-                   parseEnum(parser, fields.l2A) || parser.parseComma() ||
-                   parseEnum(parser, fields.l2B) || parser.parseRSquare());
+  if (name == "l2") {
+    if (parser.parseEqual() || parser.parseLSquare() ||
+        parseEnum(parser, fields.l2A) || parser.parseComma() ||
+        parseEnum(parser, fields.l2B))
+      return failure();
+    if (succeeded(parser.parseOptionalComma()) &&
+        parseEnum(parser, fields.l2Out))
+      return failure();
+    return parser.parseRSquare();
+  }
   return parser.emitError(
              loc, "expected tile, stages, strategy, workspace, split_k, "
                   "raster, epilogue, staging, registers, l2 or pdl, found '")
@@ -292,9 +299,11 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
     printer << ", registers = ";
     printIntegers(getRegisters());
   }
-  if (getL2A() != defaults.l2A || getL2B() != defaults.l2B)
+  bool hasOut = getL2Out() != defaults.l2Out;
+  if (getL2A() != defaults.l2A || getL2B() != defaults.l2B || hasOut)
     printer << ", l2 = [" << stringifyCacheHint(getL2A()) << ", "
-            << stringifyCacheHint(getL2B()) << ']';
+            << stringifyCacheHint(getL2B())
+            << (hasOut ? ", " + stringifyCacheHint(getL2Out()) : "") << ']';
   if (getPdl())
     printer << ", pdl";
   printer << '>';

@@ -20,9 +20,9 @@ func.func @defaults(%a: !a, %s: !s, %y: !y) -> !y {
 
 // CHECK-LABEL: func @all
 func.func @all(%a: !a, %s: !s, %y: !y) -> !y {
-  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 256], stages = 3, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap = 64, scale_stages = 2, tile_loop = clc>, split_k = 4, raster = group_m(8), epilogue = tma_store, staging = 4, registers = [208, 56], l2 = [evict_last, evict_first], pdl>
+  // CHECK: mxgpu.schedule = #mxgpu.schedule<tile = [256, 256, 256], stages = 3, strategy = #mxgpu.tcgen05_block_scaled<ctas = 2, accumulators = 2, overlap = 64, scale_stages = 2, tile_loop = clc>, split_k = 4, raster = group_m(8), epilogue = tma_store, staging = 4, registers = [208, 56], l2 = [evict_last, evict_first, evict_first], pdl>
   %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y)
-      {mxgpu.schedule = #mxgpu.schedule<pdl, l2 = [evict_last, evict_first], registers = [208, 56], staging = 4, epilogue = tma_store, raster = group_m(8), split_k = 4, stages = 3, tile = [256, 256, 256], strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc, scale_stages = 2, overlap = 64, accumulators = 2, ctas = 2>>} -> !y
+      {mxgpu.schedule = #mxgpu.schedule<pdl, l2 = [evict_last, evict_first, evict_first], registers = [208, 56], staging = 4, epilogue = tma_store, raster = group_m(8), split_k = 4, stages = 3, tile = [256, 256, 256], strategy = #mxgpu.tcgen05_block_scaled<tile_loop = clc, scale_stages = 2, overlap = 64, accumulators = 2, ctas = 2>>} -> !y
   return %0 : !y
 }
 

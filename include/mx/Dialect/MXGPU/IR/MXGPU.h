@@ -80,7 +80,8 @@ struct ScheduleFields {
   int64_t staging = 2;
   /// Empty, or the registers of a thread of each role; see ScheduleAttr.
   llvm::SmallVector<int64_t> registers;
-  CacheHint l2A = CacheHint::None, l2B = CacheHint::None;
+  CacheHint l2A = CacheHint::None, l2B = CacheHint::None,
+            l2Out = CacheHint::None;
   bool pdl = false;
 };
 } // namespace mx::mxgpu

@@ -56,7 +56,7 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
     | `staging = n` | 2 | buffers of each epilogue warp for `tma_store` |
     | `registers = [...]` | none | registers per thread, by `setmaxnreg`: of the epilogue and of the other roles; on sm_90a of those that multiply, that dequantize B (not with `wgmma_swap_ab` and `wgmma_bf16`), and that load; with `tcgen05_upcast_b` of the epilogue, of those that dequantize B, and of the other roles |
-    | `l2 = [a, b]` | `[none, none]` | what the L2 cache keeps of A and of B: `none`, `evict_first`, `evict_last` |
+    | `l2 = [a, b, out]` | `[none, none, none]` | what the L2 cache keeps of A, of B and of the result: `none`, `evict_first`, `evict_last`; the result's may be left out, and a quantized one has none |
     | `pdl` | off | programmatic dependent launch: set-up runs while the previous kernel is still running |
 
     Example: `#mxgpu.schedule<tile = [256, 256, 128], stages = 5, strategy =
@@ -75,9 +75,10 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     ArrayRefParameter<"int64_t">:$registers,
     "::mx::mxgpu::CacheHint":$l2A,
     "::mx::mxgpu::CacheHint":$l2B,
+    "::mx::mxgpu::CacheHint":$l2Out,
     "bool":$pdl);
   // Written by hand: struct(...) has no flags without a value (pdl) and no field
-  // that sets two parameters (l2).
+  // that sets several parameters (l2).
   let hasCustomAssemblyFormat = 1;
   let builders = [
     AttrBuilder<(ins "const ::mx::mxgpu::ScheduleFields &":$fields)>

@@ -195,7 +195,8 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
     at a multiple of n bytes, 4, 8, 16 or 32: the elements are written n bytes at a
     time, without taking place in the L1 cache. With `add` elements of f32 are
     added to those that `dest` holds, in one piece each, so that rows of several
-    threads may be the same (PTX ISA, red).
+    threads may be the same (PTX ISA, red). `cache` says what the L2 cache should
+    keep.
 
     Example:
 
@@ -207,10 +208,11 @@ def MXGPU_StoreFragmentOp : MXGPU_Op<"store_fragment"> {
   let arguments = (ins AnyVectorOfNonZeroRank:$fragment,
                        Arg<AnyMemRef, "", [MemWrite]>:$dest,
                        Index:$row, Index:$column, I1:$present,
-                       OptionalAttr<I64Attr>:$alignment, UnitAttr:$add);
+                       OptionalAttr<I64Attr>:$alignment, UnitAttr:$add,
+                       DefaultValuedAttr<MXGPU_CacheHintAttr, "::mx::mxgpu::CacheHint::None">:$cache);
   let assemblyFormat = [{
     $fragment `,` $dest `` `[` $row `,` $column `]` `when` `(` $present `)`
-    (`aligned` `(` $alignment^ `)`)? (`add` $add^)? attr-dict
+    (`aligned` `(` $alignment^ `)`)? (`add` $add^)? (`cache` `=` $cache^)? attr-dict
     `:` type($fragment) `,` type($dest)
   }];
   let hasVerifier = 1;
@@ -367,7 +369,8 @@ def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [
     copy has read it. A buffer that holds several boxes, its panels or rows of
     them, is copied one `box` at a time. There is a copy only `when` a condition holds that the
     threads, or those of a warp with a ring of its own, agree on. The box of one
-    matrix of several has a leading 1 more than the buffer.
+    matrix of several has a leading 1 more than the buffer. `cache` says what the
+    L2 cache should keep.
 
     Example:
 
@@ -378,11 +381,12 @@ def MXGPU_TmaStoreOp : MXGPU_Op<"tma_store", [
   let arguments = (ins Arg<MXGPU_BufferType, "", [MemRead<MXGPU_SharedMemory>]>:$buffer,
                        MXGPU_TensorMapType:$map, Variadic<Index>:$coords,
                        Optional<I1>:$condition, UnitAttr:$add,
-                       OptionalAttr<I64Attr>:$box);
+                       OptionalAttr<I64Attr>:$box,
+                       DefaultValuedAttr<MXGPU_CacheHintAttr, "::mx::mxgpu::CacheHint::None">:$cache);
   let assemblyFormat = [{
     $buffer (`box` `(` $box^ `)`)?
     `to` $map `` `[` $coords `]` (`add` $add^)?
-    (`when` `(` $condition^ `)`)? attr-dict `:` type($buffer) `,` type($map)
+    (`when` `(` $condition^ `)`)? (`cache` `=` $cache^)? attr-dict `:` type($buffer) `,` type($map)
   }];
   let hasVerifier = 1;
 }

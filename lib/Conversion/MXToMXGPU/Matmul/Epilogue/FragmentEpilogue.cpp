@@ -19,6 +19,12 @@ using namespace mx::mxgpu;
 FragmentEpilogue::FragmentEpilogue(ProductKernel &kernel, WorkPolicy &work)
     : EpiloguePolicy(kernel, work) {}
 
+/// Of a split reduction the kernel that adds the splits stores the result.
+static CacheHint getCacheHint(ScheduleAttr schedule) {
+  bool isPart = schedule.getSplitK() > schedule.getParts();
+  return isPart ? CacheHint::None : schedule.getL2Out();
+}
+
 bool FragmentEpilogue::asksForColumns() { return true; }
 void FragmentEpilogue::redirectRow(ResultRow &) {}
 
@@ -200,7 +206,7 @@ void DirectEpilogue::storeRuns(ForEachWorkTileOp, ArrayRef<Run> runs,
           getResultAlignment(getResultType(), run.columns.count));
     StoreFragmentOp::create(body, run.elements, getResult(), run.row->own,
                             run.columns.first, run.row->isPresent, alignment,
-                            addsElements());
+                            addsElements(), getCacheHint(schedule));
   }
 }
 
@@ -309,7 +315,7 @@ void StagedEpilogue::storeRuns(ForEachWorkTileOp workTile, ArrayRef<Run> runs,
                         ValueRange());
   TmaStoreOp::create(body, stage.getBuffer("c"), arguments.get(Arg::ResultMap),
                      origin.coordinates, origin.hasAllRows, op.getAccumulate(),
-                     /*part=*/IntegerAttr());
+                     /*part=*/IntegerAttr(), getCacheHint(schedule));
   ProducerCommitOp::create(body, stage.getStage(), Value());
   if (!origin.hasAllRows)
     return;
@@ -323,5 +329,5 @@ void StagedEpilogue::storeRuns(ForEachWorkTileOp workTile, ArrayRef<Run> runs,
     StoreFragmentOp::create(body, run.elements, getResult(), run.row->own,
                             run.columns.first, run.row->isPresent,
                             /*alignment=*/IntegerAttr(),
-                            /*add=*/op.getAccumulate());
+                            /*add=*/op.getAccumulate(), getCacheHint(schedule));
 }
