@@ -21,6 +21,24 @@ func.func @pair(%x: !x) -> !x {
   return %y : !x
 }
 
+// Destinations may be one tensor, as CSE leaves those that are equal.
+
+// CHECK-LABEL: func @same_outs(
+// CHECK-NEXT:    mx.quantize {{.*}} dequantized = [f8E4M3FN, f8E4M3FN] -> tensor<256x64xbf16>, tensor<256x64xbf16> prologue
+// CHECK:         return
+func.func @same_outs(%x: !x, %init: !x) -> (!x, !x) {
+  %e = tensor.empty() : !e
+  %s = tensor.empty() : !s
+  %q:4 = mx.quantize ins(%x : !x) outs(%e, %s, %e, %s : !e, !s, !e, !s) -> !e, !s, !e, !s prologue {
+  ^bb0(%a: bf16, %row: index, %column: index):
+    %b = arith.negf %a : bf16
+    mx.yield %a, %b : bf16, bf16
+  }
+  %y = mx.dequantize ins(%q#0, %q#1 : !e, !s) outs(%init : !x) -> !x
+  %z = mx.dequantize ins(%q#2, %q#3 : !e, !s) outs(%init : !x) -> !x
+  return %y, %z : !x, !x
+}
+
 // Unless something else reads them,
 
 // CHECK-LABEL: func @read(

@@ -147,10 +147,9 @@ static void fuse(IRRewriter &rewriter, QuantizeOp op, const Readers &readers) {
       rewriter.replaceAllUsesWith(op.getDestinationResults(i), results);
   }
   rewriter.replaceAllUsesWith(op.getAmaxResults(), fused.getAmaxResults());
-  SmallVector<Value> unused(op.getOuts());
+  llvm::SetVector<Operation *> unused = getDefiningOps(op.getOuts());
   rewriter.eraseOp(op);
-  for (Value out : unused)
-    eraseUnused(rewriter, out.getDefiningOp());
+  eraseUnused(rewriter, std::move(unused));
 }
 
 namespace {

@@ -155,14 +155,25 @@ static SmallVector<Value> getColumnsSideBySide(Value tensor) {
   return isLast ? SmallVector<Value>(concat.getInputs()) : SmallVector<Value>();
 }
 
-void mx::detail::eraseUnused(IRRewriter &rewriter, Operation *op) {
-  if (!op || !isOpTriviallyDead(op))
-    return;
-  SmallVector<Value> operands(op->getOperands());
-  rewriter.eraseOp(op);
-  for (Value operand : operands)
-    if (operand.use_empty())
-      eraseUnused(rewriter, operand.getDefiningOp());
+llvm::SetVector<Operation *> mx::detail::getDefiningOps(ValueRange values) {
+  llvm::SetVector<Operation *> ops;
+  for (Value value : values)
+    if (Operation *op = value.getDefiningOp())
+      ops.insert(op);
+  return ops;
+}
+
+void mx::detail::eraseUnused(IRRewriter &rewriter,
+                             llvm::SetVector<Operation *> ops) {
+  // An operation that defines several operands is erased once.
+  while (!ops.empty()) {
+    Operation *op = ops.pop_back_val();
+    if (!isOpTriviallyDead(op))
+      continue;
+    for (Operation *operand : getDefiningOps(op->getOperands()))
+      ops.insert(operand);
+    rewriter.eraseOp(op);
+  }
 }
 
 /// Whether the numbers of one input are what is quantized.
@@ -199,7 +210,7 @@ static bool fuseConcat(IRRewriter &rewriter, QuantizeOp op, Value input,
   fused.setConcat(true);
   rewriter.replaceOp(op, fused->getResults());
   ++numPrologues;
-  eraseUnused(rewriter, input.getDefiningOp());
+  eraseUnused(rewriter, getDefiningOps(input));
   return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "mlir/IR/PatternMatch.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/Statistic.h"
 
 namespace mx::detail {
@@ -41,9 +42,12 @@ bool mergeAmax(mlir::IRRewriter &rewriter, AmaxOp amax, QuantizeOp op);
 bool fuseInput(mlir::IRRewriter &rewriter, QuantizeOp op,
                int64_t concatMultiple);
 
-/// Erases `op`, if there is one, and what only it used, as far as that has no
-/// effects.
-void eraseUnused(mlir::IRRewriter &rewriter, mlir::Operation *op);
+/// The operations that define values, each once.
+llvm::SetVector<mlir::Operation *> getDefiningOps(mlir::ValueRange values);
+/// Erases those of `ops` that nothing uses, and what only they used, as far as
+/// that has no effects.
+void eraseUnused(mlir::IRRewriter &rewriter,
+                 llvm::SetVector<mlir::Operation *> ops);
 
 } // namespace mx::detail
 
