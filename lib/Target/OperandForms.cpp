@@ -79,6 +79,10 @@ std::string ProductForm::describeInstruction() const {
                            : "kind::" + std::string(getInfo(kind).name);
 }
 
+unsigned OperandForm::getElementsPerMapElement() const {
+  return getInfo(mapType).bits / getBits(type);
+}
+
 unsigned ProductForm::getK() const {
   return instruction->k ? instruction->k : getInfo(kind).k;
 }

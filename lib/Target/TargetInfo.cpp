@@ -48,7 +48,7 @@ constexpr TargetInfo dataCenter(const char *chip, unsigned capability,
   target.rates = &rates;
   target.quantizersMeasuredOn = "sm_90a";
   target.smemPerCta = 227 * KiB;
-  target.tmemColumns = target.hasTcgen05() ? 512 : 0;
+  target.tmemColumns = target.mmaFamily == MmaFamily::Tcgen05 ? 512 : 0;
   target.threadsPerSm = 2048;
   target.ctasPerSm = 32;
   return target;
@@ -103,6 +103,22 @@ std::vector<TargetInfo> &getRows() {
 
 } // namespace
 
+bool TargetInfo::hasTcgen05() const { return mmaFamily == MmaFamily::Tcgen05; }
+bool TargetInfo::hasQuantizers() const { return rates != nullptr; }
+bool TargetInfo::hasProducts() const { return rates != nullptr; }
+
+uint32_t TargetInfo::getSmemPerCta(unsigned ctas) const {
+  return (smemPerCta + smemReserved) / ctas - smemReserved;
+}
+
+unsigned TargetInfo::getVectorBytes() const {
+  return computeCapability >= 100 ? 32 : 16;
+}
+
+bool TargetInfo::hasNarrowConversions() const {
+  return computeCapability >= 100;
+}
+
 Table<TargetInfo> mx::target::getTargets() { return getRows(); }
 
 void mx::target::registerTarget(const TargetInfo &target) {
@@ -111,7 +127,7 @@ void mx::target::registerTarget(const TargetInfo &target) {
 }
 
 const TargetInfo *mx::target::lookupTarget(std::string_view chip) {
-  for (const TargetInfo &target : getTargets())
+  for (const TargetInfo &target : getRows())
     if (chip == target.chip)
       return &target;
   return nullptr;

@@ -35,9 +35,7 @@ struct OperandForm {
   unsigned alignment;
 
   /// Elements in one of the tensor map: bytes may hold two.
-  unsigned getElementsPerMapElement() const {
-    return getInfo(mapType).bits / getBits(type);
-  }
+  unsigned getElementsPerMapElement() const;
 };
 
 Table<OperandForm> getOperandForms();

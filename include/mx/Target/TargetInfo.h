@@ -56,20 +56,18 @@ struct TargetInfo {
   /// kernels.
   const Rates *rates = nullptr;
 
-  constexpr bool hasTcgen05() const { return mmaFamily == MmaFamily::Tcgen05; }
+  bool hasTcgen05() const;
   /// What mx makes for the chip: kernels of all operations but products, and
   /// those of products.
-  bool hasQuantizers() const { return rates != nullptr; }
-  bool hasProducts() const { return rates != nullptr; }
+  bool hasQuantizers() const;
+  bool hasProducts() const;
   /// Shared memory of a CTA where `ctas` of them share an SM.
-  constexpr uint32_t getSmemPerCta(unsigned ctas) const {
-    return (smemPerCta + smemReserved) / ctas - smemReserved;
-  }
+  uint32_t getSmemPerCta(unsigned ctas) const;
   /// What a thread loads from or stores to global memory at a time (PTX ISA, ld
   /// and st, .v8 and .v4 of 64 bits).
-  unsigned getVectorBytes() const { return computeCapability >= 100 ? 32 : 16; }
+  unsigned getVectorBytes() const;
   /// cvt to and from e2m1, e2m3, e3m2 and ue8m0 (PTX ISA, cvt, target notes).
-  bool hasNarrowConversions() const { return computeCapability >= 100; }
+  bool hasNarrowConversions() const;
 };
 
 /// Facts that hold for every chip in the table.

@@ -54,11 +54,10 @@ public:
     buildMultiply(epilogue, [&](ForEachWorkTileOp workTile) {
       return multiply(workTile);
     });
-    buildLoads();
+    buildScaledLoads(inputs);
   }
 
 private:
-  void buildLoads();
   Value multiply(ForEachWorkTileOp workTile);
   Value loadElements(MmaOperand operand, Value buffer);
   Value loadScales(MmaOperand operand, Value buffer, Value first, Value extent);
@@ -67,25 +66,6 @@ private:
 };
 
 } // namespace
-
-void TestMainLoop::buildLoads() {
-  OpBuilder::InsertionGuard guard(body);
-  createRole("load", 1, /*elected=*/true, /*kind=*/1);
-  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
-  OperandOrigin origin = work.getOperands(workTile);
-  b.begin(workTile, origin);
-  ForEachKOp step = forEachTile(workTile);
-  Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
-  auto stage = ProducerAcquireOp::create(body, inputs);
-  loadBoxesOfA(stage, origin.row, k, {0});
-  b.loadElements(stage, k);
-  TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
-                    ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
-                    stage.getStage());
-  b.loadScales(stage, kTile);
-  ProducerCommitOp::create(body, stage.getStage(), Value());
-  launchDependents(workTile);
-}
 
 Value TestMainLoop::loadElements(MmaOperand operand, Value buffer) {
   auto element = cast<BufferType>(buffer.getType()).getElementType();

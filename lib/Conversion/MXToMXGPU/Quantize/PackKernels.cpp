@@ -22,7 +22,8 @@ using namespace mx;
 // Six bits
 //===----------------------------------------------------------------------===//
 
-static constexpr int64_t kTile = 128, kBlock = 32, kPackedTile = kTile * 6 / 8;
+static constexpr int64_t kTile = 128, kPackStep = 32,
+                         kPackedTile = kTile * 6 / 8;
 
 namespace {
 
@@ -92,17 +93,17 @@ static void buildKernel(KernelOp kernel, Location loc) {
     return VectorType::get(size, body.getI32Type());
   };
   SmallVector<Value> words;
-  for (int64_t block = 0; block < kTile / kBlock; ++block) {
+  for (int64_t block = 0; block < kTile / kPackStep; ++block) {
     Value loaded =
-        LoadBlockOp::create(body, byteVector(kBlock), bytes, row,
-                            body.add(workTile.getColumn(), block * kBlock));
+        LoadBlockOp::create(body, byteVector(kPackStep), bytes, row,
+                            body.add(workTile.getColumn(), block * kPackStep));
     Value codes =
-        vector::BitCastOp::create(body, wordVector(kBlock / 4), loaded);
+        vector::BitCastOp::create(body, wordVector(kPackStep / 4), loaded);
     SmallVector<Value> fours;
-    for (int64_t i = 0; i < kBlock / 4; ++i)
+    for (int64_t i = 0; i < kPackStep / 4; ++i)
       fours.push_back(
           vector::ExtractOp::create(body, codes, ArrayRef<int64_t>{i}));
-    for (int64_t i = 0; i < kBlock / 4; i += 4)
+    for (int64_t i = 0; i < kPackStep / 4; i += 4)
       PackedRegs{body}.packSixteen(ArrayRef(fours).slice(i, 4), words);
   }
   for (int64_t i = 0; i < kPackedTile / 4; i += 4) {

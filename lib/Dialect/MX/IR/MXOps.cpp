@@ -194,11 +194,6 @@ Value QuantizeOp::getDecodeFactor(unsigned i) {
   return getDecodeFactors()[countDequantized(*this, i)];
 }
 
-Type QuantizeOp::getElementType(unsigned i) {
-  Type type = getDequantizedType(i);
-  return type ? type : getElementTypeOrSelf(getElements(i));
-}
-
 Type QuantizeOp::getScaleType(unsigned i) {
   if (!isDequantized(i))
     return getElementTypeOrSelf(getScales(i));
@@ -217,11 +212,6 @@ SmallVector<int64_t> QuantizeOp::getQuantizedShape() {
   if (!ShapedType::isDynamic(shape.back()))
     shape.back() *= getNumConcatenated();
   return shape;
-}
-
-int64_t QuantizeOp::getNumConcatenated() {
-  return getConcat() ? getPrologueBlock()->getTerminator()->getNumOperands()
-                     : 1;
 }
 
 QuantizeOp QuantizeOp::createAlike(OpBuilder &builder, Location loc,

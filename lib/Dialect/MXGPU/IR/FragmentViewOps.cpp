@@ -77,14 +77,6 @@ static LogicalResult verifyRows(Operation *op, FragmentType fragment,
          << ", found " << rows;
 }
 
-void ToRowsOp::build(OpBuilder &builder, OperationState &state,
-                     Value fragment) {
-  auto type = cast<FragmentType>(fragment.getType());
-  SmallVector<Type> rows(type.getLayout().getRowOffsets().size(),
-                         type.getRowType());
-  build(builder, state, rows, fragment);
-}
-
 LogicalResult ToRowsOp::verify() {
   return verifyRows(*this, getFragment().getType(), getRows().getTypes());
 }

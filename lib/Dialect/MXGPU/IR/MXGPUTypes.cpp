@@ -190,21 +190,6 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-TensorMapType TensorMapType::get(MLIRContext *context, ArrayRef<int64_t> box,
-                                 Type elementType, mxgpu::Swizzle swizzle,
-                                 bool padded) {
-  return Base::get(context, box, elementType, swizzle, padded);
-}
-
-TensorMapType
-TensorMapType::getChecked(function_ref<InFlightDiagnostic()> emitError,
-                          MLIRContext *context, ArrayRef<int64_t> box,
-                          Type elementType, mxgpu::Swizzle swizzle,
-                          bool padded) {
-  return Base::getChecked(emitError, context, box, elementType, swizzle,
-                          padded);
-}
-
 int64_t TensorMapType::getSizeInBytes() const {
   return getBits(getBox(), getStoredBitsOf(getElementType(), getPadded())) / 8;
 }
@@ -272,20 +257,6 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-BufferType BufferType::get(MLIRContext *context, Space space,
-                           ArrayRef<int64_t> shape, Type elementType,
-                           mxgpu::Swizzle swizzle, bool padded) {
-  return Base::get(context, space, shape, elementType, swizzle, padded);
-}
-
-BufferType BufferType::getChecked(function_ref<InFlightDiagnostic()> emitError,
-                                  MLIRContext *context, Space space,
-                                  ArrayRef<int64_t> shape, Type elementType,
-                                  mxgpu::Swizzle swizzle, bool padded) {
-  return Base::getChecked(emitError, context, space, shape, elementType,
-                          swizzle, padded);
-}
-
 int64_t BufferType::getSizeInBytes() const {
   return getBits(getShape(), getStoredBitsOf(getElementType(), getPadded())) /
          8;
@@ -349,9 +320,4 @@ LogicalResult ScalesType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected scales of f8E8M0FNU or f8E4M3FN, found "
                        << elementType;
   return success();
-}
-
-int64_t ScalesType::getColumns() const {
-  return getRows() / target::kScaleRowsPerGroup *
-         target::kScaleColumnsPerGroup * getTiles();
 }

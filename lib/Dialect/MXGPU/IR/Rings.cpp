@@ -241,13 +241,6 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
   return verifyOverlap(emitError, stages, buffers, overlap);
 }
 
-int64_t RingType::getFieldIndex(StringRef name) const {
-  for (auto [index, field] : llvm::enumerate(getNames()))
-    if (field.getValue() == name)
-      return index;
-  return -1;
-}
-
 int64_t RingType::getStageBytes() const {
   int64_t bytes = 0;
   for (BufferType buffer : getBuffers())

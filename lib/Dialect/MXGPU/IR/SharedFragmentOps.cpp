@@ -210,15 +210,15 @@ LogicalResult LoadFragmentScalesOp::verify() {
            << kScaleTileRows << "x" << kScaleTileBlocks
            << " or are those of some, and divide the buffer's " << allRows
            << "x" << allBlocks << ", found " << rows << "x" << blocks;
-  Type expected = type;
-  if (!isFragment)
-    expected = VectorType::get({int64_t(layout.getRowOffsets().size()),
-                                int64_t(layout.getBlocks(block).size())},
-                               buffer.getElementType());
-  // load_fragment_scales C4
-  if (getType() != expected)
-    return emitOpError("expected the scales of a thread's rows and blocks, ")
-           << expected << ", found " << getType();
+  if (!isFragment) {
+    auto expected = VectorType::get({int64_t(layout.getRowOffsets().size()),
+                                     int64_t(layout.getBlocks(block).size())},
+                                    buffer.getElementType());
+    // load_fragment_scales C4
+    if (getType() != expected)
+      return emitOpError("expected the scales of a thread's rows and blocks, ")
+             << expected << ", found " << getType();
+  }
   if (failed(verifyCoordinate(*this, getRow(), rows, allRows, "row")))
     return failure();
   return verifyCoordinate(*this, getBlock(), blocks, allBlocks, "block");

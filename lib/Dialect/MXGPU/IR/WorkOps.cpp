@@ -16,22 +16,6 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
-                            Value rows, Value columns, Value reduction,
-                            ArrayRef<int64_t> tile, RasterAttr raster,
-                            Value workTiles, int64_t splits,
-                            int64_t splitStep) {
-  IntegerAttr splitsAttr, stepAttr;
-  if (splits > 1) {
-    splitsAttr = builder.getI64IntegerAttr(splits);
-    stepAttr = builder.getI64IntegerAttr(splitStep);
-  }
-  build(builder, state, TileSchedulerType::get(builder.getContext()), rows,
-        columns, reduction, workTiles, /*counter=*/Value(), /*offsets=*/Value(),
-        /*stride=*/Value(), /*over_reduction=*/false, /*single=*/false,
-        builder.getDenseI64ArrayAttr(tile), raster, splitsAttr, stepAttr);
-}
-
-void TileSchedulerOp::build(OpBuilder &builder, OperationState &state,
                             Value rows, Value columns, ArrayRef<int64_t> tile,
                             RasterAttr raster, bool single, Value workTiles,
                             Value counter, Value offsets) {

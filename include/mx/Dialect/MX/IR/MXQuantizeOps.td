@@ -222,7 +222,11 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     /// are gathered, and the columns of all values that lie side by side.
     ::llvm::SmallVector<int64_t> getQuantizedShape();
     /// Values that lie side by side in what is quantized: 1 without `concat`.
-    int64_t getNumConcatenated();
+    int64_t getNumConcatenated() {
+      return getConcat()
+                 ? getPrologueBlock()->getTerminator()->getNumOperands()
+                 : 1;
+    }
     /// What is quantized: the input, or each value of the prologue, or, with
     /// `concat`, all of them together.
     unsigned getNumValues() {
@@ -251,7 +255,10 @@ def MX_QuantizeOp : MX_StructuredOp<"quantize", [AttrSizedOperandSegments,
     /// anything.
     ::mlir::Value getDecodeFactor(unsigned i);
     /// What elements and scales are, written or not.
-    ::mlir::Type getElementType(unsigned i);
+    ::mlir::Type getElementType(unsigned i) {
+      ::mlir::Type type = getDequantizedType(i);
+      return type ? type : ::mlir::getElementTypeOrSelf(getElements(i));
+    }
     ::mlir::Type getScaleType(unsigned i);
     /// Elements, or the values that they are dequantized to.
     ::mlir::Value getElements(unsigned i) {

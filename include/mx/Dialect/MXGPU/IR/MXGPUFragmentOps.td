@@ -67,7 +67,12 @@ def MXGPU_ToRowsOp : MXGPU_FragmentOp<"to_rows"> {
   let arguments = (ins MXGPU_FragmentType:$fragment);
   let results = (outs Variadic<AnyVectorOfNonZeroRank>:$rows);
   let assemblyFormat = "$fragment attr-dict `:` type($fragment) `->` type($rows)";
-  let builders = [OpBuilder<(ins "::mlir::Value":$fragment)>];
+  let builders = [OpBuilder<(ins "::mlir::Value":$fragment), [{
+    auto type = ::llvm::cast<FragmentType>(fragment.getType());
+    ::llvm::SmallVector<::mlir::Type> rows(
+        type.getLayout().getRowOffsets().size(), type.getRowType());
+    build($_builder, $_state, rows, fragment);
+  }]>];
   let hasVerifier = 1;
   let hasFolder = 1;
 }

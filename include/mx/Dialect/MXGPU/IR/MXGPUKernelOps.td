@@ -204,7 +204,16 @@ def MXGPU_TileSchedulerOp : MXGPU_Op<"tile_scheduler", [
                    "::mlir::Value":$reduction,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
                    CArg<"::mlir::Value", "{}">:$work_tiles,
-                   CArg<"int64_t", "1">:$splits, CArg<"int64_t", "1">:$splitStep)>,
+                   CArg<"int64_t", "1">:$splits,
+                   CArg<"int64_t", "1">:$splitStep), [{
+      bool isSplit = splits > 1;
+      build($_builder, $_state, TileSchedulerType::get($_builder.getContext()),
+            rows, columns, reduction, work_tiles, /*counter=*/{},
+            /*offsets=*/{}, /*stride=*/{}, /*over_reduction=*/false,
+            /*single=*/false, $_builder.getDenseI64ArrayAttr(tile), raster,
+            isSplit ? $_builder.getI64IntegerAttr(splits) : nullptr,
+            isSplit ? $_builder.getI64IntegerAttr(splitStep) : nullptr);
+    }]>,
     OpBuilder<(ins "::mlir::Value":$rows, "::mlir::Value":$columns,
                    "::llvm::ArrayRef<int64_t>":$tile, "RasterAttr":$raster,
                    "bool":$single, "::mlir::Value":$work_tiles,

@@ -39,7 +39,9 @@ def MXGPU_TensorMapType : MXGPU_Type<"TensorMap", "tensor_map"> {
     TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$box,
                      "::mlir::Type":$elementType,
                      "::mx::mxgpu::Swizzle":$swizzle,
-                     CArg<"bool", "false">:$padded)>
+                     CArg<"bool", "false">:$padded), [{
+      return $_get($_ctxt, box, elementType, swizzle, padded);
+    }]>
   ];
   let extraClassDeclaration = [{
     /// Bytes of shared memory that one copy fills.
@@ -77,7 +79,9 @@ def MXGPU_BufferType : MXGPU_Type<"Buffer", "buffer"> {
                      "::llvm::ArrayRef<int64_t>":$shape,
                      "::mlir::Type":$elementType,
                      "::mx::mxgpu::Swizzle":$swizzle,
-                     CArg<"bool", "false">:$padded)>
+                     CArg<"bool", "false">:$padded), [{
+      return $_get($_ctxt, space, shape, elementType, swizzle, padded);
+    }]>
   ];
   let extraClassDeclaration = [{
     /// Bytes of memory that the buffer takes.
@@ -141,7 +145,11 @@ def MXGPU_RingType : MXGPU_Type<"Ring", "ring"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Index of a buffer, or -1.
-    int64_t getFieldIndex(::llvm::StringRef name) const;
+    int64_t getFieldIndex(::llvm::StringRef name) const {
+      auto field = ::llvm::find_if(
+          getNames(), [&](::mlir::StringAttr own) { return own == name; });
+      return field == getNames().end() ? -1 : field - getNames().begin();
+    }
     /// The memory of the stages, which is the same for all buffers.
     ::mx::mxgpu::Space getSpace() const { return getBuffers()[0].getSpace(); }
     /// Bytes of shared memory that one stage takes.
@@ -218,7 +226,10 @@ def MXGPU_ScalesType : MXGPU_Type<"Scales", "scales"> {
   let builders = [TypeBuilder<(ins "int64_t":$rows)>];
   let extraClassDeclaration = [{
     /// Columns of tensor memory: 4 for each 128 rows of a tile.
-    int64_t getColumns() const;
+    int64_t getColumns() const {
+      return getRows() / ::mx::target::kScaleRowsPerGroup *
+             ::mx::target::kScaleColumnsPerGroup * getTiles();
+    }
   }];
 }
 

@@ -145,9 +145,8 @@ Value mx::mxgpu::getFirstRowOfWarp(KernelBuilder &body, FragmentType type) {
 
 Value mx::mxgpu::getColumnOfRun(KernelBuilder &body, FragmentType type,
                                 int64_t number, Value first) {
-  Value column =
-      body.createOrFold<FragmentColumnOp>(body.getIndexType(), number, type);
-  return matchPattern(column, m_Zero()) ? first : body.add(first, column);
+  return body.add(
+      first, FragmentColumnOp::create(body, body.getIndexType(), number, type));
 }
 
 static int64_t getCount(Value vector) {

@@ -5,7 +5,7 @@
 // What all parts of the builder have in common: the facts of the product, two
 // places to write to, on the host and in the kernel, and names for what passes
 // from one to the other. Decisions are not here: they are in WorkPolicy.h,
-// MainLoop.h and EpiloguePolicy.h.
+// MainLoop.h and EpiloguePolicy.h. MatmulKernel.cpp puts them together.
 //
 //===----------------------------------------------------------------------===//
 

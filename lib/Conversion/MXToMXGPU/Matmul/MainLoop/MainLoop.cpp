@@ -411,6 +411,27 @@ Value MainLoop::isAdded(ForEachKOp step) {
   return arith::XOrIOp::create(body, step.getFirst(), yes);
 }
 
+void MainLoop::buildScaledLoads(Value inputs) {
+  OpBuilder::InsertionGuard guard(body);
+  createRole("load", 1, /*elected=*/true, /*kind=*/1);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
+  OperandOrigin origin = work.getOperands(workTile);
+  b.begin(workTile, origin);
+  ForEachKOp step = forEachTile(workTile);
+  Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
+  auto stage = ProducerAcquireOp::create(body, inputs);
+  OperandBoxes a(arguments.get(Arg::AMap), *product.problem.product.a,
+                 schedule.getTileK());
+  loadPanels(body, a, origin.row, k, stage, "a", schedule.getL2A());
+  b.loadElements(stage, k);
+  TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
+                    ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
+                    stage.getStage());
+  b.loadScales(stage, kTile);
+  ProducerCommitOp::create(body, stage.getStage(), Value());
+  launchDependents(workTile);
+}
+
 void MainLoop::launchDependents(ForEachWorkTileOp workTile) {
   if (!schedule.getPdl())
     return;

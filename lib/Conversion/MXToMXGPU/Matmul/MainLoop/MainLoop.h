@@ -203,6 +203,9 @@ protected:
   /// rows of it.
   void loadBoxesOfA(ProducerAcquireOp stage, mlir::Value row, mlir::Value k,
                     llvm::ArrayRef<int64_t> firstRows);
+  /// The role of one thread that loads A, B and the scales of both into the
+  /// stages of `inputs`: their fields are "a", "sfa", "b" and "sfb".
+  void buildScaledLoads(mlir::Value inputs);
   /// Where the loads of a CTA end: after the loop over its work tiles.
   void launchDependents(ForEachWorkTileOp workTile);
   /// Whether every tile of the reduction is full.

@@ -77,31 +77,8 @@ void BlockScaledMainLoop::createRings() {
 
 void BlockScaledMainLoop::buildRoles(EpiloguePolicy &epilogue) {
   buildEpilogue(epilogue, accumulators);
-  buildLoad();
+  buildScaledLoads(inputs);
   buildMma();
-}
-
-/// One thread fills the stages of the input ring.
-void BlockScaledMainLoop::buildLoad() {
-  OpBuilder::InsertionGuard guard(body);
-  createRole("load", 1, /*elected=*/true, /*kind=*/1);
-  ForEachWorkTileOp workTile = body.forEachWorkTile(work.getScheduler());
-  OperandOrigin origin = work.getOperands(workTile);
-  b.begin(workTile, origin);
-  auto [start, end] = work.getReduction(workTile);
-  ForEachKOp step = body.forEachK(start, end, schedule.getTileK());
-  Value k = step.getK(), kTile = body.div(k, product.problem.getScaleTileK());
-  auto stage = ProducerAcquireOp::create(body, inputs);
-  OperandBoxes a(arguments.get(Arg::AMap), *product.problem.product.a,
-                 schedule.getTileK());
-  loadPanels(body, a, origin.row, k, stage, "a", schedule.getL2A());
-  b.loadElements(stage, k);
-  TmaLoadOp::create(body, arguments.get(Arg::AScalesMap),
-                    ValueRange{origin.rowTile, kTile}, stage.getBuffer("sfa"),
-                    stage.getStage());
-  b.loadScales(stage, kTile);
-  ProducerCommitOp::create(body, stage.getStage(), Value());
-  launchDependents(workTile);
 }
 
 /// Whether tiles of B can begin in the middle of a scale tile. Tiles of fewer

@@ -31,7 +31,6 @@ private:
                              const target::OperandForm &form,
                              llvm::StringRef field, int64_t rows);
 
-  void buildLoad();
   void buildMma();
 
   /// Device memory that only this product needs.
