@@ -69,7 +69,7 @@ for use in ("unsigned get(const target::TargetInfo &chip) { return chip.scales; 
     change(other, "using namespace mx;", "using namespace mx;\n" + use)
     expect()
 change(header, "unsigned smCount = 0;", "unsigned smCount = 0;\n  unsigned scales = 0;")
-change(header, "return computeCapability >= 100 ? 32 : 16;", "return scales ? 32 : 16;")
+change(code, "return computeCapability >= 100 ? 32 : 16;", "return scales ? 32 : 16;")
 expect()
 # A field of a field, which the code of the struct reads without naming its type.
 forms, products = (work / f"{folder}/OperandForms.{suffix}"
