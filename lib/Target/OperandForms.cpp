@@ -79,10 +79,6 @@ std::string ProductForm::describeInstruction() const {
                            : "kind::" + std::string(getInfo(kind).name);
 }
 
-unsigned OperandForm::getElementsPerMapElement() const {
-  return getInfo(mapType).bits / getBits(type);
-}
-
 unsigned ProductForm::getK() const {
   return instruction->k ? instruction->k : getInfo(kind).k;
 }

@@ -33,9 +33,6 @@ struct OperandForm {
   unsigned rowMultiple;
   /// Bytes; the first row begins at a multiple of it.
   unsigned alignment;
-
-  /// Elements in one of the tensor map: bytes may hold two.
-  unsigned getElementsPerMapElement() const;
 };
 
 Table<OperandForm> getOperandForms();

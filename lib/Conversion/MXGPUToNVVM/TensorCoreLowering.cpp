@@ -182,7 +182,7 @@ struct LoadAccumulatorLowering final : OpLowering<LoadAccumulatorOp> {
       return {load()};
     }
     // Tensor memory that was never written is not read. All warps of the role
-    // take the same way, since they have the same work tile.
+    // take the same branch, since they have the same work tile.
     auto ifOp =
         scf::IfOp::create(builder, type, adaptor.getEmpty(), /*withElse=*/true);
     builder.setInsertionPointToStart(ifOp.thenBlock());

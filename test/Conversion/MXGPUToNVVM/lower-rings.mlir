@@ -656,6 +656,50 @@ gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
 
 // -----
 
+// Two copies of a field, as in an unrolled loop and in the one after it: all stages
+// take the places in turn.
+
+// CHECK-LABEL: mxgpu.kernel @shared_places(
+// CHECK:           %[[FIRST:.*]] = arith.constant 0 : i32
+// CHECK:           %[[AFTER:[^:]*]]:{{.*}} = scf.for {{.*}} iter_args(%[[PLACE:[^ ]*]] = %[[FIRST]],
+// CHECK:             %[[NEXT:.*]] = arith.addi %[[PLACE]], %{{.*}}
+// CHECK:             %[[PLACE1:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NEXT]]
+// CHECK:             mxgpu.copy_scales %{{.*}} place(%[[PLACE]]) stages(2) column(0) :
+// CHECK:             %[[NEXT:.*]] = arith.addi %[[PLACE1]], %{{.*}}
+// CHECK:             %[[PLACE2:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NEXT]]
+// CHECK:             mxgpu.copy_scales %{{.*}} place(%[[PLACE1]]) stages(2) column(0) :
+// CHECK:             scf.yield %[[PLACE2]], {{.*}} :
+// CHECK:           scf.for {{.*}} iter_args(%[[PLACE:[^ ]*]] = %[[AFTER]]#0,
+// CHECK:             mxgpu.copy_scales %{{.*}} place(%[[PLACE]]) stages(2) column(0) :
+
+!in = !mxgpu.ring<3 x (sfa: smem<512xi8>), producer = bulk_copy, consumer = mma_commit>
+!in_stage = !mxgpu.stage<!in>
+!sfa = !mxgpu.buffer<smem<512xi8>>
+gpu.module @kernels [#nvvm.target<chip = "sm_100a", features = "+ptx88">] {
+  mxgpu.kernel @shared_places(%n: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @mma warps(1) elected {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      scf.for %i = %c0 to %n step %c1 {
+        %stage, %sfa = mxgpu.consumer_wait %in : !in
+        %a = mxgpu.copy_scales %sfa stages(2) : !sfa -> !mxgpu.scales<128>
+        mxgpu.consumer_release %stage : !in_stage
+        %stage1, %sfa1 = mxgpu.consumer_wait %in : !in
+        %a1 = mxgpu.copy_scales %sfa1 stages(2) : !sfa -> !mxgpu.scales<128>
+        mxgpu.consumer_release %stage1 : !in_stage
+      }
+      scf.for %i = %c0 to %n step %c1 {
+        %stage, %sfa = mxgpu.consumer_wait %in : !in
+        %a = mxgpu.copy_scales %sfa stages(2) : !sfa -> !mxgpu.scales<128>
+        mxgpu.consumer_release %stage : !in_stage
+      }
+    }
+  }
+}
+
+// -----
+
 // Barriers are set up while the kernels before still run.
 
 // CHECK-LABEL: mxgpu.kernel @dependent(

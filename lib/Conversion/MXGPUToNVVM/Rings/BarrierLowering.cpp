@@ -331,7 +331,7 @@ struct CommitLowering final : OpLowering<CommitOp> {
   }
 };
 
-struct RequestUnitLowering final : OpLowering<RequestWorkTileOp> {
+struct RequestWorkTileLowering final : OpLowering<RequestWorkTileOp> {
   using OpLowering::OpLowering;
 
   Values lower(NVVMBuilder &builder, RequestWorkTileOp op,
@@ -352,6 +352,6 @@ void mx::mxgpu::populateBarrierPatterns(RewritePatternSet &patterns,
            AdvanceLowering, NextStageLowering, StageBuffersLowering,
            ForwardOperand<BufferAddressOp>, StageBarriersLowering,
            LeaderBarrierLowering, WaitLowering, ArriveLowering,
-           ArriveBothLowering, CommitLowering, RequestUnitLowering>(
+           ArriveBothLowering, CommitLowering, RequestWorkTileLowering>(
           converter, patterns.getContext());
 }

@@ -15,6 +15,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mx/Conversion/MXGPUToNVVM/MXGPUToNVVM.h"
 #include "mx/Target/TargetInfo.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -276,14 +277,17 @@ struct EmptyingArrivals {
   }
 };
 
-/// Buffers for scales in tensor memory, which stages use in turn.
-LogicalResult numberPlaces(CopyScalesOp copy) {
-  NVVMBuilder builder(copy.getLoc(), copy.getContext());
-  Block &body = getRole(copy).getBody().front();
+/// Places for scales in tensor memory, which the stages that a role consumes
+/// use in turn: `copies` are those of the role that share the places.
+LogicalResult numberPlaces(ArrayRef<CopyScalesOp> copies) {
+  CopyScalesOp any = copies.front();
+  NVVMBuilder builder(any.getLoc(), any.getContext());
+  Block &body = getRole(any).getBody().front();
   builder.setInsertionPointToStart(&body);
   SmallVector<Value> start = {builder.i32(0)};
-  auto isCopy = [&](Operation *op) { return op == copy; };
-  auto afterCopy = [&](Operation *, ValueRange at) -> SmallVector<Value> {
+  auto isCopy = [&](Operation *op) { return llvm::is_contained(copies, op); };
+  auto afterCopy = [&](Operation *op, ValueRange at) -> SmallVector<Value> {
+    auto copy = cast<CopyScalesOp>(op);
     builder.setInsertionPoint(copy);
     copy.getPlaceMutable().assign(at[0]);
     Value next = builder.add(at[0], builder.i32(1));
@@ -331,11 +335,17 @@ struct LowerRingsPass final
                      ? lowerStaging(ring, role)
                      : lowerStages(ring, role, isProducer)))
         return failure();
+    // Copies of a role into the same columns share their places.
+    llvm::MapVector<std::pair<RoleOp, int64_t>, SmallVector<CopyScalesOp>>
+        ofPlaces;
     for (CopyScalesOp copy : copies) {
       copy.getTensorMemoryMutable().assign(getTensorMemory(kernel));
-      if (copy.getStages() > 1 && failed(numberPlaces(copy)))
-        return failure();
+      if (copy.getStages() > 1)
+        ofPlaces[{getRole(copy), *copy.getColumn()}].push_back(copy);
     }
+    for (auto &[place, sharing] : ofPlaces)
+      if (failed(numberPlaces(sharing)))
+        return failure();
     return success();
   }
 

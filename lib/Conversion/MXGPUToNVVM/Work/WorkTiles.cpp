@@ -1,4 +1,4 @@
-//===- WorkTiles.cpp - Which tile a work tile is --------------------------===//
+//===- WorkTiles.cpp - From numbers of work tiles to tiles ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -1,4 +1,4 @@
-//===- WorkTiles.h - Which tile a work tile is ------------------*- C++ -*-===//
+//===- WorkTiles.h - From numbers of work tiles to tiles --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -79,12 +79,12 @@ static LogicalResult verifyResultForm(MatmulOpInterface op) {
     return success();
   int64_t columns =
       cast<MemRefType>(op.getResultTensor().getType()).getShape().back();
-  int64_t workTile = op.getResultScales() ? kQuantizedColumns : kScaleTileRows;
-  if (ShapedType::isDynamic(columns) || columns % workTile == 0)
+  int64_t multiple = op.getResultScales() ? kQuantizedColumns : kScaleTileRows;
+  if (ShapedType::isDynamic(columns) || columns % multiple == 0)
     return success();
   return op->emitOpError("expected a result of parts, or quantized, to have a "
                          "multiple of ")
-         << workTile << " columns on the GPU, found " << columns;
+         << multiple << " columns on the GPU, found " << columns;
 }
 
 /// An A without scales is multiplied by weights that threads convert to bf16.

@@ -142,7 +142,7 @@ Value mx::mxgpu::packSixBits(KernelBuilder &host, Value operand,
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Bytes that are read at a time, and so the work tile of rows.
+/// Bytes that are read at a time: a row is a multiple of them.
 static constexpr int64_t kWordBytes = 4;
 /// Columns of which a thread has a pair, and such pairs in a row of a tile.
 static constexpr int64_t kPairColumns = 8;
@@ -313,15 +313,15 @@ static LogicalResult verifySupport(PackWeightsOp op) {
                             "found ")
              << type << ": pack what is an argument or a result of its own";
   auto type = cast<MemRefType>(op.getInput().getType());
-  int64_t workTile = kWordBytes * 8 / getStorageBits(type.getElementType());
+  int64_t inWord = kWordBytes * 8 / getStorageBits(type.getElementType());
   int64_t columns = type.getShape().back();
-  if (ShapedType::isDynamic(columns) || columns % workTile == 0)
+  if (ShapedType::isDynamic(columns) || columns % inWord == 0)
     return success();
-  int64_t below = columns / workTile * workTile;
+  int64_t below = columns / inWord * inWord;
   return op.emitOpError("expected rows of a multiple of ")
-         << workTile << " weights of " << type.getElementType()
+         << inWord << " weights of " << type.getElementType()
          << " on the GPU, found " << columns << "; the nearest are " << below
-         << " and " << below + workTile;
+         << " and " << below + inWord;
 }
 
 LogicalResult mx::mxgpu::convertPackWeights(PackWeightsOp op,

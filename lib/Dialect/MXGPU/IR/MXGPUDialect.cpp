@@ -134,10 +134,12 @@ static void printRaster(OpAsmPrinter &printer, Operation *, RasterAttr raster) {
 
 /// `static`, `single`, `clc(work tiles)`, `groups(work tiles)` or
 /// `atomic_counter(work tiles, counter)`.
-static ParseResult parseScheduler(
-    OpAsmParser &parser, UnitAttr &single,
-    std::optional<OpAsmParser::UnresolvedOperand> &workTiles, Type &unitsType,
-    std::optional<OpAsmParser::UnresolvedOperand> &counter, Type &counterType) {
+static ParseResult
+parseScheduler(OpAsmParser &parser, UnitAttr &single,
+               std::optional<OpAsmParser::UnresolvedOperand> &workTiles,
+               Type &workTilesType,
+               std::optional<OpAsmParser::UnresolvedOperand> &counter,
+               Type &counterType) {
   StringRef keyword;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseKeyword(&keyword))
@@ -156,24 +158,24 @@ static ParseResult parseScheduler(
     return failure();
   if (counts && (parser.parseComma() || parser.parseOperand(counter.emplace())))
     return failure();
-  if (parser.parseColonType(unitsType) ||
+  if (parser.parseColonType(workTilesType) ||
       (counts && (parser.parseComma() || parser.parseType(counterType))))
     return failure();
   return parser.parseRParen();
 }
 
 static void printScheduler(OpAsmPrinter &printer, TileSchedulerOp,
-                           UnitAttr single, Value workTiles, Type unitsType,
+                           UnitAttr single, Value workTiles, Type workTilesType,
                            Value counter, Type counterType) {
   if (!workTiles) {
     printer << (single ? "single" : "static");
     return;
   }
-  AsyncKind producer = cast<RingType>(unitsType).getProducer();
+  AsyncKind producer = cast<RingType>(workTilesType).getProducer();
   printer << stringifyAsyncKind(producer) << '(' << workTiles;
   if (counter)
     printer << ", " << counter;
-  printer << " : " << unitsType;
+  printer << " : " << workTilesType;
   if (counter)
     printer << ", " << counterType;
   printer << ')';

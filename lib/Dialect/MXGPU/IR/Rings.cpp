@@ -112,7 +112,7 @@ void RingType::print(AsmPrinter &printer) const {
 /// Bytes by which a producer tells of a work tile; 0 for others. Of cluster
 /// launch control an answer (PTX ISA, clusterlaunchcontrol.try_cancel), else
 /// one access of a thread, or two.
-static int64_t getUnitBytes(AsyncKind producer) {
+static int64_t getWorkTileBytes(AsyncKind producer) {
   switch (producer) {
   case AsyncKind::Clc:
   case AsyncKind::AtomicCounter:
@@ -162,7 +162,7 @@ static bool canEmpty(AsyncKind asyncKind, Space space, AsyncKind producer,
     return space == Space::Smem && producer == AsyncKind::Threads &&
            scope != Scope::Pair;
   case AsyncKind::Roles:
-    return space == Space::Smem && getUnitBytes(producer);
+    return space == Space::Smem && getWorkTileBytes(producer);
   case AsyncKind::BulkCopy:
   case AsyncKind::Clc:
   case AsyncKind::AtomicCounter:
@@ -232,7 +232,7 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                          << stringifyAsyncKind(consumer);
   }
   // ring C7
-  if (int64_t bytes = getUnitBytes(producer);
+  if (int64_t bytes = getWorkTileBytes(producer);
       bytes && (buffers.size() != 1 || buffers[0].getSizeInBytes() != bytes))
     return emitError() << "expected 1 buffer of " << bytes
                        << " bytes filled by " << stringifyAsyncKind(producer)

@@ -47,11 +47,11 @@ namespace {
 
 /// Fails with the table of what was taken if it does not fit.
 LogicalResult check(KernelOp kernel, const Memory &memory, int64_t available,
-                    StringRef workTile, const target::TargetInfo &target) {
+                    StringRef unitOfSize, const target::TargetInfo &target) {
   if (memory.getUsed() <= available)
     return success();
   InFlightDiagnostic diag = kernel.emitOpError("expected at most ")
-                            << available << ' ' << workTile << " on "
+                            << available << ' ' << unitOfSize << " on "
                             << target.chip << ", found " << memory.getUsed();
   for (const MemoryItem &item : memory.getItems())
     diag.attachNote() << item.describe() << ": " << item.getTotal();

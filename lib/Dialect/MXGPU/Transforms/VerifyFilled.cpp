@@ -119,6 +119,20 @@ static LogicalResult verifyMultiplied(RingOp ring, const Port &producer) {
       diag.attachNote(found.getLoc()) << "this is in a loop";
       return diag;
     }
+    if (found->getBlock() == block)
+      continue;
+    // `empty` says that no loop has run: whichever has, multiplies.
+    for (auto loop : block->getOps<ForEachKOp>())
+      // kernel C75
+      if (producer.take->isBeforeInBlock(loop) &&
+          loop->isBeforeInBlock(publish) &&
+          llvm::none_of(producer.take->getUsers(), [&](Operation *user) {
+            auto mma = dyn_cast<MmaOp>(user);
+            return mma && getBufferName(mma.getD()) == name &&
+                   loop->isAncestor(mma);
+          }))
+        return loop.emitOpError("expected an mma into field ")
+               << name << " in each loop over K before the commit, found none";
   }
   return success();
 }

@@ -849,6 +849,70 @@ gpu.module @kernels {
 
 // -----
 
+// Of two loops over K either may be the only one that runs.
+!tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
+!scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
+!in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>
+!in_stage = !mxgpu.stage<!in>
+!a = !mxgpu.buffer<smem<128x128xf8E4M3FN, sw128>>
+!sf = !mxgpu.buffer<smem<512xf8E8M0FNU>>
+!acc = !mxgpu.ring<2 x (d: tmem<128x128xf32>), producer = mma_commit, consumer = threads(128)>
+!acc_stage = !mxgpu.stage<!acc>
+!d = !mxgpu.buffer<tmem<128x128xf32>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%tile: !tile, %scale_tile: !scale_tile, %n: index) {
+    %scheduler = mxgpu.tile_scheduler static raster = linear tile [128, 128] of(%n, %n, %n)
+    %in = mxgpu.ring "in" : !in
+    %acc = mxgpu.ring "acc" : !acc
+    mxgpu.role @load warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        mxgpu.for_each_k (%k, %extent, %first) from %start to %n step 128 {
+          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+          mxgpu.producer_commit %s : !in_stage
+        }
+        mxgpu.for_each_k (%k, %extent, %first) from %n to %end step 128 {
+          %s, %s_a, %s_sf = mxgpu.producer_acquire %in : !in
+          mxgpu.tma_load %tile[%n] into %s_a for %s : !tile, !a, !in_stage
+          mxgpu.tma_load %scale_tile[%n] into %s_sf for %s : !scale_tile, !sf, !in_stage
+          mxgpu.producer_commit %s : !in_stage
+        }
+      }
+    }
+    mxgpu.role @mma warps(1) elected {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %d, %d_d = mxgpu.producer_acquire %acc : !acc
+        %empty = arith.cmpi eq, %start, %end : index
+        mxgpu.for_each_k (%k, %extent, %first) from %start to %n step 128 {
+          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+          %sf = mxgpu.copy_scales %s_sf : !sf -> !mxgpu.scales<128>
+          mxgpu.mma #mxgpu.tcgen05_mma<mxf8f6f4, m = 128, n = 128> %s_a, %s_a scales(%sf, %sf : !mxgpu.scales<128>, !mxgpu.scales<128>) into %d_d : !a, !a, !d
+          mxgpu.consumer_release %s : !in_stage
+        }
+        // kernel C75
+        // expected-error @below {{'mxgpu.for_each_k' op expected an mma into field "d" in each loop over K before the commit, found none}}
+        mxgpu.for_each_k (%k, %extent, %first) from %n to %end step 128 {
+          %s, %s_a, %s_sf = mxgpu.consumer_wait %in : !in
+          mxgpu.consumer_release %s : !in_stage
+        }
+        mxgpu.producer_commit %d empty(%empty) : !acc_stage
+      }
+    }
+    mxgpu.role @epilogue warps(4) {
+      mxgpu.for_each_work_tile (%e, %row, %column, %start, %end) in %scheduler {
+        %d, %d_d = mxgpu.consumer_wait %acc : !acc
+        %empty = arith.cmpi eq, %start, %end : index
+        %f_fragment = mxgpu.load_accumulator %d_d column(%n) empty(%empty) : !d -> !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>>
+        %f = mxgpu.to_rows %f_fragment : !mxgpu.fragment<128x32xf32, #mxgpu.fragment_layout<threads = [128: 1 row], values = [32: 1 column]>> -> vector<32xf32>
+        mxgpu.consumer_release %d : !acc_stage
+      }
+    }
+  }
+}
+
+// -----
+
 !tile = !mxgpu.tensor_map<128x128xf8E4M3FN, sw128>
 !scale_tile = !mxgpu.tensor_map<2x256xf8E8M0FNU>
 !in = !mxgpu.ring<4 x (a: smem<128x128xf8E4M3FN, sw128>, sf: smem<512xf8E8M0FNU>), producer = bulk_copy, consumer = mma_commit>

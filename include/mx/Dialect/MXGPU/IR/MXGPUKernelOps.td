@@ -301,7 +301,11 @@ def MXGPU_ForEachKOp : MXGPU_Op<"for_each_k", [
     The body's arguments are the first reduction element of the tile, the number
     of elements in it (at most `step`), and whether it is the first tile.
     Loop-carried values follow: they start as `iter_args` and become what the
-    body yields.
+    body yields. Bounds are signed; a loop whose end is not above its start has
+    no iterations.
+
+    Main loops of matmuls have it, and kernels that visit other tiles in order:
+    quantizers go through the rows of a tile with it.
 
     Examples:
 

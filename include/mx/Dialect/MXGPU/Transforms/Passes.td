@@ -61,7 +61,9 @@ def MXGPUVerifyPipelines
     - both acquire the same number of stages: as many one after another in the
       same nest of loops. Iterations that are peeled off, and those of a loop
       that is unrolled, count if the number of iterations is known, or if both
-      roles have the same;
+      roles have the same. Bounds are the same if they are one value, or if
+      both roles compute them from the same values by the same operations
+      without effects;
     - each stage is handed back exactly once, in the iteration and block that
       acquired it, or as many stages later as its release is deferred, and all of
       them before the role ends;
@@ -86,9 +88,10 @@ def MXGPUAllocate : Pass<"mxgpu-allocate", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     Gives each ring its bytes of shared memory, columns of tensor memory and
     barriers, each `copy_scales` its columns, and each role its first warp and,
-    if its threads wait for each other, a named barrier. It sets the kernel's
-    `smem_bytes` and `tmem_columns`, the warp that allocates the columns, and
-    the registers of a thread at launch. Limits are those of the chip of the
+    if its threads wait for each other, a named barrier. Copies of one buffer of
+    one ring share their columns, as copies and MMAs of a thread execute in
+    order. It sets the kernel's `smem_bytes` and `tmem_columns`, the warp that
+    allocates the columns, and the registers of a thread at launch. Limits are those of the chip of the
     enclosing `gpu.module`. If something does not fit, the error lists how much
     each part takes.
   }];

@@ -64,14 +64,17 @@ SmallVector<int64_t> OperandB::getScaleShape() const {
 
 OperandBoxes::OperandBoxes(Value map, const target::OperandForm &form,
                            int64_t tileK)
-    : map(map), columns(cast<TensorMapType>(map.getType()).getBox().back()),
-      workTile(form.getElementsPerMapElement()) {
-  panels = tileK / (columns * workTile);
+    : map(map) {
+  auto type = cast<TensorMapType>(map.getType());
+  columns = type.getBox().back();
+  packed = type.getElementType().getIntOrFloatBitWidth() /
+           target::getBits(form.type);
+  panels = tileK / (columns * packed);
 }
 
 Value OperandBoxes::getColumn(KernelBuilder &body, Value k,
                               int64_t panel) const {
-  Value column = workTile > 1 ? body.div(k, workTile) : k;
+  Value column = packed > 1 ? body.div(k, packed) : k;
   return panel ? body.add(column, panel * columns) : column;
 }
 

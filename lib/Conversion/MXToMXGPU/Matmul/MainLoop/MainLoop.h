@@ -121,7 +121,9 @@ struct OperandBoxes {
   int64_t panels;
 
 private:
-  int64_t columns, workTile;
+  /// Elements of the map in a box's row, and those of the operand in one of
+  /// them: a byte may hold two.
+  int64_t columns, packed;
 };
 
 /// Loads the panels of an operand into the field of a stage, a box each. Of

@@ -21,15 +21,15 @@ using namespace mx::mxgpu;
 static ParseResult parseMode(AsmParser &parser, FragmentMode &mode) {
   SMLoc loc = parser.getCurrentLocation();
   int64_t step;
-  StringRef workTile;
+  StringRef direction;
   if (parser.parseInteger(mode.size) || parser.parseColon() ||
-      parser.parseInteger(step) || parser.parseKeyword(&workTile))
+      parser.parseInteger(step) || parser.parseKeyword(&direction))
     return failure();
-  bool isRow = workTile == "row" || workTile == "rows";
-  if (!isRow && workTile != "column" && workTile != "columns")
+  bool isRow = direction == "row" || direction == "rows";
+  if (!isRow && direction != "column" && direction != "columns")
     return parser.emitError(loc, "expected a mode as in '4: 2 columns' or "
                                  "'8: 1 row', found '")
-           << workTile << "'";
+           << direction << "'";
   mode.rows = isRow ? step : 0;
   mode.columns = isRow ? 0 : step;
   return success();

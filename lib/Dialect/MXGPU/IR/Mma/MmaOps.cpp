@@ -313,18 +313,16 @@ DescribedOperand::DescribedOperand(
       panelBytes(buffer.getSizeInBytes() / getPanels(buffer)) {}
 
 void DescribedOperand::addRows(NVVMBuilder &builder, Value rows) {
-  Value workTiles =
+  Value steps =
       builder.mul(rows, builder.i32(rowBytes / target::kDescriptorUnit));
   descriptor = builder.add(
-      descriptor,
-      arith::ExtUIOp::create(builder, builder.getI64Type(), workTiles));
+      descriptor, arith::ExtUIOp::create(builder, builder.getI64Type(), steps));
 }
 
 Value DescribedOperand::at(NVVMBuilder &builder, int64_t step,
                            int64_t row) const {
   int64_t bytes = step / stepsPerPanel * panelBytes + row * rowBytes;
-  int64_t workTiles = bytes / target::kDescriptorUnit +
-                      step % stepsPerPanel * target::kDescriptorKStep;
-  return workTiles ? builder.add(descriptor, builder.i64(workTiles))
-                   : descriptor;
+  int64_t steps = bytes / target::kDescriptorUnit +
+                  step % stepsPerPanel * target::kDescriptorKStep;
+  return steps ? builder.add(descriptor, builder.i64(steps)) : descriptor;
 }

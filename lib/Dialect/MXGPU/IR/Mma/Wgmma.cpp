@@ -40,10 +40,10 @@ LogicalResult WgmmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (warpgroups < 1 || warpgroups > kMostGroups)
     return emitError() << "expected 1 to " << kMostGroups
                        << " warpgroups, found " << warpgroups;
-  int64_t workTile = target::kWgmmaM * warpgroups;
+  int64_t rowsAtOnce = target::kWgmmaM * warpgroups;
   // wgmma C12
-  if (m < workTile || m % workTile || !llvm::isPowerOf2_64(m / workTile))
-    return emitError() << "expected m to be " << workTile
+  if (m < rowsAtOnce || m % rowsAtOnce || !llvm::isPowerOf2_64(m / rowsAtOnce))
+    return emitError() << "expected m to be " << rowsAtOnce
                        << " times a power of two, " << target::kWgmmaM
                        << " rows of each warpgroup, found " << m;
   // PTX ISA, Register State Space: a thread has 255.
