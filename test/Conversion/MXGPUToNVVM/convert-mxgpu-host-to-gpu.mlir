@@ -67,16 +67,16 @@ func.func @sm_count() -> index {
 // CHECK-DAG:     %[[RANK:.*]] = arith.constant 2 : i32
 // CHECK-DAG:     %[[SW128:.*]] = arith.constant 3 : i32
 // CHECK-DAG:     %[[STREAM:.*]] = llvm.mlir.zero : !llvm.ptr
-// CHECK:         %[[ROWS:.*]] = memref.dim %[[A]]
 // CHECK:         %[[MAP:.*]] = llvm.alloca %{{.*}} x !llvm.array<128 x i8> {alignment = 64 : i64}
-// CHECK:         %[[ROWS64:.*]] = arith.index_cast %[[ROWS]] : index to i64
 // CHECK:         %[[DIMS:.*]] = llvm.alloca %{{.*}} x i64
+// CHECK:         %[[STRIDES:.*]] = llvm.alloca %{{.*}} x i64
+// CHECK:         %[[BOX:.*]] = llvm.alloca %{{.*}} x i32
+// CHECK:         %[[ROWS:.*]] = memref.dim %[[A]]
+// CHECK:         %[[ROWS64:.*]] = arith.index_cast %[[ROWS]] : index to i64
 // CHECK:         llvm.store %[[C256]], %[[DIMS]]
 // CHECK:         %[[DIM1:.*]] = llvm.getelementptr %[[DIMS]][1]
 // CHECK:         llvm.store %[[ROWS64]], %[[DIM1]]
-// CHECK:         %[[STRIDES:.*]] = llvm.alloca %{{.*}} x i64
 // CHECK:         llvm.store %[[C256]], %[[STRIDES]]
-// CHECK:         %[[BOX:.*]] = llvm.alloca %{{.*}} x i32
 // CHECK:         llvm.store %[[C128]], %[[BOX]]
 // CHECK:         %[[BOX1:.*]] = llvm.getelementptr %[[BOX]][1]
 // CHECK:         llvm.store %[[C64]], %[[BOX1]]
@@ -113,6 +113,39 @@ module attributes {gpu.container_module} {
 
 // -----
 
+// In a loop the stack does not grow: a turn uses what the function allocated at
+// its entry, and gives back what gpu-to-llvm allocates for the launch.
+
+// CHECK-LABEL: func.func @loop(
+// CHECK-COUNT-5: llvm.alloca
+// CHECK:         scf.for
+// CHECK-NOT:       llvm.alloca
+// CHECK:           llvm.call @mxTensorMapEncodeTiled(
+// CHECK:           %[[STACK:.*]] = llvm.intr.stacksave
+// CHECK:           gpu.launch_func
+// CHECK-NEXT:      llvm.intr.stackrestore %[[STACK]]
+// CHECK-NEXT:    }
+!map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
+module attributes {gpu.container_module} {
+  func.func @loop(%a: memref<?x256xf8E4M3FN>, %turns: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %turns step %c1 {
+      %map = mxgpu.encode_tensor_map %a l2_promotion = b128 : memref<?x256xf8E4M3FN> -> !map
+      mxgpu.launch @kernels::@kernel grid(%c1) args(%map : !map)
+    }
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%map: !map) {
+      mxgpu.role @a warps(1) {
+      }
+    }
+  }
+}
+
+// -----
+
 // A kernel that waits by itself for those before it may begin before they have
 // ended; the one behind it, which does not, may not. Both are waited for where
 // the function ends, and the function that only calls has nothing to wait for.
@@ -124,8 +157,10 @@ module attributes {gpu.container_module} {
 // CHECK:         gpu.launch_func {{.*}} @kernels::@plain
 // CHECK-NOT:     mgpuStreamSynchronize
 // CHECK:         scf.if
+// CHECK:           %[[STACK:.*]] = llvm.intr.stacksave
 // CHECK:           llvm.call @mxNextLaunchFlags(%[[PROGRAMMATIC]])
 // CHECK-NEXT:      gpu.launch_func {{.*}} @kernels::@waits
+// CHECK-NEXT:      llvm.intr.stackrestore %[[STACK]]
 // CHECK-NOT:       mgpuStreamSynchronize
 // CHECK:         }
 // CHECK-NOT:     mxNextLaunchFlags

@@ -68,13 +68,10 @@ struct EncodeTensorMapLowering final : OpLowering<EncodeTensorMapOp> {
       elementStrides.push_back(builder.i32(1));
     }
     Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
     auto mapType = LLVM::LLVMArrayType::get(builder.getI8Type(),
                                             mx::target::kTensorMapBytes);
-    Value map = LLVM::AllocaOp::create(
-        builder, pointer, mapType,
-        LLVM::ConstantOp::create(builder, builder.getI64Type(), 1),
-        /*alignment=*/mx::target::kTensorMapAlignment);
+    Value map = allocateOnStack(builder, mapType, /*count=*/1,
+                                mx::target::kTensorMapAlignment);
     auto enumerator = [&](auto value) {
       return builder.i32(static_cast<int64_t>(value));
     };
@@ -180,6 +177,11 @@ struct LaunchLowering final : OpConversionPattern<LaunchOp> {
     Value threads = builder.i64(kernel.getNumThreads());
     Value bytes = builder.i32(*kernel.getSmemBytes());
     Value stream = getDefaultStream(builder);
+    // gpu-to-llvm allocates the parameters on the stack where the launch is.
+    Value stack;
+    if (!op->getBlock()->isEntryBlock() ||
+        !isa<FunctionOpInterface>(op->getParentOp()))
+      stack = LLVM::StackSaveOp::create(builder, stream.getType());
     // gpu.launch_func has no flag for this. Only a kernel that waits for the
     // previous ones by itself may start while they run.
     if (!kernel.getBody().getOps<WaitDependenciesOp>().empty())
@@ -188,6 +190,8 @@ struct LaunchLowering final : OpConversionPattern<LaunchOp> {
     gpu::LaunchFuncOp::create(
         builder, op.getKernelAttr(), gpu::KernelDim3{ctas, one, one},
         gpu::KernelDim3{threads, one, one}, bytes, parameters, stream);
+    if (stack)
+      LLVM::StackRestoreOp::create(builder, stack);
     rewriter.eraseOp(op);
     return success();
   }

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 
@@ -70,13 +71,31 @@ Value mx::mxgpu::getDefaultStream(NVVMBuilder &builder) {
                               LLVM::LLVMPointerType::get(builder.getContext()));
 }
 
+Value mx::mxgpu::allocateOnStack(NVVMBuilder &builder, Type type, int64_t count,
+                                 unsigned alignment) {
+  OpBuilder::InsertionGuard guard(builder);
+  Operation *parent = builder.getInsertionBlock()->getParentOp();
+  auto function = dyn_cast<FunctionOpInterface>(parent);
+  if (!function)
+    function = parent->getParentOfType<FunctionOpInterface>();
+  // After those that are there.
+  Block &entry = function.getFunctionBody().front();
+  auto isFirst = [](Operation &op) {
+    return isa<LLVM::AllocaOp, LLVM::ConstantOp>(op);
+  };
+  builder.setInsertionPoint(&entry,
+                            llvm::find_if_not(entry.getOperations(), isFirst));
+  return LLVM::AllocaOp::create(
+      builder, LLVM::LLVMPointerType::get(builder.getContext()), type,
+      LLVM::ConstantOp::create(builder, builder.getI64Type(), count),
+      alignment);
+}
+
 Value mx::mxgpu::storeArray(NVVMBuilder &builder, ArrayRef<Value> values,
                             Type type) {
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  Value array = LLVM::AllocaOp::create(
-      builder, pointer, type,
-      LLVM::ConstantOp::create(builder, builder.getI64Type(),
-                               std::max<int64_t>(values.size(), 1)));
+  Value array =
+      allocateOnStack(builder, type, std::max<int64_t>(values.size(), 1));
   for (auto [index, value] : llvm::enumerate(values)) {
     Value address = LLVM::GEPOp::create(
         builder, pointer, type, array,

@@ -22,6 +22,11 @@ mlir::Value getBasePointer(NVVMBuilder &builder, mlir::Value memref);
 /// Pointer to the first element of a memref.
 mlir::Value getPointer(NVVMBuilder &builder, mlir::Value memref);
 mlir::Value getDefaultStream(NVVMBuilder &builder);
+/// Room for `count` values on the stack, allocated at the entry of the
+/// function: in a loop the stack would grow in each turn. Who fills it is done
+/// with it before the next turn does.
+mlir::Value allocateOnStack(NVVMBuilder &builder, mlir::Type type,
+                            int64_t count, unsigned alignment = 0);
 /// Values in an array on the stack, as the runtime takes them.
 mlir::Value storeArray(NVVMBuilder &builder, llvm::ArrayRef<mlir::Value> values,
                        mlir::Type type);
