@@ -76,8 +76,8 @@ static mxEntry load(const char *directory) {
 /* A call on arrays of its own, with `slack` bytes behind each. */
 static struct Call makeCall(mxEntry entry, int shapeCount, size_t slack) {
   struct Call call = {0};
-  mxEntryInfo about;
-  mxValueInfo info;
+  mxEntryInfo about = {.structSize = sizeof about};
+  mxValueInfo info = {.structSize = sizeof info};
   check(mxEntryGetInfo(entry, &about));
   if (about.argumentCount > MOST || about.resultCount > MOST ||
       about.argumentCount != shapeCount) {
@@ -90,6 +90,7 @@ static struct Call makeCall(mxEntry entry, int shapeCount, size_t slack) {
   call.resultCount = about.resultCount;
   for (int32_t i = 0; i < call.argumentCount; ++i) {
     check(mxEntryGetArgument(entry, i, &info));
+    call.arguments[i].structSize = sizeof call.arguments[i];
     call.arguments[i].shape = shapes[i];
     call.arguments[i].data = allocate(getBytes(&info, shapes[i]) + slack);
   }

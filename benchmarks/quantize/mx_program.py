@@ -8,21 +8,28 @@ import os
 import numpy as np
 
 
-class Argument(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p),
+class Sized(ctypes.Structure):
+    """It begins with its size."""
+
+    def __init__(self, *values):
+        super().__init__(ctypes.sizeof(type(self)), *values)
+
+
+class Argument(Sized):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("data", ctypes.c_void_p),
                 ("shape", ctypes.POINTER(ctypes.c_int64))]
 
 
-class ValueInfo(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p),
+class ValueInfo(Sized):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("type", ctypes.c_char_p),
                 ("dtype", ctypes.c_char_p), ("item_bytes", ctypes.c_int32),
                 ("is_number", ctypes.c_int32), ("rank", ctypes.c_int32),
                 ("shape", ctypes.POINTER(ctypes.c_int64)),
                 ("is_taken", ctypes.c_int32)]
 
 
-class EntryInfo(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("arguments", ctypes.c_int32),
+class EntryInfo(Sized):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("name", ctypes.c_char_p), ("arguments", ctypes.c_int32),
                 ("results", ctypes.c_int32)]
 
 
@@ -97,7 +104,7 @@ class Entry:
 
     def pack(self, arguments):
         """(the C array, what it points to)."""
-        packed = (Argument * len(arguments))()
+        packed = (Argument * len(arguments))(*[Argument() for _ in arguments])
         keep = []
         for slot, value in zip(packed, arguments):
             if isinstance(value, np.ndarray):

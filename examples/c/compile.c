@@ -34,8 +34,8 @@ static char *read_file(const char *path, size_t *bytes) {
 static int show_entries(mxProgram program) {
   for (int32_t i = 0; i < mxProgramEntryCount(program); ++i) {
     mxEntry entry;
-    mxEntryInfo info;
-    mxValueInfo value;
+    mxEntryInfo info = {.structSize = sizeof info};
+    mxValueInfo value = {.structSize = sizeof value};
     if (mxProgramGetEntryAt(&entry, program, i) || mxEntryGetInfo(entry, &info))
       return 1;
     printf("%s(", info.name);
@@ -59,7 +59,8 @@ static int load_and_show(mxcCompiled compiled, const char *name) {
       mxcCompiledGet(compiled, MXC_CONSTANTS, &constant_bytes);
   mxProgram program;
   mxSetErrorPolicy(MX_ERRORS_RETURN);
-  mxProgramParts parts = {.manifest = manifest,
+  mxProgramParts parts = {.structSize = sizeof parts,
+                          .manifest = manifest,
                           .manifestBytes = manifest_bytes,
                           .kernels = kernels,
                           .kernelBytes = kernel_bytes,
@@ -88,7 +89,8 @@ int main(int argc, char **argv) {
   }
   int status = MXC_REFUSED;
   mxcCompiled compiled = NULL;
-  mxcCompileOptions options = {.chip = argv[2], .ptxas = "none"};
+  mxcCompileOptions options = {
+      .structSize = sizeof options, .chip = argv[2], .ptxas = "none"};
   mxcContext context = mxcContextCreate(tell, NULL);
   mxcModule module =
       context ? mxcModuleParse(context, text, bytes, argv[1]) : NULL;

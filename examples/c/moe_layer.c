@@ -106,14 +106,16 @@ typedef struct {
 static int makeCall(Call *call, mxProgram program, const char *name,
                     Array *const *arguments) {
   CHECK(mxProgramGetEntry(&call->entry, program, name));
+  call->info.structSize = sizeof call->info;
   CHECK(mxEntryGetInfo(call->entry, &call->info));
   int32_t count = call->info.argumentCount;
   for (int i = 0; i < count; ++i) {
-    mxArgument argument = {arguments[i]->device, arguments[i]->shape};
+    mxArgument argument = {sizeof argument, arguments[i]->device,
+                           arguments[i]->shape};
     call->arguments[i] = argument;
   }
   for (int i = 0; i < call->info.resultCount; ++i) {
-    mxValueInfo value;
+    mxValueInfo value = {.structSize = sizeof value};
     CHECK(mxEntryGetResult(call->entry, i, &value));
     CHECK(mxEntryGetResultShape(call->entry, call->arguments, count, i,
                                 call->results[i].shape));
@@ -218,7 +220,7 @@ static int step(void *data) {
  * thread captures, nobody may wait for the whole device: all here is on the
  * stream. */
 static int repeatInGraph(Batch *batch) {
-  mxDeviceInfo info;
+  mxDeviceInfo info = {.structSize = sizeof info};
   CHECK(mxGetDeviceInfo(&info));
   if (strcmp(info.kind, "cuda") != 0)
     return MX_SUCCESS;

@@ -8,10 +8,17 @@
 |* Functions return 0, or a status (docs/ExitStatus.md) after they have given *|
 |* messages to the context's callback; those that return a handle return null *|
 |* then. A null pointer where none is allowed is refused like any other wrong *|
-|* argument; where it is the handle itself, the message goes to stderr. To    *|
-|* destroy null does nothing. Strings are UTF-8; those without a length end   *|
-|* in a zero. Calls with one context, or with what was made in it, must not   *|
-|* overlap; contexts are apart from each other.                               *|
+|* argument, and so is the handle of what was destroyed; the message goes to  *|
+|* stderr where no context is left to tell. To destroy null does nothing.     *|
+|* Strings are UTF-8; those without a length end in a zero. Calls with one    *|
+|* context, or with what was made in it, must not overlap; contexts are apart *|
+|* from each other.                                                           *|
+|*                                                                            *|
+|* Every struct begins with its size, which the caller sets:                  *|
+|*   mxcCompileOptions options = {.structSize = sizeof(options)};             *|
+|* A caller of an older header has a smaller struct; the library writes no    *|
+|* more than that, and takes zeros for what it lacks. A larger one, of a      *|
+|* newer header, is taken if what this library does not know is zero.         *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef MX_C_COMPILER_H
@@ -46,6 +53,11 @@ typedef void (*mxcTextCallback)(const char *bytes, size_t count, void *user);
 
 /* Version and commit. */
 MXC_API const char *mxcGetVersion(void);
+/* The version of this interface, and the SOVERSION of the library: within it
+ * functions are only added and structs only grow at their end. */
+#define MXC_INTERFACE_VERSION 1
+/* That of the library. */
+MXC_API int mxcGetInterfaceVersion(void);
 
 /* --- Contexts ------------------------------------------------------------ */
 
@@ -55,7 +67,7 @@ typedef struct mxcContextImpl *mxcContext;
 /* Without a callback messages go to stderr. Null, after a message, where this
  * library and libMLIR do not agree about MLIR's types (docs/Embedding.md). */
 MXC_API mxcContext mxcContextCreate(mxcMessageCallback callback, void *user);
-/* After everything that was made in it is destroyed. */
+/* What was made in it may be destroyed later; its messages go to stderr then. */
 MXC_API void mxcContextDestroy(mxcContext context);
 
 /* Parses an attribute or a type of any dialect, as `#mx.scale_layout<linear>`,
@@ -93,6 +105,7 @@ MXC_API int mxcModuleWriteBytecode(mxcModule module, mxcTextCallback callback,
 
 /* Zeros are the defaults. */
 typedef struct mxcCompileOptions {
+  size_t structSize;          /* sizeof(mxcCompileOptions) */
   const char *chip;           /* default: sm_100a */
   const char *const *entries; /* functions to compile; default: public ones */
   size_t entryCount;
@@ -137,6 +150,7 @@ MXC_API void mxcHostProgramDestroy(mxcHostProgram program);
 /* What an argument or a result is, as mxValueInfo of mx_program.h. The pointers
  * live as long as the program. */
 typedef struct mxcHostValueInfo {
+  size_t structSize; /* sizeof(mxcHostValueInfo) */
   const char *name;
   const char *type;     /* in MLIR: "tensor<?x64xbf16>" */
   const char *dtype;    /* NumPy's: "f4"; numbers that it lacks as bits, "u2" */
@@ -147,14 +161,15 @@ typedef struct mxcHostValueInfo {
 } mxcHostValueInfo;
 MXC_API int32_t mxcHostProgramArgumentCount(mxcHostProgram program);
 MXC_API int32_t mxcHostProgramResultCount(mxcHostProgram program);
-/* MXC_REFUSED, without a message, where there is none of that index. */
 MXC_API int mxcHostProgramGetArgument(mxcHostProgram program, int32_t index,
                                       mxcHostValueInfo *info);
 MXC_API int mxcHostProgramGetResult(mxcHostProgram program, int32_t index,
                                     mxcHostValueInfo *info);
 
-/* A dense row-major array at any address, or a number. */
+/* A dense row-major array at any address, or a number; all those of a call have
+ * the same size. */
 typedef struct mxcHostArray {
+  size_t structSize; /* sizeof(mxcHostArray) */
   const void *data;
   const int64_t *shape; /* as many extents as the rank; of a number not read */
 } mxcHostArray;
@@ -167,6 +182,14 @@ MXC_API int mxcHostProgramCall(mxcHostProgram program,
                                int32_t resultCount);
 
 #ifdef __cplusplus
+}
+
+/* A struct of the interface with its size, and zeros otherwise. */
+template <typename T>
+T mxcSized() {
+  T result = T();
+  result.structSize = sizeof(T);
+  return result;
 }
 #endif
 

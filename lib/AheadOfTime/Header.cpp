@@ -187,14 +187,15 @@ std::string EntryWriter::getPrologue(bool withData) const {
                                          }),
                          ", ") +
               "};\n";
-    values.push_back((argument.isNumber ? "{(void *)&" + id
-                      : withData        ? "{(void *)" + id
-                                        : "{NULL") +
+    values.push_back("{sizeof(mxArgument), " +
+                     (argument.isNumber ? "(void *)&" + id
+                      : withData        ? "(void *)" + id
+                                        : "NULL") +
                      ", " + (isShapeless ? "NULL" : id + "_shape") + "}");
   }
   // C has no arrays without elements.
   if (values.empty())
-    values.push_back("{NULL, NULL}");
+    values.push_back("{sizeof(mxArgument), NULL, NULL}");
   return text + "  const mxArgument arguments[] = {\n      " +
          llvm::join(values, ",\n      ") + "};\n";
 }

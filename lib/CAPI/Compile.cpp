@@ -5,18 +5,28 @@
 #include "Handles.h"
 
 using namespace mlir;
+using mx::capi::Compiled;
+using mx::capi::compiledPrograms;
+using mx::capi::Context;
 using mx::capi::contextOf;
-using mx::capi::refuseNull;
+using mx::capi::modules;
+using mx::capi::refuse;
+using mx::capi::refuseStruct;
 
-static bool refuseNullEntries(mxcContext context,
+mx::HandleTable<mxcCompiled, Compiled> &mx::capi::compiledPrograms() {
+  static auto *table =
+      new HandleTable<mxcCompiled, Compiled>(HandleKind::CompiledProgram);
+  return *table;
+}
+
+static bool refuseNullEntries(const std::shared_ptr<Context> &context,
                               const mxcCompileOptions &options) {
-  if (refuseNull(context,
-                 {{options.entries, "entries", options.entryCount == 0}},
-                 "mxcCompile"))
+  if (refuse(context, {{options.entries, "entries", options.entryCount == 0}},
+             "mxcCompile"))
     return true;
   for (size_t i = 0; i < options.entryCount; ++i)
-    if (refuseNull(context, {{options.entries[i], "the name of an entry"}},
-                   "mxcCompile"))
+    if (refuse(context, {{options.entries[i], "the name of an entry"}},
+               "mxcCompile"))
       return true;
   return false;
 }
@@ -32,14 +42,21 @@ static mx::CompileModuleOptions readOptions(const mxcCompileOptions &options) {
   return read;
 }
 
-int mxcCompile(mxcCompiled *compiled, mxcModule module,
+int mxcCompile(mxcCompiled *compiled, mxcModule handle,
                const mxcCompileOptions *options) {
   if (compiled)
     *compiled = nullptr;
-  if (refuseNull(contextOf(module), {{compiled, "an address for the result"},
-                                     {module, "a module"}}))
+  auto module = modules().find(handle);
+  if (refuse(contextOf(module), {{compiled, "an address for the result"},
+                                 {handle, module, "a module"}}))
     return MXC_REFUSED;
-  mxcCompileOptions given = options ? *options : mxcCompileOptions{};
+  auto given = mxcSized<mxcCompileOptions>();
+  if (options &&
+      refuseStruct(module->context,
+                   mx::readStruct(options,
+                                  MX_SIZE_WITH(mxcCompileOptions, chip),
+                                  "mxcCompileOptions", given)))
+    return MXC_REFUSED;
   if (refuseNullEntries(module->context, given))
     return MXC_REFUSED;
   OwningOpRef<ModuleOp> copy = module->cloneWithNames();
@@ -48,17 +65,20 @@ int mxcCompile(mxcCompiled *compiled, mxcModule module,
   if (!result)
     return module->context->tell(result.takeError());
   std::string manifest = mx::plan::writeManifest(result->manifest);
-  *compiled = new mxcCompiledImpl{module->context, std::move(*result),
-                                  std::move(manifest)};
+  *compiled = compiledPrograms().add(std::make_shared<Compiled>(
+      Compiled{module->context, std::move(*result), std::move(manifest)}));
   return MXC_OK;
 }
 
-void mxcCompiledDestroy(mxcCompiled compiled) { delete compiled; }
+void mxcCompiledDestroy(mxcCompiled compiled) {
+  mx::capi::remove(compiledPrograms(), compiled, "a compiled program");
+}
 
-const char *mxcCompiledGet(mxcCompiled compiled, int part, size_t *bytes) {
+const char *mxcCompiledGet(mxcCompiled handle, int part, size_t *bytes) {
   if (bytes)
     *bytes = 0;
-  if (refuseNull(nullptr, {{compiled, "a compiled program"}}))
+  auto compiled = compiledPrograms().find(handle);
+  if (refuse(contextOf(compiled), {{handle, compiled, "a compiled program"}}))
     return nullptr;
   const std::string *parts[] = {
       &compiled->manifest, &compiled->compiled.ptx, &compiled->compiled.cubin,
@@ -70,9 +90,10 @@ const char *mxcCompiledGet(mxcCompiled compiled, int part, size_t *bytes) {
   return size ? parts[part]->c_str() : nullptr;
 }
 
-int mxcCompiledWrite(mxcCompiled compiled, const char *directory) {
-  if (refuseNull(contextOf(compiled), {{compiled, "a compiled program"},
-                                       {directory, "a directory"}}))
+int mxcCompiledWrite(mxcCompiled handle, const char *directory) {
+  auto compiled = compiledPrograms().find(handle);
+  if (refuse(contextOf(compiled), {{handle, compiled, "a compiled program"},
+                                   {directory, "a directory"}}))
     return MXC_REFUSED;
   if (llvm::Error error =
           mx::writeCompiledModule(directory, compiled->compiled))

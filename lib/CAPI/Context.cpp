@@ -10,8 +10,20 @@
 #include "mx/Support/Version.h"
 
 using namespace mlir;
+using mx::capi::Context;
+using mx::capi::contexts;
+using mx::capi::refuse;
 
 const char *mxcGetVersion() { return mx::getVersion(); }
+
+int mxcGetInterfaceVersion() { return MXC_INTERFACE_VERSION; }
+
+/// Never destroyed: a host may destroy its handles when it ends.
+mx::HandleTable<mxcContext, Context> &mx::capi::contexts() {
+  static auto *table =
+      new HandleTable<mxcContext, Context>(HandleKind::CompilerContext);
+  return *table;
+}
 
 static int getSeverity(DiagnosticSeverity severity) {
   switch (severity) {
@@ -41,8 +53,8 @@ static std::string describe(Diagnostic &diagnostic) {
   return text;
 }
 
-mxcContextImpl::mxcContextImpl(const DialectRegistry &registry,
-                               mxcMessageCallback callback, void *user)
+Context::Context(const DialectRegistry &registry, mxcMessageCallback callback,
+                 void *user)
     : context(registry, MLIRContext::Threading::DISABLED), callback(callback),
       user(user) {
   // Messages are for whoever wrote the file: the place says enough.
@@ -61,31 +73,43 @@ static void print(int severity, const std::string &text) {
   llvm::errs() << kNames[severity] << ": " << mx::printable(text) << '\n';
 }
 
-void mxcContextImpl::tell(int severity, const std::string &text) {
+void Context::tell(int severity, const std::string &text) {
   if (callback)
     callback(severity, mx::printable(text).c_str(), user);
   else
     print(severity, text);
 }
 
-bool mx::capi::refuseNull(mxcContext context,
-                          std::initializer_list<Given> pointers,
-                          const char *function) {
-  for (const Given &given : pointers) {
-    if (given.pointer || given.mayBeNull)
+static void tellError(const std::shared_ptr<Context> &context,
+                      const std::string &text) {
+  if (context)
+    context->tell(MXC_ERROR, text);
+  else
+    print(MXC_ERROR, text);
+}
+
+bool mx::capi::refuse(const std::shared_ptr<Context> &context,
+                      std::initializer_list<Given> given,
+                      const char *function) {
+  for (const Given &one : given) {
+    if (!one.wrong)
       continue;
-    std::string text = std::string(function) + ": expected " + given.what +
-                       ", found a null pointer";
-    if (context)
-      context->tell(MXC_ERROR, text);
-    else
-      print(MXC_ERROR, text);
+    tellError(context, std::string(function) + ": expected " + one.what +
+                           ", found " + one.wrong);
     return true;
   }
   return false;
 }
 
-int mxcContextImpl::tell(llvm::Error error) {
+bool mx::capi::refuseStruct(const std::shared_ptr<Context> &context,
+                            const std::string &fault, const char *function) {
+  if (fault.empty())
+    return false;
+  tellError(context, function + (": " + fault));
+  return true;
+}
+
+int Context::tell(llvm::Error error) {
   int status = mx::getExitStatus(error);
   if (std::string text = llvm::toString(std::move(error)); !text.empty())
     tell(MXC_ERROR, text);
@@ -96,9 +120,9 @@ mxcContext mxcContextCreate(mxcMessageCallback callback, void *user) {
   DialectRegistry registry;
   mx::capi::registerEverything(registry);
   mx::capi::registerPassesOnce();
-  auto context = std::make_unique<mxcContextImpl>(registry, callback, user);
+  auto context = std::make_shared<Context>(registry, callback, user);
   if (mx::capi::sharesTypesWithMLIR(context->context))
-    return context.release();
+    return contexts().add(std::move(context));
   context->tell(MXC_ERROR,
                 "libMXCAPI and libMLIR do not share the identities of MLIR's "
                 "types: load libMXCAPI before anything that loads libMLIR for "
@@ -106,7 +130,11 @@ mxcContext mxcContextCreate(mxcMessageCallback callback, void *user) {
   return nullptr;
 }
 
-void mxcContextDestroy(mxcContext context) { delete context; }
+// What was made in it keeps it; the caller's callback may be gone.
+void mxcContextDestroy(mxcContext handle) {
+  if (auto context = mx::capi::remove(contexts(), handle, "a context"))
+    context->callback = nullptr;
+}
 
 template <typename Object>
 static int print(Object object, mxcTextCallback callback, void *user) {
@@ -117,20 +145,22 @@ static int print(Object object, mxcTextCallback callback, void *user) {
   return MXC_OK;
 }
 
-int mxcParseAttribute(mxcContext context, const char *text,
+int mxcParseAttribute(mxcContext handle, const char *text,
                       mxcTextCallback callback, void *user) {
-  if (mx::capi::refuseNull(
-          context,
-          {{context, "a context"}, {text, "a text"}, {callback, "a callback"}}))
+  auto context = contexts().find(handle);
+  if (refuse(context, {{handle, context, "a context"},
+                       {text, "a text"},
+                       {callback, "a callback"}}))
     return MXC_REFUSED;
   return print(parseAttribute(text, &context->context), callback, user);
 }
 
-int mxcParseType(mxcContext context, const char *text, mxcTextCallback callback,
+int mxcParseType(mxcContext handle, const char *text, mxcTextCallback callback,
                  void *user) {
-  if (mx::capi::refuseNull(
-          context,
-          {{context, "a context"}, {text, "a text"}, {callback, "a callback"}}))
+  auto context = contexts().find(handle);
+  if (refuse(context, {{handle, context, "a context"},
+                       {text, "a text"},
+                       {callback, "a callback"}}))
     return MXC_REFUSED;
   return print(parseType(text, &context->context), callback, user);
 }

@@ -10,12 +10,16 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mx-c/Compiler.h"
 #include "mx/AheadOfTime/Compile.h"
+#include "mx/Support/CallerStructs.h"
+#include "mx/Support/HandleTable.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
-struct mxcContextImpl {
-  mxcContextImpl(const mlir::DialectRegistry &registry,
-                 mxcMessageCallback callback, void *user);
+namespace mx::capi {
+
+struct Context {
+  Context(const mlir::DialectRegistry &registry, mxcMessageCallback callback,
+          void *user);
 
   /// Gives a message to the callback.
   void tell(int severity, const std::string &text);
@@ -23,51 +27,80 @@ struct mxcContextImpl {
   int tell(llvm::Error error);
 
   mlir::MLIRContext context;
+  /// Null once the handle is destroyed: then messages go to stderr.
   mxcMessageCallback callback;
   void *user;
 };
 
-struct mxcModuleImpl {
+struct Module {
   /// A copy whose functions say how the text calls their arguments.
   mlir::OwningOpRef<mlir::ModuleOp> cloneWithNames();
 
-  mxcContext context;
+  std::shared_ptr<Context> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// What it was parsed from, which names arguments.
   std::shared_ptr<llvm::MemoryBuffer> source;
 };
 
-struct mxcCompiledImpl {
-  mxcContext context;
-  mx::CompiledModule compiled;
+struct Compiled {
+  std::shared_ptr<Context> context;
+  CompiledModule compiled;
   std::string manifest;
 };
 
-namespace mx::capi {
+struct HostProgram;
 
-/// A pointer that a function of the interface was given.
+/// What the handles of callers stand for.
+HandleTable<mxcContext, Context> &contexts();
+HandleTable<mxcModule, Module> &modules();
+HandleTable<mxcCompiled, Compiled> &compiledPrograms();
+HandleTable<mxcHostProgram, HostProgram> &hostPrograms();
+
+/// A pointer or a handle that a function of the interface was given.
 struct Given {
-  const void *pointer;
+  /// What is wrong: "a null pointer", or null if nothing is.
+  const char *wrong;
   /// With its article: "a module".
   const char *what;
-  /// Whether null is right.
-  bool mayBeNull = false;
 
   Given(const void *pointer, const char *what, bool mayBeNull = false)
-      : pointer(pointer), what(what), mayBeNull(mayBeNull) {}
+      : wrong(pointer || mayBeNull ? nullptr : "a null pointer"), what(what) {}
   template <class Result, class... Arguments>
   Given(Result (*callback)(Arguments...), const char *what)
-      : pointer(reinterpret_cast<const void *>(callback)), what(what) {}
+      : wrong(callback ? nullptr : "a null pointer"), what(what) {}
+  template <class Object>
+  Given(const void *handle, const std::shared_ptr<Object> &object,
+        const char *what)
+      : wrong(object   ? nullptr
+              : handle ? "a handle that is none"
+                       : "a null pointer"),
+        what(what) {}
 };
 
-/// Whether one of `pointers` is null, after a message: to the context that a
-/// handle among them has, or to stderr where there is none yet.
-bool refuseNull(mxcContext context, std::initializer_list<Given> pointers,
-                const char *function = __builtin_FUNCTION());
-/// The context of a handle that may be null.
-template <class Handle>
-mxcContext contextOf(Handle handle) {
-  return handle ? handle->context : nullptr;
+/// Whether something is wrong with what was given, after a message: to the
+/// context, or to stderr where there is none.
+bool refuse(const std::shared_ptr<Context> &context,
+            std::initializer_list<Given> given,
+            const char *function = __builtin_FUNCTION());
+/// The same of the fault that a struct of the caller has; "" is none.
+bool refuseStruct(const std::shared_ptr<Context> &context,
+                  const std::string &fault,
+                  const char *function = __builtin_FUNCTION());
+/// The context of an object that may be none.
+template <class Object>
+std::shared_ptr<Context> contextOf(const std::shared_ptr<Object> &object) {
+  return object ? object->context : nullptr;
+}
+
+/// Destroys what a handle stands for; null is nothing, the dead are told.
+template <class Handle, class Object>
+std::shared_ptr<Object> remove(HandleTable<Handle, Object> &table,
+                               Handle handle, const char *what,
+                               const char *function = __builtin_FUNCTION()) {
+  std::shared_ptr<Object> object = table.remove(handle);
+  if (handle)
+    refuse(nullptr, {{handle, object, what}}, function);
+  return object;
 }
 
 /// Everything that mx-opt knows.

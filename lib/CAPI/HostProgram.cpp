@@ -17,8 +17,14 @@
 #include <set>
 
 using namespace mlir;
+using mx::capi::Context;
 using mx::capi::contextOf;
-using mx::capi::refuseNull;
+using mx::capi::HostProgram;
+using mx::capi::hostPrograms;
+using mx::capi::Module;
+using mx::capi::modules;
+using mx::capi::refuse;
+using mx::capi::refuseStruct;
 
 namespace {
 
@@ -29,10 +35,14 @@ struct HostValue {
   /// With -1 for extents that the call decides.
   SmallVector<int64_t> shape;
 
-  void describe(mxcHostValueInfo &info) const {
-    info = {name.c_str(),        type.c_str(),
-            array.dtype.c_str(), int32_t(array.itemBytes()),
-            array.isScalar,      int32_t(shape.size()),
+  mxcHostValueInfo describe() const {
+    return {sizeof(mxcHostValueInfo),
+            name.c_str(),
+            type.c_str(),
+            array.dtype.c_str(),
+            int32_t(array.itemBytes()),
+            array.isScalar,
+            int32_t(shape.size()),
             shape.data()};
   }
 };
@@ -42,12 +52,14 @@ constexpr size_t kMostShapes = 256;
 
 } // namespace
 
-struct mxcHostProgramImpl {
-  llvm::Error readArguments(ArrayRef<mxcHostArray> given,
+using HostArrays = mx::CallerArray<mxcHostArray>;
+
+struct mx::capi::HostProgram {
+  llvm::Error readArguments(const HostArrays &given, int32_t count,
                             std::vector<mx::NpyArray> &arrays) const;
   bool verifyShapes(ArrayRef<mx::NpyArray> arrays);
 
-  mxcContext context;
+  std::shared_ptr<Context> context;
   /// The function as it was, which shapes are compared with.
   OwningOpRef<ModuleOp> module;
   func::FuncOp entry;
@@ -57,6 +69,12 @@ struct mxcHostProgramImpl {
   /// Results of the last call.
   std::vector<mx::NpyArray> arrays;
 };
+
+mx::HandleTable<mxcHostProgram, HostProgram> &mx::capi::hostPrograms() {
+  static auto *table =
+      new HandleTable<mxcHostProgram, HostProgram>(HandleKind::HostProgram);
+  return *table;
+}
 
 static HostValue describe(Type type, std::string name) {
   HostValue value;
@@ -70,8 +88,8 @@ static HostValue describe(Type type, std::string name) {
 
 /// The names of launch plans: those of the text, and numbers where it has none.
 static std::vector<HostValue> describeArguments(func::FuncOp entry,
-                                                mxcModule module) {
-  OwningOpRef<ModuleOp> named = module->cloneWithNames();
+                                                Module &module) {
+  OwningOpRef<ModuleOp> named = module.cloneWithNames();
   auto same = named->lookupSymbol<func::FuncOp>(entry.getSymName());
   std::vector<HostValue> values;
   for (auto [index, type] : llvm::enumerate(entry.getArgumentTypes())) {
@@ -93,10 +111,10 @@ static std::vector<HostValue> describeResults(func::FuncOp entry) {
   return values;
 }
 
-static llvm::Error create(mxcHostProgramImpl &program, mxcModule module,
+static llvm::Error create(HostProgram &program, Module &module,
                           StringRef name) {
-  program.context = module->context;
-  program.module = module->module->clone();
+  program.context = module.context;
+  program.module = module.module->clone();
   llvm::Expected<func::FuncOp> entry = mx::lookupEntry(*program.module, name);
   if (!entry)
     return entry.takeError();
@@ -114,7 +132,7 @@ static llvm::Error create(mxcHostProgramImpl &program, mxcModule module,
   // What diagnostics have told needs no words of ours.
   bool isTold = false;
   ScopedDiagnosticHandler observer(
-      &module->context->context, [&](Diagnostic &diagnostic) {
+      &module.context->context, [&](Diagnostic &diagnostic) {
         isTold |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
         return failure();
       });
@@ -157,13 +175,16 @@ static llvm::Error readArray(const mx::ArrayType &type,
 }
 
 llvm::Error
-mxcHostProgramImpl::readArguments(ArrayRef<mxcHostArray> given,
-                                  std::vector<mx::NpyArray> &arrays) const {
-  if (given.size() != arguments.size())
-    return mx::makeError("expected " + llvm::Twine(arguments.size()) +
-                         " arguments of entry '" +
-                         func::FuncOp(entry).getSymName() + "', found " +
-                         llvm::Twine(given.size()));
+HostProgram::readArguments(const HostArrays &given, int32_t count,
+                           std::vector<mx::NpyArray> &arrays) const {
+  if (count < 0 || size_t(count) != arguments.size())
+    return mx::makeError(
+        "expected " + llvm::Twine(arguments.size()) + " arguments of entry '" +
+        func::FuncOp(entry).getSymName() + "', found " + llvm::Twine(count));
+  std::string wrong = given.check(MX_SIZE_WITH(mxcHostArray, shape),
+                                  "mxcHostArray", "argument");
+  if (!wrong.empty())
+    return mx::makeError(wrong);
   for (auto [index, value] : llvm::enumerate(arguments)) {
     arrays.emplace_back();
     if (llvm::Error error = readArray(value.array, given[index], arrays.back()))
@@ -175,7 +196,7 @@ mxcHostProgramImpl::readArguments(ArrayRef<mxcHostArray> given,
 }
 
 /// Whether the operations take such shapes; diagnostics tell.
-bool mxcHostProgramImpl::verifyShapes(ArrayRef<mx::NpyArray> arrays) {
+bool HostProgram::verifyShapes(ArrayRef<mx::NpyArray> arrays) {
   std::vector<int64_t> shapes;
   for (const mx::NpyArray &array : arrays)
     llvm::append_range(shapes, array.shape);
@@ -189,78 +210,103 @@ bool mxcHostProgramImpl::verifyShapes(ArrayRef<mx::NpyArray> arrays) {
   return true;
 }
 
-int mxcHostProgramCreate(mxcHostProgram *program, mxcModule module,
+int mxcHostProgramCreate(mxcHostProgram *program, mxcModule handle,
                          const char *entry) {
   if (program)
     *program = nullptr;
-  if (refuseNull(contextOf(module), {{program, "an address for the program"},
-                                     {module, "a module"},
-                                     {entry, "the name of an entry"}}))
+  auto module = modules().find(handle);
+  if (refuse(contextOf(module), {{program, "an address for the program"},
+                                 {handle, module, "a module"},
+                                 {entry, "the name of an entry"}}))
     return MXC_REFUSED;
-  auto made = std::make_unique<mxcHostProgramImpl>();
-  if (llvm::Error error = create(*made, module, entry))
+  auto made = std::make_shared<HostProgram>();
+  if (llvm::Error error = create(*made, *module, entry))
     return module->context->tell(std::move(error));
-  *program = made.release();
+  *program = hostPrograms().add(std::move(made));
   return MXC_OK;
 }
 
-void mxcHostProgramDestroy(mxcHostProgram program) { delete program; }
+void mxcHostProgramDestroy(mxcHostProgram program) {
+  mx::capi::remove(hostPrograms(), program, "a program");
+}
 
-int32_t mxcHostProgramArgumentCount(mxcHostProgram program) {
-  if (refuseNull(nullptr, {{program, "a program"}}))
+int32_t mxcHostProgramArgumentCount(mxcHostProgram handle) {
+  auto program = hostPrograms().find(handle);
+  if (refuse(contextOf(program), {{handle, program, "a program"}}))
     return 0;
   return int32_t(program->arguments.size());
 }
 
-int32_t mxcHostProgramResultCount(mxcHostProgram program) {
-  if (refuseNull(nullptr, {{program, "a program"}}))
+int32_t mxcHostProgramResultCount(mxcHostProgram handle) {
+  auto program = hostPrograms().find(handle);
+  if (refuse(contextOf(program), {{handle, program, "a program"}}))
     return 0;
   return int32_t(program->results.size());
 }
 
-static int get(ArrayRef<HostValue> values, int32_t index,
-               mxcHostValueInfo *info) {
-  if (index < 0 || size_t(index) >= values.size())
+/// Describes one of `values`, which are arguments or results.
+static int get(mxcHostProgram handle, int32_t index, mxcHostValueInfo *info,
+               std::vector<HostValue> HostProgram::*values,
+               const char *function = __builtin_FUNCTION()) {
+  auto program = hostPrograms().find(handle);
+  if (refuse(
+          contextOf(program),
+          {{handle, program, "a program"}, {info, "an address for the answer"}},
+          function))
     return MXC_REFUSED;
-  values[index].describe(*info);
-  return MXC_OK;
+  const std::vector<HostValue> &list = (*program).*values;
+  std::string fault;
+  if (index < 0 || size_t(index) >= list.size())
+    fault = "expected a number below " + std::to_string(list.size()) +
+            ", found " + std::to_string(index);
+  else
+    fault = mx::writeStruct(info, "mxcHostValueInfo",
+                            list[size_t(index)].describe());
+  return refuseStruct(program->context, fault, function) ? MXC_REFUSED : MXC_OK;
 }
 
 int mxcHostProgramGetArgument(mxcHostProgram program, int32_t index,
                               mxcHostValueInfo *info) {
-  if (refuseNull(contextOf(program),
-                 {{program, "a program"}, {info, "an address for the answer"}}))
-    return MXC_REFUSED;
-  return get(program->arguments, index, info);
+  return get(program, index, info, &HostProgram::arguments);
 }
 
 int mxcHostProgramGetResult(mxcHostProgram program, int32_t index,
                             mxcHostValueInfo *info) {
-  if (refuseNull(contextOf(program),
-                 {{program, "a program"}, {info, "an address for the answer"}}))
-    return MXC_REFUSED;
-  return get(program->results, index, info);
+  return get(program, index, info, &HostProgram::results);
 }
 
-int mxcHostProgramCall(mxcHostProgram program, const mxcHostArray *arguments,
+/// Gives the address and the shape of an array to a caller's struct.
+static void give(mxcHostArray *result, const mx::NpyArray &array) {
+  (void)mx::writeStruct(
+      result, "mxcHostArray",
+      {sizeof(mxcHostArray), array.data.data(), array.shape.data()});
+}
+
+int mxcHostProgramCall(mxcHostProgram handle, const mxcHostArray *arguments,
                        int32_t argumentCount, mxcHostArray *results,
                        int32_t resultCount) {
-  if (refuseNull(contextOf(program),
-                 {{program, "a program"},
-                  {arguments, "arguments", argumentCount <= 0},
-                  {results, "room for results", resultCount <= 0}}))
+  auto program = hostPrograms().find(handle);
+  if (refuse(contextOf(program),
+             {{handle, program, "a program"},
+              {arguments, "arguments", argumentCount <= 0},
+              {results, "room for results", resultCount <= 0}}))
     return MXC_REFUSED;
-  mxcContext context = program->context;
+  Context &context = *program->context;
   program->arrays.clear();
-  if (size_t(resultCount) != program->results.size())
-    return context->tell(mx::makeError(
+  if (resultCount < 0 || size_t(resultCount) != program->results.size())
+    return context.tell(mx::makeError(
         "expected room for " + llvm::Twine(program->results.size()) +
         " results of entry '" + program->entry.getSymName() + "', found " +
         llvm::Twine(resultCount)));
+  std::string wrong =
+      HostArrays(results, resultCount)
+          .check(MX_SIZE_WITH(mxcHostArray, shape), "mxcHostArray", "result");
+  if (!wrong.empty())
+    return context.tell(mx::makeError(wrong));
   std::vector<mx::NpyArray> inputs;
-  if (llvm::Error error =
-          program->readArguments({arguments, size_t(argumentCount)}, inputs))
-    return context->tell(std::move(error));
+  if (llvm::Error error = program->readArguments({arguments, argumentCount},
+                                                 argumentCount, inputs))
+    return context.tell(std::move(error));
   if (!program->verifyShapes(inputs))
     return MXC_REFUSED;
   SmallVector<const mx::NpyArray *> pointers;
@@ -268,9 +314,13 @@ int mxcHostProgramCall(mxcHostProgram program, const mxcHostArray *arguments,
     pointers.push_back(&input);
   auto found = program->program->run(pointers);
   if (!found)
-    return context->tell(found.takeError());
+    return context.tell(found.takeError());
   program->arrays = std::move(*found);
-  for (auto [index, array] : llvm::enumerate(program->arrays))
-    results[index] = {array.data.data(), array.shape.data()};
+  char *place = reinterpret_cast<char *>(results);
+  for (const mx::NpyArray &array : program->arrays) {
+    auto *result = reinterpret_cast<mxcHostArray *>(place);
+    place += result->structSize;
+    give(result, array);
+  }
   return MXC_OK;
 }

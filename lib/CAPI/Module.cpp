@@ -11,34 +11,48 @@
 
 using namespace mlir;
 using mx::capi::contextOf;
-using mx::capi::refuseNull;
+using mx::capi::contexts;
+using mx::capi::Module;
+using mx::capi::modules;
+using mx::capi::refuse;
 
-mxcModule mxcModuleParse(mxcContext context, const char *text, size_t bytes,
+mx::HandleTable<mxcModule, Module> &mx::capi::modules() {
+  static auto *table =
+      new HandleTable<mxcModule, Module>(HandleKind::CompilerModule);
+  return *table;
+}
+
+mxcModule mxcModuleParse(mxcContext handle, const char *text, size_t bytes,
                          const char *name) {
-  if (refuseNull(context,
-                 {{context, "a context"}, {text, "a text", bytes == 0}}))
+  auto context = contexts().find(handle);
+  if (refuse(context,
+             {{handle, context, "a context"}, {text, "a text", bytes == 0}}))
     return nullptr;
-  std::shared_ptr<llvm::MemoryBuffer> source =
+  auto result = std::make_shared<Module>();
+  result->context = context;
+  result->source =
       llvm::MemoryBuffer::getMemBufferCopy({text, bytes}, name ? name : "text");
   // The parser reads a buffer of its own; what names arguments stays.
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBuffer(source->getMemBufferRef()),
+      llvm::MemoryBuffer::getMemBuffer(result->source->getMemBufferRef()),
       llvm::SMLoc());
-  auto module = parseSourceFile<ModuleOp>(sources, &context->context);
-  if (!module)
-    return nullptr;
-  return new mxcModuleImpl{context, std::move(module), std::move(source)};
+  result->module = parseSourceFile<ModuleOp>(sources, &context->context);
+  return result->module ? modules().add(std::move(result)) : nullptr;
 }
 
-mxcModule mxcModuleClone(mxcModule module) {
-  if (refuseNull(nullptr, {{module, "a module"}}))
+mxcModule mxcModuleClone(mxcModule handle) {
+  auto module = modules().find(handle);
+  if (refuse(contextOf(module), {{handle, module, "a module"}}))
     return nullptr;
-  return new mxcModuleImpl{module->context, module->module->clone(),
-                           module->source};
+  auto result = std::make_shared<Module>();
+  result->context = module->context;
+  result->module = module->module->clone();
+  result->source = module->source;
+  return modules().add(std::move(result));
 }
 
-OwningOpRef<ModuleOp> mxcModuleImpl::cloneWithNames() {
+OwningOpRef<ModuleOp> Module::cloneWithNames() {
   OwningOpRef<ModuleOp> copy = module->clone();
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(
@@ -48,12 +62,15 @@ OwningOpRef<ModuleOp> mxcModuleImpl::cloneWithNames() {
   return copy;
 }
 
-void mxcModuleDestroy(mxcModule module) { delete module; }
+void mxcModuleDestroy(mxcModule module) {
+  mx::capi::remove(modules(), module, "a module");
+}
 
-int mxcModuleListEntries(mxcModule module, mxcTextCallback callback,
+int mxcModuleListEntries(mxcModule handle, mxcTextCallback callback,
                          void *user) {
-  if (refuseNull(contextOf(module),
-                 {{module, "a module"}, {callback, "a callback"}}))
+  auto module = modules().find(handle);
+  if (refuse(contextOf(module),
+             {{handle, module, "a module"}, {callback, "a callback"}}))
     return MXC_REFUSED;
   auto entries = mx::selectEntries(*module->module, {});
   if (!entries)
@@ -63,9 +80,10 @@ int mxcModuleListEntries(mxcModule module, mxcTextCallback callback,
   return MXC_OK;
 }
 
-int mxcModuleRunPasses(mxcModule module, const char *pipeline) {
-  if (refuseNull(contextOf(module),
-                 {{module, "a module"}, {pipeline, "a pipeline"}}))
+int mxcModuleRunPasses(mxcModule handle, const char *pipeline) {
+  auto module = modules().find(handle);
+  if (refuse(contextOf(module),
+             {{handle, module, "a module"}, {pipeline, "a pipeline"}}))
     return MXC_REFUSED;
   std::string errors;
   llvm::raw_string_ostream stream(errors);
@@ -85,19 +103,21 @@ int mxcModuleRunPasses(mxcModule module, const char *pipeline) {
   return failed(manager.run(*module->module)) ? MXC_REFUSED : MXC_OK;
 }
 
-int mxcModulePrint(mxcModule module, mxcTextCallback callback, void *user) {
-  if (refuseNull(contextOf(module),
-                 {{module, "a module"}, {callback, "a callback"}}))
+int mxcModulePrint(mxcModule handle, mxcTextCallback callback, void *user) {
+  auto module = modules().find(handle);
+  if (refuse(contextOf(module),
+             {{handle, module, "a module"}, {callback, "a callback"}}))
     return MXC_REFUSED;
   mx::capi::CallbackStream stream(callback, user);
   module->module->print(stream);
   return MXC_OK;
 }
 
-int mxcModuleWriteBytecode(mxcModule module, mxcTextCallback callback,
+int mxcModuleWriteBytecode(mxcModule handle, mxcTextCallback callback,
                            void *user) {
-  if (refuseNull(contextOf(module),
-                 {{module, "a module"}, {callback, "a callback"}}))
+  auto module = modules().find(handle);
+  if (refuse(contextOf(module),
+             {{handle, module, "a module"}, {callback, "a callback"}}))
     return MXC_REFUSED;
   mx::capi::CallbackStream stream(callback, user);
   return failed(writeBytecodeToFile(*module->module, stream)) ? MXC_REFUSED

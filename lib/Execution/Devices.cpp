@@ -37,9 +37,10 @@ llvm::StringRef mx::stringifyDeviceKind(DeviceKind device) {
 
 std::string mx::selectChip(llvm::StringRef device) {
   mxSetErrorPolicy(MX_ERRORS_RETURN);
-  bool isGpu = device != "cpu" && device != "sim";
+  bool isGpu =
+      device != "cpu" && device != "sim" && !device.starts_with("sim:");
   for (const target::TargetInfo &target : target::getTargets()) {
-    mxDeviceInfo info;
+    mxDeviceInfo info = mxSized<mxDeviceInfo>();
     if (isGpu && target.hasProducts() &&
         mxSetDeviceForTarget(device.str().c_str(), target.chip) == MX_SUCCESS &&
         mxGetDeviceInfo(&info) == MX_SUCCESS &&
@@ -56,12 +57,13 @@ llvm::Expected<DeviceKind> mx::selectDevice(llvm::StringRef name,
   if (name == "cpu")
     return DeviceKind::CPU;
   if (name != "auto" && name != "sim" && name != "cuda" &&
-      !name.starts_with("cuda:"))
-    return makeError("expected device auto, sim, cuda, cuda:N or cpu, found '" +
-                     name + "'");
-  // Errors come back as statuses: a tool must not be aborted by a kernel.
+      !name.starts_with("cuda:") && !name.starts_with("sim:"))
+    return makeError(
+        "expected device auto, sim, sim:N, cuda, cuda:N or cpu, found '" +
+        name + "'");
+  // Errors come back as statuses: a tool prints them itself.
   mxSetErrorPolicy(MX_ERRORS_RETURN);
-  mxDeviceInfo info;
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
   if (mxSetDeviceForTarget(name.str().c_str(), chip.c_str()) != MX_SUCCESS ||
       mxGetDeviceInfo(&info) != MX_SUCCESS)
     return takeRuntimeError();

@@ -100,7 +100,7 @@ PlanProgram::call(ArrayRef<const NpyArray *> inputs) {
               MX_SUCCESS)
         return takeRuntimeError();
     }
-    values.push_back({data, input->shape.data()});
+    values.push_back({sizeof(mxArgument), data, input->shape.data()});
   }
   int32_t count = values.size();
   // Bytes of a result, and host memory for them.
@@ -114,13 +114,13 @@ PlanProgram::call(ArrayRef<const NpyArray *> inputs) {
                      llvm::Twine(bytes) + " bytes of " + npyTypeString(array));
   };
   std::vector<NpyArray> arrays(results.size());
-  std::vector<mxTakenMemory> taken(results.size());
+  std::vector<mxTakenMemory> taken(results.size(), mxSized<mxTakenMemory>());
   std::vector<void *> places;
   for (auto [index, type] : llvm::enumerate(results)) {
     NpyArray &array = arrays[index];
     array.dtype = type.dtype;
     array.shape.resize(type.shape.size() + 1); // room, also for no dimension
-    mxValueInfo info;
+    mxValueInfo info = mxSized<mxValueInfo>();
     if (mxEntryGetResult(entry, index, &info) != MX_SUCCESS)
       return takeRuntimeError();
     if (info.isTaken) {
@@ -215,8 +215,13 @@ mx::compileForDevice(ModuleOp module, func::FuncOp entry,
   }
   std::string text = plan::writeManifest(manifest);
   mxProgram loaded = nullptr;
-  mxProgramParts parts = {text.data(), text.size(),      ptx.data(),
-                          ptx.size(),  host.data.data(), host.data.size(),
+  mxProgramParts parts = {sizeof(mxProgramParts),
+                          text.data(),
+                          text.size(),
+                          ptx.data(),
+                          ptx.size(),
+                          host.data.data(),
+                          host.data.size(),
                           kManifestPtx};
   if (mxProgramLoadParts(&loaded, &parts) != MX_SUCCESS)
     return takeRuntimeError();

@@ -59,7 +59,7 @@ private:
 };
 
 void printSimulatorCounters() {
-  mxSimulatorCounters counters;
+  mxSimulatorCounters counters = mxSized<mxSimulatorCounters>();
   mxGetSimulatorCounters(&counters);
   llvm::errs() << "simulator: " << counters.launches << " launches, "
                << counters.warpInstructions << " warp instructions, "

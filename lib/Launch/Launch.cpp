@@ -111,7 +111,7 @@ private:
 
   const LaunchOptions &options;
   mxEntry entry;
-  mxEntryInfo info = {};
+  mxEntryInfo info = mxSized<mxEntryInfo>();
   std::vector<NpyArray> arrays, results;
   std::vector<DeviceMemory> memory;
   std::vector<mxArgument> arguments;
@@ -139,7 +139,7 @@ ExitStatus Run::readArguments() {
   for (int32_t i = 0; i < info.argumentCount; ++i) {
     const std::string &path = options.argumentFiles[size_t(i)];
     NpyArray &array = arrays.emplace_back();
-    mxValueInfo expected;
+    mxValueInfo expected = mxSized<mxValueInfo>();
     if (std::string error = readNpy(path, array); !error.empty())
       return report(error);
     if (mxEntryGetArgument(entry, i, &expected))
@@ -148,14 +148,15 @@ ExitStatus Run::readArguments() {
       return report(path + ": argument " + std::to_string(i) + " of type " +
                     expected.type + ": expected " + typeString(expected) +
                     ", found " + npyTypeString(array));
-    arguments.push_back({array.data.data(), array.shape.data()});
+    arguments.push_back(
+        {sizeof(mxArgument), array.data.data(), array.shape.data()});
   }
   return kExitClean;
 }
 
 /// Host memory for a result whose shape is known.
 ExitStatus Run::resizeResult(size_t index) {
-  mxValueInfo type;
+  mxValueInfo type = mxSized<mxValueInfo>();
   NpyArray &array = results[index];
   if (mxEntryGetResult(entry, int32_t(index), &type))
     return reportLastError();
@@ -178,9 +179,9 @@ ExitStatus Run::takeResult(size_t index) {
 
 ExitStatus Run::prepareResults() {
   results.resize(size_t(info.resultCount));
-  taken.resize(results.size());
+  taken.resize(results.size(), mxSized<mxTakenMemory>());
   for (int32_t i = 0; i < info.resultCount; ++i) {
-    mxValueInfo type;
+    mxValueInfo type = mxSized<mxValueInfo>();
     NpyArray &array = results[size_t(i)];
     if (mxEntryGetResult(entry, i, &type))
       return reportLastError();
@@ -218,7 +219,7 @@ ExitStatus Run::launchEntry() {
     return reportLastError();
   void *workspaceAddress = workspace.get();
   for (int32_t i = 0; i < info.argumentCount; ++i) {
-    mxValueInfo type;
+    mxValueInfo type = mxSized<mxValueInfo>();
     if (mxEntryGetArgument(entry, i, &type))
       return reportLastError();
     if (type.isNumber)
@@ -256,7 +257,7 @@ ExitStatus Run::writeResults() {
 }
 
 void printSimulatorCounters() {
-  mxSimulatorCounters counters;
+  mxSimulatorCounters counters = mxSized<mxSimulatorCounters>();
   mxGetSimulatorCounters(&counters);
   if (counters.launches)
     fprintf(stderr,
@@ -283,8 +284,8 @@ ExitStatus Run::run() {
 
 /// "main(x: tensor<4xf32>, n: index) -> (tensor<4xf32>)"
 ExitStatus printEntry(mxEntry entry) {
-  mxEntryInfo info;
-  mxValueInfo value;
+  mxEntryInfo info = mxSized<mxEntryInfo>();
+  mxValueInfo value = mxSized<mxValueInfo>();
   if (mxEntryGetInfo(entry, &info))
     return reportLastError();
   std::string text = info.name + std::string("(");

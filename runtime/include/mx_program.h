@@ -6,8 +6,9 @@
 |* and launch its entries on device memory. Launching neither allocates       *|
 |* device memory nor waits for the device, unless the program reads numbers   *|
 |* from it, so it may be captured in a CUDA graph. Every function may be      *|
-|* called from any thread; errors are those of mx_runtime.h. The header that  *|
-|* mx-compile writes has a typed function for each entry.                     *|
+|* called from any thread; errors, structs and handles are as in              *|
+|* mx_runtime.h. The header that mx-compile writes has a typed function for   *|
+|* each entry.                                                                *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef MX_PROGRAM_H
@@ -24,12 +25,14 @@ typedef struct mxProgramImpl *mxProgram;
 typedef struct mxEntryImpl *mxEntry;
 
 /* Reads DIRECTORY/manifest.json, loads the kernels, the cubin on a GPU where
- * there is one, else the PTX, and copies the constants to the device. Where no
- * device was chosen yet, the target of the program helps to choose one
- * (mxSetDevice). */
+ * there is one, else the PTX, and copies the constants to the device in use.
+ * Where none was chosen yet, the target of the program helps to choose one
+ * (mxSetDevice). On every other device the program is loaded when it is first
+ * launched there, from the same files. */
 MX_API int mxProgramLoad(mxProgram *program, const char *directory);
 /* What the files of a directory have, in memory; null where there is none. */
 typedef struct mxProgramParts {
+  size_t structSize; /* sizeof(mxProgramParts), set by the caller */
   const char *manifest;
   size_t manifestBytes;
   const void *kernels; /* PTX, a cubin or a fatbin, as for mxModuleLoad */
@@ -44,7 +47,8 @@ MX_API int mxProgramLoadParts(mxProgram *program, const mxProgramParts *parts);
 MX_API int mxProgramLoadData(mxProgram *program, const char *manifest,
                              size_t manifestBytes, const void *kernels,
                              size_t kernelBytes, const char *name);
-/* No launch of its entries may be under way. */
+/* Other threads may be launching its entries: their calls end as if the program
+ * were there. */
 MX_API int mxProgramUnload(mxProgram program);
 
 /* The entry of that name; MX_ERROR_NOT_FOUND names those that are there. */
@@ -56,6 +60,7 @@ MX_API int mxProgramGetEntryAt(mxEntry *entry, mxProgram program,
                                int32_t index);
 
 typedef struct mxEntryInfo {
+  size_t structSize; /* sizeof(mxEntryInfo), set by the caller */
   const char *name;
   int32_t argumentCount, resultCount;
 } mxEntryInfo;
@@ -63,6 +68,7 @@ MX_API int mxEntryGetInfo(mxEntry entry, mxEntryInfo *info);
 
 /* What an argument or a result is. The pointers live as long as the program. */
 typedef struct mxValueInfo {
+  size_t structSize; /* sizeof(mxValueInfo), set by the caller */
   const char *name;
   const char *type;     /* in MLIR: "tensor<?x64xbf16>" */
   const char *dtype;    /* NumPy's: "f4"; numbers that it lacks as bits, "u2" */
@@ -81,8 +87,9 @@ MX_API int mxEntryGetResult(mxEntry entry, int32_t index, mxValueInfo *info);
  * and the same numbers where this is 1, are the same. */
 MX_API int mxEntryIsSizeArgument(mxEntry entry, int32_t index, int32_t *answer);
 
-/* An argument of a call. */
+/* An argument of a call; all those of a call have the same size. */
 typedef struct mxArgument {
+  size_t structSize; /* sizeof(mxArgument), set by the caller */
   void *data; /* of an array: device memory; of a number: where it lies */
   const int64_t *shape; /* of an array: its extents, as many as its rank */
 } mxArgument;
@@ -90,12 +97,14 @@ typedef struct mxArgument {
 /* A result whose shape only the run knows. `data` becomes device memory that is
  * the caller's from then on (mxMemFree), `shape` has room for the rank. */
 typedef struct mxTakenMemory {
+  size_t structSize; /* sizeof(mxTakenMemory), set by the caller */
   void *data;
   int64_t *shape;
 } mxTakenMemory;
 
 /* Sizes that follow from the arguments' shapes and numbers; the addresses of
- * arrays are not looked at and may be null. They fail where a launch with such
+ * arrays may be null. They are for the device of those that are not, or else
+ * the device in use. They fail where a launch with such
  * arguments would, and for a result that is taken. `shape` has room for the
  * rank of the result. */
 MX_API int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
@@ -104,7 +113,9 @@ MX_API int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
 MX_API int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
                                     int32_t argumentCount, size_t *bytes);
 
-/* Launches everything the entry does, in order, on the stream. Results are
+/* Launches everything the entry does, in order, on the stream, on the device of
+ * the arrays: all of them, the workspace and the stream are of one device. A
+ * call without arrays goes to the device of the stream. Results are
  * device memory of the caller, at multiples of 16 bytes as arguments are, and
  * so is the workspace: at a multiple of 256 bytes, used until the last launch
  * has ended, of no meaning between calls.

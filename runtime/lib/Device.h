@@ -28,6 +28,10 @@ struct Error {
   explicit operator bool() const { return status != MX_SUCCESS; }
 };
 
+inline Error invalidValue(std::string text) {
+  return {MX_ERROR_INVALID_VALUE, std::move(text)};
+}
+
 class Function {
 public:
   virtual ~Function() = default;
@@ -67,14 +71,31 @@ struct Limits {
   int64_t multiprocessors, sharedMemoryPerBlock;
 };
 
+/// GPUs and simulated devices of a process, at most.
+inline constexpr int kMostGpus = 64, kMostSimDevices = 16;
+inline constexpr int kMostDevices = kMostGpus + kMostSimDevices;
+
 class Device {
 public:
+  enum class Kind { Cuda, Sim };
+  Device(Kind kind, int ordinal)
+      : kind(kind), ordinal(ordinal),
+        index(kind == Kind::Cuda ? ordinal : kMostGpus + ordinal) {}
   virtual ~Device() = default;
+
+  const Kind kind;
+  /// Among the devices of its kind.
+  const int ordinal;
+  /// Among all devices: below kMostDevices.
+  const int index;
+  /// "cuda:1", as mxSetDevice takes it.
+  std::string name() const {
+    return (kind == Kind::Cuda ? "cuda:" : "sim:") + std::to_string(ordinal);
+  }
+
   virtual mxDeviceInfo info() = 0;
   /// The part of info() that every call asks for.
   virtual Limits limits() = 0;
-  /// Of the driver; -1 where it is none of its.
-  virtual int number() { return -1; }
   virtual bool canRun(std::string_view target) = 0;
 
   /// `shared`: the host may use the memory as well.
@@ -86,6 +107,7 @@ public:
     return alloc(bytes, false, memory);
   }
   virtual Error freeInOrder(void *memory) { return free(memory); }
+  /// Memory of another device of the same kind may take part.
   virtual Error copy(Copy kind, void *to, const void *from, size_t bytes,
                      void *stream) = 0;
   /// Writes `count` values of `width` bytes (1, 2 or 4).
@@ -113,10 +135,13 @@ public:
                                 const target::TensorMapDesc &desc) = 0;
 };
 
-/// The simulator. There is one; it lives as long as the process, because
-/// generated code unloads its modules from global destructors. Fails when the
-/// environment holds options that mean nothing.
-Error getSimDevice(Device *&device);
+/// Number `ordinal` of the simulated devices, or why it cannot be used. It
+/// lives as long as the process, because generated code unloads its modules
+/// from global destructors. Fails when the environment holds options that mean
+/// nothing.
+Error getSimDevice(int ordinal, Device *&device);
+/// What MX_SIM_DEVICES says, 1 without it.
+Error countSimDevices(int &count);
 Error setSimOption(std::string_view option, std::string_view value);
 mxSimulatorCounters getSimCounters();
 

@@ -136,7 +136,14 @@ private:
     Bytes bytes(n * 4);
     memcpy(bytes.data(), values.data(), bytes.size());
     Buffer a(bytes), b(pattern(n * 4, 1)), c(Bytes(n * 4, 0));
-    launch("vector_add", {{(n + 255) / 256, 1, 1}, {256, 1, 1}, {}, 0, {}, 0},
+    launch("vector_add",
+           {sizeof(mxLaunchConfig),
+            {(n + 255) / 256, 1, 1},
+            {256, 1, 1},
+            {},
+            0,
+            {},
+            0},
            {&a.memory, &b.memory, &c.memory, &n}, 4);
     results.push_back({"vector_add", c.read(stream)});
   }
@@ -161,7 +168,8 @@ private:
     int32_t x = map.x, y = map.y;
     for (int i = 0; i < times; ++i)
       launch("tma_load",
-             {{1, 1, 1},
+             {sizeof(mxLaunchConfig),
+              {1, 1, 1},
               {128, 1, 1},
               {},
               slotBytes * slots,
@@ -179,8 +187,10 @@ private:
     alignas(64) uint8_t image[128];
     encode(map, target.memory, image);
     int32_t x = map.x, y = map.y;
-    launch("tma_store", {{1, 1, 1}, {128, 1, 1}, {}, slotBytes, {}, 0},
-           {image, &x, &y, &slotBytes}, 4);
+    launch(
+        "tma_store",
+        {sizeof(mxLaunchConfig), {1, 1, 1}, {128, 1, 1}, {}, slotBytes, {}, 0},
+        {image, &x, &y, &slotBytes}, 4);
     results.push_back(
         {std::string("tma_store ") + map.name, target.read(stream)});
   }
@@ -188,8 +198,14 @@ private:
   void clusterExchange(int64_t cluster) {
     Buffer out(Bytes(32 * 64 * 4, 0));
     launch("cluster_exchange",
-           {{32, 1, 1}, {64, 1, 1}, {cluster, 1, 1}, 0, {}, 0}, {&out.memory},
-           1);
+           {sizeof(mxLaunchConfig),
+            {32, 1, 1},
+            {64, 1, 1},
+            {cluster, 1, 1},
+            0,
+            {},
+            0},
+           {&out.memory}, 1);
     results.push_back(
         {"cluster_exchange " + std::to_string(cluster), out.read(stream)});
   }
@@ -216,7 +232,7 @@ int main(int argc, char **argv) {
   mxSetErrorPolicy(MX_ERRORS_RETURN);
 
   CHECK(mxSetDevice(device.c_str()));
-  mxDeviceInfo info;
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
   CHECK(mxGetDeviceInfo(&info));
   printf("%s: %s, %d multiprocessors, compute capability %d.%d, %lld bytes of "
          "shared memory per block\n",

@@ -82,8 +82,8 @@ int main(int argc, char **argv) {
     fprintf(stderr, "matmul: cannot write the product\n");
     return 1;
   }
-  mxSimulatorCounters counters;
-  mxGetSimulatorCounters(&counters);
+  mxSimulatorCounters counters = {.structSize = sizeof counters};
+  CHECK(mxGetSimulatorCounters(&counters));
   printf("%d launches on the simulator\n", (int)counters.launches);
 
   CHECK(mxProgramUnload(program));

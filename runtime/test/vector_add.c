@@ -57,7 +57,8 @@ int main(int argc, char **argv) {
 
   uint32_t n = N;
   void *parameters[] = {&a, &b, &c, &n};
-  mxLaunchConfig config = {.grid = {(N + 127) / 128, 1, 1},
+  mxLaunchConfig config = {.structSize = sizeof config,
+                           .grid = {(N + 127) / 128, 1, 1},
                            .block = {128, 1, 1}};
   CHECK(mxLaunch(add, &config, parameters, 4));
   CHECK(mxMemcpyToHost(z, c, sizeof z, NULL));
@@ -65,7 +66,7 @@ int main(int argc, char **argv) {
   int wrong = 0;
   for (int i = 0; i < N; ++i)
     wrong += z[i] != x[i] + y[i];
-  mxDeviceInfo info;
+  mxDeviceInfo info = {.structSize = sizeof info};
   CHECK(mxGetDeviceInfo(&info));
   printf("%s: %d of %d sums are wrong\n", info.name, wrong, N);
 

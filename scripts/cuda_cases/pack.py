@@ -101,7 +101,11 @@ def pack_runtime(bundle, options):
     for name in "lib/libmx_runtime.so", "bin/mx-launch", "unittests/mx-check-cuda":
         target = bundle / ("lib" if name.startswith("lib") else "bin")
         target.mkdir(exist_ok=True)
-        call("strip", "-o", target / pathlib.Path(name).name, BUILD / name)
+        # Programs ask for the library by the name with its version.
+        file = (BUILD / name).resolve().name
+        call("strip", "-o", target / file, BUILD / name)
+        if file != pathlib.Path(name).name:
+            (target / pathlib.Path(name).name).symlink_to(file)
     (bundle / "check").write_text('#!/bin/sh\nexec "${PYTHON:-python3}" '
                                   '"$(dirname "$0")/scripts/cuda_cases/check.py" "$@"\n')
     (bundle / "check").chmod(0o755)

@@ -45,7 +45,7 @@ MAY_BE_NULL = {
     ("mxcModuleParse", "name"), ("mxcCompile", "options"), ("mxcCompiledDestroy", "compiled"),
     ("mxcCompiledGet", "bytes"), ("mxcHostProgramDestroy", "program"),
     ("mxSetDeviceForTarget", "name"), ("mxSetDeviceForTarget", "target"), ("mxCanRunTarget", "target"),
-    ("mxGetSimulatorCounters", "counters"), ("mxSetWarningHandler", "handler"),
+    ("mxSetWarningHandler", "handler"), ("mxSetThreadDevice", "name"),
     ("mxSetThreadInterrupt", "flag"), ("mxMemFree", "memory"),
     ("mxModuleLoad", "name"), ("mxModuleUnload", "module"), ("mxProgramUnload", "program"),
     ("mxTensorMapEncodeTiled", "elementStrides"), ("mxEntryLaunch", "workspace"),
@@ -113,6 +113,23 @@ VALID = {
 }
 
 
+# The same once more, destroyed.
+context_2 = c_void_p(call("mxcContextCreate", "mxcContext", [CALLBACKS["mxcMessageCallback"], None]))
+module_2 = c_void_p(call("mxcModuleClone", "mxcModule", [module]))
+DEAD = {
+    "mxcContext": context_2, "mxcModule": module_2, "mxcCompiled": make("mxcCompile", module, None),
+    "mxcHostProgram": make("mxcHostProgramCreate", module, b"main"),
+    "mxProgram": make("mxProgramLoadData", *parts[0], *parts[1], None),
+    "mxModule": make("mxModuleLoad", ptx, c_size_t(0), None),
+}
+DEAD["mxEntry"] = make("mxProgramGetEntry", DEAD["mxProgram"], b"main")
+DEAD["mxFunction"] = make("mxModuleGetFunction", DEAD["mxModule"], kernel)
+for kind, destroy in {"mxcContext": "mxcContextDestroy", "mxcModule": "mxcModuleDestroy",
+                      "mxcCompiled": "mxcCompiledDestroy", "mxcHostProgram": "mxcHostProgramDestroy",
+                      "mxProgram": "mxProgramUnload", "mxModule": "mxModuleUnload"}.items():
+    call(destroy, "void", [DEAD[kind]])
+
+
 def valid(kind, name):
     if kind in VALID:
         return VALID[kind]
@@ -131,6 +148,9 @@ saved = os.dup(2)
 def told(name, result, arguments):
     """What a call says, in all ways in which it can."""
     messages.clear()
+    # A struct of a newer header, whose fields are zeros, where it is one.
+    ctypes.memset(BUFFER, 0, len(BUFFER))
+    BUFFER[1] = len(BUFFER) >> 8
     begin = os.fstat(errors.fileno()).st_size
     libraries["mx"].mxReportError(b"nothing")  # the latest of the thread from now on
     libraries["mx"].mxClearError()
@@ -145,7 +165,7 @@ def told(name, result, arguments):
     return found, b"\n".join([*messages, printed, b"" if text == b"nothing" else text]).decode()
 
 
-count = wrong = 0
+count = wrong = dead = 0
 for header in "include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runtime/include/mx_program.h":
     functions = list(read_functions(header))
     with open(os.path.join(source, header)) as file:
@@ -154,6 +174,18 @@ for header in "include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runtim
     for name, result, parameters in functions:
         pointers = [i for i, (kind, _) in enumerate(parameters) if is_pointer(kind)]
         given = [valid(*parameter) for parameter in parameters]
+        # Handles of what was destroyed are refused by every function, but where null is the rest.
+        for i in pointers:
+            kind, parameter = parameters[i]
+            if kind not in DEAD:
+                continue
+            print(f"{name} of a dead {parameter}", flush=True)
+            found, text = told(name, result, [DEAD[kind] if i == j else x for j, x in enumerate(given)])
+            is_failure = {"int": bool(found), "int32_t": found == 0, "void": True}.get(result, not found)
+            dead += 1
+            if "found a handle that is none" not in text or not is_failure:
+                print(f"wrong: {name} returned {found}, and says {text!r}")
+                wrong += 1
         # Whatever it says, it returns.
         print(f"{name} of nulls", flush=True)
         told(name, result, [None if i in pointers else x for i, x in enumerate(given)])
@@ -172,5 +204,5 @@ for header in "include/mx-c/Compiler.h", "runtime/include/mx_runtime.h", "runtim
             if not is_told or not is_failure:
                 print(f"wrong: {name} returned {found}, and says {text!r}")
                 wrong += 1
-print(f"{count} pointers, {wrong} wrong")
-assert count > 100 and not wrong
+print(f"{count} pointers, {dead} dead handles, {wrong} wrong")
+assert count > 100 and dead > 25 and not wrong

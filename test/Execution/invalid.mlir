@@ -13,7 +13,7 @@
 // MISSING: mx-run: cannot open input file '{{.*}}missing.mlir': No such file or directory
 //
 // RUN: not mx-run %s --device=tpu 2>&1 | FileCheck %s --check-prefix=DEVICE
-// DEVICE: mx-run: expected device auto, sim, cuda, cuda:N or cpu, found 'tpu'
+// DEVICE: mx-run: expected device auto, sim, sim:N, cuda, cuda:N or cpu, found 'tpu'
 //
 // RUN: not mx-run %s --device=cpu --check=gpu 2>&1 | FileCheck %s --check-prefix=CHECK-FLAG
 // CHECK-FLAG: mx-run: expected --check=cpu, found --check=gpu

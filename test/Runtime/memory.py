@@ -20,7 +20,7 @@ HEAD = b".version 8.8\n.target sm_100a\n.address_size 64\n"
 
 
 class Config(ctypes.Structure):
-    _fields_ = [("grid", c_int64 * 3), ("block", c_int64 * 3), ("cluster", c_int64 * 3),
+    _fields_ = [("size", c_size_t), ("grid", c_int64 * 3), ("block", c_int64 * 3), ("cluster", c_int64 * 3),
                 ("shared", c_int64), ("stream", c_void_p), ("flags", ctypes.c_int32)]
 
 
@@ -42,7 +42,7 @@ def load(mx, text):
 def launch(mx, module, name, grid, block, *values):
     function = c_void_p()
     ok(mx, mx.mxModuleGetFunction(byref(function), module, name))
-    config = Config((grid, 1, 1), (block, 1, 1))
+    config = Config(ctypes.sizeof(Config), (grid, 1, 1), (block, 1, 1))
     pointers = (c_void_p * (len(values) + 1))(*(ctypes.cast(byref(v), c_void_p) for v in values))
     return mx.mxLaunch(function, byref(config), pointers, c_int64(len(values)))
 

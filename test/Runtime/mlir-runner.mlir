@@ -10,14 +10,16 @@
 // RUN:   --shared-libs=%mx_libs/libmx_runtime%shlibext,%mlir_libs/libmlir_runner_utils%shlibext,%mlir_libs/libmlir_c_runner_utils%shlibext \
 // RUN:   | FileCheck %s
 
-// Such host code cannot look at errors, so the first one ends it with its text.
+// Such host code cannot look at errors: with MX_ERRORS=exit the first one ends it
+// with its text, which begins as that of MLIR's own wrappers.
 //
-// RUN: env MX_DEVICE=cuda MX_CUDA_DRIVER=/no/such/libcuda.so \
-// RUN:   not --crash mlir-runner %t.mlir --entry-point-result=void \
+// RUN: env MX_ERRORS=exit MX_DEVICE=cuda MX_CUDA_DRIVER=/no/such/libcuda.so \
+// RUN:   not mlir-runner %t.mlir --entry-point-result=void \
 // RUN:   --shared-libs=%mx_libs/libmx_runtime%shlibext,%mlir_libs/libmlir_runner_utils%shlibext,%mlir_libs/libmlir_c_runner_utils%shlibext 2>&1 \
 // RUN:   | FileCheck --check-prefix=ABORT %s
 // ABORT-NOT: Stack dump
-// ABORT: mx runtime: no device: MX_DEVICE: no CUDA driver: cannot load /no/such/libcuda.so
+// ABORT: 'cuModuleLoadDataEx' failed with 'CUDA_ERROR_NO_DEVICE'
+// ABORT-NEXT: mx runtime: no device: MX_DEVICE: no CUDA driver: cannot load /no/such/libcuda.so
 // ABORT-NOT: Stack dump
 
 module attributes {gpu.container_module} {

@@ -91,6 +91,7 @@ BYTES = 1024
 
 class Config(ctypes.Structure):
     _fields_ = [
+        ("struct_size", ctypes.c_size_t),
         ("grid", ctypes.c_int64 * 3),
         ("block", ctypes.c_int64 * 3),
         ("cluster", ctypes.c_int64 * 3),
@@ -145,7 +146,7 @@ def main(library, where):
     n, wide = ctypes.c_uint32(9), ctypes.c_uint64(10**10)
     parameters = array(ctypes.c_void_p, pointer(struct), pointer(n), pointer(wide))
     three = lambda x: array(ctypes.c_int64, x, 1, 1)
-    config = Config(three(2), three(32), three(2), 0, None, 0)
+    config = Config(ctypes.sizeof(Config), three(2), three(32), three(2), 0, None, 0)
     # What changes between the launches is in the second record only.
     for byte in (1, 2):
         call("mxMemset", out, ctypes.c_uint8(byte), ctypes.c_size_t(BYTES), None)

@@ -19,6 +19,8 @@ using Log = std::vector<std::string>;
 
 namespace {
 
+constexpr size_t kConfigSize = sizeof(mxLaunchConfig);
+
 const char kPtx[] = ".version 8.0\n.target sm_90a\n.address_size 64\n";
 
 class CudaDevice : public testing::Test {
@@ -34,7 +36,7 @@ protected:
     ASSERT_EQ(mxSetDevice("cuda"), MX_SUCCESS) << mxGetLastError();
   }
   void TearDown() override {
-    EXPECT_EQ(fakeCuda()->contextDepth, 0);
+    EXPECT_EQ(int(fakeCuda()->contexts.size()), 0);
     EXPECT_EQ(fakeCuda()->liveAllocations, 0);
   }
 
@@ -64,7 +66,7 @@ protected:
 };
 
 TEST_F(CudaDevice, TellsAboutTheDevice) {
-  mxDeviceInfo info;
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
   ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
   EXPECT_STREQ(info.kind, "cuda");
   EXPECT_STREQ(info.name, "Fake GPU");
@@ -80,7 +82,7 @@ TEST_F(CudaDevice, TellsAboutTheDevice) {
 }
 
 TEST_F(CudaDevice, AutoTakesAGpuThatFits) {
-  mxDeviceInfo info;
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
   ASSERT_EQ(mxSetDeviceForTarget("auto", "sm_90a"), MX_SUCCESS);
   ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
   EXPECT_STREQ(info.kind, "cuda");
@@ -96,7 +98,7 @@ TEST_F(CudaDevice, AutoIsDecidedByTheFirstModule) {
   mxModule blackwell;
   ASSERT_EQ(mxModuleLoad(&blackwell, ptx.c_str(), 0, nullptr), MX_SUCCESS)
       << mxGetLastError();
-  mxDeviceInfo info;
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
   ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
   EXPECT_STREQ(info.kind, "sim");
   EXPECT_EQ(mxModuleUnload(blackwell), MX_SUCCESS);
@@ -132,16 +134,23 @@ TEST_F(CudaDevice, PassesOnTheAssemblersLog) {
 
 TEST_F(CudaDevice, LaunchesWithNothingSpecial) {
   mxFunction function = kernel();
-  EXPECT_EQ(launch(function, {{3, 4, 5}, {32, 2, 1}, {}, 48 << 10, nullptr, 0}),
-            MX_SUCCESS);
+  EXPECT_EQ(
+      launch(function,
+             {kConfigSize, {3, 4, 5}, {32, 2, 1}, {}, 48 << 10, nullptr, 0}),
+      MX_SUCCESS);
   EXPECT_EQ(takeLog(), Log{"cuLaunchKernelEx grid=3,4,5 block=32,2,1 "
                            "smem=49152 stream=0 p0=7 p1=9"});
 }
 
 TEST_F(CudaDevice, RaisesLimitsOnceAndPassesAttributes) {
   mxFunction function = kernel();
-  mxLaunchConfig config = {{32, 1, 1}, {128, 1, 1},  {16, 1, 1},
-                           212992,     (void *)0x50, MX_LAUNCH_PROGRAMMATIC};
+  mxLaunchConfig config = {sizeof(mxLaunchConfig),
+                           {32, 1, 1},
+                           {128, 1, 1},
+                           {16, 1, 1},
+                           212992,
+                           (void *)0x50,
+                           MX_LAUNCH_PROGRAMMATIC};
   EXPECT_EQ(launch(function, config), MX_SUCCESS) << mxGetLastError();
   std::string call = "cuLaunchKernelEx grid=32,1,1 block=128,1,1 smem=212992 "
                      "stream=80 cluster=16,1,1 programmatic=1 p0=7 p1=9";
@@ -157,7 +166,8 @@ TEST_F(CudaDevice, AllowsTheClusterThatTheKernelWasCompiledFor) {
   fakeCuda()->requiredCluster[0] = 4;
   fakeCuda()->requiredCluster[1] = 4;
   mxFunction function = kernel();
-  EXPECT_EQ(launch(function, {{16, 4, 1}, {32, 1, 1}, {}, 0, nullptr, 0}),
+  EXPECT_EQ(launch(function,
+                   {kConfigSize, {16, 4, 1}, {32, 1, 1}, {}, 0, nullptr, 0}),
             MX_SUCCESS);
   EXPECT_EQ(takeLog(), (Log{"cuFuncSetAttribute 14=1",
                             "cuLaunchKernelEx grid=16,4,1 block=32,1,1 smem=0 "
@@ -171,44 +181,44 @@ TEST_F(CudaDevice, RefusesBadLaunchesBeforeTheDriver) {
     int64_t count;
     const char *message;
   } cases[] = {
-      {{{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0},
+      {{kConfigSize, {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0},
        3,
        "kernel 'kernel': expected 2 parameters, found 3"},
-      {{{1, 1, 1}, {32, 1, 1}, {}, 232448, nullptr, 0},
+      {{kConfigSize, {1, 1, 1}, {32, 1, 1}, {}, 232448, nullptr, 0},
        2,
        "kernel 'kernel': expected at most 232448 bytes of shared memory, found "
        "233472 (1024 static)"},
-      {{{1, 1, 1}, {32, 1, 1}, {}, 232449, nullptr, 0},
+      {{kConfigSize, {1, 1, 1}, {32, 1, 1}, {}, 232449, nullptr, 0},
        2,
        "kernel 'kernel': expected 0 to 232448 bytes of dynamic shared memory, "
        "found 232449"},
-      {{{1, 65536, 1}, {32, 1, 1}, {}, 0, nullptr, 0},
+      {{kConfigSize, {1, 65536, 1}, {32, 1, 1}, {}, 0, nullptr, 0},
        2,
        "kernel 'kernel': expected a grid of at most 2147483647x65535x65535, "
        "found 1x65536x1"},
-      {{{1, -1, 0}, {32, 1, 1}, {}, 0, nullptr, 0},
+      {{kConfigSize, {1, -1, 0}, {32, 1, 1}, {}, 0, nullptr, 0},
        2,
        "kernel 'kernel': expected a grid of at most 2147483647x65535x65535, "
        "found 1x-1x0"},
-      {{{1, 1, 1}, {1024, 2, 1}, {}, 0, nullptr, 0},
+      {{kConfigSize, {1, 1, 1}, {1024, 2, 1}, {}, 0, nullptr, 0},
        2,
        "kernel 'kernel': expected a block of 1 to 1024 threads, at most "
        "1024x1024x64, found 1024x2x1"},
-      {{{1, 1, 1}, {0, 1, 1}, {}, 0, nullptr, 0},
+      {{kConfigSize, {1, 1, 1}, {0, 1, 1}, {}, 0, nullptr, 0},
        2,
        "kernel 'kernel': expected a block of 1 to 1024 threads, at most "
        "1024x1024x64, found 0x1x1"},
-      {{{17, 1, 1}, {32, 1, 1}, {17, 1, 1}, 0, nullptr, 0},
+      {{kConfigSize, {17, 1, 1}, {32, 1, 1}, {17, 1, 1}, 0, nullptr, 0},
        2,
        "kernel 'kernel': expected a cluster of 1 to 16 blocks, found 17x1x1"},
-      {{{4, 1, 1}, {32, 1, 1}, {2, 0, 1}, 0, nullptr, 0},
+      {{kConfigSize, {4, 1, 1}, {32, 1, 1}, {2, 0, 1}, 0, nullptr, 0},
        2,
        "kernel 'kernel': expected a cluster of 1 to 16 blocks, found 2x0x1"},
-      {{{3, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, nullptr, 0},
+      {{kConfigSize, {3, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, nullptr, 0},
        2,
        "kernel 'kernel': expected a grid that is a multiple of the cluster "
        "2x1x1, found 3x1x1"},
-      {{{3, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 6},
+      {{kConfigSize, {3, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 6},
        2,
        "kernel 'kernel': expected known launch flags, found 6"},
   };
@@ -222,8 +232,9 @@ TEST_F(CudaDevice, RefusesBadLaunchesBeforeTheDriver) {
 
 TEST_F(CudaDevice, SkipsEmptyGrids) {
   mxFunction function = kernel();
-  EXPECT_EQ(launch(function, {{1, 0, 1}, {32, 1, 1}, {}, 0, nullptr, 0}),
-            MX_SUCCESS);
+  EXPECT_EQ(
+      launch(function, {kConfigSize, {1, 0, 1}, {32, 1, 1}, {}, 0, nullptr, 0}),
+      MX_SUCCESS);
   EXPECT_EQ(takeLog(), Log{});
 }
 
@@ -232,7 +243,8 @@ TEST_F(CudaDevice, DescribesALaunchThatTheDriverRefuses) {
   fakeCuda()->failing = "cuLaunchKernelEx";
   fakeCuda()->failure = 701; // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
   EXPECT_EQ(
-      launch(function, {{4, 1, 1}, {64, 1, 1}, {2, 1, 1}, 16, nullptr, 0}),
+      launch(function,
+             {kConfigSize, {4, 1, 1}, {64, 1, 1}, {2, 1, 1}, 16, nullptr, 0}),
       MX_ERROR_BAD_LAUNCH);
   EXPECT_STREQ(mxGetLastError(),
                "launching kernel 'kernel' failed: CUDA_ERROR_701 (as the test "
@@ -241,8 +253,9 @@ TEST_F(CudaDevice, DescribesALaunchThatTheDriverRefuses) {
 }
 
 TEST_F(CudaDevice, NamesTheKernelWhenItFailedMeanwhile) {
-  ASSERT_EQ(launch(kernel(), {{1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
-            MX_SUCCESS);
+  ASSERT_EQ(
+      launch(kernel(), {kConfigSize, {1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
+      MX_SUCCESS);
   fakeCuda()->failing = "cuStreamSynchronize";
   fakeCuda()->failure = 700; // CUDA_ERROR_ILLEGAL_ADDRESS
   EXPECT_EQ(mxStreamSynchronize(nullptr), MX_ERROR_KERNEL);
@@ -252,8 +265,9 @@ TEST_F(CudaDevice, NamesTheKernelWhenItFailedMeanwhile) {
 }
 
 TEST_F(CudaDevice, NamesTheKernelWhenItsModuleIsNoMore) {
-  ASSERT_EQ(launch(kernel(), {{1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
-            MX_SUCCESS);
+  ASSERT_EQ(
+      launch(kernel(), {kConfigSize, {1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
+      MX_SUCCESS);
   ASSERT_EQ(mxModuleUnload(std::exchange(module, nullptr)), MX_SUCCESS);
   fakeCuda()->failing = "cuStreamSynchronize";
   fakeCuda()->failure = 700; // CUDA_ERROR_ILLEGAL_ADDRESS
@@ -277,8 +291,9 @@ TEST_F(CudaDevice, RefusesDeadHandles) {
   mxModule dead = module;
   ASSERT_EQ(mxModuleUnload(module), MX_SUCCESS);
   module = nullptr;
-  EXPECT_EQ(launch(function, {{1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
-            MX_ERROR_INVALID_VALUE);
+  EXPECT_EQ(
+      launch(function, {kConfigSize, {1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0}),
+      MX_ERROR_INVALID_VALUE);
   EXPECT_STREQ(mxGetLastError(), "expected a kernel of a loaded module, found "
                                  "a handle that is none");
   mxClearError();
@@ -487,8 +502,9 @@ TEST_F(CudaDevice, FlagsAreOfTheNextMgpuLaunchOnly) {
   // They are this thread's, and not mxLaunch's, which has its own.
   mxNextLaunchFlags(MX_LAUNCH_PROGRAMMATIC);
   std::thread([&] { launchOne(4); }).join();
-  EXPECT_EQ(launch(function, {{4, 1, 1}, {64, 1, 1}, {}, 0, nullptr, 0}),
-            MX_SUCCESS);
+  EXPECT_EQ(
+      launch(function, {kConfigSize, {4, 1, 1}, {64, 1, 1}, {}, 0, nullptr, 0}),
+      MX_SUCCESS);
   EXPECT_EQ(takeLog().front(), plain);
   launchOne(4);
   EXPECT_EQ(takeLog(), Log{early});

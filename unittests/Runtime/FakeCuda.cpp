@@ -14,6 +14,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
+#include <map>
 
 using namespace mx::runtime::cuda;
 
@@ -37,11 +39,37 @@ namespace {
 
 FakeCuda &fake = *fakeCuda();
 
+constexpr CUresult kInvalidContext = 201, kInvalidHandle = 400;
+
+/// The number of the current context's device; -1 without one.
+int current() { return fake.contexts.empty() ? -1 : fake.contexts.back(); }
+
+/// What belongs to a context, by its handle.
+std::map<void *, int> &owners() {
+  static auto *owners = new std::map<void *, int>;
+  return *owners;
+}
+bool isForeign(void *handle) {
+  auto found = owners().find(handle);
+  return found != owners().end() && found->second != current();
+}
+/// A handle of the current context: `base` on the first device.
+void *own(uintptr_t base) {
+  auto *handle = reinterpret_cast<void *>(base + uintptr_t(current()) * 0x1000);
+  owners()[handle] = current();
+  return handle;
+}
+
+CUcontext context(int device) {
+  return reinterpret_cast<CUcontext>(uintptr_t(0x1234 + 0x10000 * device));
+}
+
 CUresult call(const char *function, const std::string &details = "") {
-  if (fake.contextDepth < 1)
-    return 201; // CUDA_ERROR_INVALID_CONTEXT
-  fake.log.push_back(std::string(function) + (details.empty() ? "" : " ") +
-                     details);
+  if (current() < 0)
+    return kInvalidContext;
+  fake.log.push_back(
+      std::string(function) + (details.empty() ? "" : " ") + details +
+      (current() ? " on " + std::to_string(current()) : std::string()));
   if (fake.failing != function)
     return CUDA_SUCCESS;
   fake.failing.clear();
@@ -87,7 +115,7 @@ FAKE cuGetErrorString(CUresult, const char **text) {
   return CUDA_SUCCESS;
 }
 FAKE cuDeviceGetCount(int *count) {
-  *count = 1;
+  *count = fake.devices;
   return CUDA_SUCCESS;
 }
 FAKE cuDeviceGet(CUdevice *device, int ordinal) {
@@ -122,22 +150,37 @@ FAKE cuDeviceTotalMem_v2(size_t *bytes, CUdevice) {
   *bytes = size_t(1) << 37;
   return CUDA_SUCCESS;
 }
-FAKE cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
-  *context = reinterpret_cast<CUcontext>(0x1234);
+FAKE cuDevicePrimaryCtxRetain(CUcontext *result, CUdevice device) {
+  *result = context(device);
   return CUDA_SUCCESS;
 }
-FAKE cuCtxGetCurrent(CUcontext *context) {
-  *context = fake.contextDepth ? reinterpret_cast<CUcontext>(0x1234) : nullptr;
+FAKE cuCtxGetCurrent(CUcontext *result) {
+  *result = current() < 0 ? nullptr : context(current());
   return CUDA_SUCCESS;
 }
-FAKE cuCtxPushCurrent_v2(CUcontext context) {
-  if (context != reinterpret_cast<CUcontext>(0x1234))
-    return CUDA_ERROR_INVALID_VALUE;
-  ++fake.contextDepth;
-  return CUDA_SUCCESS;
+FAKE cuCtxPushCurrent_v2(CUcontext pushed) {
+  for (int device = 0; device < fake.devices; ++device)
+    if (pushed == context(device)) {
+      fake.contexts.push_back(device);
+      return CUDA_SUCCESS;
+    }
+  return CUDA_ERROR_INVALID_VALUE;
 }
 FAKE cuCtxPopCurrent_v2(CUcontext *) {
-  --fake.contextDepth;
+  fake.contexts.pop_back();
+  return CUDA_SUCCESS;
+}
+FAKE cuPointerGetAttributes(unsigned count, int *attributes, void **values,
+                            CUdeviceptr address) {
+  // Memory lies where malloc() puts it, so any address within a block is asked
+  // for by the block before it.
+  auto after = owners().upper_bound(pointer(address));
+  bool isKnown = after != owners().begin();
+  for (unsigned i = 0; i < count; ++i)
+    if (attributes[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+      *static_cast<unsigned *>(values[i]) = isKnown ? CU_MEMORYTYPE_DEVICE : 0;
+    else
+      *static_cast<int *>(values[i]) = isKnown ? std::prev(after)->second : -1;
   return CUDA_SUCCESS;
 }
 FAKE cuCtxSynchronize() { return call("cuCtxSynchronize"); }
@@ -158,16 +201,21 @@ FAKE cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
   CUresult result = call("cuModuleLoadDataEx", details);
   if (result)
     snprintf(log, logBytes, "%s", fake.jitLog.c_str());
-  *module = static_cast<CUmodule>(const_cast<void *>(image));
+  *module = static_cast<CUmodule>(own(0x70));
   return result;
 }
-FAKE cuModuleUnload(CUmodule) { return call("cuModuleUnload"); }
-FAKE cuModuleGetFunction(CUfunction *function, CUmodule, const char *name) {
+FAKE cuModuleUnload(CUmodule module) {
+  return isForeign(module) ? kInvalidHandle : call("cuModuleUnload");
+}
+FAKE cuModuleGetFunction(CUfunction *function, CUmodule module,
+                         const char *name) {
+  if (isForeign(module))
+    return kInvalidHandle;
   if (CUresult result = call("cuModuleGetFunction", name))
     return result;
   for (const std::string &kernel : fake.kernels)
     if (kernel == name) {
-      *function = reinterpret_cast<CUfunction>(0x77);
+      *function = static_cast<CUfunction>(own(0x77));
       return CUDA_SUCCESS;
     }
   return CUDA_ERROR_NOT_FOUND;
@@ -190,8 +238,10 @@ FAKE cuFuncGetParamInfo(CUfunction, size_t index, size_t *offset,
   return index < size_t(fake.parameters) ? CUDA_SUCCESS
                                          : CUDA_ERROR_INVALID_VALUE;
 }
-FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction,
+FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                       void **parameters, void **extra) {
+  if (isForeign(function) || isForeign(config->hStream))
+    return kInvalidHandle;
   std::string details = "grid=" + text(config->gridDim) +
                         " block=" + text(config->blockDim) +
                         " smem=" + std::to_string(config->sharedMemBytes) +
@@ -225,7 +275,9 @@ FAKE cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
     return CUDA_ERROR_INVALID_VALUE;
   CUresult result = call("cuMemAlloc", std::to_string(bytes));
   if (!result) {
-    *address = reinterpret_cast<CUdeviceptr>(malloc(bytes));
+    *address = reinterpret_cast<CUdeviceptr>(
+        aligned_alloc(256, (bytes + 255) / 256 * 256));
+    owners()[pointer(*address)] = current();
     ++fake.liveAllocations;
   }
   return result;
@@ -237,6 +289,7 @@ FAKE cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
 FAKE cuMemFree_v2(CUdeviceptr address) {
   if (CUresult result = call("cuMemFree"))
     return result;
+  owners().erase(pointer(address));
   free(pointer(address));
   --fake.liveAllocations;
   return CUDA_SUCCESS;
@@ -246,7 +299,9 @@ FAKE cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream) {
   CUresult result = call("cuMemAllocAsync",
                          std::to_string(bytes) + " stream=" + handle(stream));
   if (!result) {
-    *address = reinterpret_cast<CUdeviceptr>(malloc(bytes));
+    *address = reinterpret_cast<CUdeviceptr>(
+        aligned_alloc(256, (bytes + 255) / 256 * 256));
+    owners()[pointer(*address)] = current();
     ++fake.liveAllocations;
   }
   return result;
@@ -254,6 +309,7 @@ FAKE cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream) {
 FAKE cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
   if (CUresult result = call("cuMemFreeAsync", "stream=" + handle(stream)))
     return result;
+  owners().erase(pointer(address));
   free(pointer(address));
   --fake.liveAllocations;
   return CUDA_SUCCESS;
@@ -307,8 +363,15 @@ FAKE cuMemHostRegister_v2(void *, size_t bytes, unsigned) {
 FAKE cuMemHostUnregister(void *) { return call("cuMemHostUnregister"); }
 
 FAKE cuStreamCreate(CUstream *stream, unsigned flags) {
-  *stream = reinterpret_cast<CUstream>(0x50);
+  *stream = own(0x50);
   return call("cuStreamCreate", "flags=" + std::to_string(flags));
+}
+FAKE cuStreamGetCtx(CUstream stream, CUcontext *result) {
+  auto found = owners().find(stream);
+  if (found == owners().end())
+    return kInvalidHandle;
+  *result = context(found->second);
+  return CUDA_SUCCESS;
 }
 FAKE cuStreamDestroy_v2(CUstream stream) {
   return call("cuStreamDestroy", handle(stream));
@@ -317,10 +380,12 @@ FAKE cuStreamSynchronize(CUstream stream) {
   return call("cuStreamSynchronize", handle(stream));
 }
 FAKE cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  if (isForeign(stream))
+    return kInvalidHandle;
   return call("cuStreamWaitEvent", handle(stream) + " " + handle(event));
 }
 FAKE cuEventCreate(CUevent *event, unsigned flags) {
-  *event = reinterpret_cast<CUevent>(0x60);
+  *event = own(0x60);
   return call("cuEventCreate", "flags=" + std::to_string(flags));
 }
 FAKE cuEventDestroy_v2(CUevent event) {
@@ -330,6 +395,8 @@ FAKE cuEventSynchronize(CUevent event) {
   return call("cuEventSynchronize", handle(event));
 }
 FAKE cuEventRecord(CUevent event, CUstream stream) {
+  if (isForeign(event) || isForeign(stream))
+    return kInvalidHandle;
   return call("cuEventRecord", handle(event) + " " + handle(stream));
 }
 

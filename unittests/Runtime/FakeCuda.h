@@ -15,6 +15,7 @@ struct FakeCuda {
   // What the machine is like. Set these before the runtime first asks.
   int version = 12080;
   int capabilityMajor = 9, capabilityMinor = 0;
+  int devices = 1;
 
   /// The kernels that every module has, and their parameters.
   std::vector<std::string> kernels = {"kernel"};
@@ -27,10 +28,12 @@ struct FakeCuda {
   int failure = 0;
   std::string jitLog;
 
-  /// One line per call that changes or uses something.
+  /// One line per call that changes or uses something; of other devices than
+  /// the first it ends in " on 1". What belongs to a context is refused in
+  /// another one.
   std::vector<std::string> log;
-  /// Contexts pushed and not popped; must be 0 between calls.
-  int contextDepth = 0;
+  /// The devices whose contexts are pushed and not popped; none between calls.
+  std::vector<int> contexts;
   int liveAllocations = 0;
 };
 

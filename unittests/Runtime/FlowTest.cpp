@@ -18,6 +18,8 @@
 
 namespace {
 
+constexpr size_t kSize = sizeof(mxArgument);
+
 constexpr int kElements = 64;
 
 class Flow : public testing::Test {
@@ -55,8 +57,9 @@ protected:
     return status;
   }
   int launch(int64_t rounds, int64_t at) {
-    mxArgument arguments[] = {
-        {input, nullptr}, {&rounds, nullptr}, {&at, nullptr}};
+    mxArgument arguments[] = {{kSize, input, nullptr},
+                              {kSize, &rounds, nullptr},
+                              {kSize, &at, nullptr}};
     int64_t shape[] = {kElements};
     arguments[0].shape = shape;
     void *results[] = {output, &bits, &sum};
@@ -70,7 +73,7 @@ protected:
     return y;
   }
   static int64_t countLaunches() {
-    mxSimulatorCounters counters = {};
+    mxSimulatorCounters counters = mxSized<mxSimulatorCounters>();
     mxGetSimulatorCounters(&counters);
     return counters.launches;
   }
@@ -181,7 +184,7 @@ TEST_F(Flow, RefusesBadData) {
 
 /// Calls the first entry with whatever it asks for; any status will do.
 void callAnyhow(mxEntry entry, void *memory, int64_t number) {
-  mxEntryInfo info = {};
+  mxEntryInfo info = mxSized<mxEntryInfo>();
   if (mxEntryGetInfo(entry, &info) || info.argumentCount > 8 ||
       info.resultCount > 8)
     return;
@@ -190,18 +193,18 @@ void callAnyhow(mxEntry entry, void *memory, int64_t number) {
   std::vector<void *> results;
   std::vector<int64_t> places(16, number);
   for (int32_t i = 0; i < info.argumentCount; ++i) {
-    mxValueInfo value = {};
+    mxValueInfo value = mxSized<mxValueInfo>();
     ASSERT_EQ(mxEntryGetArgument(entry, i, &value), MX_SUCCESS);
     std::vector<int64_t> &shape = shapes.emplace_back();
     for (int32_t dim = 0; dim < value.rank; ++dim)
       shape.push_back(value.shape[dim] < 0 ? 64 : value.shape[dim]);
     arguments.push_back(
-        {value.isNumber ? &places[size_t(i)] : memory, nullptr});
+        {kSize, value.isNumber ? &places[size_t(i)] : memory, nullptr});
   }
   for (size_t i = 0; i < shapes.size(); ++i)
     arguments[i].shape = shapes[i].data();
   for (int32_t i = 0; i < info.resultCount; ++i) {
-    mxValueInfo value = {};
+    mxValueInfo value = mxSized<mxValueInfo>();
     ASSERT_EQ(mxEntryGetResult(entry, i, &value), MX_SUCCESS);
     results.push_back(value.isNumber ? &places[size_t(8 + i)] : memory);
   }

@@ -19,6 +19,8 @@
 
 namespace {
 
+constexpr size_t kSize = sizeof(mxArgument);
+
 constexpr size_t kPlaceBytes = 2048, kPlaces = 8;
 
 /// All that a call brings; as it stands, one that is right.
@@ -77,15 +79,16 @@ protected:
     for (mxProgram program : programs)
       EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS) << mxGetLastError();
     EXPECT_EQ(fakeCuda()->liveAllocations, 0);
-    EXPECT_EQ(fakeCuda()->contextDepth, 0);
+    EXPECT_EQ(int(fakeCuda()->contexts.size()), 0);
   }
   void load(size_t i) {
     static const std::string manifest = kept::makeManifest();
     const char kernels[] = ".version 8.0\n.target sm_90a\n.address_size 64\n";
     const std::vector<uint8_t> constants(256, 1);
-    mxProgramParts parts = {manifest.data(), manifest.size(),  kernels,
-                            sizeof kernels,  constants.data(), constants.size(),
-                            "kernels.ptx"};
+    mxProgramParts parts = {sizeof(mxProgramParts), manifest.data(),
+                            manifest.size(),        kernels,
+                            sizeof kernels,         constants.data(),
+                            constants.size(),       "kernels.ptx"};
     ASSERT_EQ(mxProgramLoadParts(&programs[i], &parts), MX_SUCCESS)
         << mxGetLastError();
   }
@@ -97,10 +100,11 @@ protected:
     EXPECT_EQ(mxProgramGetEntryAt(&entry, programs[words.program], words.entry),
               MX_SUCCESS);
     const int64_t xShape[] = {words.rows, 64}, wShape[] = {64, 64};
-    mxArgument arguments[] = {{at(words.x), words.hasShapes ? xShape : nullptr},
-                              {at(words.w), wShape},
-                              {const_cast<int64_t *>(&words.n), nullptr},
-                              {const_cast<float *>(&words.s), nullptr}};
+    mxArgument arguments[] = {
+        {kSize, at(words.x), words.hasShapes ? xShape : nullptr},
+        {kSize, at(words.w), wShape},
+        {kSize, const_cast<int64_t *>(&words.n), nullptr},
+        {kSize, const_cast<float *>(&words.s), nullptr}};
     Outcome outcome = {};
     // At one place: it is one of the words.
     total = 0;

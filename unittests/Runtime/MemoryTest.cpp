@@ -18,6 +18,8 @@
 #include <vector>
 
 namespace {
+
+constexpr size_t kSize = sizeof(mxArgument);
 /// How many requests are still granted.
 std::atomic<int64_t> granted{INT64_MAX};
 /// How many are refused after them.
@@ -161,8 +163,9 @@ TEST_F(Memory, OfPrograms) {
     mxProgram program = nullptr;
     mxEntry entry = nullptr;
     int32_t count = n;
-    mxArgument arguments[] = {
-        {buffers[0], &n}, {buffers[1], &n}, {&count, nullptr}};
+    mxArgument arguments[] = {{kSize, buffers[0], &n},
+                              {kSize, buffers[1], &n},
+                              {kSize, &count, nullptr}};
     int status = mxProgramLoad(&program, files.path.c_str());
     if (!status)
       status = mxProgramGetEntry(&entry, program, "sum");
@@ -228,7 +231,11 @@ TEST_F(Memory, SizesThatOverflow) {
                            "\x7f"
                            "ELF...",
                            count, "huge.cubin"),
-              MX_ERROR_OUT_OF_MEMORY);
+              MX_ERROR_INVALID_VALUE);
+    EXPECT_NE(
+        strstr(mxGetLastError(), "expected sizes that a process can hold"),
+        nullptr)
+        << mxGetLastError();
     mxClearError();
   }
   EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);

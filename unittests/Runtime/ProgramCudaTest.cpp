@@ -13,6 +13,8 @@
 
 namespace {
 
+constexpr size_t kSize = sizeof(mxArgument);
+
 class ProgramCuda : public testing::Test {
 protected:
   static void SetUpTestSuite() { setenv("MX_CUDA_DRIVER", MX_FAKE_CUDA, 1); }
@@ -58,7 +60,8 @@ TEST_F(ProgramCuda, LaunchesInTheStream) {
   // malloc's memory need not lie at multiples of 256.
   void *aligned = reinterpret_cast<void *>(
       (reinterpret_cast<uintptr_t>(workspace) + 255) / 256 * 256);
-  mxArgument arguments[] = {{x, &extent}, {y, &extent}, {&count, nullptr}};
+  mxArgument arguments[] = {
+      {kSize, x, &extent}, {kSize, y, &extent}, {kSize, &count, nullptr}};
   fakeCuda()->log.clear();
   // The places in the copy are those of the fake's memory.
   extent = count = 100;
@@ -114,7 +117,8 @@ TEST_F(ProgramCuda, ReadsANumber) {
   memcpy(second, &two, sizeof two);
   int64_t extent = 64, rounds = 2, at = 0, sum = 0;
   int32_t bits = 0;
-  mxArgument arguments[] = {{x, &extent}, {&rounds, nullptr}, {&at, nullptr}};
+  mxArgument arguments[] = {
+      {kSize, x, &extent}, {kSize, &rounds, nullptr}, {kSize, &at, nullptr}};
   void *results[] = {y, &bits, &sum};
   fakeCuda()->log.clear();
   EXPECT_EQ(

@@ -13,6 +13,8 @@
 
 namespace {
 
+constexpr size_t kSize = sizeof(mxArgument);
+
 constexpr int32_t kElements = 300;
 
 class Program : public testing::Test {
@@ -63,7 +65,9 @@ protected:
       x[size_t(i)] = float(i);
       y[size_t(i)] = 0.25f;
     }
-    arguments = {{upload(x), &extent}, {upload(y), &extent}, {&count, nullptr}};
+    arguments = {{kSize, upload(x), &extent},
+                 {kSize, upload(y), &extent},
+                 {kSize, &count, nullptr}};
     result = alloc(kElements * 4);
     ASSERT_EQ(
         mxEntryGetWorkspaceBytes(entry, arguments.data(), 3, &workspaceBytes),
@@ -193,12 +197,12 @@ TEST_F(Program, TellsWhatIsInIt) {
   mxEntry same;
   ASSERT_EQ(mxProgramGetEntryAt(&same, program, 0), MX_SUCCESS);
   EXPECT_EQ(same, entry);
-  mxEntryInfo info;
+  mxEntryInfo info = mxSized<mxEntryInfo>();
   ASSERT_EQ(mxEntryGetInfo(entry, &info), MX_SUCCESS);
   EXPECT_STREQ(info.name, "sum");
   EXPECT_EQ(info.argumentCount, 3);
   EXPECT_EQ(info.resultCount, 1);
-  mxValueInfo value;
+  mxValueInfo value = mxSized<mxValueInfo>();
   ASSERT_EQ(mxEntryGetArgument(entry, 1, &value), MX_SUCCESS);
   EXPECT_STREQ(value.name, "y");
   EXPECT_STREQ(value.type, "tensor<?xf32>");
@@ -213,7 +217,9 @@ TEST_F(Program, TellsWhatIsInIt) {
   EXPECT_STREQ(value.name, "z");
   EXPECT_EQ(value.shape[0], -1);
   // Shapes need no memory.
-  arguments = {{nullptr, &extent}, {nullptr, &extent}, {&count, nullptr}};
+  arguments = {{kSize, nullptr, &extent},
+               {kSize, nullptr, &extent},
+               {kSize, &count, nullptr}};
   int64_t shape;
   ASSERT_EQ(mxEntryGetResultShape(entry, arguments.data(), 3, 0, &shape),
             MX_SUCCESS);
@@ -223,7 +229,9 @@ TEST_F(Program, TellsWhatIsInIt) {
 TEST_F(Program, DoesNothingForNoElements) {
   load();
   extent = count = 0;
-  arguments = {{nullptr, &extent}, {nullptr, &extent}, {&count, nullptr}};
+  arguments = {{kSize, nullptr, &extent},
+               {kSize, nullptr, &extent},
+               {kSize, &count, nullptr}};
   EXPECT_EQ(mxEntryLaunch(entry, arguments.data(), 3, &result, 1, nullptr, 0,
                           nullptr),
             MX_SUCCESS)
@@ -340,7 +348,7 @@ TEST_F(Program, RefusesWrongArguments) {
   expectRefused("expected 300 elements of y, found 299");
   arguments[1].shape = nullptr;
   expectRefused("argument 1 'y': expected a shape, found a null pointer");
-  arguments[1] = {nullptr, &extent};
+  arguments[1] = {kSize, nullptr, &extent};
   expectRefused("argument 1 'y': expected device memory, found a null pointer");
   arguments[1] = arguments[0];
   arguments[2].data = nullptr;
@@ -354,7 +362,7 @@ TEST_F(Program, RefusesWrongArguments) {
   extent = kElements;
   arguments.pop_back();
   expectRefused("expected 3 arguments, found 2");
-  arguments.push_back({&count, nullptr});
+  arguments.push_back({kSize, &count, nullptr});
   // The plan of this entry says nothing of where y lies.
   void *y = arguments[1].data;
   arguments[1].data = static_cast<char *>(y) + 4;
@@ -398,7 +406,7 @@ TEST_F(Program, RefusesWrongWorkspaces) {
 
 TEST_F(Program, RefusesDeadHandles) {
   load();
-  mxEntryInfo info;
+  mxEntryInfo info = mxSized<mxEntryInfo>();
   mxEntry none = nullptr;
   expectError(MX_ERROR_NOT_FOUND, mxProgramGetEntry(&none, program, "main"),
               "expected the entry to be one of [sum], found 'main'");

@@ -99,7 +99,8 @@ TEST_F(SimDevice, AddsVectors) {
   }
   void *da = upload(a), *db = upload(b), *dc = alloc(n * 4);
   void *parameters[] = {&da, &db, &dc, (void *)&n};
-  mxLaunchConfig config = {{8, 1, 1}, {128, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {8, 1, 1}, {128, 1, 1}, {}, 0, nullptr, 0};
   ASSERT_EQ(mxLaunch(kernel("vector_add"), &config, parameters, 4), MX_SUCCESS)
       << mxGetLastError();
   ASSERT_EQ(mxSynchronize(), MX_SUCCESS);
@@ -141,7 +142,8 @@ TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
   ASSERT_EQ(mxModuleLoad(&warned, warnedKernels().c_str(), 0, "warned.ptx"),
             MX_SUCCESS)
       << mxGetLastError();
-  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
   auto launch = [&](const char *name) {
     mxFunction function = nullptr;
     EXPECT_EQ(mxModuleGetFunction(&function, warned, name), MX_SUCCESS);
@@ -151,7 +153,7 @@ TEST_F(SimDevice, TellsWarningsOfLaunchesThatSucceed) {
   std::vector<std::string> texts;
   mxSetWarningHandler(
       [](const char *text, void *data) {
-        mxDeviceInfo info;
+        mxDeviceInfo info = mxSized<mxDeviceInfo>();
         EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
         static_cast<std::vector<std::string> *>(data)->push_back(text);
       },
@@ -221,7 +223,8 @@ TEST_F(SimDevice, LoadsThroughATensorMapByValue) {
     int32_t x = 0, y = 8;
     uint32_t slotBytes = boxRows * 128, slots = 2;
     void *parameters[] = {map, &out, &x, &y, &slotBytes, &slotBytes, &slots};
-    mxLaunchConfig config = {{1, 1, 1}, {64, 1, 1}, {}, 4096, nullptr, 0};
+    mxLaunchConfig config = {
+        sizeof(mxLaunchConfig), {1, 1, 1}, {64, 1, 1}, {}, 4096, nullptr, 0};
     ASSERT_EQ(mxLaunch(kernel("tma_load"), &config, parameters, 7), MX_SUCCESS)
         << mxGetLastError();
     std::vector<uint8_t> result = download<uint8_t>(out, 2 * boxRows * 128);
@@ -242,7 +245,8 @@ TEST_F(SimDevice, LoadsThroughATensorMapByValue) {
 TEST_F(SimDevice, ExchangesThroughAClusterOfTheLaunch) {
   void *out = alloc(8 * 32 * 4);
   void *parameters[] = {&out};
-  mxLaunchConfig config = {{8, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {8, 1, 1}, {32, 1, 1}, {2, 1, 1}, 0, nullptr, 0};
   ASSERT_EQ(mxLaunch(kernel("cluster_exchange"), &config, parameters, 1),
             MX_SUCCESS)
       << mxGetLastError();
@@ -252,7 +256,7 @@ TEST_F(SimDevice, ExchangesThroughAClusterOfTheLaunch) {
 }
 
 TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
-  mxDeviceInfo info;
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
   ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
   EXPECT_STREQ(info.kind, "sim");
   EXPECT_EQ(info.sharedMemoryPerBlock, 232448);
@@ -299,7 +303,8 @@ TEST_F(SimDevice, StopsAtTheInstructionLimit) {
   void *out = alloc(128);
   uint32_t n = 32;
   void *parameters[] = {&out, &n};
-  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
   ASSERT_EQ(mxSetSimulatorOption("instruction-limit", "3"), MX_SUCCESS);
   EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2),
             MX_ERROR_CHECK);
@@ -310,12 +315,13 @@ TEST_F(SimDevice, StopsAtTheInstructionLimit) {
 }
 
 TEST_F(SimDevice, CountsWhatItRuns) {
-  mxSimulatorCounters before, after;
+  mxSimulatorCounters before = mxSized<mxSimulatorCounters>(), after = before;
   mxGetSimulatorCounters(&before);
   void *out = alloc(128);
   uint32_t n = 32;
   void *parameters[] = {&out, &n};
-  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
   ASSERT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2), MX_SUCCESS);
   mxGetSimulatorCounters(&after);
   EXPECT_EQ(after.launches, before.launches + 1);
@@ -332,7 +338,8 @@ TEST_F(SimDevice, WritesReports) {
   const uint32_t n = 256;
   void *da = upload(a), *dc = alloc(n * 4);
   void *parameters[] = {&da, &da, &dc, (void *)&n};
-  mxLaunchConfig config = {{2, 1, 1}, {128, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {2, 1, 1}, {128, 1, 1}, {}, 0, nullptr, 0};
   auto launch = [&] {
     return mxLaunch(kernel("vector_add"), &config, parameters, 4);
   };
@@ -367,9 +374,9 @@ TEST_F(SimDevice, SaysPlainlyThatThereIsNoDriver) {
   mxClearError();
   EXPECT_EQ(mxSetDevice("tpu"), MX_ERROR_INVALID_VALUE);
   EXPECT_STREQ(mxGetLastError(),
-               "expected device auto, sim, cuda or cuda:N, found 'tpu'");
+               "expected device auto, sim, sim:N, cuda or cuda:N, found 'tpu'");
   // The device in use is still the one before.
-  mxDeviceInfo info;
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
   EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
   EXPECT_STREQ(info.kind, "sim");
   // Without a GPU, auto is the simulator.
@@ -379,7 +386,7 @@ TEST_F(SimDevice, SaysPlainlyThatThereIsNoDriver) {
 }
 
 TEST_F(SimDevice, ObeysTheEnvironmentWhereNothingIsNamed) {
-  mxDeviceInfo info;
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
   setenv("MX_DEVICE", "sim", 1);
   EXPECT_EQ(mxSetDeviceForTarget(nullptr, "sm_90a"), MX_SUCCESS);
   EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);
@@ -399,9 +406,19 @@ TEST_F(SimDevice, KeepsTheFirstError) {
   EXPECT_EQ(mxGetLastStatus(), MX_SUCCESS);
   EXPECT_EQ(mxSetDevice("first"), MX_ERROR_INVALID_VALUE);
   EXPECT_EQ(mxMemAlloc(nullptr, 1), MX_ERROR_INVALID_VALUE);
-  std::string seen;
-  std::thread([&] { seen = mxGetLastError(); }).join();
-  EXPECT_TRUE(contains(seen, {"'first'"}));
+  EXPECT_TRUE(contains(mxGetLastError(), {"'first'"}));
+  EXPECT_TRUE(contains(mxGetThreadError(), {"null pointer"}));
+  // Another thread sees none of it, and is not kept from working by it.
+  std::thread([&] {
+    EXPECT_STREQ(mxGetLastError(), "");
+    EXPECT_EQ(mxGetLastStatus(), MX_SUCCESS);
+    void *memory = mgpuMemAlloc(256, nullptr, false);
+    EXPECT_NE(memory, nullptr);
+    mgpuMemFree(memory, nullptr);
+    EXPECT_EQ(mxSetDevice("second"), MX_ERROR_INVALID_VALUE);
+    mxClearError();
+  }).join();
+  EXPECT_TRUE(contains(mxGetLastError(), {"'first'"}));
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_INVALID_VALUE);
   mxClearError();
   EXPECT_STREQ(mxGetLastError(), "");
@@ -448,7 +465,8 @@ TEST_F(SimDevice, NamesTheKernelsThereAre) {
 
 TEST_F(SimDevice, RefusesWrongParameters) {
   void *parameters[] = {nullptr, nullptr};
-  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
   EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 1),
             MX_ERROR_BAD_LAUNCH);
   EXPECT_STREQ(mxGetLastError(),
@@ -463,7 +481,8 @@ TEST_F(SimDevice, RefusesWrongParameters) {
 }
 
 TEST_F(SimDevice, SkipsEmptyGrids) {
-  mxLaunchConfig config = {{0, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {0, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
   EXPECT_EQ(mxLaunch(kernel("wait_forever"), &config, nullptr, 0), MX_SUCCESS);
 }
 
@@ -471,7 +490,8 @@ TEST_F(SimDevice, ReportsWildStores) {
   void *out = alloc(31 * 4);
   uint32_t n = 32;
   void *parameters[] = {&out, &n};
-  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
   EXPECT_EQ(mxLaunch(kernel("store_ids"), &config, parameters, 2),
             MX_ERROR_CHECK);
   EXPECT_TRUE(contains(mxGetLastError(), {"kernel 'store_ids' on the simulator",
@@ -479,7 +499,8 @@ TEST_F(SimDevice, ReportsWildStores) {
 }
 
 TEST_F(SimDevice, ReportsDeadlocks) {
-  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
   EXPECT_EQ(mxLaunch(kernel("wait_forever"), &config, nullptr, 0),
             MX_ERROR_DEADLOCK);
   EXPECT_TRUE(contains(mxGetLastError(), {"'wait_forever'", "deadlock"}));
@@ -687,7 +708,8 @@ TEST_F(SimDevice, RunsWhatWasMadeForAGpuAsAGpuDoes) {
   ASSERT_EQ(mxSetSimulatorOption("warnings", "error"), MX_SUCCESS);
 
   // Who can look at errors gets one, and sees that nobody wrote it.
-  mxLaunchConfig config = {{1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {1, 1, 1}, {1, 1, 1}, {}, 0, nullptr, 0};
   EXPECT_EQ(mxLaunch(k, &config, parameters, 1), MX_ERROR_CHECK);
   EXPECT_NE(download<uint32_t>(out, 1)[0], 0u);
   mxClearError();
@@ -712,8 +734,9 @@ TEST_F(SimDevice, RefusesCooperativeLaunchesThatDoNotFit) {
   uint32_t n = 32;
   void *parameters[] = {&a, &a, &b, &n};
   auto launchGrid = [&](int64_t grid) {
-    mxLaunchConfig config = {{grid, 1, 1}, {1024, 1, 1},         {}, 0,
-                             nullptr,      MX_LAUNCH_COOPERATIVE};
+    mxLaunchConfig config = {
+        sizeof(mxLaunchConfig), {grid, 1, 1}, {1024, 1, 1}, {}, 0, nullptr,
+        MX_LAUNCH_COOPERATIVE};
     return mxLaunch(kernel("vector_add"), &config, parameters, 4);
   };
   // Two blocks of 1024 threads on each of 148 SMs.
@@ -732,7 +755,8 @@ TEST_F(SimDevice, FindsWhatAProgrammaticLaunchDoesTooEarly) {
   // It does not wait for the kernel that computes its operand.
   auto addTo = [&](void *to, void *from, int32_t flags) {
     void *parameters[] = {&a, &from, &to, &n};
-    mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, flags};
+    mxLaunchConfig config = {
+        sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, flags};
     return mxLaunch(add, &config, parameters, 4);
   };
   EXPECT_EQ(addTo(b, a, 0), MX_SUCCESS);
@@ -833,21 +857,23 @@ TEST_F(SimDevice, MgpuErrorsStickAndStop) {
   EXPECT_EQ(mxGetLastStatus(), MX_ERROR_DEADLOCK);
   mxClearError();
   mgpuSetDefaultDevice(1);
-  EXPECT_STREQ(mxGetLastError(),
-               "expected device 0, the only one of the simulator, found 1");
+  EXPECT_STREQ(
+      mxGetLastError(),
+      "expected a simulated device below 1, found 1: MX_SIM_DEVICES is "
+      "their number");
 }
 
 using SimDeviceDeathTest = SimDevice;
 
-TEST_F(SimDeviceDeathTest, AbortsWithTheTextByDefault) {
+TEST_F(SimDeviceDeathTest, ExitsWhereTheHostAsksForIt) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
       {
-        mxSetErrorPolicy(MX_ERRORS_ABORT);
+        mxSetErrorPolicy(MX_ERRORS_EXIT);
         mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
                          nullptr, nullptr, 0);
       },
-      testing::KilledBySignal(SIGABRT),
+      testing::ExitedWithCode(1),
       "mx runtime: deadlock: kernel 'wait_forever' on the simulator");
 }
 
@@ -873,7 +899,8 @@ TEST_F(SimDevice, ServesManyThreads) {
         bad += mxStreamCreate(&stream) != MX_SUCCESS;
         bad += mxMemAlloc(&out, 128) != MX_SUCCESS;
         void *parameters[] = {&out, &n};
-        mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, stream, 0};
+        mxLaunchConfig config = {
+            sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, stream, 0};
         bad += mxLaunch(function, &config, parameters, 2) != MX_SUCCESS;
         uint32_t result[32] = {};
         bad += mxMemcpyToHost(result, out, 128, stream) != MX_SUCCESS;
@@ -908,7 +935,8 @@ L:
   ASSERT_EQ(mxModuleLoad(&own, text, 0, "spin.ptx"), MX_SUCCESS)
       << mxGetLastError();
   ASSERT_EQ(mxModuleGetFunction(&spin, own, "spin"), MX_SUCCESS);
-  mxLaunchConfig config = {{1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
   int32_t flags[2] = {0, 1};
   std::atomic<bool> hasEnded{false};
   int statuses[2] = {MX_SUCCESS, MX_SUCCESS};

@@ -29,7 +29,7 @@ namespace mx::sim {
 
 class Overlap;
 
-/// The global memory of the simulated device. Addresses are deterministic:
+/// The global memory of a simulated device. Addresses are deterministic:
 /// they depend only on the order and the sizes of the allocations. Every
 /// allocation is followed by an unmapped gap, so a stray access is found and
 /// can be described in terms of the buffer it missed.
@@ -40,6 +40,9 @@ public:
   /// sanitizers' shadow: a device address is never a host address as well.
   static constexpr uint64_t kBase = 0x200000000000ull;
   static constexpr uint64_t kBytes = 1ull << 40;
+  /// Devices of a process have these ranges one after another, so an address
+  /// tells whose it is.
+  static constexpr unsigned kMostDevices = 16;
   /// Allocations start on a page of their own.
   static constexpr uint64_t kPageBytes = 1ull << 16;
   /// The pattern of memory that was never written: a signaling NaN as bf16 and
@@ -55,7 +58,9 @@ public:
   /// 64 GiB, or as much as leaves the host a quarter of its own memory.
   static uint64_t defaultCapacity();
 
-  explicit DeviceMemory(uint64_t capacity = defaultCapacity());
+  /// `device` is its number among those of the process.
+  explicit DeviceMemory(uint64_t capacity = defaultCapacity(),
+                        unsigned device = 0);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory &) = delete;
   DeviceMemory &operator=(const DeviceMemory &) = delete;
@@ -108,7 +113,8 @@ private:
   std::vector<uint32_t> pages;
   uint64_t capacity;
   uint64_t inUse = 0;
-  uint64_t next = kBase;
+  const uint64_t base;
+  uint64_t next;
   /// Host memory, by its address.
   std::map<uint64_t, std::unique_ptr<Block>> mapped;
   std::unique_ptr<Overlap> overlapping;

@@ -12,10 +12,11 @@ using namespace mx::sim;
 
 /// Calls fn(page) for the pages of a range, as far as there are any.
 template <class F>
-static void forPages(uint64_t address, uint64_t bytes, size_t pages, F &&fn) {
-  if (!bytes || address < DeviceMemory::kBase)
+static void forPages(uint64_t base, uint64_t address, uint64_t bytes,
+                     size_t pages, F &&fn) {
+  if (!bytes || address < base)
     return;
-  uint64_t begin = address - DeviceMemory::kBase;
+  uint64_t begin = address - base;
   uint64_t last = (begin + bytes - 1) / DeviceMemory::kPageBytes;
   for (uint64_t p = begin / DeviceMemory::kPageBytes; p <= last && p < pages;
        ++p)
@@ -48,7 +49,7 @@ void Overlap::settle() {
 
 void Overlap::note(uint64_t address, uint64_t bytes, bool isWrite) {
   uint8_t bit = isWrite ? kWritten : kRead;
-  forPages(address, bytes, current.size(), [&](uint64_t page) {
+  forPages(base, address, bytes, current.size(), [&](uint64_t page) {
     std::atomic<uint8_t> &uses = current[page];
     if (!(uses.load(std::memory_order_relaxed) & bit))
       uses.fetch_or(bit, std::memory_order_relaxed);
@@ -59,7 +60,7 @@ Overlap::Sharing Overlap::sharing(uint64_t address, uint64_t bytes,
                                   bool isWrite) const {
   uint8_t bits = isWrite ? kRead | kWritten : kWritten;
   uint8_t uses = 0;
-  forPages(address, bytes, earlier.size(),
+  forPages(base, address, bytes, earlier.size(),
            [&](uint64_t page) { uses |= earlier[page]; });
   return uses & bits                  ? Sharing::WithRunning
          : uses >> kEndedShift & bits ? Sharing::WithEnded

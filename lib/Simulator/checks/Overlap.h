@@ -20,6 +20,8 @@ namespace mx::sim {
 
 class Overlap {
 public:
+  /// Of memory whose addresses begin at `base`.
+  explicit Overlap(uint64_t base) : base(base) {}
   /// A launch begins.
   void begin(bool isProgrammatic, size_t pages);
   /// The kernel executes griddepcontrol.launch_dependents. Thread-safe.
@@ -35,6 +37,7 @@ public:
   Sharing sharing(uint64_t address, uint64_t bytes, bool isWrite) const;
 
 private:
+  const uint64_t base;
   /// Uses by a kernel that may still run, and by one that has ended, but whose
   /// writes only griddepcontrol.wait makes visible.
   enum : uint8_t { kRead = 1, kWritten = 2, kEndedShift = 2 };

@@ -45,8 +45,9 @@ uint64_t DeviceMemory::defaultCapacity() {
   return std::min<uint64_t>(64ull << 30, host / 4 * 3);
 }
 
-DeviceMemory::DeviceMemory(uint64_t capacity)
-    : capacity(capacity), overlapping(std::make_unique<Overlap>()) {}
+DeviceMemory::DeviceMemory(uint64_t capacity, unsigned device)
+    : capacity(capacity), base(kBase + device * kBytes), next(base),
+      overlapping(std::make_unique<Overlap>(base)) {}
 DeviceMemory::~DeviceMemory() = default;
 
 void DeviceMemory::settle() { overlapping->settle(); }
@@ -74,7 +75,7 @@ uint64_t DeviceMemory::alloc(uint64_t bytes, uint64_t align,
   uint64_t address = (next + align - 1) & ~(align - 1);
   uint64_t pagesNeeded = bytes / kPageBytes + 1;
   uint64_t end = address + pagesNeeded * kPageBytes;
-  if (end - kBase > kBytes)
+  if (end - base > kBytes)
     return 0;
   auto block = std::make_unique<Block>();
   block->info = {address, bytes, std::string(name)};
@@ -82,11 +83,11 @@ uint64_t DeviceMemory::alloc(uint64_t bytes, uint64_t align,
   if (!block->host)
     return 0;
   // Before anything has changed: these may find no memory.
-  pages.resize((end - kBase) / kPageBytes, 0);
+  pages.resize((end - base) / kPageBytes, 0);
   poison(block->host, bytes);
   blocks.push_back(std::move(block));
   for (uint64_t p = 0; p < pagesNeeded; ++p)
-    pages[(address - kBase) / kPageBytes + p] = blocks.size();
+    pages[(address - base) / kPageBytes + p] = blocks.size();
   // One page stays unmapped between allocations.
   next = end + kPageBytes;
   inUse += bytes;
@@ -94,8 +95,8 @@ uint64_t DeviceMemory::alloc(uint64_t bytes, uint64_t align,
 }
 
 DeviceMemory::Block *DeviceMemory::lookup(uint64_t address) const {
-  uint64_t page = (address - kBase) / kPageBytes;
-  if (address >= kBase && page < pages.size() && pages[page])
+  uint64_t page = (address - base) / kPageBytes;
+  if (address >= base && page < pages.size() && pages[page])
     return blocks[pages[page] - 1].get();
   if (mapped.empty())
     return nullptr;
@@ -108,7 +109,7 @@ bool DeviceMemory::mapHost(void *host, uint64_t bytes, std::string_view name) {
   auto meets = [&](uint64_t base, uint64_t size) {
     return begin < base + size && base < end;
   };
-  if (!host || end < begin || meets(kBase, kBytes))
+  if (!host || end < begin || meets(kBase, kMostDevices * kBytes))
     return false;
   // Generic addresses of these windows mean something else.
   for (uint64_t window : {kSharedWindow, kLocalWindow, kParamWindow})

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from .._runtime.device import device_number, is_host, require_device
+from .._runtime.device import (device_name, device_of, is_host, number_of, on_device,
+                               require_device)
 from .._runtime.library import call
 from .._runtime.streams import Stream, stream_handle, wait
 from . import cuda_array
@@ -15,9 +16,10 @@ from .elements import (FP4, UNPACKED_FP4, as_numpy, find_element, normalize_bool
                        pack_fp4)
 
 
-def dlpack_device():
-    """What DLPack calls the device of the process. The simulator is the host."""
-    number = device_number()
+def dlpack_device(name=None):
+    """What DLPack calls a device; that in use without a name. The simulator is the
+    host."""
+    number = number_of(name or device_name())
     return (dlpack.CPU, 0) if number < 0 else (dlpack.CUDA, number)
 
 
@@ -28,10 +30,11 @@ class DeviceArray:
     """A dense array in device memory, row-major, with a shape and a dtype of NumPy
     or ml_dtypes. It owns its memory unless it came from elsewhere.
 
-    `element` is the type of its elements. Elements of f4E2M1FN lie two to a byte:
+    `device` is where it lies, as set_device takes it, and `element` the type of its
+    elements. Elements of f4E2M1FN lie two to a byte:
     such an array has the dtype uint8, and its shape counts bytes."""
 
-    def __init__(self, shape, dtype):
+    def __init__(self, shape, dtype, device=None):
         self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
         self.shape = tuple(map(int, self.shape))
         self.element = find_element(dtype)
@@ -44,27 +47,29 @@ class DeviceArray:
         if self.nbytes >= 2 ** 63:
             raise ValueError("expected a size that fits into 64 bits, found shape "
                              f"{self.shape} of {self.dtype}")
+        self.device = device or device_name()
         # What a prepared call goes by.
-        self.signature = self.element.mlir, self.shape
+        self.signature = self.element.mlir, self.shape, self.device
         self._pointer = None
         self._owned = False
         self._owner = None  # keeps the memory of another library alive
         self._stream = None  # after whose work its contents are there
 
     @staticmethod
-    def from_pointer(pointer, shape, dtype, owner=None):
-        """Memory of another library, at an address of the device: a tensor's
-        `data_ptr()`. It must outlive the array; `owner` is kept with it."""
+    def from_pointer(pointer, shape, dtype, owner=None, device=None):
+        """Memory of another library, at an address of a device: a tensor's
+        `data_ptr()`. It must outlive the array; `owner` is kept with it. Without a
+        name the device is asked for."""
         require_device(*_ON_HOST)
-        array = DeviceArray(shape, dtype)
+        array = DeviceArray(shape, dtype, device or device_of(pointer))
         array._pointer = int(pointer)
         array._owner = owner
         return array
 
     @staticmethod
-    def adopt(pointer, shape, dtype):
+    def adopt(pointer, shape, dtype, device=None):
         """Memory that the runtime allocated, which the array then owns."""
-        array = DeviceArray.from_pointer(pointer, shape, dtype)
+        array = DeviceArray.from_pointer(pointer, shape, dtype, device=device)
         array._owned = True
         return array
 
@@ -78,7 +83,8 @@ class DeviceArray:
     def view(self, dtype):
         """The same memory with another dtype of the same size: `view("u2")` has
         the bits of bfloat16, `view("f4E2M1FN")` says what bytes hold."""
-        array = DeviceArray.from_pointer(self.pointer, self.shape, dtype, self)
+        array = DeviceArray.from_pointer(self.pointer, self.shape, dtype, self,
+                                         self.device)
         if array.nbytes != self.nbytes:
             raise TypeError(f"expected a dtype of {self.dtype.itemsize} bytes, "
                             f"found {array.dtype}")
@@ -142,7 +148,7 @@ class DeviceArray:
     # --- Other libraries ----------------------------------------------------------
 
     def __dlpack_device__(self):
-        return dlpack_device()
+        return dlpack_device(self.device)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None,
                    copy=None):
@@ -172,22 +178,24 @@ class DeviceArray:
             # 1 is the default stream, which is 0 elsewhere.
             consumer = 0 if stream in (None, 0, 1) else stream
             if copy:
-                shown = empty(self.shape, self.element)
+                with on_device(self.device):
+                    shown = empty(self.shape, self.element)
                 self._order(consumer)
                 shown.copy_from(self, consumer)
             else:
                 self._order(consumer)
         elif copy:
             self._wait_for_contents()
-            shown = empty(self.shape, self.element).copy_from(self)
-            call("mxStreamSynchronize", None)
+            with on_device(self.device):
+                shown = empty(self.shape, self.element).copy_from(self)
+                call("mxStreamSynchronize", None)
         return dlpack.make_capsule(shown.pointer, self.shape, self.element,
                                    device, shown, versioned, bool(copy))
 
     @property
     def __cuda_array_interface__(self):
         """Version 3, on a GPU. Types that NumPy lacks go as their bits."""
-        if device_number() < 0:
+        if number_of(self.device) < 0:
             raise AttributeError(f"{self!r} lies on the simulator, not on a GPU")
         return cuda_array.describe(self, stream_handle(self._live_stream()))
 
@@ -281,7 +289,8 @@ def borrow(source, stream=None):
     kind, number = map(int, source.__dlpack_device__())
     if kind == dlpack.CUDA_MANAGED:
         kind = dlpack.CUDA
-    if (kind, number) != expected:
+    # Any GPU, where one is in use: the array knows its own.
+    if kind != expected[0] or kind != dlpack.CUDA and number != expected[1]:
         raise BufferError(f"expected memory of {_name(expected)}, found "
                           f"{_name((kind, number))}")
     if kind == dlpack.CPU:
@@ -296,7 +305,7 @@ def borrow(source, stream=None):
     if kind == dlpack.CPU:
         return host_view(*found[:2], found.element, found.owner), found.element
     array = DeviceArray.from_pointer(found.address, found.shape, found.element,
-                                     found.owner)
+                                     found.owner, f"cuda:{number}")
     array._stream = stream
     return array, found.element
 

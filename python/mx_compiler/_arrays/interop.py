@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._runtime.device import HOST, device_name
+from .._runtime.device import HOST, device_name, is_simulator
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
 from . import cuda_array
@@ -37,7 +37,11 @@ class Mine:
 
     @staticmethod
     def operand(x):
-        return Operand(x.element, x.shape, device_name())
+        return Operand(x.element, x.shape, x.device)
+
+    @staticmethod
+    def place(x):
+        return x.device
 
     @staticmethod
     def pointer(x):
@@ -52,7 +56,7 @@ class Mine:
         """What makes memory for a result of a call. `zeros`: where the program leaves
         bytes as they are; on a GPU memory of ours stays as it is, as it is of no
         stream."""
-        if zeros and device_name() == "sim":
+        if zeros and is_simulator(device_name()):
             return lambda: empty(shape, element).fill(0)
         return functools.partial(empty, shape, element)
 
@@ -82,6 +86,10 @@ class Numpy:
                                f"in the last dimension, found shape {shape}")
             shape = (*shape[:-1], shape[-1] // 2)
         return Operand(element, shape, "cpu")
+
+    @staticmethod
+    def place(x):
+        return HOST
 
     @staticmethod
     def to_host(x):
@@ -150,6 +158,10 @@ class Torch:
                      "found one with it: call it under torch.no_grad() or in a "
                      "torch.autograd.Function, or pass x.detach()")
         return Operand(element, tuple(x.shape), str(x.device), wrong)
+
+    @staticmethod
+    def place(x):
+        return str(x.device)
 
     def current_stream(self, number):
         if self._raw:
@@ -237,6 +249,10 @@ class Cupy:
         return Operand(_numpy_type(x.dtype), x.shape, f"cuda:{x.device.id}", wrong)
 
     @staticmethod
+    def place(x):
+        return f"cuda:{x.device.id}"
+
+    @staticmethod
     def pointer(x):
         return x.data.ptr
 
@@ -283,6 +299,20 @@ def find_library(kind):
     return None
 
 
+def place_of(arrays):
+    """The device of the first array that is on one; that in use where all are of the
+    host. On "cpu" everything is the host's."""
+    current = device_name()
+    if current == HOST:
+        return current
+    for x in arrays:
+        source = find_library(type(x))
+        if source is not None and \
+                (place := source.place(x)).startswith(("cuda:", "sim")):
+            return place
+    return current
+
+
 def convert(x, stream):
     """A DeviceArray of any other object with __dlpack__ or
     __cuda_array_interface__, on "cpu" an array of NumPy; else what NumPy makes of
@@ -297,7 +327,7 @@ def convert(x, stream):
 def from_cuda_array(x, stream=None):
     """A DeviceArray of the same memory as an object with
     __cuda_array_interface__, in the order of `stream`."""
-    if device_name() in ("sim", HOST):
+    if not device_name().startswith("cuda:"):
         raise BufferError(f"expected memory of {device_name()}, found that of a GPU")
     found = cuda_array.read(x)
     if found.strides is not None:

@@ -13,7 +13,7 @@ import weakref
 from .._programs.host import HostCode
 from .._programs.program import Loaded, Program, load_parts
 from .._runtime import library
-from .._runtime.device import device_changes, device_info, is_host
+from .._runtime.device import device_key, device_info, is_host
 from .._runtime.errors import CompileWarning, caller_depth
 from . import cache as disk
 from . import ptxas as _ptxas
@@ -105,7 +105,7 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
 
     parts = _recall(key, find)
     with _lock:
-        where = key, device_changes()
+        where = key, device_key()
         loaded = _loaded.get(where)
         if loaded is None:
             loaded = Loaded(lambda: load_parts(parts, name))

@@ -3,7 +3,7 @@
 
 import ctypes
 import functools
-from ctypes import (CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int32,
+from ctypes import (CFUNCTYPE, POINTER, c_char_p, c_int, c_int32,
                     c_int64, c_size_t, c_void_p)
 
 from .._runtime import library
@@ -21,20 +21,20 @@ MESSAGE = CFUNCTYPE(None, c_int, c_char_p, c_void_p)
 TEXT = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)
 
 
-class Options(Structure):
-    _fields_ = [("chip", c_char_p), ("entries", POINTER(c_char_p)),
+class Options(library.Sized):
+    _fields_ = [("struct_size", c_size_t), ("chip", c_char_p), ("entries", POINTER(c_char_p)),
                 ("entry_count", c_size_t), ("ptxas", c_char_p),
                 ("prefix", c_char_p), ("no_fusion", c_int32)]
 
 
-class HostValueInfo(Structure):
+class HostValueInfo(library.Sized):
     """An mxValueInfo of the runtime; nothing here is taken."""
     _fields_ = library.ValueInfo._fields_[:-1]
     is_taken = 0
 
 
-class HostArray(Structure):
-    _fields_ = [("data", c_void_p), ("shape", POINTER(c_int64))]
+class HostArray(library.Sized):
+    _fields_ = [("struct_size", c_size_t), ("data", c_void_p), ("shape", POINTER(c_int64))]
 
 
 FUNCTIONS = {

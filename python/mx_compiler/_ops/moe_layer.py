@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays.elements import as_numpy
 from .._compile.compile import compile
 from .._compile.templates import Template
-from .._runtime.device import device_changes
+from .._runtime.device import device_key
 from . import checks as check
 from .formats import find_format
 
@@ -145,7 +145,7 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, stream=None, **formats):
     if len(shape) != 3 or shape[1] % 2:
         raise ValueError("w1: expected [experts, 2 * intermediate, hidden], found shape "
                          f"{shape}")
-    layer = _find_layer(device_changes(), shape[0], shape[2], shape[1] // 2,
+    layer = _find_layer(device_key(), shape[0], shape[2], shape[1] // 2,
                         **formats)
     weights = layer.quantize_weights(w1, w2, stream=stream)
     return layer.forward(x, weights, tokens, probs, ends, stream=stream)[0]

@@ -8,9 +8,10 @@ import ctypes
 import numpy as np
 
 from .._arrays.array import DeviceArray
-from .._arrays.interop import MINE, NUMPY, convert, find_library
+from .._arrays.interop import MINE, NUMPY, convert, find_library, place_of
 from .._runtime import library
-from .._runtime.device import HOST, device_name, device_number
+from .._runtime.device import (HOST, device_name, is_simulator, number_of,
+                               on_device)
 from .._runtime.errors import printable
 from .._runtime.interrupts import run_interruptibly
 from .._runtime.library import call, fail
@@ -54,10 +55,15 @@ def read_operand(value, x, place):
     except TypeError as error:
         raise TypeError(f"{value.where}: {error}") from None
     value.check(operand.element, operand.shape)
-    is_copied = source is NUMPY or (operand.device == HOST and place == "sim")
+    is_copied = source is NUMPY or (operand.device == HOST and is_simulator(place))
     if operand.device != place and not is_copied:
-        raise ValueError(f"{value.where}: expected memory of {place}, the "
-                         f"device of the process, found {operand.device}")
+        if place == HOST and source is MINE:
+            try:
+                source.to_host(x)
+            except TypeError as error:
+                raise TypeError(f"{value.where}: {error}") from None
+        raise ValueError(f"{value.where}: expected memory of {place}, the device of "
+                         f"the call, found {operand.device}: copy it to one device")
     if operand.wrong:
         raise ValueError(f"{value.where}: expected {operand.wrong}")
     return source, operand
@@ -76,18 +82,20 @@ class Frame:
 
     def __init__(self, entry, shapes):
         count = max(len(entry.arguments), 1)
-        self.words = (ctypes.c_uint64 * (2 * count))()  # of mxArgument
+        # Of mxArgument: its size, the address, that of the shape.
+        self.words = (ctypes.c_uint64 * (3 * count))()
+        self.words[::3] = [ctypes.sizeof(library.Argument)] * count
         self.results = (ctypes.c_uint64 * max(len(entry.results), 1))()
         self.cells, self.taken = {}, {}
         self.shapes = []
         for index, (value, shape) in enumerate(zip(entry.arguments, shapes)):
             if value.is_number:
                 cell = self.cells[index] = np.zeros((), value.dtype)
-                self.words[2 * index] = cell.ctypes.data
+                self.words[3 * index + 1] = cell.ctypes.data
             else:
                 extents = (ctypes.c_int64 * max(len(shape), 1))(*shape)
                 self.shapes.append(extents)
-                self.words[2 * index + 1] = ctypes.addressof(extents)
+                self.words[3 * index + 2] = ctypes.addressof(extents)
         for index, value in enumerate(entry.results):
             if value.is_taken:
                 extents = (ctypes.c_int64 * max(len(value.shape), 1))()
@@ -104,8 +112,16 @@ class PreparedCall:
 
     def __init__(self, entry, arguments, padded=()):
         self.entry = entry
-        self.device, self.place = device_number(), device_name()
+        self.place = place_of(x for value, x in zip(entry.arguments, arguments)
+                              if not value.is_number)
+        self.device = number_of(self.place)
         self.launch_function = library.library().mxEntryLaunch
+        entry.note_place(self.place)
+        with on_device(self.place):
+            self._prepare(arguments, padded)
+
+    def _prepare(self, arguments, padded):
+        entry = self.entry
         self._read(arguments)
         self._frames = [Frame(entry, self.shapes)]
         self._find_sizes(arguments)
@@ -189,8 +205,14 @@ class PreparedCall:
     # --- Calls --------------------------------------------------------------------
 
     def call(self, arguments, stream):
-        """Allocates results, and launches. Waits only where arrays of the host
-        are copied."""
+        """Allocates results, and launches, all on the device of the arguments. Waits
+        only where arrays of the host are copied."""
+        if self.place == device_name():
+            return self._call(arguments, stream)
+        with on_device(self.place):
+            return self._call(arguments, stream)
+
+    def _call(self, arguments, stream):
         source = self.library
         current = source.current_stream(self.device)
         handle = current if stream is None else stream_handle(stream)
@@ -207,7 +229,7 @@ class PreparedCall:
         self.launch(arguments, results, workspace, handle)
         if source is MINE:
             if self.workspace_bytes:
-                self.entry.workspaces[handle].append(workspace)
+                self.entry.workspaces[self.place, handle].append(workspace)
             for result in results:
                 if type(result) is DeviceArray:
                     result._stream = ordered
@@ -230,7 +252,7 @@ class PreparedCall:
         if not self.workspace_bytes:
             return results, None
         if self.library is MINE:
-            kept = self.entry.workspaces.setdefault(handle, [])
+            kept = self.entry.workspaces.setdefault((self.place, handle), [])
             try:
                 workspace = kept.pop()
                 if workspace.nbytes >= self.workspace_bytes:
@@ -259,7 +281,7 @@ class PreparedCall:
                 address = address_of(arguments[index])
                 if address & _MISALIGNED and 0 not in self.shapes[index]:
                     entry.arguments[index].refuse_address(address)
-                words[2 * index] = address
+                words[3 * index + 1] = address
             if self.numbers:
                 self._fill_numbers(frame, arguments)
             if self.is_simple:
@@ -274,14 +296,15 @@ class PreparedCall:
                      frame.results_address, len(results),
                      None if workspace is None else pointer(workspace),
                      self.workspace_bytes if workspace is not None else 0, handle)
-            if self.place == "sim":
+            if is_simulator(self.place):
                 run_interruptibly(self._launch, given, arguments)
             else:
                 self._launch(given, arguments)
             for index, memory in frame.taken.items():
                 value = entry.results[index]
                 results[index] = DeviceArray.adopt(
-                    memory.data, memory.shape[:len(value.shape)], value.element)
+                    memory.data, memory.shape[:len(value.shape)], value.element,
+                    self.place)
             if library.told.texts:
                 library.warn()
         finally:

@@ -8,8 +8,9 @@ import numpy as np
 
 from .._arrays.array import DeviceArray, empty
 from .._arrays.elements import find_element
-from .._arrays.interop import Numpy, find_library
+from .._arrays.interop import Numpy, find_library, place_of
 from .._runtime import library
+from .._runtime.device import on_device
 from .._runtime.errors import printable
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
@@ -42,7 +43,7 @@ class Entry:
             index for index, value in enumerate(self.arguments)
             if value.is_number and self._is_size(index)]
         self._prepared = {}
-        self.workspaces = {}  # that no call uses, by stream
+        self.workspaces = {}  # that no call uses, by device and stream
 
     def _read(self, function, what, count):
         values = []
@@ -51,6 +52,10 @@ class Entry:
             call(function, self.handle, index, info)
             values.append(read_value(info, f"entry '{printable(self.name)}': {what} {index}"))
         return tuple(values)
+
+    def note_place(self, place):
+        """That a call goes to a device, which unloading waits for."""
+        self._program.note_place(place)
 
     def _is_size(self, index):
         answer = ctypes.c_int32()
@@ -134,13 +139,16 @@ class Entry:
         """DeviceArrays for the results of a call with such arguments; for
         numbers NumPy arrays without dimensions, and None where the launch takes
         the memory."""
-        return [np.zeros((), value.dtype) if value.is_number
-                else None if value.is_taken else empty(shape, value.element)
-                for shape, value in zip(self.result_shapes(*arguments),
-                                        self.results)]
+        shapes = self.result_shapes(*arguments)
+        with on_device(place_of(arguments)):
+            return [np.zeros((), value.dtype) if value.is_number
+                    else None if value.is_taken else empty(shape, value.element)
+                    for shape, value in zip(shapes, self.results)]
 
     def make_workspace(self, *arguments):
-        return empty(self.workspace_bytes(*arguments), np.uint8)
+        count = self.workspace_bytes(*arguments)
+        with on_device(place_of(arguments)):
+            return empty(count, np.uint8)
 
     def launch(self, arguments, results, workspace=None, stream=None):
         """Launches everything the entry does on the stream, into `results`, which
@@ -165,9 +173,10 @@ class Entry:
                 _check_result(x, value, shape, prepared.place)
             if workspace is not None:
                 _check_workspace(printable(self.name), workspace, prepared)
-            prepared.launch(arguments, results, workspace,
-                            prepared.library.current_stream(prepared.device)
-                            if stream is None else stream_handle(stream), _pointer)
+            with on_device(prepared.place):
+                prepared.launch(arguments, results, workspace,
+                                prepared.library.current_stream(prepared.device)
+                                if stream is None else stream_handle(stream), _pointer)
             for x in results:
                 if isinstance(x, DeviceArray):
                     x._stream = stream

@@ -72,11 +72,11 @@ class HostCode:
     def call(self, name, arrays, results):
         """Copies of the results, whose Values are given, of dense arrays of NumPy.
         Raises an InvalidValueError with what the compiled code says."""
-        given = (HostArray * max(len(arrays), 1))()
+        given = HostArray.array(len(arrays))
         for place, x in zip(given, arrays):
             place.data = x.ctypes.data
             place.shape = (ctypes.c_int64 * max(x.ndim, 1))(*x.shape)
-        found = (HostArray * max(len(results), 1))()
+        found = HostArray.array(len(results))
         with self._lock:
             messages = self._module.diagnostics
             messages.clear()

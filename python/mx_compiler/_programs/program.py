@@ -10,7 +10,7 @@ import pathlib
 import threading
 
 from .._runtime import library
-from .._runtime.device import device_info, require_device
+from .._runtime.device import device_info, device_name, on_device, require_device
 from .._runtime.library import call
 from .entry import Entry
 
@@ -25,6 +25,7 @@ class Loaded:
         self._load = load
         self._handle = None
         self._users = 0
+        self.places = set()  # devices that calls went to
 
     def open(self):
         """The handle; loads the program the first time."""
@@ -52,7 +53,9 @@ class Loaded:
             if self._users:
                 return
             handle, self._handle = self._handle, None
-            call("mxSynchronize")
+            for place in self.places or {device_name()}:
+                with on_device(place):
+                    call("mxSynchronize")
             call("mxProgramUnload", handle)
 
 
@@ -142,6 +145,9 @@ class Program:
         directory.mkdir(parents=True, exist_ok=True)
         for name, data in self._parts.items():
             (directory / name).write_bytes(data)
+
+    def note_place(self, place):
+        self._loaded.places.add(place)
 
     def enter(self):
         """Until `leave` the program is not unloaded. Without a lock, for calls that

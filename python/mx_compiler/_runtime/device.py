@@ -1,42 +1,121 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The device of the process, and options of the simulator."""
+"""The device in use, which belongs to the thread, and options of the simulator.
 
+Arrays have their own device, and calls follow them; the device in use is for what is
+made anew."""
+
+import contextlib
 import ctypes
 import dataclasses
+import itertools
 import os
 import platform
+import threading
 
 from . import library
 from .library import call
 
+HOST = "cpu"  # which the runtime does not know
+
+
+class Choice:
+    """What a thread chose. Its key is that of no other choice."""
+    _count = itertools.count()
+
+    def __init__(self, is_host=None, name=None):
+        self.key = next(self._count) if name is None else name
+        self._is_host = is_host  # None, until the caller chooses: what MX_DEVICE says
+        self._name = name  # once it is known
+
+    @property
+    def is_host(self):
+        if self._is_host is None:
+            return os.environ.get("MX_DEVICE") == HOST
+        return self._is_host
+
+    @property
+    def name(self):
+        if self.is_host:
+            return HOST
+        if self._name is None:
+            self._name = _short(_read_info().device.decode())
+        return self._name
+
+
+class Threads(threading.local):
+    own = None  # of set_device, but for the thread that chose first
+    over = None  # of on_device
+
+
+_threads, _lock = Threads(), threading.Lock()
+_process, _first = Choice(), None  # the choice of the thread that chose first
+
+
+def _current():
+    return _threads.over or _threads.own or _process
+
 
 def set_device(name="auto", target=None):
-    """`sim`, `cuda`, `cuda:N`, `cpu` or `auto`. `auto` is decided by the first
-    program that is loaded, or at once by `target` ("sm_100a") where that is given;
-    it is never `cpu`, the reference path in this process."""
-    global _changes, _is_host
+    """Chooses the device of this thread, and of the threads that choose none if no
+    other thread has chosen before: `sim`, `sim:N`, `cuda`, `cuda:N`, `cpu` or `auto`.
+    `auto` is decided by the first program that is loaded, or at once by `target`
+    ("sm_100a") where that is given; it is never `cpu`, the reference path in this
+    process.
+
+    Arrays that exist have their device: calls go there, whatever is in use."""
+    global _process, _first
     if not isinstance(name, str):
-        raise TypeError("name: expected auto, sim, cpu, cuda or cuda:N, found "
+        raise TypeError("name: expected auto, sim, sim:N, cpu, cuda or cuda:N, found "
                         f"{name!r}")
     if name != HOST:
         if target is None:
             call("mxSetDevice", name.encode())
         else:
             call("mxSetDeviceForTarget", name.encode(), target.encode())
-    _is_host = name == HOST
-    _changes += 1
+    choice = Choice(name == HOST)
+    with _lock:
+        _first = _first or threading.current_thread()
+        if _first is threading.current_thread():
+            _process, _threads.own = choice, None
+        else:
+            _threads.own = choice
+    _threads.over = None
 
 
-HOST = "cpu"  # which the runtime does not know
-_changes = 0
-_is_host = None  # until the caller chooses: what MX_DEVICE says
+_devices = {}  # by name
+
+
+@contextlib.contextmanager
+def _put_over(name):
+    before = _threads.over
+    choice = _devices.get(name)
+    if choice is None:
+        choice = _devices[name] = Choice(False, name)
+    call("mxSetThreadDevice", name.encode())
+    _threads.over = choice
+    try:
+        yield
+    finally:
+        if _threads.over is choice:
+            call("mxSetThreadDevice", before and before.name.encode())
+            _threads.over = before
+
+
+_NOTHING = contextlib.nullcontext()
+
+
+def on_device(name):
+    """A context in which that device is in use, in this thread alone."""
+    return _NOTHING if name == device_name() else _put_over(name)
 
 
 def is_host():
-    """Whether the device is "cpu"."""
-    if _is_host is None:
-        return os.environ.get("MX_DEVICE") == HOST
-    return _is_host
+    """Whether the device in use is "cpu"."""
+    return _current().is_host
+
+
+def is_simulator(name):
+    return name.partition(":")[0] == "sim"
 
 
 def require_device(what, instead):
@@ -47,9 +126,10 @@ def require_device(what, instead):
                          f"{instead}")
 
 
-def device_changes():
-    """How often the device was chosen: what was loaded before is on another."""
-    return _changes
+def device_key():
+    """Another one after each choice of a device: what was found out for the device
+    before may not hold for this one."""
+    return _current().key
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,29 +147,45 @@ def device_info():
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return DeviceInfo(HOST, platform.processor() or platform.machine(),
                           os.cpu_count() or 1, (0, 0), 0, memory)
-    info = library.DeviceInfo()
-    call("mxGetDeviceInfo", info)
+    info = _read_info()
     return DeviceInfo(info.kind.decode(), info.name.decode(),
                       info.multiprocessors,
                       (info.capability_major, info.capability_minor),
                       info.shared_memory_per_block, info.global_memory)
 
 
+def _read_info():
+    info = library.DeviceInfo()
+    call("mxGetDeviceInfo", info)
+    return info
+
+
+def _short(name):
+    return "sim" if name == "sim:0" else name
+
+
+def device_of(pointer):
+    """The name of the device of an address; of what no device has, that in use."""
+    info = library.DeviceInfo()
+    if library.library().mxGetMemoryDevice(pointer, info):
+        library.library().mxClearError()
+        return device_name()
+    return _short(info.device.decode())
+
+
+def number_of(name):
+    """The N of "cuda:N"; -1 of others."""
+    return int(name[5:]) if name.startswith("cuda:") else -1
+
+
 def device_number():
     """The N of "cuda:N"; -1 elsewhere."""
-    if is_host():
-        return -1
-    number = ctypes.c_int32()
-    call("mxGetDeviceNumber", number)
-    return number.value
+    return number_of(device_name())
 
 
 def device_name():
-    """As set_device takes it: "sim", "cuda:0", "cpu"."""
-    if is_host():
-        return HOST
-    number = device_number()
-    return "sim" if number < 0 else f"cuda:{number}"
+    """As set_device takes it: "sim", "sim:1", "cuda:0", "cpu"."""
+    return _current().name
 
 
 def set_simulator_option(option, value):
@@ -100,11 +196,11 @@ def set_simulator_option(option, value):
 def simulator_counters():
     """What the simulator counted in all launches of the process."""
     counters = library.SimulatorCounters()
-    library.library().mxGetSimulatorCounters(counters)
-    return {name: getattr(counters, name) for name, _ in counters._fields_}
+    call("mxGetSimulatorCounters", counters)
+    return {name: getattr(counters, name) for name, _ in counters._fields_[1:]}
 
 
 def synchronize():
-    """Waits for everything on the device."""
+    """Waits for everything on the device in use."""
     if not is_host():
         call("mxSynchronize")

@@ -7,6 +7,7 @@ import _thread
 import ctypes
 import threading
 
+from .device import device_name
 from .library import library, told
 
 
@@ -20,6 +21,7 @@ def run_interruptibly(function, *arguments):
     turn, done = threading.Lock(), threading.Event()
     found = raised = thrown = None
     texts = []  # warnings of the launches
+    device = device_name().encode()
 
     def work():
         nonlocal found, thrown
@@ -27,6 +29,7 @@ def run_interruptibly(function, *arguments):
             if done.is_set():
                 return
             set_flag(flag)
+            library().mxSetThreadDevice(device)
             try:
                 if not flag.value:
                     found = function(*arguments)

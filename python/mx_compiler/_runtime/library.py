@@ -15,43 +15,55 @@ from .errors import Error, InvalidValueError, SimulatorWarning, caller_depth
 ERRORS_RETURN = 1
 
 
-class EntryInfo(Structure):
-    _fields_ = [("name", c_char_p), ("argument_count", c_int32),
+class Sized(Structure):
+    """A struct that begins with its size, as all of the interface do."""
+
+    def __init__(self, *values, **named):
+        super().__init__(ctypes.sizeof(type(self)), *values, **named)
+
+    @classmethod
+    def array(cls, count):
+        """`count` of them, and never none: C has no such array."""
+        return (cls * max(count, 1))(*[cls() for _ in range(count)])
+
+
+class EntryInfo(Sized):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("argument_count", c_int32),
                 ("result_count", c_int32)]
 
 
-class ValueInfo(Structure):
-    _fields_ = [("name", c_char_p), ("type", c_char_p), ("dtype", c_char_p),
+class ValueInfo(Sized):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("type", c_char_p), ("dtype", c_char_p),
                 ("item_bytes", c_int32), ("is_number", c_int32),
                 ("rank", c_int32), ("shape", POINTER(c_int64)),
                 ("is_taken", c_int32)]
 
 
-class TakenMemory(Structure):
-    _fields_ = [("data", c_void_p), ("shape", POINTER(c_int64))]
+class TakenMemory(Sized):
+    _fields_ = [("struct_size", c_size_t), ("data", c_void_p), ("shape", POINTER(c_int64))]
 
 
-class ProgramParts(Structure):
-    _fields_ = [("manifest", c_char_p), ("manifest_bytes", c_size_t),
+class ProgramParts(Sized):
+    _fields_ = [("struct_size", c_size_t), ("manifest", c_char_p), ("manifest_bytes", c_size_t),
                 ("kernels", c_char_p), ("kernel_bytes", c_size_t),
                 ("constants", c_char_p), ("constant_bytes", c_size_t),
                 ("name", c_char_p)]
 
 
-class Argument(Structure):
-    _fields_ = [("data", c_void_p), ("shape", POINTER(c_int64))]
+class Argument(Sized):
+    _fields_ = [("struct_size", c_size_t), ("data", c_void_p), ("shape", POINTER(c_int64))]
 
 
-class DeviceInfo(Structure):
-    _fields_ = [("kind", c_char * 16), ("name", c_char * 256),
+class DeviceInfo(Sized):
+    _fields_ = [("struct_size", c_size_t), ("kind", c_char * 16), ("name", c_char * 256),
                 ("multiprocessors", c_int32), ("capability_major", c_int32),
                 ("capability_minor", c_int32),
                 ("shared_memory_per_block", c_int64),
-                ("global_memory", c_int64)]
+                ("global_memory", c_int64), ("device", c_char * 16)]
 
 
-class SimulatorCounters(Structure):
-    _fields_ = [("launches", c_int64), ("warp_instructions", c_int64),
+class SimulatorCounters(Sized):
+    _fields_ = [("struct_size", c_size_t), ("launches", c_int64), ("warp_instructions", c_int64),
                 ("mmas", c_int64), ("tma_bytes", c_int64)]
 
 
@@ -59,7 +71,9 @@ class SimulatorCounters(Structure):
 CHECKED = {
     "mxSetDevice": [c_char_p],
     "mxSetDeviceForTarget": [c_char_p, c_char_p],
+    "mxSetThreadDevice": [c_char_p],
     "mxGetDeviceInfo": [POINTER(DeviceInfo)],
+    "mxGetMemoryDevice": [c_void_p, POINTER(DeviceInfo)],
     "mxGetDeviceNumber": [POINTER(c_int32)],
     "mxSetSimulatorOption": [c_char_p, c_char_p],
     "mxStreamCreate": [POINTER(c_void_p)],
@@ -95,15 +109,16 @@ WARNING = CFUNCTYPE(None, c_char_p, c_void_p)  # mxWarningHandler
 # The others, with the types of result and arguments.
 OTHERS = {
     "mxGetVersion": (c_char_p, []),
+    "mxGetInterfaceVersion": (c_int, []),
     "mxStatusName": (c_char_p, [c_int]),
     "mxGetThreadError": (c_char_p, []),
     "mxClearError": (None, []),
-    "mxSetErrorPolicy": (None, [c_int]),
+    "mxSetErrorPolicy": (c_int, [c_int]),
     "mxSetWarningHandler": (None, [WARNING, c_void_p]),
     "mxProgramEntryCount": (c_int32, [c_void_p]),
     "mxSetThreadInterrupt": (None, [POINTER(c_int32)]),
     "mxCanRunTarget": (c_int, [c_char_p]),
-    "mxGetSimulatorCounters": (None, [POINTER(SimulatorCounters)]),
+    "mxGetSimulatorCounters": (c_int, [POINTER(SimulatorCounters)]),
 }
 
 _SUFFIX = ".dylib" if sys.platform == "darwin" else ".so"
@@ -171,7 +186,7 @@ def load():
             function.argtypes, function.restype = types, result
     except AttributeError as error:
         raise ImportError(f"{path} is no runtime for this package: {error}")
-    # Otherwise an error ends the process.
+    # An error becomes an exception and is not printed as well.
     library.mxSetErrorPolicy(ERRORS_RETURN)
     library.mxSetWarningHandler(_keep_warning, None)
     return library

@@ -1,8 +1,8 @@
 //===- Error.cpp - The error that sticks ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One error for the process rather than one per thread: host code may launch
-// from one thread and wait in another.
+// Errors belong to the thread in which they arise. What becomes of them beyond
+// that is the host's choice, for the process.
 //===----------------------------------------------------------------------===//
 
 #include "Error.h"
@@ -10,28 +10,47 @@
 #include "mx/Support/Printable.h"
 
 #include <algorithm>
-#include <csignal>
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
+#include <new>
+#include <stdexcept>
+#include <system_error>
 
 using namespace mx::runtime;
 
 namespace {
+
 struct State {
   std::mutex mutex;
-  Error error;
-  int policy = MX_ERRORS_ABORT;
   mxWarningHandler warningHandler = nullptr;
   void *warningData = nullptr;
 };
+
+/// Of one thread.
+struct Errors {
+  /// The first one since it was cleared.
+  Error first;
+  /// The text of the latest one.
+  std::string latest;
+};
+
+struct PolicyName {
+  const char *name;
+  int policy;
+};
+constexpr PolicyName kPolicies[] = {{"print", MX_ERRORS_PRINT},
+                                    {"return", MX_ERRORS_RETURN},
+                                    {"exit", MX_ERRORS_EXIT}};
+
 } // namespace
 
-/// The text of this thread's latest error.
-static std::string &threadText() {
-  static thread_local std::string text;
-  return text;
+static Errors &errors() {
+  static thread_local Errors errors;
+  return errors;
 }
 
 /// Never destroyed: global destructors of generated code may still report.
@@ -40,39 +59,105 @@ static State &state() {
   return *state;
 }
 
-int mx::runtime::report(const Error &error) {
+static int readPolicy() {
+  const char *text = getenv("MX_ERRORS");
+  if (!text || !*text)
+    return MX_ERRORS_PRINT;
+  for (const PolicyName &known : kPolicies)
+    if (strcmp(known.name, text) == 0)
+      return known.policy;
+  fprintf(stderr,
+          "mx runtime: MX_ERRORS: expected print, return or exit, found '%s'\n",
+          mx::printable(text).c_str());
+  return MX_ERRORS_PRINT;
+}
+
+/// What MX_ERRORS says, until the host says otherwise.
+static std::atomic<int> &policy() {
+  static std::atomic<int> policy(readPolicy());
+  return policy;
+}
+
+/// The driver's name of an error, as MLIR's wrappers print it.
+static const char *driverName(int status) {
+  switch (status) {
+  case MX_ERROR_INVALID_VALUE:
+  case MX_ERROR_BAD_LAUNCH:
+    return "CUDA_ERROR_INVALID_VALUE";
+  case MX_ERROR_NO_DEVICE:
+    return "CUDA_ERROR_NO_DEVICE";
+  case MX_ERROR_OUT_OF_MEMORY:
+    return "CUDA_ERROR_OUT_OF_MEMORY";
+  case MX_ERROR_BAD_MODULE:
+    return "CUDA_ERROR_INVALID_IMAGE";
+  case MX_ERROR_WRONG_TARGET:
+    return "CUDA_ERROR_NO_BINARY_FOR_GPU";
+  case MX_ERROR_NOT_FOUND:
+    return "CUDA_ERROR_NOT_FOUND";
+  case MX_ERROR_UNSUPPORTED:
+    return "CUDA_ERROR_NOT_SUPPORTED";
+  case MX_ERROR_CHECK:
+  case MX_ERROR_KERNEL:
+    return "CUDA_ERROR_LAUNCH_FAILED";
+  case MX_ERROR_DEADLOCK:
+    return "CUDA_ERROR_LAUNCH_TIMEOUT";
+  default:
+    return "CUDA_ERROR_UNKNOWN";
+  }
+}
+
+int mx::runtime::report(const Error &error, const char *driverCall) {
   if (!error)
     return MX_SUCCESS;
   // Copies may find no memory; from there on nothing can fail.
   Error first(error.status, printable(error.text));
-  threadText() = first.text;
+  Errors &mine = errors();
+  mine.latest = first.text;
   std::string text = first.text;
-  State &s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  if (!s.error)
-    s.error = std::move(first);
-  if (s.policy == MX_ERRORS_ABORT) {
-    fflush(stdout);
-    fprintf(stderr, "mx runtime: %s: %s\n", mxStatusName(error.status),
-            text.c_str());
-    fflush(stderr);
-    // The host's crash handler would bury the message under a stack dump.
-    signal(SIGABRT, SIG_DFL);
-    abort();
-  }
+  if (!mine.first)
+    mine.first = std::move(first);
+  int now = policy();
+  if (now == MX_ERRORS_RETURN)
+    return error.status;
+  fflush(stdout);
+  if (driverCall)
+    fprintf(stderr, "'%s' failed with '%s'\n", driverCall,
+            driverName(error.status));
+  fprintf(stderr, "mx runtime: %s: %s\n", mxStatusName(error.status),
+          text.c_str());
+  fflush(stderr);
+  // Not exit(): destructors may wait for what other threads hold.
+  if (now == MX_ERRORS_EXIT)
+    _Exit(EXIT_FAILURE);
   return error.status;
+}
+
+/// What an exception of the C++ library is to a caller.
+static Error describe(const char *function, const std::exception &thrown) {
+  std::string begin = function + std::string(": ");
+  if (dynamic_cast<const std::bad_alloc *>(&thrown) ||
+      dynamic_cast<const std::system_error *>(&thrown))
+    return {MX_ERROR_OUT_OF_MEMORY,
+            begin +
+                "out of memory: expected the memory and threads that the call "
+                "needs, found none left (" +
+                thrown.what() +
+                "); use smaller sizes, or raise the limits of the process "
+                "(ulimit)"};
+  if (dynamic_cast<const std::length_error *>(&thrown))
+    return invalidValue(begin +
+                        "expected sizes that a process can hold, found larger "
+                        "ones (" +
+                        thrown.what() + ")");
+  return {MX_ERROR_INTERNAL, begin +
+                                 "an error of the library, please report it (" +
+                                 thrown.what() + ")"};
 }
 
 int mx::runtime::reportThrown(const char *function,
                               const std::exception &thrown) {
   try {
-    return report({MX_ERROR_OUT_OF_MEMORY,
-                   std::string(function) +
-                       ": out of memory: expected the memory and threads that "
-                       "the call needs, found none left (" +
-                       thrown.what() +
-                       "); use smaller sizes, or raise the limits of the "
-                       "process (ulimit)"});
+    return report(describe(function, thrown));
   } catch (const std::exception &) {
     // So short that a string holds it in itself.
     return report({MX_ERROR_OUT_OF_MEMORY, "out of memory"});
@@ -111,45 +196,26 @@ void mxSetWarningHandler(mxWarningHandler handler, void *data) {
   s.warningData = data;
 }
 
-bool mx::runtime::hasError() { return mxGetLastStatus() != MX_SUCCESS; }
+bool mx::runtime::hasError() { return bool(errors().first); }
 
 const char *mxStatusName(int status) {
   static const char *const names[] = {
-      "success",      "invalid value", "no device", "out of memory",
-      "bad module",   "wrong target",  "not found", "bad launch",
-      "unsupported",  "check failed",  "deadlock",  "kernel failed",
-      "driver error", "interrupted"};
+      "success",      "invalid value", "no device",     "out of memory",
+      "bad module",   "wrong target",  "not found",     "bad launch",
+      "unsupported",  "check failed",  "deadlock",      "kernel failed",
+      "driver error", "interrupted",   "internal error"};
   if (status < 0 || size_t(status) >= sizeof(names) / sizeof(*names))
     return "unknown status";
   return names[status];
 }
 
-const char *mxGetLastError() {
-  // A copy per thread, so that another thread may clear the error meanwhile.
-  static thread_local std::string text;
-  State &s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  try {
-    text = s.error.text;
-  } catch (const std::exception &) {
-    return "out of memory";
-  }
-  return text.c_str();
-}
+const char *mxGetLastError() { return errors().first.text.c_str(); }
 
-const char *mxGetThreadError() { return threadText().c_str(); }
+const char *mxGetThreadError() { return errors().latest.c_str(); }
 
-int mxGetLastStatus() {
-  State &s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  return s.error.status;
-}
+int mxGetLastStatus() { return errors().first.status; }
 
-void mxClearError() {
-  State &s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  s.error = Error();
-}
+void mxClearError() { errors().first = Error(); }
 
 void mxReportError(const char *format, ...) {
   if (!format) {
@@ -169,16 +235,15 @@ void mxReportError(const char *format, ...) {
   va_end(values);
 }
 
-void mxSetErrorPolicy(int policy) {
-  if (policy != MX_ERRORS_ABORT && policy != MX_ERRORS_RETURN) {
-    attempt([&]() -> Error {
-      return {MX_ERROR_INVALID_VALUE,
-              "expected error policy 0 (abort) or 1 (return), found " +
-                  std::to_string(policy)};
-    });
-    return;
-  }
-  State &s = state();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  s.policy = policy;
+int mxSetErrorPolicy(int chosen) {
+  for (const PolicyName &known : kPolicies)
+    if (known.policy == chosen) {
+      policy() = chosen;
+      return MX_SUCCESS;
+    }
+  return attempt([&] {
+    return invalidValue("expected error policy 0 (print), 1 (return) or 2 "
+                        "(exit), found " +
+                        std::to_string(chosen));
+  });
 }

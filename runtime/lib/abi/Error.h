@@ -1,8 +1,8 @@
 //===- Error.h - The error that sticks --------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Launches called by generated code return nothing, so the first error of the
-// process is kept until the caller clears it, or ends the process at once.
+// Launches called by generated code return nothing, so the first error of a
+// thread is kept until the thread clears it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_ABI_ERROR_H
@@ -14,18 +14,20 @@
 
 namespace mx::runtime {
 
-/// Records an error, obeys the policy, returns the status.
-int report(const Error &error);
+/// Records an error of this thread, obeys the policy, returns the status.
+/// `driverCall` is that of MLIR's wrapper, which prints its name.
+int report(const Error &error, const char *driverCall = nullptr);
 /// The same for what was thrown by `function`, where no memory may be left.
 int reportThrown(const char *function, const std::exception &thrown);
 
 /// Does what an exported function does, and reports the error that it returns.
-/// Exceptions end here, as hosts are C or generated code: of the C++ library,
-/// where it has no memory or no thread to give. The runtime throws none.
+/// Exceptions of the C++ library end here, as hosts are C or generated code.
+/// The runtime throws none.
 template <class Call>
-int attempt(Call call, const char *function = __builtin_FUNCTION()) {
+int attempt(Call call, const char *function = __builtin_FUNCTION(),
+            const char *driverCall = nullptr) {
   try {
-    return report(call());
+    return report(call(), driverCall);
   } catch (const std::exception &thrown) {
     return reportThrown(function, thrown);
   }
@@ -35,7 +37,7 @@ int attempt(Call call, const char *function = __builtin_FUNCTION()) {
 int reportNull(const char *argument,
                const char *function = __builtin_FUNCTION());
 
-/// Whether an error waits to be cleared.
+/// Whether an error of this thread waits to be cleared.
 bool hasError();
 
 /// Tells the host a warning: its handler, or else standard error.

@@ -2,18 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // gpu-to-llvm of LLVM 22 emits calls to these names with these signatures.
-// They cannot report, so an error that sticks makes the rest do nothing:
-// nothing is launched on memory that could not be allocated.
+// They cannot report, so an error that sticks makes the rest do nothing in that
+// thread: nothing is launched on memory that could not be allocated. Messages
+// begin with the words of MLIR's CUDA wrappers.
 //===----------------------------------------------------------------------===//
 
 #include "../device/CheckedLaunch.h"
 #include "../device/Handles.h"
+#include "../device/Owners.h"
 #include "../device/Selection.h"
 #include "Error.h"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -24,52 +25,82 @@ using namespace mx::runtime;
 
 namespace {
 
-/// Calls a method of the device in use, after an error too.
+/// An exported function, and the call of the driver that MLIR's wrapper of the
+/// same name makes and names in its messages.
+struct Caller {
+  const char *driverCall;
+  const char *function;
+  Caller(const char *driverCall, const char *function = __builtin_FUNCTION())
+      : driverCall(driverCall), function(function) {}
+};
+
+/// Does something and reports, after an error too.
 template <typename Call>
-void always(Call call, const char *function = __builtin_FUNCTION()) {
-  attempt(
-      [&]() -> Error {
-        Device *device;
-        Error error = getDevice(device);
-        return error ? error : call(*device);
-      },
-      function);
+void always(const Caller &caller, Call call) {
+  attempt(call, caller.function, caller.driverCall);
 }
 
-/// Does nothing after an error; else calls a method of the device in use.
+/// Does nothing after an error.
 template <typename Call>
-void onDevice(Call call, const char *function = __builtin_FUNCTION()) {
+void unlessFailed(const Caller &caller, Call call) {
   if (!hasError())
-    always(call, function);
+    always(caller, call);
 }
 
-/// After an error too: what was acquired before it is still released.
+/// Calls a method of the device in use.
 template <typename Call>
-void release(void *handle, Call call,
-             const char *function = __builtin_FUNCTION()) {
-  if (handle)
-    always(call, function);
+auto onDevice(Call call) {
+  return [call]() -> Error {
+    Device *device;
+    Error error = getDevice(device);
+    return error ? error : call(*device);
+  };
+}
+
+/// Of the device of memory, or else the one in use.
+template <typename Call>
+auto onOwner(const void *memory, Call call) {
+  return [memory, call]() -> Error {
+    Device *device = findOwner(memory);
+    if (!device)
+      if (Error error = getDevice(device))
+        return error;
+    return call(*device);
+  };
+}
+
+template <typename Call>
+auto onOwnerOfStream(void *stream, Call call) {
+  return [stream, call]() -> Error {
+    Device *device;
+    Error error = findStreamOwner(stream, device);
+    return error ? error : call(*device);
+  };
+}
+
+template <typename Call>
+auto onOwnerOfEvent(void *event, Call call) {
+  return [event, call]() -> Error {
+    Device *device;
+    Error error = findEventOwner(event, device);
+    return error ? error : call(*device);
+  };
 }
 
 /// Of mxNextLaunchFlags.
 thread_local int32_t nextFlags = 0;
 
-void launchKernel(void *function, mxLaunchConfig config, void **parameters,
-                  void **extra, int64_t count,
-                  const char *caller = __builtin_FUNCTION()) {
+void launchKernel(const Caller &caller, void *function, mxLaunchConfig config,
+                  void **parameters, void **extra, int64_t count) {
   config.flags = std::exchange(nextFlags, 0);
-  if (hasError())
-    return;
-  attempt(
-      [&]() -> Error {
-        if (extra)
-          return {MX_ERROR_UNSUPPORTED,
-                  "expected kernel parameters as an array of pointers, found "
-                  "the driver's `extra` form"};
-        return launch(static_cast<mxFunction>(function), config, parameters,
-                      count, /*isForeign=*/true);
-      },
-      caller);
+  unlessFailed(caller, [&]() -> Error {
+    if (extra)
+      return {MX_ERROR_UNSUPPORTED,
+              "expected kernel parameters as an array of pointers, found "
+              "the driver's `extra` form"};
+    return launch(static_cast<mxFunction>(function), config, parameters, count,
+                  /*isForeign=*/true);
+  });
 }
 
 } // namespace
@@ -78,35 +109,34 @@ void launchKernel(void *function, mxLaunchConfig config, void **parameters,
 // Modules and launches
 //===----------------------------------------------------------------------===//
 
-static void *load(const void *data, size_t bytes, int optLevel,
-                  const char *function = __builtin_FUNCTION()) {
+static void *load(const Caller &caller, const void *data, size_t bytes,
+                  int optLevel) {
   mxModule module = nullptr;
-  if (!hasError())
-    attempt(
-        [&] { return loadModule(data, bytes, "gpu.binary", optLevel, module); },
-        function);
+  unlessFailed(caller, [&] {
+    return loadModule(data, bytes, "gpu.binary", optLevel, module);
+  });
   return module;
 }
 
 MX_MGPU void *mgpuModuleLoad(void *data, size_t bytes) {
-  return load(data, bytes, /*optLevel=*/-1);
+  return load({"cuModuleLoadData"}, data, bytes, /*optLevel=*/-1);
 }
 
 MX_MGPU void *mgpuModuleLoadJIT(void *data, int optLevel) {
-  return load(data, 0, optLevel);
+  return load({"cuModuleLoadDataEx"}, data, 0, optLevel);
 }
 
 MX_MGPU void mgpuModuleUnload(void *module) {
   if (module)
-    attempt([&] { return unloadModule(static_cast<mxModule>(module)); });
+    always({"cuModuleUnload"},
+           [&] { return unloadModule(static_cast<mxModule>(module)); });
 }
 
 MX_MGPU void *mgpuModuleGetFunction(void *module, const char *name) {
   mxFunction function = nullptr;
-  if (!hasError())
-    attempt([&] {
-      return getFunction(static_cast<mxModule>(module), name, function);
-    });
+  unlessFailed({"cuModuleGetFunction"}, [&] {
+    return getFunction(static_cast<mxModule>(module), name, function);
+  });
   return function;
 }
 
@@ -117,8 +147,9 @@ MX_MGPU void mgpuLaunchKernel(void *function, intptr_t gridX, intptr_t gridY,
                               intptr_t blockZ, int32_t sharedMemory,
                               void *stream, void **parameters, void **extra,
                               size_t count) {
-  launchKernel(function,
-               {{gridX, gridY, gridZ},
+  launchKernel({"cuLaunchKernel"}, function,
+               {sizeof(mxLaunchConfig),
+                {gridX, gridY, gridZ},
                 {blockX, blockY, blockZ},
                 {0, 0, 0},
                 sharedMemory,
@@ -135,8 +166,9 @@ MX_MGPU void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
                                      intptr_t blockY, intptr_t blockZ,
                                      int32_t sharedMemory, void *stream,
                                      void **parameters, void **extra) {
-  launchKernel(function,
-               {{gridX, gridY, gridZ},
+  launchKernel({"cuLaunchKernelEx"}, function,
+               {sizeof(mxLaunchConfig),
+                {gridX, gridY, gridZ},
                 {blockX, blockY, blockZ},
                 {clusterX, clusterY, clusterZ},
                 sharedMemory,
@@ -149,42 +181,64 @@ MX_MGPU void mgpuLaunchClusterKernel(void *function, intptr_t clusterX,
 // Streams and events
 //===----------------------------------------------------------------------===//
 
+// What is released is released after an error too.
+
 MX_MGPU void *mgpuStreamCreate() {
   void *stream = nullptr;
-  onDevice([&](Device &device) { return device.createStream(stream); });
+  unlessFailed({"cuStreamCreate"}, onDevice([&](Device &device) {
+                 return device.createStream(stream);
+               }));
   return stream;
 }
 
 MX_MGPU void mgpuStreamDestroy(void *stream) {
-  release(stream, [&](Device &device) { return device.destroyStream(stream); });
+  if (stream)
+    always({"cuStreamDestroy"}, onOwnerOfStream(stream, [&](Device &device) {
+             return device.destroyStream(stream);
+           }));
 }
 
 // After an error too: kernels that were launched before it may still use what
 // is released next.
 MX_MGPU void mgpuStreamSynchronize(void *stream) {
-  always([&](Device &device) { return device.synchronizeStream(stream); });
+  always({"cuStreamSynchronize"}, onOwnerOfStream(stream, [&](Device &device) {
+           return device.synchronizeStream(stream);
+         }));
 }
 
 MX_MGPU void mgpuStreamWaitEvent(void *stream, void *event) {
-  onDevice([&](Device &device) { return device.waitEvent(stream, event); });
+  unlessFailed({"cuStreamWaitEvent"},
+               onOwnerOfStream(stream, [&](Device &device) {
+                 return device.waitEvent(stream, event);
+               }));
 }
 
 MX_MGPU void *mgpuEventCreate() {
   void *event = nullptr;
-  onDevice([&](Device &device) { return device.createEvent(event); });
+  unlessFailed({"cuEventCreate"}, onDevice([&](Device &device) {
+                 return device.createEvent(event);
+               }));
   return event;
 }
 
 MX_MGPU void mgpuEventDestroy(void *event) {
-  release(event, [&](Device &device) { return device.destroyEvent(event); });
+  if (event)
+    always({"cuEventDestroy"}, onOwnerOfEvent(event, [&](Device &device) {
+             return device.destroyEvent(event);
+           }));
 }
 
 MX_MGPU void mgpuEventSynchronize(void *event) {
-  onDevice([&](Device &device) { return device.synchronizeEvent(event); });
+  unlessFailed({"cuEventSynchronize"},
+               onOwnerOfEvent(event, [&](Device &device) {
+                 return device.synchronizeEvent(event);
+               }));
 }
 
 MX_MGPU void mgpuEventRecord(void *event, void *stream) {
-  onDevice([&](Device &device) { return device.recordEvent(event, stream); });
+  unlessFailed({"cuEventRecord"}, onOwnerOfEvent(event, [&](Device &device) {
+                 return device.recordEvent(event, stream);
+               }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,53 +249,72 @@ MX_MGPU void mgpuEventRecord(void *event, void *stream) {
 // default stream: a wait for the device would keep kernels from overlapping.
 MX_MGPU void *mgpuMemAlloc(uint64_t bytes, void *stream, bool hostShared) {
   void *memory = nullptr;
-  onDevice([&](Device &device) {
+  auto alloc = [&](Device &device) {
     return stream || hostShared ? device.alloc(bytes, hostShared, memory)
                                 : device.allocInOrder(bytes, memory);
-  });
+  };
+  unlessFailed({hostShared ? "cuMemAllocManaged" : "cuMemAlloc"},
+               onOwnerOfStream(stream, alloc));
   return memory;
 }
 
 MX_MGPU void mgpuMemFree(void *memory, void *stream) {
-  release(memory, [&](Device &device) {
-    return stream ? device.free(memory) : device.freeInOrder(memory);
-  });
+  if (memory)
+    always({"cuMemFree"}, onOwner(memory, [&](Device &device) {
+             return stream ? device.free(memory) : device.freeInOrder(memory);
+           }));
 }
 
 MX_MGPU void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream) {
-  if (bytes)
-    onDevice([&](Device &device) {
-      return device.copy(Copy::Guess, to, from, bytes, stream);
-    });
+  auto copy = [&](Device &device) {
+    return device.copy(Copy::Guess, to, from, bytes, stream);
+  };
+  if (!bytes)
+    return;
+  if (stream)
+    unlessFailed({"cuMemcpyAsync"}, onOwnerOfStream(stream, copy));
+  else // one of the two may be the host's
+    unlessFailed({"cuMemcpyAsync"}, onOwner(findOwner(to) ? to : from, copy));
+}
+
+static void fill(void *to, unsigned value, unsigned width, size_t count,
+                 void *stream, const Caller &caller) {
+  auto fill = [&](Device &device) {
+    return device.fill(to, value, width, count, stream);
+  };
+  if (!count)
+    return;
+  if (stream)
+    unlessFailed(caller, onOwnerOfStream(stream, fill));
+  else
+    unlessFailed(caller, onOwner(to, fill));
 }
 
 MX_MGPU void mgpuMemset32(void *to, unsigned value, size_t count,
                           void *stream) {
-  if (count)
-    onDevice([&](Device &device) {
-      return device.fill(to, value, 4, count, stream);
-    });
+  fill(to, value, 4, count, stream, {"cuMemsetD32Async"});
 }
 
 MX_MGPU void mgpuMemset16(void *to, unsigned short value, size_t count,
                           void *stream) {
-  if (count)
-    onDevice([&](Device &device) {
-      return device.fill(to, value, 2, count, stream);
-    });
+  fill(to, value, 2, count, stream, {"cuMemsetD16Async"});
 }
 
 MX_MGPU void mgpuMemHostRegister(void *memory, uint64_t bytes) {
-  onDevice([&](Device &device) { return device.registerHost(memory, bytes); });
+  unlessFailed({"cuMemHostRegister"}, onDevice([&](Device &device) {
+                 return device.registerHost(memory, bytes);
+               }));
 }
 
 MX_MGPU void mgpuMemHostUnregister(void *memory) {
-  onDevice([&](Device &device) { return device.unregisterHost(memory); });
+  always({"cuMemHostUnregister"}, onOwner(memory, [&](Device &device) {
+           return device.unregisterHost(memory);
+         }));
 }
 
 MX_MGPU void mgpuSetDefaultDevice(int32_t ordinal) {
-  if (!hasError())
-    attempt([&] { return setOrdinal(ordinal); });
+  unlessFailed({"cuDevicePrimaryCtxRetain"},
+               [&] { return setOrdinal(ordinal); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -295,65 +368,77 @@ Error denseRange(int64_t rank, const MemRef &memref, int64_t elementBytes,
   return {};
 }
 
+/// Device memory with these bytes, known to be there for any stream.
+Error place(Device &device, const void *data, size_t bytes, void *&memory) {
+  // Never none: an array without elements is there too.
+  if (Error error = device.alloc(std::max<size_t>(bytes, 1), false, memory))
+    return error;
+  Error error;
+  if (bytes)
+    error = device.copy(Copy::ToDevice, memory, data, bytes,
+                        /*stream=*/nullptr);
+  if (!error)
+    error = device.synchronize();
+  if (error)
+    (void)device.free(memory);
+  return error;
+}
+
 /// A map in device memory, made once per content: generated code has no way
 /// to free it.
-Error placeOnDevice(const std::array<uint8_t, 128> &image, void *&result) {
+Error placeOnDevice(Device *device, const std::array<uint8_t, 128> &image,
+                    void *&result) {
   static std::mutex *mutex = new std::mutex;
   static auto *placed =
       new std::map<std::pair<Device *, std::array<uint8_t, 128>>, void *>;
-  Device *device;
-  if (Error error = getDevice(device))
-    return error;
   std::lock_guard<std::mutex> lock(*mutex);
   void *&slot = (*placed)[{device, image}];
-  if (!slot) {
-    void *memory = nullptr;
-    if (Error error = device->alloc(image.size(), false, memory))
+  if (!slot)
+    if (Error error = place(*device, image.data(), image.size(), slot)) {
+      slot = nullptr;
       return error;
-    if (Error error = device->copy(Copy::ToDevice, memory, image.data(),
-                                   image.size(), nullptr))
-      return error;
-    slot = memory;
-  }
+    }
   result = slot;
   return {};
 }
 
 } // namespace
 
-void *mxLoadConstant(void **place, const void *data, int64_t bytes) {
-  if (!place || (!data && bytes)) {
-    reportNull(place ? "the bytes of the constant"
-                     : "an address that keeps it");
+void *mxLoadConstant(void **keep, const void *data, int64_t bytes) {
+  if (!keep || (!data && bytes)) {
+    reportNull(keep ? "the bytes of the constant" : "an address that keeps it");
     return nullptr;
   }
+  // `keep` has room for one device; it is of the first one.
   static auto *mutex = new std::mutex;
-  std::lock_guard<std::mutex> lock(*mutex);
-  if (*place)
-    return *place;
-  onDevice([&](Device &device) -> Error {
-    void *memory = nullptr;
-    // Never none: an array without elements is there too.
-    if (Error error =
-            device.alloc(std::max<size_t>(size_t(bytes), 1), false, memory))
-      return error;
-    if (Error error = device.copy(Copy::ToDevice, memory, data, size_t(bytes),
-                                  /*stream=*/nullptr))
-      return error;
-    *place = memory;
-    return device.synchronize();
-  });
-  return *place;
+  static auto *others = new std::map<std::pair<void **, Device *>, void *>;
+  void *result = nullptr;
+  unlessFailed({"cuMemAlloc"}, onDevice([&](Device &device) -> Error {
+                 std::lock_guard<std::mutex> lock(*mutex);
+                 void *&slot = !*keep || findOwner(*keep) == &device
+                                   ? *keep
+                                   : (*others)[{keep, &device}];
+                 if (!slot) {
+                   void *memory = nullptr;
+                   if (Error error = place(device, data, size_t(bytes), memory))
+                     return error;
+                   slot = memory;
+                 }
+                 result = slot;
+                 return {};
+               }));
+  return result;
 }
 
 MX_MGPU void mgpuMemHostRegisterMemRef(int64_t rank, const MemRef *memref,
                                        int64_t elementBytes) {
-  onDevice([&](Device &device) {
-    char *begin = nullptr;
-    uint64_t bytes = 0;
-    Error error = denseRange(rank, *memref, elementBytes, begin, bytes);
-    return error ? error : device.registerHost(begin, bytes);
-  });
+  unlessFailed({"cuMemHostRegister"}, onDevice([&](Device &device) {
+                 char *begin = nullptr;
+                 uint64_t bytes = 0;
+                 Error error =
+                     denseRange(rank, *memref, elementBytes, begin, bytes);
+                 return error ? error : device.registerHost(begin, bytes);
+               }));
 }
 
 MX_MGPU void mgpuMemHostUnregisterMemRef(int64_t rank, const MemRef *memref,
@@ -366,9 +451,7 @@ MX_MGPU void mgpuTensorMapEncodeTiled(
     const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
     const uint32_t *elementStrides, int32_t interleave, int32_t swizzle,
     int32_t l2Promotion, int32_t oobFill) {
-  if (hasError())
-    return;
-  attempt([&] {
+  unlessFailed({"cuTensorMapEncodeTiled"}, [&] {
     return encodeTensorMap(map,
                            {dataType, rank, globalAddress,
                             reinterpret_cast<const int64_t *>(dims),
@@ -415,10 +498,17 @@ static Error encodeMemRef(int64_t rank, const MemRef &memref, int64_t dataType,
   if (!toBytes(memref.offset, offset))
     return tooLarge("tensor map: the offset");
   std::array<uint8_t, 128> image = {};
-  Error error = encodeTensorMap(
-      image.data(), {dataType, rank, memref.aligned + offset, dims, strides,
-                     box, nullptr, interleave, swizzle, l2Promotion, oobFill});
-  return error ? error : placeOnDevice(image, result);
+  void *base = memref.aligned + offset;
+  Device *device = findOwner(base);
+  if (!device)
+    if (Error error = getDevice(device))
+      return error;
+  Error error =
+      encodeTensorMap(image.data(),
+                      {dataType, rank, base, dims, strides, box, nullptr,
+                       interleave, swizzle, l2Promotion, oobFill},
+                      device);
+  return error ? error : placeOnDevice(device, image, result);
 }
 
 // Enumerations are passed as i64.
@@ -426,10 +516,9 @@ MX_MGPU void *mgpuTensorMapEncodeTiledMemref(
     int64_t rank, const MemRef *memref, int64_t dataType, int64_t interleave,
     int64_t swizzle, int64_t l2Promotion, int64_t oobFill, int64_t *boxDims) {
   void *result = nullptr;
-  if (!hasError())
-    attempt([&] {
-      return encodeMemRef(rank, *memref, dataType, interleave, swizzle,
-                          l2Promotion, oobFill, boxDims, result);
-    });
+  unlessFailed({"cuTensorMapEncodeTiled"}, [&] {
+    return encodeMemRef(rank, *memref, dataType, interleave, swizzle,
+                        l2Promotion, oobFill, boxDims, result);
+  });
   return result;
 }

@@ -10,14 +10,22 @@
 using namespace mx;
 using namespace mx::runtime;
 
-/// Calls what needs an entry that is alive, and reports.
+/// Gives `answer` to a caller's struct.
+template <typename T>
+static Error give(T *result, const char *name, const T &answer) {
+  std::string wrong = writeStruct(result, name, answer);
+  return wrong.empty() ? Error() : invalidValue(wrong);
+}
+
+/// Calls what needs an entry that is alive, which it stays meanwhile.
 template <class F>
 static int onEntry(mxEntry entry, F call,
                    const char *function = __builtin_FUNCTION()) {
   return attempt(
       [&]() -> Error {
-        Error error = checkEntry(entry);
-        return error ? error : call();
+        std::shared_ptr<const Entry> found;
+        Error error = findEntry(entry, found);
+        return error ? error : call(*found);
       },
       function);
 }
@@ -35,16 +43,29 @@ int mxProgramLoadParts(mxProgram *program, const mxProgramParts *parts) {
   if (!program)
     return reportNull("a place for the program");
   *program = nullptr;
-  if (!parts || !parts->manifest)
-    return reportNull("a manifest");
-  return attempt([&] { return loadProgram(*parts, *program); });
+  if (!parts)
+    return reportNull("the parts");
+  return attempt([&]() -> Error {
+    mxProgramParts read;
+    std::string wrong =
+        readStruct(parts, MX_SIZE_WITH(mxProgramParts, manifestBytes),
+                   "mxProgramParts", read);
+    if (wrong.empty() && !read.manifest)
+      wrong = "mxProgramLoadParts: expected a manifest, found a null pointer";
+    return wrong.empty() ? loadProgram(read, *program) : invalidValue(wrong);
+  });
 }
 
 int mxProgramLoadData(mxProgram *program, const char *manifest,
                       size_t manifestBytes, const void *kernels,
                       size_t kernelBytes, const char *name) {
+  if (program)
+    *program = nullptr;
+  if (!program || !manifest)
+    return reportNull(program ? "a manifest" : "a place for the program");
   mxProgramParts parts = {
-      manifest, manifestBytes, kernels, kernelBytes, nullptr, 0, name};
+      sizeof(parts), manifest, manifestBytes, kernels, kernelBytes,
+      nullptr,       0,        name};
   return mxProgramLoadParts(program, &parts);
 }
 
@@ -76,10 +97,11 @@ int mxProgramGetEntryAt(mxEntry *entry, mxProgram program, int32_t index) {
 int mxEntryGetInfo(mxEntry entry, mxEntryInfo *info) {
   if (!info)
     return reportNull("a place for the answer");
-  return onEntry(entry, [&] {
-    *info = {entry->plan->name.c_str(), int32_t(entry->plan->arguments.size()),
-             int32_t(entry->plan->results.size())};
-    return Error();
+  return onEntry(entry, [&](const Entry &found) {
+    const plan::Entry &plan = *found.plan;
+    return give(info, "mxEntryInfo",
+                {sizeof(mxEntryInfo), plan.name.c_str(),
+                 int32_t(plan.arguments.size()), int32_t(plan.results.size())});
   });
 }
 
@@ -93,49 +115,50 @@ static int getValue(const char *function, mxEntry entry, int32_t index,
                     F shapeOf) {
   if (!info)
     return reportNull("a place for the answer", function);
-  auto answer = [&]() -> Error {
-    const std::vector<T> &list = entry->plan->*values;
+  auto answer = [&](const Entry &found) -> Error {
+    const std::vector<T> &list = found.plan->*values;
     if (index < 0 || size_t(index) >= list.size())
       return {MX_ERROR_INVALID_VALUE, std::string(function) +
                                           ": expected a number below " +
                                           std::to_string(list.size()) +
                                           ", found " + std::to_string(index)};
     const T &value = list[size_t(index)];
-    const std::vector<int64_t> &shape = shapeOf(size_t(index));
-    *info = {value.name.c_str(),  value.type.c_str(),
-             value.dtype.c_str(), int32_t(plan::getItemBytes(value.dtype)),
-             value.isNumber,      int32_t(shape.size()),
-             shape.data(),        isTaken(value)};
-    return {};
+    const std::vector<int64_t> &shape = shapeOf(found, size_t(index));
+    return give(info, "mxValueInfo",
+                {sizeof(mxValueInfo), value.name.c_str(), value.type.c_str(),
+                 value.dtype.c_str(), int32_t(plan::getItemBytes(value.dtype)),
+                 value.isNumber, int32_t(shape.size()), shape.data(),
+                 isTaken(value)});
   };
   return onEntry(entry, answer, function);
 }
 
 int mxEntryGetArgument(mxEntry entry, int32_t index, mxValueInfo *info) {
-  return getValue("mxEntryGetArgument", entry, index, info,
-                  &plan::Entry::arguments,
-                  [&](size_t i) -> const std::vector<int64_t> & {
-                    return entry->plan->arguments[i].shape;
-                  });
+  return getValue(
+      "mxEntryGetArgument", entry, index, info, &plan::Entry::arguments,
+      [](const Entry &found, size_t i) -> const std::vector<int64_t> & {
+        return found.plan->arguments[i].shape;
+      });
 }
 
 int mxEntryIsSizeArgument(mxEntry entry, int32_t index, int32_t *answer) {
-  mxValueInfo info;
+  mxValueInfo info = mxSized<mxValueInfo>();
   if (!answer)
     return reportNull("a place for the answer");
   if (int status = mxEntryGetArgument(entry, index, &info))
     return status;
-  return onEntry(entry, [&] {
-    *answer = plan::findSizeArguments(*entry->plan)[size_t(index)];
+  return onEntry(entry, [&](const Entry &found) {
+    *answer = plan::findSizeArguments(*found.plan)[size_t(index)];
     return Error();
   });
 }
 
 int mxEntryGetResult(mxEntry entry, int32_t index, mxValueInfo *info) {
-  return getValue("mxEntryGetResult", entry, index, info, &plan::Entry::results,
-                  [&](size_t i) -> const std::vector<int64_t> & {
-                    return entry->resultShapes[i];
-                  });
+  return getValue(
+      "mxEntryGetResult", entry, index, info, &plan::Entry::results,
+      [](const Entry &found, size_t i) -> const std::vector<int64_t> & {
+        return found.resultShapes[i];
+      });
 }
 
 int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
@@ -143,8 +166,8 @@ int mxEntryGetResultShape(mxEntry entry, const mxArgument *arguments,
                           int64_t *shape) {
   if (!shape)
     return reportNull("room for the shape");
-  return onEntry(entry, [&] {
-    return getResultShape(*entry, {arguments, argumentCount}, result, shape);
+  return onEntry(entry, [&](const Entry &found) {
+    return getResultShape(found, {arguments, argumentCount}, result, shape);
   });
 }
 
@@ -152,8 +175,8 @@ int mxEntryGetWorkspaceBytes(mxEntry entry, const mxArgument *arguments,
                              int32_t argumentCount, size_t *bytes) {
   if (!bytes)
     return reportNull("a place for the answer");
-  return onEntry(entry, [&] {
-    return getWorkspaceBytes(*entry, {arguments, argumentCount}, *bytes);
+  return onEntry(entry, [&](const Entry &found) {
+    return getWorkspaceBytes(found, {arguments, argumentCount}, *bytes);
   });
 }
 
@@ -161,8 +184,8 @@ int mxEntryLaunch(mxEntry entry, const mxArgument *arguments,
                   int32_t argumentCount, void *const *results,
                   int32_t resultCount, void *workspace, size_t workspaceBytes,
                   mxStream stream) {
-  return onEntry(entry, [&] {
-    return launchEntry(*entry, {arguments, argumentCount, results, resultCount,
-                                workspace, workspaceBytes, stream});
+  return onEntry(entry, [&](const Entry &found) {
+    return launchEntry(found, {arguments, argumentCount, results, resultCount,
+                               workspace, workspaceBytes, stream});
   });
 }

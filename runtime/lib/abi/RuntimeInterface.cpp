@@ -7,43 +7,83 @@
 
 #include "../device/CheckedLaunch.h"
 #include "../device/Handles.h"
+#include "../device/Owners.h"
 #include "../device/Selection.h"
 #include "Error.h"
 
+#include "mx/Support/CallerStructs.h"
 #include "mx/Support/Version.h"
 
 using namespace mx::runtime;
 
 namespace {
 
-/// Calls a method of the device in use and reports.
-template <typename Call>
-int onDevice(Call call, const char *function = __builtin_FUNCTION()) {
+/// Calls a method of a device and reports. `find` finds the device.
+template <typename Find, typename Call>
+int onDeviceOf(Find find, Call call, const char *function) {
   return attempt(
       [&]() -> Error {
-        Device *device;
-        Error error = getDevice(device);
+        Device *device = nullptr;
+        Error error = find(device);
         return error ? error : call(*device);
       },
       function);
 }
 
+/// Of the device in use.
+template <typename Call>
+int onDevice(Call call, const char *function = __builtin_FUNCTION()) {
+  return onDeviceOf([](Device *&device) { return getDevice(device); }, call,
+                    function);
+}
+
+/// Of the device of memory.
+template <typename Call>
+int onOwner(const void *memory, Call call,
+            const char *function = __builtin_FUNCTION()) {
+  return onDeviceOf(
+      [&](Device *&device) {
+        device = findOwner(memory);
+        return device ? Error() : getDevice(device);
+      },
+      call, function);
+}
+
+/// Of the device of a stream.
+template <typename Call>
+int onOwnerOfStream(void *stream, Call call,
+                    const char *function = __builtin_FUNCTION()) {
+  return onDeviceOf(
+      [&](Device *&device) { return findStreamOwner(stream, device); }, call,
+      function);
+}
+
+/// A copy is made where its stream is, or else where the memory `of` is.
 int copyBytes(Copy kind, void *to, const void *from, size_t bytes, void *stream,
-              const char *function = __builtin_FUNCTION()) {
+              const void *of, const char *function = __builtin_FUNCTION()) {
   if (bytes == 0)
     return MX_SUCCESS;
   if (!to || !from)
     return reportNull(!to ? "a destination" : "a source", function);
-  return onDevice(
-      [&](Device &device) {
-        return device.copy(kind, to, from, bytes, stream);
-      },
-      function);
+  auto copy = [&](Device &device) {
+    return device.copy(kind, to, from, bytes, stream);
+  };
+  return stream ? onOwnerOfStream(stream, copy, function)
+                : onOwner(of, copy, function);
+}
+
+/// Gives `answer` to a caller's struct.
+template <typename T>
+Error give(T *result, const char *name, const T &answer) {
+  std::string wrong = mx::writeStruct(result, name, answer);
+  return wrong.empty() ? Error() : invalidValue(wrong);
 }
 
 } // namespace
 
 const char *mxGetVersion() { return mx::getVersion(); }
+
+int mxGetInterfaceVersion() { return MX_INTERFACE_VERSION; }
 
 //===----------------------------------------------------------------------===//
 // Devices
@@ -62,12 +102,27 @@ int mxSetDeviceForTarget(const char *name, const char *target) {
       [&] { return setDevice(name ? name : "", target ? target : "", true); });
 }
 
+int mxSetThreadDevice(const char *name) {
+  return attempt([&] { return setThreadDevice(name ? name : ""); });
+}
+
 int mxGetDeviceInfo(mxDeviceInfo *info) {
   if (!info)
     return reportNull("a place for the answer");
   return onDevice([&](Device &device) {
-    *info = device.info();
-    return Error();
+    return give(info, "mxDeviceInfo", device.info());
+  });
+}
+
+int mxGetMemoryDevice(const void *memory, mxDeviceInfo *info) {
+  if (!memory || !info)
+    return reportNull(memory ? "a place for the answer" : "memory");
+  return attempt([&]() -> Error {
+    Device *device = findOwner(memory);
+    if (device)
+      return give(info, "mxDeviceInfo", device->info());
+    return {MX_ERROR_NOT_FOUND,
+            "expected memory of a device, found memory of none in use"};
   });
 }
 
@@ -75,14 +130,18 @@ int mxGetDeviceNumber(int32_t *number) {
   if (!number)
     return reportNull("a place for the answer");
   return onDevice([&](Device &device) {
-    *number = device.number();
+    *number = device.kind == Device::Kind::Cuda ? device.ordinal : -1;
     return Error();
   });
 }
 
 int32_t mxMultiprocessorCount() {
-  mxDeviceInfo info = {};
-  return mxGetDeviceInfo(&info) ? 0 : info.multiprocessors;
+  int32_t count = 0;
+  onDevice([&](Device &device) {
+    count = int32_t(device.limits().multiprocessors);
+    return Error();
+  });
+  return count;
 }
 
 int mxCanRunTarget(const char *target) {
@@ -101,12 +160,11 @@ int mxSetSimulatorOption(const char *option, const char *value) {
   return attempt([&] { return setSimOption(option, value); });
 }
 
-void mxGetSimulatorCounters(mxSimulatorCounters *counters) {
-  if (counters)
-    attempt([&]() -> Error {
-      *counters = getSimCounters();
-      return {};
-    });
+int mxGetSimulatorCounters(mxSimulatorCounters *counters) {
+  if (!counters)
+    return reportNull("a place for the answer");
+  return attempt(
+      [&] { return give(counters, "mxSimulatorCounters", getSimCounters()); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,24 +181,35 @@ int mxStreamCreate(mxStream *stream) {
 int mxStreamDestroy(mxStream stream) {
   if (!stream)
     return reportNull("a stream");
-  return onDevice([&](Device &device) { return device.destroyStream(stream); });
+  return onOwnerOfStream(
+      stream, [&](Device &device) { return device.destroyStream(stream); });
 }
 
 int mxStreamSynchronize(mxStream stream) {
-  return onDevice(
-      [&](Device &device) { return device.synchronizeStream(stream); });
+  return onOwnerOfStream(
+      stream, [&](Device &device) { return device.synchronizeStream(stream); });
 }
 
 int mxStreamWait(mxStream stream, mxStream other) {
   if (stream == other)
     return MX_SUCCESS;
-  return onDevice([&](Device &device) {
+  return onOwnerOfStream(other, [&](Device &device) {
+    Device *waiting = nullptr;
+    if (Error error = findStreamOwner(stream, waiting))
+      return error;
+    // The default stream is that of the other one's device.
+    if (!stream)
+      waiting = &device;
+    if (waiting->kind != device.kind)
+      return invalidValue("expected two streams of GPUs or two of the "
+                          "simulator, found one of " +
+                          waiting->name() + " and one of " + device.name());
     void *event = nullptr;
     if (Error error = device.createEvent(event))
       return error;
     Error error = device.recordEvent(event, other);
     if (!error)
-      error = device.waitEvent(stream, event);
+      error = waiting->waitEvent(stream, event);
     // The driver keeps it until it is not needed any more.
     Error destroyed = device.destroyEvent(event);
     return error ? error : destroyed;
@@ -162,21 +231,21 @@ int mxMemAlloc(void **memory, size_t bytes) {
 int mxMemFree(void *memory) {
   if (!memory)
     return MX_SUCCESS;
-  return onDevice([&](Device &device) { return device.free(memory); });
+  return onOwner(memory, [&](Device &device) { return device.free(memory); });
 }
 
 int mxMemcpyToDevice(void *to, const void *from, size_t bytes,
                      mxStream stream) {
-  return copyBytes(Copy::ToDevice, to, from, bytes, stream);
+  return copyBytes(Copy::ToDevice, to, from, bytes, stream, to);
 }
 
 int mxMemcpyToHost(void *to, const void *from, size_t bytes, mxStream stream) {
-  return copyBytes(Copy::ToHost, to, from, bytes, stream);
+  return copyBytes(Copy::ToHost, to, from, bytes, stream, from);
 }
 
 int mxMemcpyOnDevice(void *to, const void *from, size_t bytes,
                      mxStream stream) {
-  return copyBytes(Copy::OnDevice, to, from, bytes, stream);
+  return copyBytes(Copy::OnDevice, to, from, bytes, stream, to);
 }
 
 int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream) {
@@ -184,9 +253,10 @@ int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream) {
     return MX_SUCCESS;
   if (!memory)
     return reportNull("memory");
-  return onDevice([&](Device &device) {
+  auto fill = [&](Device &device) {
     return device.fill(memory, byte, 1, bytes, stream);
-  });
+  };
+  return stream ? onOwnerOfStream(stream, fill) : onOwner(memory, fill);
 }
 
 //===----------------------------------------------------------------------===//
@@ -202,6 +272,7 @@ int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
       [&] { return loadModule(image, bytes, name, /*optLevel=*/-1, *module); });
 }
 
+// Nothing to unload is no error, as for free().
 int mxModuleUnload(mxModule module) {
   return module ? attempt([&] { return unloadModule(module); })
                 : int(MX_SUCCESS);
@@ -219,7 +290,13 @@ int mxLaunch(mxFunction function, const mxLaunchConfig *config,
              void **parameters, int64_t count) {
   if (!config)
     return reportNull("a configuration");
-  return attempt([&] { return launch(function, *config, parameters, count); });
+  return attempt([&] {
+    mxLaunchConfig read;
+    std::string wrong = mx::readStruct(
+        config, MX_SIZE_WITH(mxLaunchConfig, block), "mxLaunchConfig", read);
+    return wrong.empty() ? launch(function, read, parameters, count)
+                         : invalidValue(wrong);
+  });
 }
 
 int mxTensorMapEncodeTiled(void *map, int32_t dataType, int32_t rank,

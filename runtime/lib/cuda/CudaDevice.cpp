@@ -3,7 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaDevice.h"
+#include "../device/Owners.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -44,6 +46,7 @@ Error CudaDevice::open() {
   deviceInfo.sharedMemoryPerBlock = shared;
   deviceInfo.globalMemory = memory;
   strcpy(deviceInfo.kind, "cuda");
+  strcpy(deviceInfo.device, name().c_str());
   driver.deviceGetName(deviceInfo.name, sizeof(deviceInfo.name), device);
   if (CUresult result = driver.primaryCtxRetain(&context, device))
     return {MX_ERROR_NO_DEVICE,
@@ -175,13 +178,40 @@ Error CudaDevice::synchronizeStream(void *stream) {
               [&]() { return driver.streamSynchronize(stream); });
 }
 
+/// Where the runtime made an event: the driver does not tell.
+struct Events {
+  std::mutex mutex;
+  std::map<void *, Device *> owners;
+  static Events &get() {
+    static auto *events = new Events;
+    return *events;
+  }
+};
+
 Error CudaDevice::createEvent(void *&event) {
-  return run("creating an event", [&]() {
+  Error error = run("creating an event", [&]() {
     return driver.eventCreate(&event, CU_EVENT_DISABLE_TIMING);
   });
+  Events &events = Events::get();
+  std::lock_guard<std::mutex> lock(events.mutex);
+  if (!error)
+    events.owners[event] = this;
+  return error;
+}
+
+Device *mx::runtime::findGpuOfEvent(void *event) {
+  Events &events = Events::get();
+  std::lock_guard<std::mutex> lock(events.mutex);
+  auto found = events.owners.find(event);
+  return found == events.owners.end() ? nullptr : found->second;
 }
 
 Error CudaDevice::destroyEvent(void *event) {
+  {
+    Events &events = Events::get();
+    std::lock_guard<std::mutex> lock(events.mutex);
+    events.owners.erase(event);
+  }
   return release("destroying an event",
                  [&]() { return driver.eventDestroy(event); });
 }
@@ -223,18 +253,21 @@ Error mx::runtime::countCudaDevices(int &count) {
   return {};
 }
 
+/// GPUs that are in use, and how many the machine has.
+static std::atomic<CudaDevice *> openGpus[kMostGpus];
+static std::atomic<int> gpuCount = 0;
+
 Error mx::runtime::getCudaDevice(int ordinal, Device *&device) {
   static std::mutex *mutex = new std::mutex;
-  static auto *devices = new std::map<int, std::unique_ptr<CudaDevice>>;
-  std::lock_guard<std::mutex> lock(*mutex);
-  auto found = devices->find(ordinal);
-  if (found != devices->end()) {
-    device = found->second.get();
+  if ((device = getOpenGpu(ordinal)))
     return {};
-  }
+  std::lock_guard<std::mutex> lock(*mutex);
+  if ((device = getOpenGpu(ordinal)))
+    return {};
   int count;
   if (Error error = countCudaDevices(count))
     return error;
+  count = std::min(count, kMostGpus);
   if (ordinal < 0 || ordinal >= count)
     return {MX_ERROR_NO_DEVICE, "expected a GPU number below " +
                                     std::to_string(count) + ", found " +
@@ -245,6 +278,50 @@ Error mx::runtime::getCudaDevice(int ordinal, Device *&device) {
   if (Error error = opened->open())
     return error;
   device = opened.get();
-  (*devices)[ordinal] = std::move(opened);
+  openGpus[ordinal] = opened.release();
+  gpuCount = count;
   return {};
+}
+
+Device *mx::runtime::getOpenGpu(int ordinal) {
+  return ordinal < 0 || ordinal >= kMostGpus ? nullptr
+                                             : openGpus[ordinal].load();
+}
+
+Device *mx::runtime::getOnlyGpu() {
+  return gpuCount.load(std::memory_order_relaxed) == 1 ? getOpenGpu(0)
+                                                       : nullptr;
+}
+
+Device *mx::runtime::findGpuOfMemory(const void *memory) {
+  if (Device *only = getOnlyGpu())
+    return only;
+  const Driver *driver;
+  if (!gpuCount || getDriver(driver))
+    return nullptr;
+  // Together, as one that does not know an address says so by zeros and the
+  // call succeeds.
+  unsigned type = 0;
+  int ordinal = -1;
+  int attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  void *answers[] = {&type, &ordinal};
+  Device *device = nullptr;
+  if (driver->pointerGetAttributes(2, attributes, answers, address(memory)) ||
+      type != CU_MEMORYTYPE_DEVICE || getCudaDevice(ordinal, device))
+    return nullptr;
+  return device;
+}
+
+Device *mx::runtime::findGpuOfStream(void *stream) {
+  if (Device *only = getOnlyGpu())
+    return only;
+  const Driver *driver;
+  CUcontext context = nullptr;
+  if (!gpuCount || getDriver(driver) || driver->streamGetCtx(stream, &context))
+    return nullptr;
+  for (std::atomic<CudaDevice *> &device : openGpus)
+    if (CudaDevice *gpu = device; gpu && gpu->getContext() == context)
+      return gpu;
+  return nullptr;
 }

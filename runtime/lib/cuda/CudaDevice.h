@@ -75,14 +75,13 @@ public:
 class CudaDevice : public Device {
 public:
   CudaDevice(const Driver &driver, int ordinal)
-      : driver(driver), ordinal(ordinal) {}
+      : Device(Kind::Cuda, ordinal), driver(driver) {}
   Error open();
 
   mxDeviceInfo info() override { return deviceInfo; }
   Limits limits() override {
     return {deviceInfo.multiprocessors, deviceInfo.sharedMemoryPerBlock};
   }
-  int number() override { return ordinal; }
   bool canRun(std::string_view target) override {
     return targetRunsOn(target, deviceInfo.capabilityMajor,
                         deviceInfo.capabilityMinor);
@@ -161,8 +160,9 @@ public:
 
   const Driver &driver;
 
+  CUcontext getContext() const { return context; }
+
 private:
-  const int ordinal;
   CUcontext context = nullptr;
   mxDeviceInfo deviceInfo = {};
   bool hasPools = false;

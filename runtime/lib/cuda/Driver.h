@@ -57,6 +57,10 @@ enum : int {
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
   CU_JIT_OPTIMIZATION_LEVEL = 7,
 
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+  CU_MEMORYTYPE_DEVICE = 2,
+
   CU_STREAM_NON_BLOCKING = 1,
   CU_EVENT_DISABLE_TIMING = 2,
   CU_MEM_ATTACH_GLOBAL = 1,
@@ -127,6 +131,8 @@ static_assert(sizeof(CUlaunchConfig) == 56);
   X(memcpyDtoDAsync, cuMemcpyDtoDAsync_v2,                                     \
     (CUdeviceptr, CUdeviceptr, size_t, CUstream))                              \
   X(memcpyAsync, cuMemcpyAsync, (CUdeviceptr, CUdeviceptr, size_t, CUstream))  \
+  X(pointerGetAttributes, cuPointerGetAttributes,                              \
+    (unsigned, int *, void **, CUdeviceptr))                                   \
   X(memsetD8Async, cuMemsetD8Async,                                            \
     (CUdeviceptr, unsigned char, size_t, CUstream))                            \
   X(memsetD16Async, cuMemsetD16Async,                                          \
@@ -137,6 +143,7 @@ static_assert(sizeof(CUlaunchConfig) == 56);
   X(memHostUnregister, cuMemHostUnregister, (void *))                          \
   X(streamCreate, cuStreamCreate, (CUstream *, unsigned))                      \
   X(streamDestroy, cuStreamDestroy_v2, (CUstream))                             \
+  X(streamGetCtx, cuStreamGetCtx, (CUstream, CUcontext *))                     \
   X(streamSynchronize, cuStreamSynchronize, (CUstream))                        \
   X(streamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))         \
   X(eventCreate, cuEventCreate, (CUevent *, unsigned))                         \

@@ -8,6 +8,7 @@
 
 #include "CheckedLaunch.h"
 #include "Handles.h"
+#include "Owners.h"
 #include "Selection.h"
 #include "mx/Target/TargetInfo.h"
 
@@ -70,11 +71,11 @@ std::string checkShape(const mxLaunchConfig &config, int64_t sharedLimit) {
 
 Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
                           void **parameters, int64_t count, bool isForeign) {
-  Device *device;
-  Function *function;
-  if (Error error = resolveFunction(handle, device, function))
+  LoadedFunction loaded;
+  if (Error error = resolveFunction(handle, loaded))
     return error;
-  return launch(*device, *function, config, parameters, count, isForeign);
+  return launch(*loaded.device, *loaded.function, config, parameters, count,
+                isForeign);
 }
 
 Error mx::runtime::launch(Device &device, Function &function,
@@ -167,6 +168,8 @@ Error mx::runtime::encodeTensorMap(void *map,
   // The driver wants 64-byte alignment, which the caller's stack may lack.
   alignas(kTensorMapAlignment) uint8_t image[kTensorMapBytes] = {};
   if (!empty) {
+    if (!device)
+      device = findOwner(a.globalAddress);
     if (!device)
       if (Error error = getDevice(device))
         return error;

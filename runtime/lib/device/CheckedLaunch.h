@@ -25,7 +25,7 @@ struct TensorMapArguments {
   const int32_t *box, *elementStrides;
   int64_t interleave, swizzle, l2Promotion, oobFill;
 };
-/// Without a device it is for the one in use.
+/// Without a device it is for that of the address, or else the one in use.
 Error encodeTensorMap(void *map, const TensorMapArguments &arguments,
                       Device *device = nullptr);
 

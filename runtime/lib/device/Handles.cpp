@@ -9,107 +9,111 @@
 #include "../image/Image.h"
 #include "Selection.h"
 
+#include "mx/Support/HandleTable.h"
+
 #include <map>
 #include <mutex>
-#include <set>
 
 using namespace mx::runtime;
 
-struct mxFunctionImpl {
+namespace {
+
+struct LoadedModule {
   Device *device;
+  std::unique_ptr<Module> module;
+  std::mutex mutex;
+  bool isUnloaded = false;
+  std::map<std::string, mxFunction, std::less<>> functions;
+};
+
+/// A function, and what it is of: the function goes first.
+struct FunctionOfModule {
+  std::shared_ptr<LoadedModule> module;
   std::unique_ptr<Function> function;
 };
 
-struct mxModuleImpl {
-  Device *device;
-  std::unique_ptr<Module> module;
-  std::map<std::string, std::unique_ptr<mxFunctionImpl>> functions;
-};
+using Modules = mx::HandleTable<mxModule, LoadedModule>;
+using Functions = mx::HandleTable<mxFunction, FunctionOfModule>;
 
-namespace {
-struct Handles {
-  std::mutex mutex;
-  std::set<mxModule> modules;
-  std::set<mxFunction> functions;
-};
-
-Handles &handles() {
-  static Handles *handles = new Handles;
-  return *handles;
+/// Never destroyed: global destructors of generated code unload modules.
+Modules &modules() {
+  static Modules *modules = new Modules(mx::HandleKind::Module);
+  return *modules;
 }
+Functions &functions() {
+  static Functions *functions = new Functions(mx::HandleKind::Function);
+  return *functions;
+}
+
+Error noModule(mxModule handle) {
+  return invalidValue(handle
+                          ? "expected a loaded module, found a handle that is "
+                            "none"
+                          : "expected a loaded module, found a null pointer");
+}
+
 } // namespace
-
-static Error deadModule() {
-  return {MX_ERROR_INVALID_VALUE,
-          "expected a loaded module, found a handle that is none"};
-}
 
 Error mx::runtime::loadModule(const void *data, size_t bytes, const char *name,
                               int optLevel, mxModule &result) {
   if (!data)
-    return {MX_ERROR_INVALID_VALUE,
-            "expected the image of a module, found a null pointer"};
+    return invalidValue("expected the image of a module, found a null pointer");
   Image image;
   if (Error error = readImage(data, bytes, name, image))
     return error;
-  Device *device;
-  if (Error error = getDevice(device, image.target))
+  auto loaded = std::make_shared<LoadedModule>();
+  if (Error error = getDevice(loaded->device, image.target))
     return error;
-  auto module = std::make_unique<mxModuleImpl>();
-  module->device = device;
-  if (Error error = device->load(image, optLevel, module->module))
+  if (Error error = loaded->device->load(image, optLevel, loaded->module))
     return error;
-  Handles &h = handles();
-  std::lock_guard<std::mutex> lock(h.mutex);
-  h.modules.insert(module.get());
-  result = module.release();
+  result = modules().add(std::move(loaded));
   return {};
 }
 
-Error mx::runtime::unloadModule(mxModule module) {
-  Handles &h = handles();
-  std::lock_guard<std::mutex> lock(h.mutex);
-  if (!h.modules.erase(module))
-    return deadModule();
-  for (auto &entry : module->functions)
-    h.functions.erase(entry.second.get());
-  delete module;
+Error mx::runtime::unloadModule(mxModule handle) {
+  std::shared_ptr<LoadedModule> module = modules().remove(handle);
+  if (!module)
+    return noModule(handle);
+  std::lock_guard<std::mutex> lock(module->mutex);
+  for (const auto &entry : module->functions)
+    functions().remove(entry.second);
+  module->functions.clear();
+  module->isUnloaded = true;
   return {};
 }
 
-Error mx::runtime::getFunction(mxModule module, const char *name,
+Error mx::runtime::getFunction(mxModule handle, const char *name,
                                mxFunction &result) {
   if (!name)
-    return {MX_ERROR_INVALID_VALUE,
-            "expected the name of a kernel, found a null pointer"};
-  Handles &h = handles();
-  std::lock_guard<std::mutex> lock(h.mutex);
-  if (!h.modules.count(module))
-    return deadModule();
-  std::unique_ptr<mxFunctionImpl> &slot = module->functions[name];
-  if (!slot) {
-    auto function = std::make_unique<mxFunctionImpl>();
-    function->device = module->device;
-    if (Error error = module->module->getFunction(name, function->function)) {
-      module->functions.erase(name);
+    return invalidValue("expected the name of a kernel, found a null pointer");
+  std::shared_ptr<LoadedModule> module = modules().find(handle);
+  if (!module)
+    return noModule(handle);
+  std::lock_guard<std::mutex> lock(module->mutex);
+  if (module->isUnloaded) // since it was found
+    return noModule(handle);
+  // Null where an earlier call failed on the way.
+  mxFunction &known = module->functions[name];
+  if (!known) {
+    auto function = std::make_shared<FunctionOfModule>();
+    function->module = module;
+    if (Error error = module->module->getFunction(name, function->function))
       return error;
-    }
-    h.functions.insert(function.get());
-    slot = std::move(function);
+    known = functions().add(std::move(function));
   }
-  result = slot.get();
+  result = known;
   return {};
 }
 
-Error mx::runtime::resolveFunction(mxFunction handle, Device *&device,
-                                   Function *&function) {
-  Handles &h = handles();
-  std::lock_guard<std::mutex> lock(h.mutex);
-  if (!h.functions.count(handle))
-    return {MX_ERROR_INVALID_VALUE,
-            "expected a kernel of a loaded module, found a handle that is "
-            "none"};
-  device = handle->device;
-  function = handle->function.get();
+Error mx::runtime::resolveFunction(mxFunction handle, LoadedFunction &loaded) {
+  std::shared_ptr<FunctionOfModule> function = functions().find(handle);
+  if (!function)
+    return invalidValue(
+        handle ? "expected a kernel of a loaded module, found a handle that is "
+                 "none"
+               : "expected a kernel of a loaded module, found a null pointer");
+  loaded.device = function->module->device;
+  Function *object = function->function.get();
+  loaded.function = {std::move(function), object};
   return {};
 }

@@ -9,23 +9,46 @@
 
 #include "../image/Image.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 
 using namespace mx::runtime;
 
 namespace {
-struct Selection {
-  std::mutex mutex;
+
+/// What was asked for, and what came of it so far.
+struct Choice {
   std::string requested; // "" : nothing, so the environment decides
   Device *device = nullptr;
+};
+
+/// Of the thread that chose first, for it and all that have chosen none.
+struct Selection {
+  std::mutex mutex;
+  Choice choice;
+  bool isChosen = false;
 };
 
 Selection &selection() {
   static Selection *selection = new Selection;
   return *selection;
 }
+
+struct ThreadSelection {
+  /// Whether the choice of the process is this thread's.
+  bool isFirst = false;
+  bool hasOwn = false;
+  Choice own;
+  /// Of setThreadDevice.
+  Device *over = nullptr;
+};
+
+ThreadSelection &threadSelection() {
+  static thread_local ThreadSelection selection;
+  return selection;
+}
+
 } // namespace
 
 /// The first GPU that can run `target`; null when there is none.
@@ -42,14 +65,16 @@ static Device *findGpu(std::string_view target) {
   return nullptr;
 }
 
-/// The N of "cuda:N", 0 for "cuda", -1 for anything else.
-static int parseOrdinal(std::string_view name) {
-  if (name == "cuda")
+/// The N of "KIND:N", 0 for "KIND", -1 for anything else.
+static int parseOrdinal(std::string_view kind, std::string_view name) {
+  if (name == kind)
     return 0;
-  if (name.substr(0, 5) != "cuda:" || name.size() < 6 || name.size() > 8)
+  size_t begin = kind.size() + 1;
+  if (name.substr(0, begin) != std::string(kind) + ":" ||
+      name.size() <= begin || name.size() > begin + 3)
     return -1;
   int ordinal = 0;
-  for (char c : name.substr(5)) {
+  for (char c : name.substr(begin)) {
     if (c < '0' || c > '9')
       return -1;
     ordinal = ordinal * 10 + (c - '0');
@@ -58,11 +83,12 @@ static int parseOrdinal(std::string_view name) {
 }
 
 static Error checkName(std::string_view name) {
-  if (name == "auto" || name == "sim" || parseOrdinal(name) >= 0)
+  if (name == "auto" || parseOrdinal("sim", name) >= 0 ||
+      parseOrdinal("cuda", name) >= 0)
     return {};
-  return {MX_ERROR_INVALID_VALUE,
-          "expected device auto, sim, cuda or cuda:N, found '" +
-              std::string(name) + "'"};
+  return invalidValue(
+      "expected device auto, sim, sim:N, cuda or cuda:N, found '" +
+      std::string(name) + "'");
 }
 
 static Error resolve(std::string_view name, std::string_view target,
@@ -74,9 +100,9 @@ static Error resolve(std::string_view name, std::string_view target,
       device = gpu;
       return {};
     }
-  if (int ordinal = parseOrdinal(name); ordinal >= 0)
+  if (int ordinal = parseOrdinal("cuda", name); ordinal >= 0)
     return getCudaDevice(ordinal, device);
-  return getSimDevice(device);
+  return getSimDevice(std::max(parseOrdinal("sim", name), 0), device);
 }
 
 /// `requested`, or without it what the environment says, resolved.
@@ -94,29 +120,56 @@ static Error resolveDefault(std::string_view requested, std::string_view target,
   return error;
 }
 
+/// Resolves a choice where it is not yet.
+static Error resolve(Choice &choice, std::string_view target, Device *&device) {
+  if (!choice.device)
+    if (Error error = resolveDefault(choice.requested, target, choice.device)) {
+      choice.device = nullptr;
+      return error;
+    }
+  device = choice.device;
+  return {};
+}
+
 Error mx::runtime::getDevice(Device *&device, std::string_view target) {
+  ThreadSelection &thread = threadSelection();
+  if (thread.over) {
+    device = thread.over;
+    return {};
+  }
+  if (thread.hasOwn)
+    return resolve(thread.own, target, device);
   Selection &s = selection();
   std::lock_guard<std::mutex> lock(s.mutex);
-  if (!s.device) {
-    Device *resolved = nullptr;
-    if (Error error = resolveDefault(s.requested, target, resolved))
-      return error;
-    s.device = resolved;
-  }
-  device = s.device;
-  return {};
+  return resolve(s.choice, target, device);
 }
 
 Error mx::runtime::setDevice(std::string_view name, std::string_view target,
                              bool now) {
-  Device *device = nullptr;
+  Choice choice = {std::string(name), nullptr};
   if (Error error =
-          now ? resolveDefault(name, target, device) : checkName(name))
+          now ? resolveDefault(name, target, choice.device) : checkName(name))
     return error;
+  ThreadSelection &thread = threadSelection();
+  thread.over = nullptr;
   Selection &s = selection();
   std::lock_guard<std::mutex> lock(s.mutex);
-  s.requested = name;
-  s.device = device;
+  if (!s.isChosen)
+    s.isChosen = thread.isFirst = true;
+  if (thread.isFirst)
+    s.choice = std::move(choice);
+  else
+    thread.own = std::move(choice);
+  thread.hasOwn = !thread.isFirst;
+  return {};
+}
+
+Error mx::runtime::setThreadDevice(std::string_view name) {
+  Device *device = nullptr;
+  if (!name.empty())
+    if (Error error = resolve(name, {}, device))
+      return error;
+  threadSelection().over = device;
   return {};
 }
 
@@ -124,11 +177,8 @@ Error mx::runtime::setOrdinal(int ordinal) {
   Device *device;
   if (Error error = getDevice(device))
     return error;
-  if (strcmp(device->info().kind, "cuda") == 0)
-    return setDevice("cuda:" + std::to_string(ordinal), {}, true);
-  if (ordinal == 0)
+  if (ordinal == device->ordinal)
     return {};
-  return {MX_ERROR_INVALID_VALUE,
-          "expected device 0, the only one of the simulator, found " +
-              std::to_string(ordinal)};
+  std::string kind = device->kind == Device::Kind::Cuda ? "cuda:" : "sim:";
+  return setDevice(kind + std::to_string(ordinal), {}, true);
 }

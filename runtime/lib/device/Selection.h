@@ -1,8 +1,9 @@
 //===- Selection.h - Which device is used -----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The choice of a device is made once, as late as possible: a module that is
-// loaded first may still decide it.
+// The device in use belongs to the thread. Threads that have chosen none use
+// that of the thread that chose first. The choice is made once, as late as
+// possible: a module that is loaded first may still decide it.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_DEVICE_SELECTION_H
@@ -20,7 +21,10 @@ Error getDevice(Device *&device, std::string_view target = {});
 /// must be usable at once.
 Error setDevice(std::string_view name, std::string_view target, bool now);
 
-/// Changes to GPU `ordinal` where GPUs are in use.
+/// Puts a device over the choice, for this thread alone; "" takes it away.
+Error setThreadDevice(std::string_view name);
+
+/// Changes to device `ordinal` of the kind in use.
 Error setOrdinal(int ordinal);
 
 } // namespace mx::runtime

@@ -20,7 +20,7 @@ static bool canCache(const std::vector<plan::Step> &steps) {
 }
 
 size_t mx::runtime::countWords(const plan::Entry &entry) {
-  size_t count = 4 + entry.results.size();
+  size_t count = 5 + entry.results.size();
   for (const plan::Argument &argument : entry.arguments)
     count += argument.isNumber ? 1 : 1 + argument.shape.size();
   return count;
@@ -40,24 +40,21 @@ LaunchCache &LaunchCache::get() {
 
 /// Whatever a call follows from must be among its words. False where something
 /// is missing that must be there to be read.
-bool LaunchCache::readWords(const mxEntryImpl &entry, const Call &call) {
+bool LaunchCache::readWords(const Entry &entry, Device &device,
+                            const Call &call) {
   const plan::Entry &plan = *entry.plan;
   words.resize(entry.wordCount);
   int64_t *next = words.data();
   auto add = [&](const void *pointer) {
     *next++ = int64_t(reinterpret_cast<uintptr_t>(pointer));
   };
-  if (call.argumentCount != int64_t(plan.arguments.size()) ||
-      call.resultCount != int64_t(plan.results.size()) ||
-      (call.argumentCount && !call.arguments) ||
-      (call.resultCount && !call.results))
-    return false;
   *next++ = entry.serial;
+  *next++ = device.index;
   // An option of the simulator changes it.
-  *next++ = entry.device->limits().multiprocessors;
-  const mxArgument *found = call.arguments;
+  *next++ = device.limits().multiprocessors;
+  int64_t index = 0;
   for (const plan::Argument &expected : plan.arguments) {
-    const mxArgument &argument = *found++;
+    const mxArgument argument = call.arguments[index++];
     size_t rank = expected.shape.size();
     if (expected.isNumber ? !argument.data : rank && !argument.shape)
       return false;
@@ -75,9 +72,9 @@ bool LaunchCache::readWords(const mxEntryImpl &entry, const Call &call) {
   return true;
 }
 
-const CachedLaunch *LaunchCache::find(const mxEntryImpl &entry,
+const CachedLaunch *LaunchCache::find(const Entry &entry, Device &device,
                                       const Call &call) {
-  if (!readWords(entry, call)) {
+  if (!readWords(entry, device, call)) {
     words.clear();
     return nullptr;
   }

@@ -39,12 +39,13 @@ public:
   static LaunchCache &get();
 
   /// The call with the words of this one; null where there is none.
-  const CachedLaunch *find(const mxEntryImpl &entry, const Call &call);
+  const CachedLaunch *find(const Entry &entry, Device &device,
+                           const Call &call);
   /// Keeps the call that was asked for last.
   void keep(const Commands &commands, const std::vector<int64_t> &numbers);
 
 private:
-  bool readWords(const mxEntryImpl &entry, const Call &call);
+  bool readWords(const Entry &entry, Device &device, const Call &call);
   CachedLaunch &getPlace();
 
   /// Of the call that was asked for last; none where it cannot be kept.

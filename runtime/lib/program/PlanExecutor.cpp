@@ -6,6 +6,7 @@
 
 #include "PlanExecutor.h"
 #include "../device/CheckedLaunch.h"
+#include "../device/Owners.h"
 #include "LaunchCache.h"
 
 #include <cinttypes>
@@ -17,10 +18,6 @@ using namespace mx::runtime;
 using plan::Numbers;
 
 namespace {
-
-Error invalid(const std::string &text) {
-  return {MX_ERROR_INVALID_VALUE, text};
-}
 
 int64_t toInteger(const void *pointer) {
   return int64_t(reinterpret_cast<uintptr_t>(pointer));
@@ -83,29 +80,25 @@ static std::unique_ptr<Scratch> takeScratch() {
   return scratch;
 }
 
-PlanExecutor::PlanExecutor(const mxEntryImpl &entry, const Call &call)
-    : entry(entry), plan(*entry.plan), call(call), own(takeScratch()) {}
+PlanExecutor::PlanExecutor(const Entry &entry, Device &device,
+                           const ProgramOnDevice *loaded, const Call &call)
+    : entry(entry), plan(*entry.plan), device(device), loaded(loaded),
+      call(call), own(takeScratch()) {}
 
 void PlanExecutor::giveBackScratch() { getUnused().push_back(std::move(own)); }
 
 Error PlanExecutor::readArguments() {
-  if (call.argumentCount < 0 ||
-      size_t(call.argumentCount) != plan.arguments.size())
-    return invalid("expected " + std::to_string(plan.arguments.size()) +
-                   " arguments, found " + std::to_string(call.argumentCount));
-  if (call.argumentCount && !call.arguments)
-    return invalid("expected arguments, found a null pointer");
   inputs.shapes.resize(plan.arguments.size());
   for (size_t i = 0; i < plan.arguments.size(); ++i) {
     const plan::Argument &expected = plan.arguments[i];
-    const mxArgument &found = call.arguments[i];
+    const mxArgument found = call.arguments[int64_t(i)];
     bool isMissing = expected.isNumber
                          ? !found.data
                          : !found.shape && !expected.shape.empty();
     if (isMissing)
-      return invalid(describe("argument", i, expected) + ": expected " +
-                     (expected.isNumber ? "a number" : "a shape") +
-                     ", found a null pointer");
+      return invalidValue(describe("argument", i, expected) + ": expected " +
+                          (expected.isNumber ? "a number" : "a shape") +
+                          ", found a null pointer");
     std::vector<int64_t> &shape = inputs.shapes[i];
     shape.clear();
     if (!expected.isNumber && !expected.shape.empty())
@@ -121,22 +114,19 @@ Error PlanExecutor::prepare(bool withAddresses) {
   if (Error error = readArguments())
     return error;
   inputs.hasAddresses = withAddresses;
-  if (withAddresses) {
-    if (call.resultCount < 0 || size_t(call.resultCount) != plan.results.size())
-      return invalid("expected " + std::to_string(plan.results.size()) +
-                     " results, found " + std::to_string(call.resultCount));
-    if (call.resultCount && !call.results)
-      return invalid("expected results, found a null pointer");
+  if (withAddresses)
     for (size_t i = 0; i < plan.results.size(); ++i)
       inputs.resultAddresses.push_back(toInteger(call.results[i]));
-  }
   inputs.workspaceAddress = toInteger(call.workspace);
-  inputs.constants = entry.constants;
-  inputs.constantAddresses = *entry.constantAddresses;
-  inputs.smCount = entry.device->limits().multiprocessors;
+  inputs.constants = &entry.program->manifest.constants;
+  if (loaded)
+    inputs.constantAddresses = loaded->constants;
+  else
+    inputs.constantAddresses.assign(inputs.constants->size(), 0);
+  inputs.smCount = device.limits().multiprocessors;
   inputs.addresses = &entry.addresses;
   std::string wrong = plan::evaluate(plan, inputs, numbers);
-  return wrong.empty() ? Error() : invalid(wrong);
+  return wrong.empty() ? Error() : invalidValue(wrong);
 }
 
 /// What is wrong with the address of an array; nothing where it has no bytes.
@@ -161,7 +151,8 @@ Error PlanExecutor::checkMemory() {
       continue;
     std::string wrong = checkAddress({plan::Buffer::Argument, i});
     if (!wrong.empty())
-      return invalid(describe("argument", i, plan.arguments[i]) + ": " + wrong);
+      return invalidValue(describe("argument", i, plan.arguments[i]) + ": " +
+                          wrong);
   }
   for (unsigned i = 0; i < plan.results.size(); ++i) {
     const plan::Result &result = plan.results[i];
@@ -173,21 +164,25 @@ Error PlanExecutor::checkMemory() {
           std::string("expected ") +
           (result.isNumber ? "a place for the number" : "an mxTakenMemory") +
           ", found a null pointer";
+    else if (result.isTaken)
+      wrong = checkStruct(static_cast<mxTakenMemory *>(call.results[i]),
+                          MX_SIZE_WITH(mxTakenMemory, shape), "mxTakenMemory");
     if (!wrong.empty())
-      return invalid(describe("result", i, result) + ": " + wrong);
+      return invalidValue(describe("result", i, result) + ": " + wrong);
   }
   int64_t bytes = numbers.get(plan.workspaceBytes);
   int64_t address = toInteger(call.workspace);
   if (bytes == 0)
     return {};
   if (call.workspaceBytes < size_t(bytes))
-    return invalid("expected a workspace of at least " + std::to_string(bytes) +
-                   " bytes, found " + std::to_string(call.workspaceBytes));
+    return invalidValue("expected a workspace of at least " +
+                        std::to_string(bytes) + " bytes, found " +
+                        std::to_string(call.workspaceBytes));
   if (!address || address % plan::kWorkspaceAlignment)
-    return invalid("expected a workspace at a multiple of " +
-                   std::to_string(plan::kWorkspaceAlignment) + ", found " +
-                   (address ? "address " + std::to_string(address)
-                            : std::string("a null pointer")));
+    return invalidValue("expected a workspace at a multiple of " +
+                        std::to_string(plan::kWorkspaceAlignment) + ", found " +
+                        (address ? "address " + std::to_string(address)
+                                 : std::string("a null pointer")));
   return {};
 }
 
@@ -237,8 +232,7 @@ Error PlanExecutor::encode(size_t index, const plan::TensorMap &map) {
       int64_t(map.swizzle),
       int64_t(map.l2),
       int64_t(map.fill)};
-  Error error =
-      encodeTensorMap(scratch.maps[index].data(), arguments, entry.device);
+  Error error = encodeTensorMap(scratch.maps[index].data(), arguments, &device);
   if (error)
     error.text += " (tensor map " + std::to_string(index) + " of " +
                   map.buffer.str() + ")";
@@ -291,19 +285,123 @@ static Error inEntry(const plan::Entry &entry, Error error) {
   return error;
 }
 
-Error mx::runtime::getResultShape(const mxEntryImpl &entry, const Call &call,
+//===----------------------------------------------------------------------===//
+// What holds before anything is computed
+//===----------------------------------------------------------------------===//
+
+/// The arrays and structs of a call can be read.
+static Error checkCall(const plan::Entry &plan, const Call &call,
+                       bool withResults) {
+  if (call.argumentCount < 0 ||
+      size_t(call.argumentCount) != plan.arguments.size())
+    return invalidValue("expected " + std::to_string(plan.arguments.size()) +
+                        " arguments, found " +
+                        std::to_string(call.argumentCount));
+  if (call.argumentCount && !call.first)
+    return invalidValue("expected arguments, found a null pointer");
+  std::string wrong = call.arguments.check(MX_SIZE_WITH(mxArgument, shape),
+                                           "mxArgument", "argument");
+  if (!wrong.empty())
+    return invalidValue(wrong);
+  if (!withResults)
+    return {};
+  if (call.resultCount < 0 || size_t(call.resultCount) != plan.results.size())
+    return invalidValue("expected " + std::to_string(plan.results.size()) +
+                        " results, found " + std::to_string(call.resultCount));
+  if (call.resultCount && !call.results)
+    return invalidValue("expected results, found a null pointer");
+  return {};
+}
+
+namespace {
+
+/// The device that the arrays of a call are on.
+class DeviceOfCall {
+public:
+  DeviceOfCall(const plan::Entry &plan, const Call &call)
+      : plan(plan), call(call) {}
+  Error find(Device *&result) {
+    for (size_t i = 0; i < plan.arguments.size(); ++i)
+      if (!plan.arguments[i].isNumber)
+        if (Error error = add(call.arguments[int64_t(i)].data, Argument, i))
+          return error;
+    for (size_t i = 0; i < size_t(call.resultCount); ++i)
+      if (!plan.results[i].isNumber && !plan.results[i].isTaken)
+        if (Error error = add(call.results[i], Result, i))
+          return error;
+    if (Error error = add(call.workspace, Workspace, 0))
+      return error;
+    result = device;
+    return device ? checkStream() : findStreamOwner(call.stream, result);
+  }
+
+private:
+  enum Place { Argument, Result, Workspace };
+
+  Error add(const void *memory, Place place, size_t index) {
+    Device *owner = findOwner(memory);
+    if (!owner || owner == device)
+      return {};
+    if (device)
+      return invalidValue(
+          name(place, index) + ": expected memory of " + device->name() +
+          ", as " + name(firstPlace, firstIndex) + " is, found memory of " +
+          owner->name() + ": copy it to one device");
+    device = owner;
+    firstPlace = place;
+    firstIndex = index;
+    return {};
+  }
+
+  /// The simulator checks streams itself; the driver only says that one is
+  /// invalid.
+  Error checkStream() const {
+    if (!call.stream || device->kind != Device::Kind::Cuda || getOnlyGpu())
+      return {};
+    Device *owner = findGpuOfStream(call.stream);
+    if (!owner || owner == device)
+      return {};
+    return invalidValue("expected a stream of " + device->name() + ", as " +
+                        name(firstPlace, firstIndex) + " is, found one of " +
+                        owner->name());
+  }
+
+  std::string name(Place place, size_t index) const {
+    return place == Argument
+               ? describe("argument", index, plan.arguments[index])
+           : place == Result ? describe("result", index, plan.results[index])
+                             : "the workspace";
+  }
+
+  const plan::Entry &plan;
+  const Call &call;
+  Device *device = nullptr;
+  Place firstPlace = Argument;
+  size_t firstIndex = 0;
+};
+
+} // namespace
+
+Error mx::runtime::getResultShape(const Entry &entry, const Call &call,
                                   int32_t index, int64_t *shape) {
   const plan::Entry &plan = *entry.plan;
   if (index < 0 || size_t(index) >= plan.results.size())
-    return inEntry(plan, invalid("expected a result below " +
-                                 std::to_string(plan.results.size()) +
-                                 ", found " + std::to_string(index)));
+    return inEntry(plan, invalidValue("expected a result below " +
+                                      std::to_string(plan.results.size()) +
+                                      ", found " + std::to_string(index)));
   if (plan.results[size_t(index)].isTaken)
-    return inEntry(plan, invalid(describe("result", size_t(index),
-                                          plan.results[size_t(index)]) +
-                                 ": expected a shape that is known before the "
-                                 "call, found one that only the run knows"));
-  PlanExecutor execution(entry, call);
+    return inEntry(plan,
+                   invalidValue(describe("result", size_t(index),
+                                         plan.results[size_t(index)]) +
+                                ": expected a shape that is known before the "
+                                "call, found one that only the run knows"));
+  Device *device;
+  Error error = checkCall(plan, call, /*withResults=*/false);
+  if (!error)
+    error = DeviceOfCall(plan, call).find(device);
+  if (error)
+    return inEntry(plan, error);
+  PlanExecutor execution(entry, *device, /*loaded=*/nullptr, call);
   if (Error error = execution.prepare(/*withAddresses=*/false))
     return inEntry(plan, error);
   for (const plan::Number &extent : plan.results[size_t(index)].shape)
@@ -311,26 +409,45 @@ Error mx::runtime::getResultShape(const mxEntryImpl &entry, const Call &call,
   return {};
 }
 
-Error mx::runtime::getWorkspaceBytes(const mxEntryImpl &entry, const Call &call,
+Error mx::runtime::getWorkspaceBytes(const Entry &entry, const Call &call,
                                      size_t &bytes) {
-  PlanExecutor execution(entry, call);
+  Device *device;
+  Error error = checkCall(*entry.plan, call, /*withResults=*/false);
+  if (!error)
+    error = DeviceOfCall(*entry.plan, call).find(device);
+  if (error)
+    return inEntry(*entry.plan, error);
+  PlanExecutor execution(entry, *device, /*loaded=*/nullptr, call);
   if (Error error = execution.prepare(/*withAddresses=*/false))
     return inEntry(*entry.plan, error);
   bytes = size_t(execution.getNumbers().get(entry.plan->workspaceBytes));
   return {};
 }
 
-static Error submit(const mxEntryImpl &entry, const CachedLaunch &cached,
-                    const Call &call) {
-  if (Error error = cached.commands.submit(*entry.device, call.stream))
+static Error submit(const Entry &entry, Device &device,
+                    const CachedLaunch &cached, const Call &call) {
+  if (Error error = cached.commands.submit(device, call.stream))
     return error;
   writeNumbers(*entry.plan, call, cached.numbers);
   return {};
 }
 
-Error mx::runtime::launchEntry(const mxEntryImpl &entry, const Call &call) {
+static Error launchChecked(const Entry &entry, const Call &call) {
+  Device *device;
+  const ProgramOnDevice *loaded;
+  if (Error error = checkCall(*entry.plan, call, /*withResults=*/true))
+    return error;
+  if (Error error = DeviceOfCall(*entry.plan, call).find(device))
+    return error;
+  if (Error error = entry.program->find(*device, loaded))
+    return error;
   LaunchCache *cache = entry.canCache ? &LaunchCache::get() : nullptr;
-  const CachedLaunch *cached = cache ? cache->find(entry, call) : nullptr;
-  return inEntry(*entry.plan, cached ? submit(entry, *cached, call)
-                                     : PlanExecutor(entry, call).run(cache));
+  if (const CachedLaunch *cached =
+          cache ? cache->find(entry, *device, call) : nullptr)
+    return submit(entry, *device, *cached, call);
+  return PlanExecutor(entry, *device, loaded, call).run(cache);
+}
+
+Error mx::runtime::launchEntry(const Entry &entry, const Call &call) {
+  return inEntry(*entry.plan, launchChecked(entry, call));
 }

@@ -44,7 +44,10 @@ class LaunchCache;
 
 class PlanExecutor {
 public:
-  PlanExecutor(const mxEntryImpl &entry, const Call &call);
+  /// `loaded` is what the program has on the device; null for what only
+  /// computes sizes.
+  PlanExecutor(const Entry &entry, Device &device,
+               const ProgramOnDevice *loaded, const Call &call);
   ~PlanExecutor();
   PlanExecutor(const PlanExecutor &) = delete;
   PlanExecutor &operator=(const PlanExecutor &) = delete;
@@ -101,8 +104,10 @@ private:
   /// An error of the step that is being taken.
   Error atStep(const std::string &text) const;
 
-  const mxEntryImpl &entry;
+  const Entry &entry;
   const plan::Entry &plan;
+  Device &device;
+  const ProgramOnDevice *loaded;
   const Call &call;
   std::unique_ptr<Scratch> own;
   Scratch &scratch = *own;

@@ -17,10 +17,10 @@ using plan::Buffer;
 PlanExecutor::~PlanExecutor() {
   if (std::any_of(scratch.capacities.begin(), scratch.capacities.end(),
                   [](int64_t bytes) { return bytes > 0; }))
-    (void)entry.device->synchronizeStream(call.stream);
+    (void)device.synchronizeStream(call.stream);
   for (size_t i = 0; i < scratch.capacities.size(); ++i)
     if (scratch.capacities[i])
-      (void)entry.device->free(
+      (void)device.free(
           reinterpret_cast<void *>(uintptr_t(numbers.taken[i].address)));
   giveBackScratch();
 }
@@ -38,14 +38,14 @@ std::vector<bool> PlanExecutor::findShown() const {
 Error PlanExecutor::release() {
   if (Error error = submit())
     return error;
-  if (Error error = entry.device->synchronizeStream(call.stream))
+  if (Error error = device.synchronizeStream(call.stream))
     return error;
   std::vector<bool> isShown = findShown();
   for (size_t i = 0; i < scratch.capacities.size(); ++i) {
     if (isShown[i] || !scratch.capacities[i])
       continue;
     scratch.capacities[i] = 0;
-    if (Error error = entry.device->free(
+    if (Error error = device.free(
             reinterpret_cast<void *>(uintptr_t(numbers.taken[i].address))))
       return error;
   }
@@ -53,11 +53,11 @@ Error PlanExecutor::release() {
 }
 
 Error PlanExecutor::allocate(int64_t bytes, void *&memory) {
-  if (!entry.device->alloc(size_t(bytes), /*shared=*/false, memory))
+  if (!device.alloc(size_t(bytes), /*shared=*/false, memory))
     return {};
   if (Error error = release())
     return error;
-  return entry.device->alloc(size_t(bytes), /*shared=*/false, memory);
+  return device.alloc(size_t(bytes), /*shared=*/false, memory);
 }
 
 Error PlanExecutor::findMemory(int64_t bytes, size_t &index) {
@@ -148,7 +148,7 @@ Error PlanExecutor::giveResults() {
       if (Error error = getMemory(bytes, copy))
         return error;
       if (bytes)
-        if (Error error = entry.device->copy(
+        if (Error error = device.copy(
                 mx::runtime::Copy::OnDevice,
                 reinterpret_cast<void *>(
                     uintptr_t(numbers.taken[copy.index].address)),

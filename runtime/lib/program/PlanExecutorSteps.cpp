@@ -63,7 +63,7 @@ void PlanExecutor::store(const Parameter &parameter, uint8_t *place) const {
     return put(&bits, parameter.bytes);
   }
   case Parameter::Argument: {
-    const void *data = call.arguments[parameter.index].data;
+    const void *data = call.arguments[int64_t(parameter.index)].data;
     const std::string &dtype = plan.arguments[parameter.index].dtype;
     if (dtype[0] == 'b') {
       uint8_t value = uint8_t(readInteger(dtype, data));
@@ -77,10 +77,10 @@ void PlanExecutor::store(const Parameter &parameter, uint8_t *place) const {
 }
 
 Error PlanExecutor::takeLaunch(const Step &step) {
-  const plan::Kernel &kernel = (*entry.kernelInfos)[step.kernel];
+  const plan::Kernel &kernel = entry.program->manifest.kernels[step.kernel];
   Command command = {};
   command.kind = Step::Launch;
-  command.function = (*entry.kernels)[step.kernel];
+  command.function = loaded->kernels[step.kernel].get();
   for (size_t i = 0; i < 3; ++i) {
     command.config.grid[i] = numbers.get(step.grid[i]);
     command.config.block[i] = kernel.block[i];
@@ -126,7 +126,7 @@ Error PlanExecutor::flushIfFull() {
 
 Error PlanExecutor::submit() {
   hasBegun |= !scratch.commands.list.empty();
-  Error error = scratch.commands.submit(*entry.device, call.stream);
+  Error error = scratch.commands.submit(device, call.stream);
   scratch.commands.clear();
   return error;
 }
@@ -152,11 +152,11 @@ Error PlanExecutor::takeRead(const Step &step) {
   const void *from =
       toPointer(getAddress(step.from) + numbers.get(step.offset));
   int64_t number = 0;
-  if (Error error = entry.device->copy(Copy::ToHost, &number, from,
-                                       size_t(plan::getItemBytes(step.dtype)),
-                                       call.stream))
+  if (Error error =
+          device.copy(Copy::ToHost, &number, from,
+                      size_t(plan::getItemBytes(step.dtype)), call.stream))
     return error;
-  if (Error error = entry.device->synchronizeStream(call.stream))
+  if (Error error = device.synchronizeStream(call.stream))
     return error;
   numbers.set(step.results[0].number, readInteger(step.dtype, &number));
   return {};

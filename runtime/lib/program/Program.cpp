@@ -6,10 +6,11 @@
 
 #include "Program.h"
 
-#include "../device/Handles.h"
 #include "../device/Selection.h"
+#include "../image/Image.h"
 #include "LaunchCache.h"
 
+#include "mx/Support/HandleTable.h"
 #include "mx/Support/InputFile.h"
 
 #include <algorithm>
@@ -18,52 +19,24 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
-#include <set>
 #include <utility>
 
 using namespace mx;
 using namespace mx::runtime;
 
-struct mxProgramImpl {
-  ~mxProgramImpl() { (void)unload(); }
-  /// Gives back what is on the device; the first error.
-  Error unload();
-  plan::Manifest manifest;
-  mxModule module = nullptr;
-  std::vector<Function *> kernels;
-  /// Where the constants lie; null for one without bytes.
-  Device *device = nullptr;
-  std::vector<int64_t> constants;
-  std::vector<mxEntryImpl> entries;
-};
-
-static void *toPointer(int64_t address) {
-  return reinterpret_cast<void *>(uintptr_t(address));
-}
-
-Error mxProgramImpl::unload() {
-  Error first;
-  for (int64_t address : std::exchange(constants, {}))
-    if (address)
-      if (Error error = device->free(toPointer(address)); error && !first)
-        first = error;
-  if (mxModule loaded = std::exchange(module, nullptr))
-    if (Error error = unloadModule(loaded); error && !first)
-      first = error;
-  return first;
-}
-
 namespace {
-struct Programs {
-  std::mutex mutex;
-  std::set<mxProgram> programs;
-  std::set<mxEntry> entries;
-};
 
+using Programs = HandleTable<mxProgram, Program>;
+using Entries = HandleTable<mxEntry, const Entry>;
+
+/// Never destroyed: global destructors may unload programs.
 Programs &programs() {
-  static Programs *programs = new Programs;
+  static Programs *programs = new Programs(HandleKind::Program);
   return *programs;
+}
+Entries &entries() {
+  static Entries *entries = new Entries(HandleKind::Entry);
+  return *entries;
 }
 
 struct Closer {
@@ -91,61 +64,96 @@ static Error readFile(const std::string &path, std::string &text) {
 /// Of entries; counts up only.
 static std::atomic<int64_t> serials;
 
-/// Reads the manifest, and chooses the device.
+/// Reads the manifest.
 static Error readProgram(std::string_view text, const std::string &name,
-                         mxProgramImpl &program) {
+                         Program &program) {
   std::string wrong = plan::readManifest(text, program.manifest);
   if (!wrong.empty())
     return {MX_ERROR_BAD_MODULE, name + ":" + wrong};
-  if (Error error = getDevice(program.device, program.manifest.target))
-    return error;
-  for (const plan::Entry &entry : program.manifest.entries) {
-    mxEntryImpl impl = {&entry,
-                        program.device,
-                        &program.kernels,
-                        &program.manifest.kernels,
-                        &program.manifest.constants,
-                        &program.constants,
-                        {},
-                        {}};
-    impl.addresses = plan::findAddresses(*impl.plan);
-    impl.serial = ++serials;
-    impl.canCache = canCache(*impl.plan);
-    impl.wordCount = countWords(*impl.plan);
-    for (const plan::Result &value : entry.results) {
-      std::vector<int64_t> &shape = impl.resultShapes.emplace_back();
+  for (const plan::Entry &plan : program.manifest.entries) {
+    Entry entry = {&plan, &program, {}, plan::findAddresses(plan)};
+    entry.serial = ++serials;
+    entry.canCache = canCache(plan);
+    entry.wordCount = countWords(plan);
+    for (const plan::Result &value : plan.results) {
+      std::vector<int64_t> &shape = entry.resultShapes.emplace_back();
       for (const plan::Number &extent : value.shape)
         shape.push_back(extent.isConstant() ? extent.value : plan::kDynamic);
     }
-    program.entries.push_back(std::move(impl));
+    program.entries.push_back(std::move(entry));
   }
   return {};
 }
 
+//===----------------------------------------------------------------------===//
+// On a device
+//===----------------------------------------------------------------------===//
+
+Error ProgramOnDevice::unload() {
+  Error first;
+  for (int64_t address : std::exchange(constants, {}))
+    if (address)
+      if (Error error =
+              device.free(reinterpret_cast<void *>(uintptr_t(address)));
+          error && !first)
+        first = error;
+  kernels.clear();
+  module.reset();
+  return first;
+}
+
+Error Program::unload() {
+  Error first;
+  for (std::atomic<ProgramOnDevice *> &place : places)
+    if (std::unique_ptr<ProgramOnDevice> loaded{place.exchange(nullptr)})
+      if (Error error = loaded->unload(); error && !first)
+        first = error;
+  return first;
+}
+
+Program::~Program() { (void)unload(); }
+
+Error Program::load(Device &device, const ProgramOnDevice *&loaded) {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::atomic<ProgramOnDevice *> &place = places[size_t(device.index)];
+  loaded = place.load();
+  if (loaded)
+    return {};
+  auto made = std::make_unique<ProgramOnDevice>(device);
+  if (!manifest.kernels.empty())
+    if (Error error = loadKernels(*made))
+      return error;
+  if (!manifest.constants.empty())
+    if (Error error = loadConstants(*made))
+      return error;
+  loaded = made.get();
+  place.store(made.release(), std::memory_order_release);
+  return {};
+}
+
 /// Loads the kernels and finds those of the manifest.
-static Error loadKernels(const void *image, size_t bytes, const char *name,
-                         mxProgramImpl &program) {
-  if (!image || !bytes)
-    return {MX_ERROR_BAD_MODULE,
-            std::string(name) + ": expected kernels, found no bytes"};
-  if (Error error =
-          loadModule(image, bytes, name, /*optLevel=*/-1, program.module))
-    return error;
-  for (const plan::Kernel &kernel : program.manifest.kernels) {
-    mxFunction handle;
-    Device *device;
-    if (Error error = getFunction(program.module, kernel.name.c_str(), handle))
+Error Program::loadKernels(ProgramOnDevice &loaded) const {
+  std::string file, path = name;
+  if (!directory.empty()) {
+    // The simulator reads PTX; where a cubin is missing the driver compiles it.
+    bool isGpu = loaded.device.kind == Device::Kind::Cuda;
+    path = directory + "/" +
+           (isGpu && !manifest.cubin.empty() ? manifest.cubin : manifest.ptx);
+    if (Error error = readFile(path, file))
       return error;
-    // Once for all launches: no other owner can unload the module.
-    if (Error error =
-            resolveFunction(handle, device, program.kernels.emplace_back()))
-      return error;
-    if (device != program.device)
-      return {MX_ERROR_INVALID_VALUE,
-              std::string(name) + ": expected one device for all of the "
-                                  "program, found another one chosen while it "
-                                  "was loaded: choose a device before loading"};
   }
+  const std::string &bytes = directory.empty() ? kernels : file;
+  if (bytes.empty())
+    return {MX_ERROR_BAD_MODULE, path + ": expected kernels, found no bytes"};
+  Image image;
+  if (Error error = readImage(bytes.data(), bytes.size(), path.c_str(), image))
+    return error;
+  if (Error error = loaded.device.load(image, /*optLevel=*/-1, loaded.module))
+    return error;
+  for (const plan::Kernel &kernel : manifest.kernels)
+    if (Error error = loaded.module->getFunction(kernel.name.c_str(),
+                                                 loaded.kernels.emplace_back()))
+      return error;
   return {};
 }
 
@@ -165,166 +173,164 @@ static Error checkConstants(uint64_t bytes, const std::string &name,
 }
 
 /// Copies the constants to the device.
-static Error loadConstants(const void *data, size_t bytes,
-                           const std::string &name, mxProgramImpl &program) {
-  if (Error error = checkConstants(bytes, name, program.manifest))
+Error Program::loadConstants(ProgramOnDevice &loaded) const {
+  std::string file, path = name + ": constants";
+  if (!directory.empty()) {
+    path = directory + "/" + manifest.data;
+    // Before it is read: a file of any size may lie there.
+    std::error_code code;
+    uint64_t bytes = std::filesystem::file_size(path, code);
+    if (!code)
+      if (Error error = checkConstants(bytes, path, manifest))
+        return error;
+    if (Error error = readFile(path, file))
+      return error;
+  }
+  const std::string &data = directory.empty() ? constants : file;
+  if (Error error = checkConstants(data.size(), path, manifest))
     return error;
-  program.constants.reserve(program.manifest.constants.size());
-  for (const plan::Constant &constant : program.manifest.constants) {
+  Device &device = loaded.device;
+  loaded.constants.reserve(manifest.constants.size());
+  for (const plan::Constant &constant : manifest.constants) {
     void *memory = nullptr;
     if (constant.bytes)
-      if (Error error = program.device->alloc(size_t(constant.bytes),
-                                              /*shared=*/false, memory))
+      if (Error error =
+              device.alloc(size_t(constant.bytes), /*shared=*/false, memory))
         return error;
-    program.constants.push_back(int64_t(reinterpret_cast<uintptr_t>(memory)));
+    loaded.constants.push_back(int64_t(reinterpret_cast<uintptr_t>(memory)));
     if (constant.bytes)
-      if (Error error = program.device->copy(
-              Copy::ToDevice, memory,
-              static_cast<const char *>(data) + constant.offset,
-              size_t(constant.bytes), /*stream=*/nullptr))
+      if (Error error =
+              device.copy(Copy::ToDevice, memory, data.data() + constant.offset,
+                          size_t(constant.bytes), /*stream=*/nullptr))
         return error;
   }
   // Launches may go to any stream.
-  return program.constants.empty() ? Error() : program.device->synchronize();
+  return device.synchronize();
 }
 
-/// The file that suits the device.
-static Error loadKernels(const std::string &directory, mxProgramImpl &program) {
-  const plan::Manifest &manifest = program.manifest;
-  // The simulator reads PTX; where a cubin is missing the driver compiles it.
-  bool isGpu = strcmp(program.device->info().kind, "cuda") == 0;
-  const std::string &name =
-      isGpu && !manifest.cubin.empty() ? manifest.cubin : manifest.ptx;
-  std::string path = directory + "/" + name, image;
-  if (Error error = readFile(path, image))
+//===----------------------------------------------------------------------===//
+// Handles
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Entries become known with their program or, where memory is short, none do.
+struct Publication {
+  const Program &program;
+  bool isComplete = false;
+  ~Publication() {
+    if (!isComplete)
+      for (mxEntry entry : program.handles)
+        entries().remove(entry);
+  }
+};
+} // namespace
+
+/// Loads a program on the device in use and makes it known.
+static Error publish(std::shared_ptr<Program> program, mxProgram &result) {
+  Device *device;
+  if (Error error = getDevice(device, program->manifest.target))
     return error;
-  return loadKernels(image.data(), image.size(), path.c_str(), program);
-}
-
-/// All of it or, where memory is short, nothing becomes known.
-static mxProgram publish(std::unique_ptr<mxProgramImpl> program) {
-  std::set<mxProgram> made = {program.get()};
-  std::set<mxEntry> entries;
-  for (mxEntryImpl &entry : program->entries)
-    entries.insert(&entry);
-  Programs &p = programs();
-  std::lock_guard<std::mutex> lock(p.mutex);
-  p.programs.merge(made);
-  p.entries.merge(entries);
-  return program.release();
+  const ProgramOnDevice *loaded;
+  if (Error error = program->find(*device, loaded))
+    return error;
+  program->handles.reserve(program->entries.size());
+  Publication publication{*program};
+  for (const Entry &entry : program->entries)
+    program->handles.push_back(
+        entries().add(std::shared_ptr<const Entry>(program, &entry)));
+  result = programs().add(program);
+  publication.isComplete = true;
+  return {};
 }
 
 Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
   std::string path = directory + std::string("/manifest.json"), text;
   if (Error error = readFile(path, text))
     return error;
-  auto program = std::make_unique<mxProgramImpl>();
+  auto program = std::make_shared<Program>();
+  program->directory = directory;
   if (Error error = readProgram(text, path, *program))
     return error;
-  if (!program->manifest.kernels.empty())
-    if (Error error = loadKernels(directory, *program))
-      return error;
-  if (!program->manifest.constants.empty()) {
-    std::string data;
-    path = directory + ("/" + program->manifest.data);
-    // Before it is read: a file of any size may lie there.
-    std::error_code code;
-    uint64_t bytes = std::filesystem::file_size(path, code);
-    if (!code)
-      if (Error error = checkConstants(bytes, path, program->manifest))
-        return error;
-    if (Error error = readFile(path, data))
-      return error;
-    if (Error error = loadConstants(data.data(), data.size(), path, *program))
-      return error;
-  }
-  result = publish(std::move(program));
-  return {};
+  return publish(std::move(program), result);
 }
 
 Error mx::runtime::loadProgram(const mxProgramParts &parts, mxProgram &result) {
-  auto program = std::make_unique<mxProgramImpl>();
-  const char *name = parts.name ? parts.name : "program";
-  if (Error error =
-          readProgram({parts.manifest, parts.manifestBytes}, name, *program))
+  auto program = std::make_shared<Program>();
+  program->name = parts.name ? parts.name : "program";
+  if (parts.kernels)
+    program->kernels.assign(static_cast<const char *>(parts.kernels),
+                            parts.kernelBytes);
+  if (parts.constants)
+    program->constants.assign(static_cast<const char *>(parts.constants),
+                              parts.constantBytes);
+  if (Error error = readProgram({parts.manifest, parts.manifestBytes},
+                                program->name, *program))
     return error;
-  if (!program->manifest.kernels.empty())
-    if (Error error =
-            loadKernels(parts.kernels, parts.kernelBytes, name, *program))
-      return error;
-  if (!program->manifest.constants.empty())
-    if (Error error = loadConstants(
-            parts.constants, parts.constants ? parts.constantBytes : 0,
-            std::string(name) + ": constants", *program))
-      return error;
-  result = publish(std::move(program));
-  return {};
+  return publish(std::move(program), result);
 }
 
-static Error checkProgram(mxProgram program) {
-  if (programs().programs.count(program))
-    return {};
-  return {MX_ERROR_INVALID_VALUE,
-          "expected a loaded program, found a handle that is none"};
+static Error noProgram(mxProgram handle) {
+  return invalidValue(handle ? "expected a loaded program, found a handle that "
+                               "is none"
+                             : "expected a loaded program, found a null "
+                               "pointer");
 }
 
-Error mx::runtime::unloadProgram(mxProgram program) {
-  Programs &p = programs();
-  std::lock_guard<std::mutex> lock(p.mutex);
-  if (Error error = checkProgram(program))
-    return error;
-  p.programs.erase(program);
-  for (mxEntryImpl &entry : program->entries)
-    p.entries.erase(&entry);
-  return std::unique_ptr<mxProgramImpl>(program)->unload();
+Error mx::runtime::unloadProgram(mxProgram handle) {
+  std::shared_ptr<Program> program = programs().remove(handle);
+  if (!program)
+    return noProgram(handle);
+  for (mxEntry entry : program->handles)
+    entries().remove(entry);
+  // Where a call of another thread still uses it, that one's end unloads it.
+  return program.use_count() == 1 ? program->unload() : Error();
 }
 
-Error mx::runtime::getEntry(mxProgram program, const char *name,
+Error mx::runtime::getEntry(mxProgram handle, const char *name,
                             mxEntry &result) {
-  Programs &p = programs();
-  std::lock_guard<std::mutex> lock(p.mutex);
-  if (Error error = checkProgram(program))
-    return error;
+  std::shared_ptr<Program> program = programs().find(handle);
+  if (!program)
+    return noProgram(handle);
   std::string known;
-  for (mxEntryImpl &entry : program->entries) {
-    if (entry.plan->name == name) {
-      result = &entry;
+  for (size_t i = 0; i < program->entries.size(); ++i) {
+    const std::string &entry = program->entries[i].plan->name;
+    if (entry == name) {
+      result = program->handles[i];
       return {};
     }
-    known += (known.empty() ? "" : ", ") + entry.plan->name;
+    known += (known.empty() ? "" : ", ") + entry;
   }
   return {MX_ERROR_NOT_FOUND, "expected the entry to be one of [" + known +
                                   "], found '" + name + "'"};
 }
 
-Error mx::runtime::getEntry(mxProgram program, int32_t index, mxEntry &result) {
-  Programs &p = programs();
-  std::lock_guard<std::mutex> lock(p.mutex);
-  if (Error error = checkProgram(program))
-    return error;
-  if (index < 0 || size_t(index) >= program->entries.size())
-    return {MX_ERROR_INVALID_VALUE,
-            "expected an entry below " +
-                std::to_string(program->entries.size()) + ", found " +
-                std::to_string(index)};
-  result = &program->entries[size_t(index)];
+Error mx::runtime::getEntry(mxProgram handle, int32_t index, mxEntry &result) {
+  std::shared_ptr<Program> program = programs().find(handle);
+  if (!program)
+    return noProgram(handle);
+  if (index < 0 || size_t(index) >= program->handles.size())
+    return invalidValue("expected an entry below " +
+                        std::to_string(program->handles.size()) + ", found " +
+                        std::to_string(index));
+  result = program->handles[size_t(index)];
   return {};
 }
 
-Error mx::runtime::countEntries(mxProgram program, int32_t &count) {
-  Programs &p = programs();
-  std::lock_guard<std::mutex> lock(p.mutex);
-  if (Error error = checkProgram(program))
-    return error;
+Error mx::runtime::countEntries(mxProgram handle, int32_t &count) {
+  std::shared_ptr<Program> program = programs().find(handle);
+  if (!program)
+    return noProgram(handle);
   count = int32_t(program->entries.size());
   return {};
 }
 
-Error mx::runtime::checkEntry(mxEntry entry) {
-  Programs &p = programs();
-  std::lock_guard<std::mutex> lock(p.mutex);
-  if (p.entries.count(entry))
+Error mx::runtime::findEntry(mxEntry handle,
+                             std::shared_ptr<const Entry> &entry) {
+  entry = entries().find(handle);
+  if (entry)
     return {};
-  return {MX_ERROR_INVALID_VALUE,
-          "expected an entry of a loaded program, found a handle that is none"};
+  return invalidValue(
+      handle ? "expected an entry of a loaded program, found a handle that is "
+               "none"
+             : "expected an entry of a loaded program, found a null pointer");
 }

@@ -1,8 +1,8 @@
 //===- Program.h - Compiled programs ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A loaded program and its entries do not change, so that any number of
-// threads may launch them.
+// A program and its entries do not change, so that any number of threads may
+// launch them. It is loaded on a device when it is first launched there.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_RUNTIME_LIB_PROGRAM_PROGRAM_H
@@ -10,16 +10,35 @@
 
 #include "../Device.h"
 #include "mx/Plan/Plan.h"
+#include "mx/Support/CallerStructs.h"
 #include "mx_program.h"
 
-struct mxEntryImpl {
-  const mx::plan::Entry *plan;
-  mx::runtime::Device *device;
-  /// Of the manifest, in its order.
-  const std::vector<mx::runtime::Function *> *kernels;
-  const std::vector<mx::plan::Kernel> *kernelInfos;
-  const std::vector<mx::plan::Constant> *constants;
-  const std::vector<int64_t> *constantAddresses;
+#include <array>
+#include <atomic>
+#include <mutex>
+
+namespace mx::runtime {
+
+/// What a program has on one device.
+struct ProgramOnDevice {
+  explicit ProgramOnDevice(Device &device) : device(device) {}
+  ~ProgramOnDevice() { (void)unload(); }
+  /// Gives it back; the first error.
+  Error unload();
+
+  Device &device;
+  std::unique_ptr<Module> module;
+  /// Of the manifest, in its order. They go before their module.
+  std::vector<std::unique_ptr<Function>> kernels;
+  /// Addresses; null for one without bytes.
+  std::vector<int64_t> constants;
+};
+
+class Program;
+
+struct Entry {
+  const plan::Entry *plan;
+  Program *program;
   /// What mxValueInfo points at.
   std::vector<std::vector<int64_t>> resultShapes;
   /// Of plan::findAddresses.
@@ -31,7 +50,33 @@ struct mxEntryImpl {
   size_t wordCount = 0;
 };
 
-namespace mx::runtime {
+class Program {
+public:
+  ~Program();
+  /// On a device, loaded there first if it is not yet.
+  Error find(Device &device, const ProgramOnDevice *&loaded) {
+    loaded = places[size_t(device.index)].load(std::memory_order_acquire);
+    return loaded ? Error() : load(device, loaded);
+  }
+  /// From all devices; the first error.
+  Error unload();
+
+  plan::Manifest manifest;
+  std::vector<Entry> entries;
+  std::vector<mxEntry> handles;
+
+  /// Where the kernels and constants are read, again for each device: a
+  /// directory or, where there is none, what the caller gave.
+  std::string directory, kernels, constants, name;
+
+private:
+  Error load(Device &device, const ProgramOnDevice *&loaded);
+  Error loadKernels(ProgramOnDevice &loaded) const;
+  Error loadConstants(ProgramOnDevice &loaded) const;
+
+  std::mutex mutex;
+  std::array<std::atomic<ProgramOnDevice *>, kMostDevices> places = {};
+};
 
 Error loadProgram(const char *directory, mxProgram &program);
 Error loadProgram(const mxProgramParts &parts, mxProgram &program);
@@ -39,25 +84,27 @@ Error unloadProgram(mxProgram program);
 Error getEntry(mxProgram program, const char *name, mxEntry &entry);
 Error getEntry(mxProgram program, int32_t index, mxEntry &entry);
 Error countEntries(mxProgram program, int32_t &count);
-/// That the handle is alive.
-Error checkEntry(mxEntry entry);
+/// The entry of a handle, which stays while this does.
+Error findEntry(mxEntry handle, std::shared_ptr<const Entry> &entry);
 
 struct Call {
-  const mxArgument *arguments;
+  /// As many as the count says, unless it is null.
+  const mxArgument *first;
   int32_t argumentCount;
   void *const *results = nullptr;
   int32_t resultCount = 0;
   void *workspace = nullptr;
   size_t workspaceBytes = 0;
   void *stream = nullptr;
+
+  CallerArray<mxArgument> arguments = {first, argumentCount};
 };
 
 /// The shape of result `index`, into `shape`.
-Error getResultShape(const mxEntryImpl &entry, const Call &call, int32_t index,
+Error getResultShape(const Entry &entry, const Call &call, int32_t index,
                      int64_t *shape);
-Error getWorkspaceBytes(const mxEntryImpl &entry, const Call &call,
-                        size_t &bytes);
-Error launchEntry(const mxEntryImpl &entry, const Call &call);
+Error getWorkspaceBytes(const Entry &entry, const Call &call, size_t &bytes);
+Error launchEntry(const Entry &entry, const Call &call);
 
 } // namespace mx::runtime
 

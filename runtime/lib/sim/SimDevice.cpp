@@ -1,10 +1,12 @@
-//===- SimDevice.cpp - Memory, streams and events of the simulator --------===//
+//===- SimDevice.cpp - Memory, streams and events of simulated devices ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 
 #include "SimDevice.h"
+#include "../device/Owners.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
@@ -14,8 +16,10 @@ using mx::sim::DeviceMemory;
 
 namespace {
 
+static_assert(kMostSimDevices == DeviceMemory::kMostDevices);
+
 /// Host memory is never mapped here, so an address tells where it belongs.
-constexpr uint64_t kRangeBytes = 1ull << 44;
+constexpr uint64_t kRangeBytes = kMostSimDevices * DeviceMemory::kBytes;
 
 uint64_t address(const void *pointer) {
   return reinterpret_cast<uint64_t>(pointer);
@@ -27,21 +31,36 @@ bool onDevice(const void *pointer) {
 
 } // namespace
 
-SimDevice::SimDevice() {
-  // No block of the host may come to lie among the device's addresses. Where
+bool mx::runtime::isSimAddress(const void *memory, int &ordinal) {
+  if (!onDevice(memory))
+    return false;
+  ordinal = int((address(memory) - DeviceMemory::kBase) / DeviceMemory::kBytes);
+  return true;
+}
+
+Simulator &Simulator::get() {
+  static Simulator *simulator = new Simulator;
+  return *simulator;
+}
+
+SimDevice::SimDevice(int ordinal, int count)
+    : Device(Kind::Sim, ordinal),
+      memory(DeviceMemory::defaultCapacity() / uint64_t(count),
+             unsigned(ordinal)) {
+  // No block of the host may come to lie among the devices' addresses. Where
   // the reservation fails (a limit on address space), Linux does not map there
   // by itself either.
-  (void)mmap(
+  [[maybe_unused]] static void *reserved = mmap(
       reinterpret_cast<void *>(DeviceMemory::kBase), kRangeBytes, PROT_NONE,
       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
 mxDeviceInfo SimDevice::info() {
-  std::lock_guard<std::mutex> lock(stateMutex);
   mxDeviceInfo info = {};
   strcpy(info.kind, "sim");
   strcpy(info.name, "mx simulator");
-  info.multiprocessors = options.smCount;
+  strcpy(info.device, name().c_str());
+  info.multiprocessors = int32_t(limits().multiprocessors);
   info.capabilityMajor = 10;
   info.sharedMemoryPerBlock = mx::sim::LaunchConfig().maxDynamicSharedBytes;
   info.globalMemory = memory.bytesCapacity();
@@ -49,8 +68,10 @@ mxDeviceInfo SimDevice::info() {
 }
 
 Limits SimDevice::limits() {
-  std::lock_guard<std::mutex> lock(stateMutex);
-  return {options.smCount, mx::sim::LaunchConfig().maxDynamicSharedBytes};
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.mutex);
+  return {simulator.options.smCount,
+          mx::sim::LaunchConfig().maxDynamicSharedBytes};
 }
 
 //===----------------------------------------------------------------------===//
@@ -60,13 +81,12 @@ Limits SimDevice::limits() {
 Error SimDevice::alloc(size_t bytes, bool isShared, void *&result) {
   if (isShared)
     return allocShared(bytes, result);
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   uint64_t allocated = memory.alloc(bytes);
   if (!allocated)
     return {MX_ERROR_OUT_OF_MEMORY,
-            "allocating " + std::to_string(bytes) +
-                " bytes on the simulator failed: " +
-                std::to_string(memory.bytesInUse()) + " of " +
+            "allocating " + std::to_string(bytes) + " bytes on " + name() +
+                " failed: " + std::to_string(memory.bytesInUse()) + " of " +
                 std::to_string(memory.bytesCapacity()) + " bytes are in use"};
   result = reinterpret_cast<void *>(allocated);
   return {};
@@ -84,7 +104,7 @@ Error SimDevice::allocShared(size_t bytes, void *&result) {
   if (!host)
     return {MX_ERROR_OUT_OF_MEMORY, "allocating " + std::to_string(bytes) +
                                         " bytes of shared memory failed"};
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   auto entry = shared.insert(host.get()).first;
   bool isMapped = false;
   try {
@@ -98,15 +118,18 @@ Error SimDevice::allocShared(size_t bytes, void *&result) {
     return {MX_ERROR_OUT_OF_MEMORY,
             "the host's memory lies where the device has its addresses"};
   }
+  ++hostPieces;
   memory.fillPoison(address(host.get()), bytes);
   result = host.release();
   return {};
 }
 
 Error SimDevice::registerHost(void *host, size_t bytes) {
-  std::lock_guard<std::timed_mutex> lock(mutex);
-  if (memory.mapHost(host, bytes))
+  std::lock_guard<std::mutex> lock(mutex);
+  if (memory.mapHost(host, bytes)) {
+    ++hostPieces;
     return {};
+  }
   return {MX_ERROR_INVALID_VALUE,
           "registering host memory: expected memory of the host that is not "
           "registered, found " +
@@ -114,9 +137,11 @@ Error SimDevice::registerHost(void *host, size_t bytes) {
 }
 
 Error SimDevice::unregisterHost(void *host) {
-  std::lock_guard<std::timed_mutex> lock(mutex);
-  if (!shared.count(host) && memory.unmapHost(host))
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!shared.count(host) && memory.unmapHost(host)) {
+    --hostPieces;
     return {};
+  }
   return {MX_ERROR_INVALID_VALUE,
           "unregistering host memory: expected the start of memory that was "
           "registered, found " +
@@ -124,9 +149,10 @@ Error SimDevice::unregisterHost(void *host) {
 }
 
 Error SimDevice::free(void *pointer) {
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   if (shared.erase(pointer)) {
     memory.unmapHost(pointer);
+    --hostPieces;
     std::free(pointer);
     return {};
   }
@@ -135,6 +161,11 @@ Error SimDevice::free(void *pointer) {
   return {MX_ERROR_INVALID_VALUE,
           "expected the address of an allocation to free, found " +
               memory.describe(address(pointer), 0)};
+}
+
+bool SimDevice::sharesHost(const void *pointer) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return !onDevice(pointer) && memory.find(address(pointer));
 }
 
 Error SimDevice::notAllocated(const char *what, const void *pointer,
@@ -158,7 +189,18 @@ Error SimDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
   if ((!toDevice && onDevice(to)) || (!fromDevice && onDevice(from)))
     return {MX_ERROR_INVALID_VALUE,
             "copy: expected host memory, found an address of the device"};
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  int toOrdinal = ordinal, fromOrdinal = ordinal;
+  if (toDevice && fromDevice && isSimAddress(to, toOrdinal) &&
+      isSimAddress(from, fromOrdinal) && toOrdinal != fromOrdinal) {
+    Device *source, *target;
+    Error error = getSimDevice(fromOrdinal, source);
+    if (!error)
+      error = getSimDevice(toOrdinal, target);
+    return error ? error
+                 : static_cast<SimDevice *>(target)->copyBetween(
+                       *static_cast<SimDevice *>(source), to, from, bytes);
+  }
+  std::lock_guard<std::mutex> lock(mutex);
   memory.settle();
   if (toDevice && !memory.translate(address(to), bytes))
     return notAllocated("copy", to, bytes);
@@ -175,11 +217,24 @@ Error SimDevice::copy(Copy kind, void *to, const void *from, size_t bytes,
   return {};
 }
 
+Error SimDevice::copyBetween(SimDevice &source, void *to, const void *from,
+                             size_t bytes) {
+  std::scoped_lock lock(mutex, source.mutex);
+  memory.settle();
+  source.memory.settle();
+  const void *begin = source.memory.translate(address(from), bytes);
+  if (!begin)
+    return source.notAllocated("copy", from, bytes);
+  return memory.copyIn(address(to), begin, bytes)
+             ? Error()
+             : notAllocated("copy", to, bytes);
+}
+
 Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
                       void *stream) {
   if (Error error = check(Handle::Stream, stream))
     return error;
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   memory.settle();
   size_t size = 0;
   uint8_t *bytes = nullptr;
@@ -201,74 +256,140 @@ Error SimDevice::fill(void *to, uint32_t value, unsigned width, size_t count,
 // Streams and events
 //===----------------------------------------------------------------------===//
 
-Error SimDevice::create(Handle kind, void *&handle) {
-  std::lock_guard<std::mutex> lock(stateMutex);
+Error SimDevice::create(Handle::Kind kind, void *&handle) {
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.mutex);
   auto made = std::make_unique<char>();
-  handles[made.get()] = kind;
+  simulator.handles[made.get()] = {kind, this};
   handle = made.release();
   return {};
 }
 
-Error SimDevice::destroy(Handle kind, void *handle) {
+Error SimDevice::destroy(Handle::Kind kind, void *handle) {
   if (Error error = check(kind, handle))
     return error;
-  std::lock_guard<std::mutex> lock(stateMutex);
-  if (handles.erase(handle))
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.mutex);
+  if (simulator.handles.erase(handle))
     delete static_cast<char *>(handle);
   return {};
 }
 
 Error SimDevice::settle(Error error) {
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   if (!error)
     memory.settle();
   return error;
 }
 
-Error SimDevice::check(Handle kind, void *handle) {
-  static const char *const names[] = {"a stream", "an event"};
-  std::lock_guard<std::mutex> lock(stateMutex);
-  auto found = handles.find(handle);
-  if (found == handles.end() ? !handle && kind == Handle::Stream
-                             : found->second == kind)
+static const char *const kHandleNames[] = {"a stream", "an event"};
+
+Error SimDevice::checkKind(Handle::Kind kind, void *handle) {
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.mutex);
+  auto found = simulator.handles.find(handle);
+  bool isNone = found == simulator.handles.end();
+  if (isNone ? !handle && kind == Handle::Stream : found->second.kind == kind)
     return {};
-  return {MX_ERROR_INVALID_VALUE,
-          std::string("expected ") + names[int(kind)] +
-              " of the simulator, found " +
-              (found == handles.end() ? "a handle that is none"
-                                      : names[int(found->second)])};
+  return invalidValue(
+      std::string("expected ") + kHandleNames[kind] +
+      " of the simulator, found " +
+      (isNone ? "a handle that is none" : kHandleNames[found->second.kind]));
+}
+
+Error SimDevice::check(Handle::Kind kind, void *handle) {
+  if (Error error = checkKind(kind, handle))
+    return error;
+  Device *owner = findSimHandle(handle);
+  if (!owner || owner == this)
+    return {};
+  return invalidValue(std::string("expected ") + kHandleNames[kind] + " of " +
+                      name() + ", found one of " + owner->name());
+}
+
+Device *mx::runtime::findSimHandle(void *handle) {
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.mutex);
+  auto found = simulator.handles.find(handle);
+  return found == simulator.handles.end() ? nullptr : found->second.device;
 }
 
 //===----------------------------------------------------------------------===//
-// The one simulator
+// The simulated devices
 //===----------------------------------------------------------------------===//
 
-static SimDevice &simulator() {
-  static SimDevice *device = new SimDevice;
-  return *device;
+Error mx::runtime::countSimDevices(int &count) {
+  static int number = 1;
+  static Error *error = [] {
+    const char *text = getenv("MX_SIM_DEVICES");
+    if (!text || !*text)
+      return new Error;
+    char *end = nullptr;
+    long value = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : 0;
+    if (!value || *end || value > kMostSimDevices)
+      return new Error(invalidValue(
+          "MX_SIM_DEVICES: expected a number of simulated devices from 1 to " +
+          std::to_string(kMostSimDevices) + ", found '" + text + "'"));
+    number = int(value);
+    return new Error;
+  }();
+  count = number;
+  return *error;
 }
 
-Error mx::runtime::getSimDevice(Device *&device) {
+/// Those that were used so far.
+static std::atomic<SimDevice *> simDevices[kMostSimDevices];
+
+Error mx::runtime::getSimDevice(int ordinal, Device *&device) {
   // Before anything was set through the interface, which then wins.
   static Error *error = [] {
-    SimDevice &device = simulator();
-    std::lock_guard<std::mutex> lock(device.stateMutex);
-    return new Error(device.options.readEnvironment());
+    Simulator &simulator = Simulator::get();
+    std::lock_guard<std::mutex> lock(simulator.mutex);
+    return new Error(simulator.options.readEnvironment());
   }();
-  device = &simulator();
-  return *error;
+  if (*error)
+    return *error;
+  int count;
+  if (Error error = countSimDevices(count))
+    return error;
+  if (ordinal < 0 || ordinal >= count)
+    return {MX_ERROR_NO_DEVICE, "expected a simulated device below " +
+                                    std::to_string(count) + ", found " +
+                                    std::to_string(ordinal) +
+                                    ": MX_SIM_DEVICES is their number"};
+  static auto *mutex = new std::mutex;
+  device = simDevices[ordinal];
+  if (device)
+    return {};
+  std::lock_guard<std::mutex> lock(*mutex);
+  if (!simDevices[ordinal])
+    simDevices[ordinal] = new SimDevice(ordinal, count);
+  device = simDevices[ordinal];
+  return {};
+}
+
+Device *mx::runtime::findSimSharing(const void *memory) {
+  // Mostly none: a launch, which holds the lock, is not waited for.
+  if (!SimDevice::hostPieces)
+    return nullptr;
+  for (std::atomic<SimDevice *> &device : simDevices)
+    if (SimDevice *used = device; used && used->sharesHost(memory))
+      return used;
+  return nullptr;
 }
 
 Error mx::runtime::setSimOption(std::string_view option,
                                 std::string_view value) {
   Device *device;
-  if (Error error = getSimDevice(device))
+  if (Error error = getSimDevice(0, device))
     return error;
-  std::lock_guard<std::mutex> lock(simulator().stateMutex);
-  return simulator().options.set(option, value);
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.mutex);
+  return simulator.options.set(option, value);
 }
 
 mxSimulatorCounters mx::runtime::getSimCounters() {
-  std::lock_guard<std::mutex> lock(simulator().stateMutex);
-  return simulator().counters;
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.mutex);
+  return simulator.counters;
 }

@@ -1,4 +1,4 @@
-//===- SimDevice.h - The simulator as a device ------------------*- C++ -*-===//
+//===- SimDevice.h - A simulated device        ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every operation is complete when its call returns, which is one legal order
@@ -13,6 +13,7 @@
 #include "mx/Simulator/LaunchRecord.h"
 #include "mx/Simulator/Report.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -43,9 +44,34 @@ public:
   std::set<std::tuple<std::string, int, unsigned>> warned;
 };
 
+/// What the simulated devices of a process share.
+struct Simulator {
+  /// Never held for long, locked after the mutex of a device.
+  std::mutex mutex;
+  SimOptions options;
+  mxSimulatorCounters counters = {};
+
+  /// A stream or an event, and where it was made.
+  struct Handle {
+    enum Kind { Stream, Event } kind;
+    Device *device;
+  };
+  std::map<void *, Handle> handles;
+
+  /// Of the files that options ask for; locked before `mutex`.
+  std::mutex fileMutex;
+  /// Of launches while a report was asked for.
+  std::vector<sim::LaunchReport> reports;
+  /// Launches that were written as files so far.
+  int64_t records = 0;
+
+  static Simulator &get();
+};
+
 class SimDevice : public Device {
 public:
-  SimDevice();
+  /// One of `count`, which share the memory of the host.
+  SimDevice(int ordinal, int count);
 
   mxDeviceInfo info() override;
   Limits limits() override;
@@ -83,8 +109,10 @@ public:
     Error error = check(Handle::Stream, stream);
     return error ? error : check(Handle::Event, event);
   }
+  /// For an event of any simulated device.
   Error waitEvent(void *stream, void *event) override {
-    return recordEvent(event, stream);
+    Error error = check(Handle::Stream, stream);
+    return error ? error : checkKind(Handle::Event, event);
   }
   Error synchronize() override { return settle({}); }
 
@@ -94,20 +122,21 @@ public:
                int64_t count) override;
   Error encodeTensorMap(void *map, const target::TensorMapDesc &desc) override;
 
+  /// Whether it is the host's memory that this device uses too.
+  bool sharesHost(const void *memory);
+
   /// Of the memory: a launch holds it while its kernel runs.
-  std::timed_mutex mutex;
-  /// Of options, counters and handles: never held for long, locked after
-  /// `mutex`.
-  std::mutex stateMutex;
-  SimOptions options;
-  mxSimulatorCounters counters = {};
+  std::mutex mutex;
 
 private:
-  enum class Handle { Stream, Event };
-  Error create(Handle kind, void *&handle);
-  Error destroy(Handle kind, void *handle);
-  /// That it exists; null is the default stream.
-  Error check(Handle kind, void *handle);
+  using Handle = Simulator::Handle;
+  Error create(Handle::Kind kind, void *&handle);
+  Error destroy(Handle::Kind kind, void *handle);
+  /// That it exists and is of this device; null is the default stream.
+  Error check(Handle::Kind kind, void *handle);
+  /// That it exists on any simulated device.
+  Error checkKind(Handle::Kind kind, void *handle);
+  Error copyBetween(SimDevice &from, void *to, const void *bytes, size_t count);
   /// The kernels so far have ended, unless there is an error.
   Error settle(Error error);
   Error allocShared(size_t bytes, void *&memory);
@@ -115,7 +144,7 @@ private:
 
   /// Waits for launches of other threads, which may take long: without the lock
   /// once `*interrupt` is not 0.
-  std::unique_lock<std::timed_mutex> lockUnless(const int32_t *interrupt);
+  std::unique_lock<std::mutex> lockUnless(const int32_t *interrupt);
   /// Runs the kernel; `warning` is the text for the host where it succeeds.
   Error run(SimFunction &function, const Launch &launch,
             sim::LaunchConfig &config, std::string &warning);
@@ -126,11 +155,12 @@ private:
               const std::string &directory);
 
   sim::DeviceMemory memory;
-  std::map<void *, Handle> handles;
   /// Memory of the host that alloc() gave; the rest was registered.
   std::set<void *> shared;
-  /// Of launches while a report was asked for.
-  std::vector<sim::LaunchReport> reports;
+  /// Memory of the host that simulated devices use, in pieces: asked without a
+  /// lock.
+  static inline std::atomic<int> hostPieces = 0;
+  friend Device *findSimSharing(const void *memory);
 };
 
 } // namespace mx::runtime

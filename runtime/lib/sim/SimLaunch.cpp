@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 using namespace mx::runtime;
 
@@ -43,7 +44,7 @@ Error SimDevice::load(Image &image, int, std::unique_ptr<Module> &module) {
     bool isOther = isTarget(image.target) && !canRun(image.target);
     return {isOther ? MX_ERROR_WRONG_TARGET : MX_ERROR_BAD_MODULE, text};
   }
-  std::lock_guard<std::timed_mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(mutex);
   if (std::string text = result->module->load(memory); !text.empty())
     return {MX_ERROR_BAD_MODULE, image.name + ": " + text};
   result->ptx = std::move(image.bytes);
@@ -54,7 +55,7 @@ Error SimDevice::load(Image &image, int, std::unique_ptr<Module> &module) {
 SimModule::~SimModule() {
   if (!module)
     return;
-  std::lock_guard<std::timed_mutex> lock(device.mutex);
+  std::lock_guard<std::mutex> lock(device.mutex);
   module->unload();
   module.reset();
 }
@@ -126,8 +127,10 @@ static std::string newFindings(SimModule &module,
 /// Reports are kept whole, so that the file is one whenever the host ends.
 Error SimDevice::write(const mx::sim::LaunchReport &report,
                        const std::string &path) {
-  reports.push_back(report);
-  std::string text = mx::sim::reportAsJson(reports);
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.fileMutex);
+  simulator.reports.push_back(report);
+  std::string text = mx::sim::reportAsJson(simulator.reports);
   errno = 0;
   FILE *file = fopen(path.c_str(), "w");
   bool isWritten =
@@ -145,8 +148,10 @@ Error SimDevice::write(const mx::sim::LaunchReport &report,
 Error SimDevice::write(const mx::sim::LaunchRecord &record,
                        const SimFunction &function,
                        const std::string &directory) {
-  std::string path = directory + "/" + std::to_string(counters.launches) + "-" +
-                     function.name.substr(0, 100);
+  Simulator &simulator = Simulator::get();
+  std::lock_guard<std::mutex> lock(simulator.fileMutex);
+  std::string path = directory + "/" + std::to_string(simulator.records++) +
+                     "-" + function.name.substr(0, 100);
   std::string why = record.write(path, function.module->ptx);
   if (why.empty())
     return {};
@@ -194,13 +199,14 @@ static Error interrupted(const mx::sim::KernelInfo &kernel) {
                                     "' on the simulator: interrupted"};
 }
 
-std::unique_lock<std::timed_mutex>
-SimDevice::lockUnless(const int32_t *interrupt) {
-  std::unique_lock<std::timed_mutex> lock(mutex, std::defer_lock);
-  constexpr std::chrono::milliseconds kPatience(10);
-  while (!(interrupt && __atomic_load_n(interrupt, __ATOMIC_RELAXED)) &&
-         !lock.try_lock_for(kPatience))
-    ;
+// Polls: GCC's thread sanitizer does not know how a timed mutex is locked.
+std::unique_lock<std::mutex> SimDevice::lockUnless(const int32_t *interrupt) {
+  if (!interrupt)
+    return std::unique_lock<std::mutex>(mutex);
+  std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
+  constexpr std::chrono::milliseconds kPatience(1);
+  while (!__atomic_load_n(interrupt, __ATOMIC_RELAXED) && !lock.try_lock())
+    std::this_thread::sleep_for(kPatience);
   return lock;
 }
 
@@ -208,12 +214,13 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
                      mx::sim::LaunchConfig &config, std::string &warning) {
   const mx::sim::KernelInfo &kernel = *function.kernel;
   config.interrupt = threadInterrupt();
-  std::unique_lock<std::timed_mutex> lock = lockUnless(config.interrupt);
+  std::unique_lock<std::mutex> lock = lockUnless(config.interrupt);
   if (!lock)
     return interrupted(kernel);
+  Simulator &simulator = Simulator::get();
   const SimOptions options = [&] {
-    std::lock_guard<std::mutex> lock(stateMutex);
-    return this->options;
+    std::lock_guard<std::mutex> lock(simulator.mutex);
+    return simulator.options;
   }();
   config.programmatic = launch.programmatic;
   config.cooperative = launch.cooperative;
@@ -239,7 +246,8 @@ Error SimDevice::run(SimFunction &function, const Launch &launch,
         error && report.clean())
       return error;
   {
-    std::lock_guard<std::mutex> lock(stateMutex);
+    std::lock_guard<std::mutex> lock(simulator.mutex);
+    mxSimulatorCounters &counters = simulator.counters;
     ++counters.launches;
     counters.warpInstructions += report.statistics.warpInstructions;
     counters.mmas += report.statistics.mmas;

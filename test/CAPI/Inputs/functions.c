@@ -111,8 +111,11 @@ static void test_compile(mxcContext context, const char *directory) {
   mxcCompiled compiled;
   size_t bytes;
   const char *entries[] = {"f"};
-  mxcCompileOptions options = {
-      .entries = entries, .entryCount = 1, .ptxas = "none", .prefix = "my-q"};
+  mxcCompileOptions options = {.structSize = sizeof options,
+                               .entries = entries,
+                               .entryCount = 1,
+                               .ptxas = "none",
+                               .prefix = "my-q"};
   assert(!mxcCompile(&compiled, module, &options));
   const char *manifest = mxcCompiledGet(compiled, MXC_MANIFEST, &bytes);
   assert(bytes == strlen(manifest) && strstr(manifest, "\"x\""));
@@ -174,7 +177,7 @@ static mxcHostProgram create(mxcModule module, const char *entry) {
 }
 
 static void test_host_values(mxcHostProgram at) {
-  mxcHostValueInfo info;
+  mxcHostValueInfo info = {.structSize = sizeof info};
   assert(mxcHostProgramArgumentCount(at) == 2);
   assert(mxcHostProgramResultCount(at) == 2);
   assert(!mxcHostProgramGetArgument(at, 0, &info));
@@ -194,7 +197,9 @@ static void test_host_calls(mxcHostProgram at) {
   /* At an address that no kernel would take. */
   uint16_t memory[9] = {0, 0, 0, 0, 0, 0x3F80, 0x4000, 0x4040, 0x4080};
   int64_t shape[] = {2, 4}, index = 1;
-  mxcHostArray arguments[] = {{memory + 1, shape}, {&index, NULL}}, results[2];
+  enum { SIZE = sizeof(mxcHostArray) };
+  mxcHostArray arguments[] = {{SIZE, memory + 1, shape}, {SIZE, &index, NULL}};
+  mxcHostArray results[] = {{SIZE, NULL, NULL}, {SIZE, NULL, NULL}};
   assert(!mxcHostProgramCall(at, arguments, 2, results, 2));
   assert(results[0].shape[0] == 4 && !memcmp(results[0].data, memory + 5, 8));
   assert(*(const float *)results[1].data == 2.0f);
@@ -230,6 +235,63 @@ static void test_host_calls(mxcHostProgram at) {
   expect("0 expected room for 2 results of entry 'at', found 1");
 }
 
+/* Structs of an older and of a newer header, and one without a size. */
+static void test_sizes(mxcContext context, mxcHostProgram at) {
+  assert(mxcGetInterfaceVersion() == MXC_INTERFACE_VERSION);
+  struct {
+    mxcHostValueInfo info;
+    const char *added;
+  } newer = {{.structSize = sizeof newer}, "untouched"};
+  assert(!mxcHostProgramGetArgument(at, 0, &newer.info));
+  assert(newer.info.rank == 2 && !strcmp(newer.added, "untouched"));
+  struct {
+    size_t structSize;
+    const char *name, *type;
+  } older = {sizeof older, NULL, "untouched"};
+  older.structSize = offsetof(mxcHostValueInfo, type);
+  assert(!mxcHostProgramGetArgument(at, 0, (mxcHostValueInfo *)&older));
+  assert(older.name && !strcmp(older.type, "untouched"));
+  mxcHostValueInfo unset = {0};
+  assert(mxcHostProgramGetArgument(at, 0, &unset) == MXC_REFUSED);
+  expect("expected structSize of mxcHostValueInfo to be at least 9, found 0: "
+         "set it to sizeof(mxcHostValueInfo)");
+  struct {
+    mxcCompileOptions options;
+    size_t added;
+  } wished = {{.structSize = sizeof wished, .ptxas = "none"}, 0};
+  mxcModule module = parse(context, quantize);
+  mxcCompiled compiled;
+  assert(!mxcCompile(&compiled, module, &wished.options));
+  mxcCompiledDestroy(compiled);
+  wished.added = 1;
+  assert(mxcCompile(&compiled, module, &wished.options) == MXC_REFUSED);
+  expect("with fields that this library does not know");
+  wished.options.structSize = offsetof(mxcCompileOptions, ptxas);
+  assert(!mxcCompile(&compiled, module, &wished.options));
+  mxcCompiledDestroy(compiled);
+  mxcModuleDestroy(module);
+}
+
+/* What is destroyed is refused, also where its place is used again. */
+static void test_dead_handles(void) {
+  messages.count = messages.text[0] = 0;
+  mxcContext context = mxcContextCreate(tell, &messages);
+  mxcModule dead = parse(context, quantize), other;
+  mxcModuleDestroy(dead);
+  other = parse(context, quantize);
+  assert(other != dead && !mxcModuleClone(dead));
+  mxcModuleDestroy(dead);
+  assert(!mxcModuleClone((mxcModule)context));
+  /* A module is good for as long as it lives. */
+  mxcContextDestroy(context);
+  assert(!parse(context, quantize));
+  Text printed = {"", 0};
+  assert(!mxcModulePrint(other, append, &printed) && printed.count);
+  assert(mxcModuleRunPasses(other, "none") == MXC_REFUSED);
+  assert(!messages.count);
+  mxcModuleDestroy(other);
+}
+
 static void test_host(mxcContext context) {
   mxcModule module = mxcModuleParse(context, host, strlen(host), "host.mlir");
   Text names = {"", 0};
@@ -242,17 +304,20 @@ static void test_host(mxcContext context) {
   mxcModuleDestroy(module);
   test_host_values(at);
   test_host_calls(at);
+  test_sizes(context, at);
 
   /* Memrefs are results, and the argument stays as it is. */
   int32_t given[] = {1, 2, 3}, zeros[3] = {0};
   int64_t shape[] = {3}, other[] = {4};
-  mxcHostArray argument = {given, shape}, result;
+  enum { SIZE = sizeof(mxcHostArray) };
+  mxcHostArray argument = {SIZE, given, shape}, result = {SIZE, NULL, NULL};
   assert(!mxcHostProgramCall(zero, &argument, 1, &result, 1));
   assert(!memcmp(result.data, zeros, sizeof zeros) && given[2] == 3);
 
   /* What the operations ask of shapes. */
   float values[4] = {1, 2, 3, 4};
-  mxcHostArray three[] = {{values, shape}, {values, shape}, {values, shape}};
+  mxcHostArray three[] = {
+      {SIZE, values, shape}, {SIZE, values, shape}, {SIZE, values, shape}};
   assert(!mxcHostProgramCall(sum, three, 3, &result, 1));
   assert(((const float *)result.data)[2] == 6.0f);
   three[1].shape = other;
@@ -280,7 +345,7 @@ static void test_host(mxcContext context) {
 /* Compiles in a context of its own, and returns the PTX. */
 static void *compile_alone(void *unused) {
   (void)unused;
-  mxcCompileOptions options = {.ptxas = "none"};
+  mxcCompileOptions options = {.structSize = sizeof options, .ptxas = "none"};
   mxcCompiled compiled;
   mxcContext context = mxcContextCreate(NULL, NULL);
   mxcModule module = parse(context, quantize);
@@ -318,6 +383,7 @@ int main(int argc, char **argv) {
   test_modules(context);
   test_compile(other, argv[1]);
   test_host(context);
+  test_dead_handles();
   if (messages.count)
     printf("unexpected messages: %s\n", messages.text);
   mxcContextDestroy(other);

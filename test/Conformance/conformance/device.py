@@ -29,6 +29,7 @@ SCALARS = {
 
 class LaunchConfig(ctypes.Structure):
     _fields_ = [
+        ("structSize", ctypes.c_size_t),
         ("grid", ctypes.c_int64 * 3),
         ("block", ctypes.c_int64 * 3),
         ("cluster", ctypes.c_int64 * 3),
@@ -188,7 +189,7 @@ class Device:
             module,
             step["kernel"].encode(),
         )
-        config = LaunchConfig()
+        config = LaunchConfig(ctypes.sizeof(LaunchConfig))
         config.grid[:] = step["grid"]
         config.block[:] = step["block"]
         config.cluster[:] = step.get("cluster", [0, 0, 0])

@@ -2,7 +2,7 @@
 // goes on with what it would have computed.
 //
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.mlir
-// RUN: not --crash env MX_DEVICE=sim %runner %t.mlir 2>&1 | FileCheck %s
+// RUN: not env MX_ERRORS=exit MX_DEVICE=sim %runner %t.mlir 2>&1 | FileCheck %s
 //
 // CHECK:      kernel.cc:7: f: block: [0,0,0], thread: [1,0,0] Assertion `even` failed.
 // CHECK:      mx runtime: check failed: kernel 'main_kernel' on the simulator: failed

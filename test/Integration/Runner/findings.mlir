@@ -4,8 +4,8 @@
 // RUN: mlir-opt %s -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.mlir
 // RUN: env MX_SIM_WARNINGS=print %run_on_sim %t.mlir 2>%t.err | FileCheck %s
 // RUN: FileCheck --check-prefix=WARNING %s <%t.err
-// RUN: not --crash env MX_DEVICE=sim MX_SIM_CHECKS=race %runner %t.mlir 2>&1 | FileCheck --check-prefix=ERROR %s
-// RUN: not --crash env MX_DEVICE=sim MX_SIM_WARNINGS=error %runner %t.mlir 2>&1 | FileCheck --check-prefix=STRICT %s
+// RUN: not env MX_ERRORS=exit MX_DEVICE=sim MX_SIM_CHECKS=race %runner %t.mlir 2>&1 | FileCheck --check-prefix=ERROR %s
+// RUN: not env MX_ERRORS=exit MX_DEVICE=sim MX_SIM_WARNINGS=error %runner %t.mlir 2>&1 | FileCheck --check-prefix=STRICT %s
 // RUN: env MX_DEVICE=sim MX_SIM_CHECKS=none %runner %t.mlir 2>%t.err | FileCheck %s
 // RUN: count 0 <%t.err
 // RUN: env MX_DEVICE=sim MX_SIM_WARNINGS=none %runner %t.mlir 2>%t.err | FileCheck %s

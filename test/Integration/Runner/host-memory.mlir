@@ -10,7 +10,7 @@
 //
 // RUN: grep -v host_register %s \
 // RUN:   | mlir-opt -gpu-lower-to-nvvm-pipeline="cubin-chip=sm_90 cubin-features=+ptx80 cubin-format=isa" -o %t.bad.mlir
-// RUN: not --crash env MX_DEVICE=sim %runner %t.bad.mlir 2>&1 | FileCheck --check-prefix=BAD %s
+// RUN: not env MX_ERRORS=exit MX_DEVICE=sim %runner %t.bad.mlir 2>&1 | FileCheck --check-prefix=BAD %s
 //
 // BAD: mx runtime: check failed: kernel 'main_kernel' on the simulator: failed
 // BAD: out-of-bounds: load out of bounds: 4 bytes at global address 0x

@@ -52,7 +52,7 @@ for kind, text, call in (
         (TypeError, "pipeline: expected text", lambda: mx.compile("", pipeline=7)),
         (TypeError, "expected entries to be a list of names, found 5", lambda: mx.compile("", entries=5)),
         (TypeError, "cache: expected True, False or a folder, found 3.5", lambda: mx.compile("", cache=3.5)),
-        (TypeError, "name: expected auto, sim, cpu, cuda or cuda:N, found None", lambda: mx.set_device(None)),
+        (TypeError, "name: expected auto, sim, sim:N, cpu, cuda or cuda:N, found None", lambda: mx.set_device(None)),
         (ValueError, "gate_up: expected gate and up side by side", lambda: mx.swiglu_quantize(matrix(4, 33))),
         (TypeError, "q: expected an mx_compiler.Quantized, found ndarray", lambda: mx.dequantize(x)),
         (ValueError, "offsets: expected None, unless q has groups of rows, found an array", lambda: mx.dequantize(q, offsets=ends)),

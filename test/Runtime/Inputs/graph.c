@@ -40,7 +40,9 @@ int main(int argc, char **argv) {
   mxSetErrorPolicy(MX_ERRORS_RETURN);
   CHECK(mxSetDevice("cuda"));
   mxProgram program;
-  Call call = {.arguments = {{NULL, shape}, {NULL, shape}, {&count, NULL}}};
+  Call call = {.arguments = {{sizeof(mxArgument), NULL, shape},
+                             {sizeof(mxArgument), NULL, shape},
+                             {sizeof(mxArgument), &count, NULL}}};
   CHECK(mxProgramLoad(&program, argv[1]));
   CHECK(mxProgramGetEntry(&call.entry, program, "sum"));
   CHECK(mxStreamCreate(&call.stream));

@@ -28,7 +28,7 @@ def refuses(kind, text, call):
 
 # --- Devices ------------------------------------------------------------------
 
-refuses(mx.Error, "expected device auto, sim, cuda or cuda:N, found 'tpu'",
+refuses(mx.Error, "expected device auto, sim, sim:N, cuda or cuda:N, found 'tpu'",
         lambda: mx.set_device("tpu"))
 mx.set_device("sim")
 mx.set_simulator_option("sm-count", 3)
@@ -67,7 +67,7 @@ refuses(ValueError, r"<mx_compiler.DeviceArray int32\(3, 4\)> was freed", a.nump
 a.free()  # once more does nothing
 refuses(ValueError, "the stream was closed", stream.synchronize)
 refuses(ValueError, r"at least 0, found shape \(-1,\)", lambda: mx.empty(-1, "u1"))
-refuses(mx.Error, "bytes on the simulator failed", lambda: mx.empty(1 << 60, "u1"))
+refuses(mx.Error, "bytes on sim:0 failed", lambda: mx.empty(1 << 60, "u1"))
 assert mx.empty((0, 4), "f4").numpy().shape == (0, 4)
 assert mx.array(np.float32(3)).numpy() == 3
 

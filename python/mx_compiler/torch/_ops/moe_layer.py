@@ -9,7 +9,8 @@ from ..._ops import moe_layer as layers
 from ..._ops.formats import find_format
 from ..._ops.scale_tiles import capacity
 from ..._ops.quantized import scales_shape
-from ..._runtime.device import device_changes
+from ..._arrays.interop import place_of
+from ..._runtime.device import device_key, on_device
 from . import tensors
 from .checks import check_one_device, check_tensor
 
@@ -77,13 +78,14 @@ _layers = {}
 
 
 def _find(w1, *formats):
-    key = (device_changes(), w1.shape, formats)
+    key = (device_key(), w1.device, w1.shape, formats)
     found = _layers.get(key)
     if found is None:
         groups, rows, hidden = w1.shape
-        found = _layers[key] = layers.MoELayer(
-            groups, hidden, rows // 2, activations=formats[0], weights=formats[1],
-            gradients=formats[2])
+        with on_device(place_of([w1])):
+            found = _layers[key] = layers.MoELayer(
+                groups, hidden, rows // 2, activations=formats[0], weights=formats[1],
+                gradients=formats[2])
     return found
 
 

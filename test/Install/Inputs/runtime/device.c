@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 int main(void) {
-  mxDeviceInfo info;
+  mxDeviceInfo info = {.structSize = sizeof info};
   if (mxSetDevice("sim") != MX_SUCCESS ||
       mxGetDeviceInfo(&info) != MX_SUCCESS) {
     fprintf(stderr, "device: %s\n", mxGetLastError());

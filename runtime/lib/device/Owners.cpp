@@ -1,0 +1,37 @@
+//===- Owners.cpp - Whose memory, stream or event it is -------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Owners.h"
+
+#include "Selection.h"
+
+using namespace mx::runtime;
+
+Device *mx::runtime::findOwner(const void *memory) {
+  int ordinal;
+  Device *device = nullptr;
+  if (!memory)
+    return nullptr;
+  if (isSimAddress(memory, ordinal))
+    return getSimDevice(ordinal, device) ? nullptr : device;
+  if (Device *sharing = findSimSharing(memory))
+    return sharing;
+  return findGpuOfMemory(memory);
+}
+
+Error mx::runtime::findStreamOwner(void *stream, Device *&device) {
+  device = nullptr;
+  if (stream)
+    device = findSimHandle(stream);
+  if (stream && !device)
+    device = findGpuOfStream(stream);
+  return device ? Error() : getDevice(device);
+}
+
+Error mx::runtime::findEventOwner(void *event, Device *&device) {
+  device = findSimHandle(event);
+  if (!device)
+    device = findGpuOfEvent(event);
+  return device ? Error() : getDevice(device);
+}

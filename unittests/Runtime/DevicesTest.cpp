@@ -1,0 +1,378 @@
+//===- DevicesTest.cpp - Several simulated devices, many threads ----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whatever has a device uses it, whichever device a thread has in use. The
+// random test is meant for the thread and address sanitizers too.
+//===----------------------------------------------------------------------===//
+
+#include "Mgpu.h"
+#include "ProgramFiles.h"
+
+#include "mx_program.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr int kDevices = 4;
+constexpr size_t kSize = sizeof(mxArgument);
+
+/// Before the runtime first asks.
+const bool isSet = [] {
+  setenv("MX_SIM_DEVICES", "4", 1);
+  setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
+  return true;
+}();
+
+std::string readFile(const char *path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+std::string deviceName(int number) { return "sim:" + std::to_string(number); }
+
+class Devices : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_EQ(mxSetErrorPolicy(MX_ERRORS_RETURN), MX_SUCCESS);
+    mxClearError();
+    use(0);
+  }
+  static void use(int number) {
+    ASSERT_EQ(mxSetDevice(deviceName(number).c_str()), MX_SUCCESS)
+        << mxGetLastError();
+  }
+  static std::string deviceOf(const void *memory) {
+    mxDeviceInfo info = mxSized<mxDeviceInfo>();
+    return mxGetMemoryDevice(memory, &info) ? mxGetThreadError() : info.device;
+  }
+  static std::string current() {
+    mxDeviceInfo info = mxSized<mxDeviceInfo>();
+    return mxGetDeviceInfo(&info) ? mxGetThreadError() : info.device;
+  }
+};
+
+TEST_F(Devices, MemoryKnowsItsDevice) {
+  std::array<void *, kDevices> memory = {};
+  for (int i = 0; i < kDevices; ++i) {
+    use(i);
+    ASSERT_EQ(mxMemAlloc(&memory[size_t(i)], 64), MX_SUCCESS);
+  }
+  use(2);
+  for (int i = 0; i < kDevices; ++i)
+    EXPECT_EQ(deviceOf(memory[size_t(i)]), deviceName(i));
+  int local = 0;
+  EXPECT_EQ(deviceOf(&local),
+            "expected memory of a device, found memory of none in use");
+  // From one to the next, and back to the host, with another one in use.
+  int64_t values[8] = {1, 2, 3, 4, 5, 6, 7, 8}, found[8] = {};
+  ASSERT_EQ(mxMemcpyToDevice(memory[0], values, 64, nullptr), MX_SUCCESS);
+  for (size_t i = 1; i < kDevices; ++i)
+    ASSERT_EQ(mxMemcpyOnDevice(memory[i], memory[i - 1], 64, nullptr),
+              MX_SUCCESS)
+        << mxGetThreadError();
+  ASSERT_EQ(mxMemcpyToHost(found, memory[kDevices - 1], 64, nullptr),
+            MX_SUCCESS);
+  EXPECT_EQ(memcmp(values, found, sizeof found), 0);
+  for (void *address : memory)
+    EXPECT_EQ(mxMemFree(address), MX_SUCCESS) << mxGetThreadError();
+  EXPECT_EQ(mxMemFree(memory[1]), MX_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Devices, TheChoiceIsTheThreads) {
+  use(1);
+  std::thread([] {
+    // The main thread chose first, for those that have not chosen.
+    EXPECT_EQ(current(), "sim:1");
+    use(3);
+    EXPECT_EQ(current(), "sim:3");
+    EXPECT_EQ(mxSetThreadDevice("sim:2"), MX_SUCCESS);
+    EXPECT_EQ(current(), "sim:2");
+    EXPECT_EQ(mxSetThreadDevice(nullptr), MX_SUCCESS);
+    EXPECT_EQ(current(), "sim:3");
+    mgpuSetDefaultDevice(2);
+    EXPECT_EQ(current(), "sim:2");
+  }).join();
+  EXPECT_EQ(current(), "sim:1");
+  EXPECT_EQ(mxSetThreadDevice("sim:3"), MX_SUCCESS);
+  std::thread([] { EXPECT_EQ(current(), "sim:1"); }).join();
+  use(0);
+  EXPECT_EQ(current(), "sim:0");
+  EXPECT_EQ(mxSetDevice("sim:4"), MX_ERROR_NO_DEVICE);
+  EXPECT_STREQ(mxGetThreadError(), "expected a simulated device below 4, found "
+                                   "4: MX_SIM_DEVICES is their number");
+  EXPECT_EQ(current(), "sim:0");
+}
+
+TEST_F(Devices, StreamsKnowTheirDevice) {
+  mxStream first = nullptr, second = nullptr;
+  ASSERT_EQ(mxStreamCreate(&first), MX_SUCCESS);
+  use(1);
+  ASSERT_EQ(mxStreamCreate(&second), MX_SUCCESS);
+  EXPECT_EQ(mxStreamSynchronize(first), MX_SUCCESS);
+  EXPECT_EQ(mxStreamWait(first, second), MX_SUCCESS) << mxGetThreadError();
+  EXPECT_EQ(mxStreamWait(second, first), MX_SUCCESS) << mxGetThreadError();
+  mxModule module = nullptr;
+  mxFunction function = nullptr;
+  ASSERT_EQ(mxModuleLoad(&module, readFile(MX_TEST_KERNELS).c_str(), 0, "k"),
+            MX_SUCCESS);
+  ASSERT_EQ(mxModuleGetFunction(&function, module, "store_ids"), MX_SUCCESS);
+  mxLaunchConfig config = mxSized<mxLaunchConfig>();
+  config.grid[0] = config.grid[1] = config.grid[2] = 1;
+  config.block[0] = 32;
+  config.block[1] = config.block[2] = 1;
+  config.stream = first;
+  uint64_t out = 0;
+  uint32_t n = 0;
+  void *parameters[] = {&out, &n};
+  EXPECT_EQ(mxLaunch(function, &config, parameters, 2), MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(mxGetThreadError(),
+               "expected a stream of sim:1, found one of sim:0");
+  EXPECT_EQ(mxModuleUnload(module), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(first), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(second), MX_SUCCESS);
+}
+
+TEST_F(Devices, HandlesOfTheDeadAreRefused) {
+  std::string text = readFile(MX_TEST_KERNELS);
+  mxModule dead = nullptr;
+  mxFunction function = nullptr;
+  ASSERT_EQ(mxModuleLoad(&dead, text.c_str(), 0, "k"), MX_SUCCESS);
+  ASSERT_EQ(mxModuleGetFunction(&function, dead, "store_ids"), MX_SUCCESS);
+  ASSERT_EQ(mxModuleUnload(dead), MX_SUCCESS);
+  // Its place is used again, and so may be its memory.
+  for (int i = 0; i < 100; ++i) {
+    mxModule module = nullptr;
+    mxFunction other = nullptr;
+    ASSERT_EQ(mxModuleLoad(&module, text.c_str(), 0, "k"), MX_SUCCESS);
+    ASSERT_EQ(mxModuleGetFunction(&other, module, "store_ids"), MX_SUCCESS);
+    mxLaunchConfig config = mxSized<mxLaunchConfig>();
+    EXPECT_EQ(mxLaunch(function, &config, nullptr, 0), MX_ERROR_INVALID_VALUE);
+    EXPECT_STREQ(mxGetThreadError(), "expected a kernel of a loaded module, "
+                                     "found a handle that is none");
+    EXPECT_EQ(mxModuleUnload(dead), MX_ERROR_INVALID_VALUE);
+    EXPECT_EQ(mxModuleGetFunction(&other, dead, "k"), MX_ERROR_INVALID_VALUE);
+    ASSERT_EQ(mxModuleUnload(module), MX_SUCCESS);
+  }
+}
+
+TEST_F(Devices, TakeStructsOfOlderCallers) {
+  // The beginning of mxDeviceInfo, and what a caller has after it.
+  struct {
+    size_t structSize = offsetof(mxDeviceInfo, name);
+    char kind[16] = {};
+    char after[16] = "untouched";
+  } old;
+  EXPECT_EQ(mxGetDeviceInfo(reinterpret_cast<mxDeviceInfo *>(&old)),
+            MX_SUCCESS);
+  EXPECT_STREQ(old.kind, "sim");
+  EXPECT_STREQ(old.after, "untouched");
+  mxDeviceInfo unset = {};
+  EXPECT_EQ(mxGetDeviceInfo(&unset), MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(mxGetThreadError(),
+               "expected structSize of mxDeviceInfo to be at least 9, found 0: "
+               "set it to sizeof(mxDeviceInfo)");
+  EXPECT_EQ(mxGetInterfaceVersion(), MX_INTERFACE_VERSION);
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// The program of ProgramFiles.h, and arrays for it on any device.
+struct Arrays {
+  static constexpr int64_t n = 300;
+  void *x = nullptr, *y = nullptr, *z = nullptr, *workspace = nullptr;
+
+  explicit Arrays(float seed) {
+    std::vector<float> values(n);
+    for (int64_t i = 0; i < n; ++i)
+      values[size_t(i)] = seed + float(i);
+    for (void **memory : {&x, &y, &z, &workspace})
+      EXPECT_EQ(mxMemAlloc(memory, 4096), MX_SUCCESS) << mxGetThreadError();
+    for (void *memory : {x, y})
+      EXPECT_EQ(mxMemcpyToDevice(memory, values.data(), n * 4, nullptr),
+                MX_SUCCESS);
+  }
+  ~Arrays() {
+    for (void *memory : {x, y, z, workspace})
+      EXPECT_EQ(mxMemFree(memory), MX_SUCCESS) << mxGetThreadError();
+  }
+  int launch(mxEntry entry) { return launch(entry, y); }
+  int launch(mxEntry entry, void *second) {
+    int64_t extent = n;
+    int32_t count = n;
+    mxArgument arguments[] = {{kSize, x, &extent},
+                              {kSize, second, &extent},
+                              {kSize, &count, nullptr}};
+    return mxEntryLaunch(entry, arguments, 3, &z, 1, workspace, 4096, nullptr);
+  }
+  int countWrong(float seed) {
+    std::vector<float> found(n);
+    EXPECT_EQ(mxMemcpyToHost(found.data(), z, n * 4, nullptr), MX_SUCCESS);
+    int wrong = 0;
+    for (int64_t i = 0; i < n; ++i)
+      wrong += found[size_t(i)] != 2 * (seed + float(i));
+    return wrong;
+  }
+};
+
+TEST_F(Devices, ProgramsGoWhereTheirArraysAre) {
+  ProgramFiles files("vector_add", "false");
+  files.write("kernels.ptx", readFile(MX_TEST_KERNELS));
+  mxProgram program = nullptr;
+  mxEntry entry = nullptr;
+  ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
+      << mxGetThreadError();
+  ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  use(3);
+  Arrays there(7.0f);
+  for (int i = kDevices; i--;) {
+    use(i);
+    Arrays arrays{float(i)};
+    use((i + 1) % kDevices);
+    ASSERT_EQ(arrays.launch(entry), MX_SUCCESS) << mxGetThreadError();
+    EXPECT_EQ(arrays.countWrong(float(i)), 0);
+    if (i == 3)
+      continue;
+    EXPECT_EQ(arrays.launch(entry, there.y), MX_ERROR_INVALID_VALUE);
+    EXPECT_EQ(std::string(mxGetThreadError()),
+              "entry 'sum': argument 1 'y': expected memory of " +
+                  deviceName(i) +
+                  ", as argument 0 'x' is, found memory of sim:3: copy it to "
+                  "one device");
+  }
+  EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS);
+  EXPECT_EQ(there.launch(entry), MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(mxGetThreadError(), "expected an entry of a loaded program, "
+                                   "found a handle that is none");
+}
+
+/// Eight threads do what they like on four devices, with modules and programs
+/// that others load and unload meanwhile.
+TEST_F(Devices, ThreadsAtRandom) {
+  constexpr size_t kThreads = 8, kShared = 4;
+  const char *asked = getenv("MX_TEST_ROUNDS");
+  const int rounds = asked ? atoi(asked) : 60;
+  ProgramFiles files("vector_add", "false");
+  files.write("kernels.ptx", readFile(MX_TEST_KERNELS));
+  const std::string text = readFile(MX_TEST_KERNELS);
+  std::array<std::atomic<mxModule>, kShared> modules = {};
+  std::array<std::atomic<mxProgram>, kShared> programs = {};
+  std::atomic<int> wrong = 0, launches = 0, refused = 0;
+
+  auto work = [&](unsigned thread) {
+    std::mt19937 random(thread * 7919 + 1);
+    auto pick = [&](size_t count) { return random() % count; };
+    // A handle of another thread may be dead by now, and nothing else.
+    auto expectLiving = [&](int status) {
+      if (!status)
+        return true;
+      ++refused;
+      if (status != MX_ERROR_INVALID_VALUE ||
+          !strstr(mxGetThreadError(), "a handle that is none"))
+        ADD_FAILURE() << mxStatusName(status) << ": " << mxGetThreadError();
+      mxClearError();
+      return false;
+    };
+    for (int round = 0; round < rounds; ++round) {
+      int device = int(pick(kDevices));
+      if (mxSetDevice(deviceName(device).c_str()))
+        ADD_FAILURE() << mxGetThreadError();
+      switch (pick(6)) {
+      case 0: { // load and, later, unload
+        mxModule module = nullptr;
+        EXPECT_EQ(mxModuleLoad(&module, text.c_str(), 0, "k"), MX_SUCCESS);
+        // Of none it does nothing.
+        EXPECT_EQ(mxModuleUnload(modules[pick(kShared)].exchange(module)),
+                  MX_SUCCESS);
+        break;
+      }
+      case 1: {
+        mxProgram program = nullptr;
+        EXPECT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS);
+        EXPECT_EQ(mxProgramUnload(programs[pick(kShared)].exchange(program)),
+                  MX_SUCCESS);
+        break;
+      }
+      case 2: { // a kernel of a module that may go at any moment
+        mxModule module = modules[pick(kShared)];
+        mxFunction function = nullptr;
+        if (!module || !expectLiving(mxModuleGetFunction(&function, module,
+                                                         "wait_forever")))
+          break;
+        // An empty grid is nothing; the handle is looked at all the same.
+        mxLaunchConfig config = mxSized<mxLaunchConfig>();
+        config.block[0] = config.block[1] = config.block[2] = 1;
+        if (expectLiving(mxLaunch(function, &config, nullptr, 0)))
+          ++launches;
+        break;
+      }
+      case 3: { // a program on arrays of this or of another device
+        mxProgram program = programs[pick(kShared)];
+        mxEntry entry = nullptr;
+        if (!program ||
+            !expectLiving(mxProgramGetEntry(&entry, program, "sum")))
+          break;
+        float seed = float(pick(100));
+        Arrays arrays(seed);
+        EXPECT_EQ(mxSetDevice(deviceName(int(pick(kDevices))).c_str()),
+                  MX_SUCCESS);
+        if (!expectLiving(arrays.launch(entry)))
+          break;
+        ++launches;
+        wrong += arrays.countWrong(seed);
+        break;
+      }
+      case 4: { // copies from device to device
+        void *from = nullptr, *to = nullptr;
+        EXPECT_EQ(mxMemAlloc(&from, 8), MX_SUCCESS);
+        EXPECT_EQ(mxSetThreadDevice(deviceName(int(pick(kDevices))).c_str()),
+                  MX_SUCCESS);
+        EXPECT_EQ(mxMemAlloc(&to, 8), MX_SUCCESS);
+        EXPECT_EQ(mxSetThreadDevice(nullptr), MX_SUCCESS);
+        int64_t value = int64_t(random()), found = 0;
+        EXPECT_EQ(mxMemcpyToDevice(from, &value, 8, nullptr), MX_SUCCESS);
+        EXPECT_EQ(mxMemcpyOnDevice(to, from, 8, nullptr), MX_SUCCESS);
+        EXPECT_EQ(mxMemcpyToHost(&found, to, 8, nullptr), MX_SUCCESS);
+        wrong += found != value;
+        EXPECT_EQ(mxMemFree(from), MX_SUCCESS);
+        EXPECT_EQ(mxMemFree(to), MX_SUCCESS);
+        break;
+      }
+      default: { // fail, which no other thread sees
+        EXPECT_EQ(mxSetDevice("sim:99"), MX_ERROR_NO_DEVICE);
+        EXPECT_EQ(mgpuMemAlloc(8, nullptr, false), nullptr);
+        EXPECT_EQ(mxGetLastStatus(), MX_ERROR_NO_DEVICE);
+        mxClearError();
+        mxStream stream = nullptr;
+        EXPECT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+        EXPECT_EQ(mxStreamSynchronize(stream), MX_SUCCESS);
+        EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+      }
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < kThreads; ++i)
+    threads.emplace_back(work, i);
+  for (std::thread &thread : threads)
+    thread.join();
+  for (std::atomic<mxModule> &module : modules)
+    EXPECT_EQ(mxModuleUnload(module), MX_SUCCESS);
+  for (std::atomic<mxProgram> &program : programs)
+    EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(launches, rounds);
+  RecordProperty("launches", launches);
+  RecordProperty("refused", refused);
+}
+
+} // namespace

@@ -1,0 +1,186 @@
+//===- GpusTest.cpp - Two GPUs in one process -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Over a driver that takes notes (FakeCuda) and refuses what belongs to another
+// context than the current one.
+//===----------------------------------------------------------------------===//
+
+#include "FakeCuda.h"
+#include "Mgpu.h"
+#include "ProgramFiles.h"
+
+#include "mx_program.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <gtest/gtest.h>
+
+using Log = std::vector<std::string>;
+
+namespace {
+
+constexpr size_t kSize = sizeof(mxArgument);
+const char kPtx[] = ".version 8.0\n.target sm_90a\n.address_size 64\n";
+
+class Gpus : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    setenv("MX_CUDA_DRIVER", MX_FAKE_CUDA, 1);
+    fakeCuda()->devices = 2;
+    mxSetErrorPolicy(MX_ERRORS_RETURN);
+  }
+  void SetUp() override {
+    mxClearError();
+    use(0);
+    takeLog();
+  }
+  void TearDown() override {
+    EXPECT_EQ(int(fakeCuda()->contexts.size()), 0);
+    EXPECT_EQ(fakeCuda()->liveAllocations, 0);
+  }
+  static void use(int number) {
+    ASSERT_EQ(mxSetDevice(("cuda:" + std::to_string(number)).c_str()),
+              MX_SUCCESS)
+        << mxGetThreadError();
+  }
+  static Log takeLog() { return std::exchange(fakeCuda()->log, {}); }
+  static void *allocOn(int number, size_t bytes) {
+    void *memory = nullptr;
+    use(number);
+    EXPECT_EQ(mxMemAlloc(&memory, bytes), MX_SUCCESS) << mxGetThreadError();
+    return memory;
+  }
+};
+
+TEST_F(Gpus, MemoryIsUsedWhereItIs) {
+  void *first = allocOn(0, 64), *second = allocOn(1, 64);
+  for (void *memory : {first, second}) {
+    mxDeviceInfo info = mxSized<mxDeviceInfo>();
+    ASSERT_EQ(mxGetMemoryDevice(memory, &info), MX_SUCCESS);
+    EXPECT_STREQ(info.device, memory == first ? "cuda:0" : "cuda:1");
+  }
+  use(0);
+  takeLog();
+  EXPECT_EQ(mxMemset(second, 1, 64, nullptr), MX_SUCCESS);
+  EXPECT_EQ(mxMemcpyOnDevice(first, second, 64, nullptr), MX_SUCCESS);
+  EXPECT_EQ(mxMemFree(second), MX_SUCCESS);
+  EXPECT_EQ(mxMemFree(first), MX_SUCCESS);
+  EXPECT_EQ(takeLog(),
+            (Log{"cuMemsetD8Async 64 on 1", "cuMemcpyDtoDAsync 64 stream=0",
+                 "cuMemFree on 1", "cuMemFree"}));
+}
+
+TEST_F(Gpus, StreamsAndEventsAreUsedWhereTheyAre) {
+  mxStream first = nullptr, second = nullptr;
+  ASSERT_EQ(mxStreamCreate(&first), MX_SUCCESS);
+  use(1);
+  ASSERT_EQ(mxStreamCreate(&second), MX_SUCCESS);
+  use(0);
+  takeLog();
+  EXPECT_EQ(mxStreamSynchronize(second), MX_SUCCESS);
+  EXPECT_EQ(mxStreamWait(first, second), MX_SUCCESS) << mxGetThreadError();
+  use(1);
+  void *event = mgpuEventCreate();
+  use(0);
+  mgpuEventRecord(event, second);
+  mgpuStreamWaitEvent(first, event);
+  mgpuEventDestroy(event);
+  EXPECT_EQ(mxGetLastStatus(), MX_SUCCESS) << mxGetLastError();
+  Log log = takeLog();
+  ASSERT_EQ(log.size(), 9u);
+  EXPECT_EQ(log[0].substr(log[0].size() - 5), " on 1");
+  EXPECT_EQ(log[1], "cuEventCreate flags=2 on 1");
+  EXPECT_EQ(log[3].substr(0, 17), "cuStreamWaitEvent");
+  EXPECT_EQ(log[3].find(" on 1"), std::string::npos);
+  EXPECT_EQ(log[7].find(" on 1"), std::string::npos);
+  EXPECT_NE(log[8].find(" on 1"), std::string::npos);
+  EXPECT_EQ(mxStreamDestroy(first), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(second), MX_SUCCESS);
+}
+
+TEST_F(Gpus, ModulesAreUsedWhereTheyWereLoaded) {
+  mxModule module = nullptr;
+  mxFunction function = nullptr;
+  use(1);
+  ASSERT_EQ(mxModuleLoad(&module, kPtx, 0, "test.ptx"), MX_SUCCESS);
+  use(0);
+  ASSERT_EQ(mxModuleGetFunction(&function, module, "kernel"), MX_SUCCESS)
+      << mxGetThreadError();
+  takeLog();
+  uint64_t value = 1;
+  void *parameters[] = {&value, &value};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, nullptr, 0};
+  EXPECT_EQ(mxLaunch(function, &config, parameters, 2), MX_SUCCESS)
+      << mxGetThreadError();
+  EXPECT_EQ(takeLog(), (Log{"cuLaunchKernelEx grid=1,1,1 block=32,1,1 smem=0 "
+                            "stream=0 p0=1 p1=1 on 1"}));
+  EXPECT_EQ(mxModuleUnload(module), MX_SUCCESS);
+  EXPECT_EQ(takeLog(), (Log{"cuModuleUnload on 1"}));
+}
+
+TEST_F(Gpus, ProgramsAreLoadedOnceOnEach) {
+  ProgramFiles files("kernel", "false");
+  fakeCuda()->parameters = 4;
+  files.write("kernels.cubin", kPtx);
+  mxProgram program = nullptr;
+  mxEntry entry = nullptr;
+  ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
+      << mxGetThreadError();
+  ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  auto countLoads = [] {
+    int count = 0;
+    for (const std::string &line : takeLog())
+      count += line.substr(0, 18) == "cuModuleLoadDataEx";
+    return count;
+  };
+  EXPECT_EQ(countLoads(), 1);
+  void *memory[2][4];
+  for (int device = 0; device < 2; ++device)
+    for (void *&place : memory[device])
+      place = allocOn(device, 4096);
+  int64_t extent = 300;
+  int32_t count = 300;
+  auto launch = [&](void **m, void *second) {
+    mxArgument arguments[] = {{kSize, m[0], &extent},
+                              {kSize, second, &extent},
+                              {kSize, &count, nullptr}};
+    return mxEntryLaunch(entry, arguments, 3, &m[2], 1, m[3], 4096, nullptr);
+  };
+  use(0);
+  for (int round = 0; round < 3; ++round)
+    for (void **m : {memory[1], memory[0]}) {
+      takeLog();
+      EXPECT_EQ(launch(m, m[1]), MX_SUCCESS) << mxGetThreadError();
+      Log log = fakeCuda()->log;
+      bool isSecond = log.back().find(" on 1") != std::string::npos;
+      EXPECT_EQ(isSecond, m == memory[1]) << log.back();
+      EXPECT_EQ(countLoads(), round == 0 && m == memory[1]);
+    }
+  EXPECT_EQ(launch(memory[0], memory[1][1]), MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(mxGetThreadError(),
+               "entry 'sum': argument 1 'y': expected memory of cuda:0, as "
+               "argument 0 'x' is, found memory of cuda:1: copy it to one "
+               "device");
+  EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS);
+  for (auto &places : memory)
+    for (void *place : places)
+      EXPECT_EQ(mxMemFree(place), MX_SUCCESS);
+  fakeCuda()->parameters = 2;
+}
+
+TEST_F(Gpus, ConstantsAreOnEach) {
+  void *keep = nullptr;
+  const char data[] = "constant";
+  void *first = mxLoadConstant(&keep, data, sizeof data);
+  use(1);
+  void *second = mxLoadConstant(&keep, data, sizeof data);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(mxLoadConstant(&keep, data, sizeof data), second);
+  use(0);
+  EXPECT_EQ(mxLoadConstant(&keep, data, sizeof data), first);
+  EXPECT_EQ(mxMemFree(first), MX_SUCCESS);
+  EXPECT_EQ(mxMemFree(second), MX_SUCCESS);
+}
+
+} // namespace
