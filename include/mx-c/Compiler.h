@@ -67,7 +67,8 @@ typedef struct mxcContextImpl *mxcContext;
 /* Without a callback messages go to stderr. Null, after a message, where this
  * library and libMLIR do not agree about MLIR's types (docs/Embedding.md). */
 MXC_API mxcContext mxcContextCreate(mxcMessageCallback callback, void *user);
-/* What was made in it may be destroyed later; its messages go to stderr then. */
+/* What was made in it may be destroyed later; its messages go to stderr then.
+ */
 MXC_API void mxcContextDestroy(mxcContext context);
 
 /* Parses an attribute or a type of any dialect, as `#mx.scale_layout<linear>`,

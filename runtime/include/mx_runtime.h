@@ -128,7 +128,8 @@ MX_API int mxSetErrorPolicy(int policy);
  * takes null as a name for what would hold without a call.
  *
  * The simulator has one device, or as many as MX_SIM_DEVICES says (1 to 16);
- * each has memory of its own, and kernels on different ones run side by side. */
+ * each has memory of its own, and kernels on different ones run side by side.
+ */
 MX_API int mxSetDevice(const char *name);
 MX_API int mxSetDeviceForTarget(const char *name, const char *target);
 /* Puts a device over that choice, for this thread alone, until null takes it
@@ -218,7 +219,8 @@ MX_API int mxStreamWait(mxStream stream, mxStream other);
 /* Waits for everything on the device in use. */
 MX_API int mxSynchronize(void);
 
-/* On the device in use. At least 256-byte aligned; zero bytes give an address that holds nothing. */
+/* On the device in use. At least 256-byte aligned; zero bytes give an address
+ * that holds nothing. */
 MX_API int mxMemAlloc(void **memory, size_t bytes);
 MX_API int mxMemFree(void *memory);
 /* Ordered in the stream. Memory of the host must stay until the stream has
@@ -241,10 +243,11 @@ MX_API int mxMemset(void *memory, uint8_t byte, size_t bytes, mxStream stream);
 typedef struct mxModuleImpl *mxModule;
 typedef struct mxFunctionImpl *mxFunction;
 
-/* Loads a module on the device in use. PTX text, a cubin or a fatbin. `bytes` may be 0 for text that ends in NUL,
- * and for a whole cubin or fatbin, whose headers say where it ends. The
- * simulator takes PTX, also from fatbins and from cubins that carry their
- * source. `name` stands in messages and may be null. */
+/* Loads a module on the device in use. PTX text, a cubin or a fatbin. `bytes`
+ * may be 0 for text that ends in NUL, and for a whole cubin or fatbin, whose
+ * headers say where it ends. The simulator takes PTX, also from fatbins and
+ * from cubins that carry their source. `name` stands in messages and may be
+ * null. */
 MX_API int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
                         const char *name);
 /* Its functions are gone with it. Other threads may be launching them: their
@@ -273,9 +276,10 @@ typedef struct mxLaunchConfig {
   int32_t flags;
 } mxLaunchConfig;
 
-/* For host code that mx-opt --mx-to-nvvm makes. Memory of the device in use with
- * the `bytes` bytes of `data`; `*place` keeps it, so that only the first call on
- * a device copies. It lives as long as the process. Null after an error. */
+/* For host code that mx-opt --mx-to-nvvm makes. Memory of the device in use
+ * with the `bytes` bytes of `data`; `*place` keeps it, so that only the first
+ * call on a device copies. It lives as long as the process. Null after an
+ * error. */
 MX_API void *mxLoadConstant(void **place, const void *data, int64_t bytes);
 
 /* Flags of the next launch of this thread by mgpuLaunchKernel or
@@ -293,9 +297,9 @@ MX_API int mxLaunch(mxFunction function, const mxLaunchConfig *config,
  * Tensor maps
  *===----------------------------------------------------------------------===*/
 
-/* Writes the 128 bytes of a tensor map for the device of the address. Numbers of the
- * enumerations are the driver's (CUtensorMapDataType and so on). `dims` are in
- * elements, innermost first; `strides` in bytes, of dimensions 1 and up;
+/* Writes the 128 bytes of a tensor map for the device of the address. Numbers
+ * of the enumerations are the driver's (CUtensorMapDataType and so on). `dims`
+ * are in elements, innermost first; `strides` in bytes, of dimensions 1 and up;
  * `elementStrides` may be null for all ones. A dimension of 0 gives 128 zero
  * bytes and success: a kernel with nothing to do does not use the map. */
 MX_API int mxTensorMapEncodeTiled(void *map, int32_t dataType, int32_t rank,

@@ -90,13 +90,30 @@ public:
   /// What is wrong with an element, "" if nothing is; `what` names one:
   /// "argument". Must hold before elements are read.
   std::string check(size_t least, const char *name, const char *what) const {
+    int64_t i = 0;
+    while (i < count && first[i].structSize == sizeof(T))
+      ++i;
+    return i == count ? std::string() : checkOthers(least, name, what);
+  }
+
+  T operator[](int64_t i) const {
+    const T *element = at(i);
+    if (element->structSize == sizeof(T))
+      return *element;
+    T result = T();
+    memcpy(&result, element, std::min(element->structSize, sizeof(T)));
+    return result;
+  }
+
+private:
+  /// Where not all are of this version.
+  std::string checkOthers(size_t least, const char *name,
+                          const char *what) const {
     for (int64_t i = 0; i < count; ++i) {
       const T *element = at(i);
       // A field that is no size is told first.
       T ignored;
-      std::string wrong = element->structSize == sizeof(T)
-                              ? std::string()
-                              : readStruct(element, least, name, ignored);
+      std::string wrong = readStruct(element, least, name, ignored);
       if (wrong.empty() && element->structSize != first->structSize)
         wrong = "expected one structSize in all elements, found " +
                 std::to_string(first->structSize) + " and " +
@@ -107,14 +124,6 @@ public:
     return {};
   }
 
-  T operator[](int64_t i) const {
-    T result = T();
-    const T *element = at(i);
-    memcpy(&result, element, std::min(element->structSize, sizeof(T)));
-    return result;
-  }
-
-private:
   const T *at(int64_t i) const {
     return reinterpret_cast<const T *>(reinterpret_cast<const char *>(first) +
                                        size_t(i) * first->structSize);

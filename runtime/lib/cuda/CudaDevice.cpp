@@ -278,8 +278,9 @@ Error mx::runtime::getCudaDevice(int ordinal, Device *&device) {
   if (Error error = opened->open())
     return error;
   device = opened.get();
-  openGpus[ordinal] = opened.release();
+  noteDevice(*device, count);
   gpuCount = count;
+  openGpus[ordinal] = opened.release();
   return {};
 }
 

@@ -6,15 +6,23 @@
 
 #include "Selection.h"
 
+#include <mutex>
+
 using namespace mx::runtime;
+
+void mx::runtime::noteDevice(Device &device, int count) {
+  static std::mutex *mutex = new std::mutex;
+  static int inUse = 0;
+  std::lock_guard<std::mutex> lock(*mutex);
+  soleDevice = ++inUse == 1 && count == 1 ? &device : nullptr;
+}
 
 Device *mx::runtime::findOwner(const void *memory) {
   int ordinal;
-  Device *device = nullptr;
   if (!memory)
     return nullptr;
   if (isSimAddress(memory, ordinal))
-    return getSimDevice(ordinal, device) ? nullptr : device;
+    return getOpenSimDevice(ordinal);
   if (Device *sharing = findSimSharing(memory))
     return sharing;
   return findGpuOfMemory(memory);

@@ -11,6 +11,8 @@
 
 #include "../Device.h"
 
+#include <atomic>
+
 namespace mx::runtime {
 
 /// The device of an address; null for memory of the host that no device uses,
@@ -23,8 +25,16 @@ Error findStreamOwner(void *stream, Device *&device);
 /// Of an event that the runtime made, or else the device in use.
 Error findEventOwner(void *event, Device *&device);
 
+/// The only device that memory can be on: one is in use, and there is no other
+/// of its kind. Null where there may be several.
+inline std::atomic<Device *> soleDevice = nullptr;
+/// A device is used for the first time, one of `count` of its kind.
+void noteDevice(Device &device, int count);
+
 /// Whether an address is of a simulated device's own memory, and of which.
 bool isSimAddress(const void *memory, int &ordinal);
+/// A simulated device that is in use; null for the others.
+Device *getOpenSimDevice(int ordinal);
 /// The simulated device that uses this memory of the host; null: none does.
 Device *findSimSharing(const void *memory);
 /// The simulated device of a stream or an event; null where it is none.

@@ -321,48 +321,67 @@ public:
   DeviceOfCall(const plan::Entry &plan, const Call &call)
       : plan(plan), call(call) {}
   Error find(Device *&result) {
-    for (size_t i = 0; i < plan.arguments.size(); ++i)
-      if (!plan.arguments[i].isNumber)
-        if (Error error = add(call.arguments[int64_t(i)].data, Argument, i))
-          return error;
-    for (size_t i = 0; i < size_t(call.resultCount); ++i)
-      if (!plan.results[i].isNumber && !plan.results[i].isTaken)
-        if (Error error = add(call.results[i], Result, i))
-          return error;
-    if (Error error = add(call.workspace, Workspace, 0))
-      return error;
+    result = soleDevice.load(std::memory_order_relaxed);
+    if (result)
+      return {};
+    forArrays([&](const void *memory, Place, size_t) {
+      Device *owner = findOwner(memory);
+      if (owner && owner != device) {
+        isMixed |= device != nullptr;
+        device = owner;
+      }
+    });
     result = device;
-    return device ? checkStream() : findStreamOwner(call.stream, result);
+    if (isMixed)
+      return refuseMixture();
+    if (!device)
+      return findStreamOwner(call.stream, result);
+    // The simulator checks streams itself; the driver only says that one is
+    // invalid.
+    if (!call.stream || device->kind != Device::Kind::Cuda || getOnlyGpu())
+      return {};
+    return checkStream();
   }
 
 private:
   enum Place { Argument, Result, Workspace };
 
-  Error add(const void *memory, Place place, size_t index) {
-    Device *owner = findOwner(memory);
-    if (!owner || owner == device)
-      return {};
-    if (device)
-      return invalidValue(
-          name(place, index) + ": expected memory of " + device->name() +
-          ", as " + name(firstPlace, firstIndex) + " is, found memory of " +
-          owner->name() + ": copy it to one device");
-    device = owner;
-    firstPlace = place;
-    firstIndex = index;
-    return {};
+  template <class Visit>
+  void forArrays(Visit visit) const {
+    for (size_t i = 0; i < plan.arguments.size(); ++i)
+      if (!plan.arguments[i].isNumber)
+        visit(call.arguments[int64_t(i)].data, Argument, i);
+    for (size_t i = 0; i < size_t(call.resultCount); ++i)
+      if (!plan.results[i].isNumber && !plan.results[i].isTaken)
+        visit(call.results[i], Result, i);
+    visit(call.workspace, Workspace, 0);
   }
 
-  /// The simulator checks streams itself; the driver only says that one is
-  /// invalid.
+  Error refuseMixture() const {
+    Device *first = nullptr;
+    std::string firstName, text;
+    forArrays([&](const void *memory, Place place, size_t index) {
+      Device *owner = findOwner(memory);
+      if (!owner || !text.empty())
+        return;
+      if (!first) {
+        first = owner;
+        firstName = name(place, index);
+      } else if (owner != first) {
+        text = name(place, index) + ": expected memory of " + first->name() +
+               ", as " + firstName + " is, found memory of " + owner->name() +
+               ": copy it to one device";
+      }
+    });
+    return invalidValue(text);
+  }
+
   Error checkStream() const {
-    if (!call.stream || device->kind != Device::Kind::Cuda || getOnlyGpu())
-      return {};
     Device *owner = findGpuOfStream(call.stream);
     if (!owner || owner == device)
       return {};
-    return invalidValue("expected a stream of " + device->name() + ", as " +
-                        name(firstPlace, firstIndex) + " is, found one of " +
+    return invalidValue("expected a stream of " + device->name() +
+                        ", where the arrays are, found one of " +
                         owner->name());
   }
 
@@ -376,8 +395,7 @@ private:
   const plan::Entry &plan;
   const Call &call;
   Device *device = nullptr;
-  Place firstPlace = Argument;
-  size_t firstIndex = 0;
+  bool isMixed = false;
 };
 
 } // namespace

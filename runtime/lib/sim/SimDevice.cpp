@@ -362,10 +362,17 @@ Error mx::runtime::getSimDevice(int ordinal, Device *&device) {
   if (device)
     return {};
   std::lock_guard<std::mutex> lock(*mutex);
-  if (!simDevices[ordinal])
-    simDevices[ordinal] = new SimDevice(ordinal, count);
+  if (!simDevices[ordinal]) {
+    auto *made = new SimDevice(ordinal, count);
+    noteDevice(*made, count);
+    simDevices[ordinal] = made;
+  }
   device = simDevices[ordinal];
   return {};
+}
+
+Device *mx::runtime::getOpenSimDevice(int ordinal) {
+  return simDevices[ordinal];
 }
 
 Device *mx::runtime::findSimSharing(const void *memory) {
