@@ -79,10 +79,10 @@ const CachedLaunch *LaunchCache::find(const Entry &entry, Device &device,
     return nullptr;
   }
   hash = 0;
-  for (int64_t word : words) {
+  // Short, as it takes longer than the rest; equal words decide in the end.
+  for (int64_t word : words)
     hash = (hash ^ uint64_t(word)) * 0x9E3779B97F4A7C15;
-    hash ^= hash >> 32;
-  }
+  hash ^= hash >> 32;
   auto found = calls.find(hash);
   return found != calls.end() && found->second.words == words ? &found->second
                                                               : nullptr;
