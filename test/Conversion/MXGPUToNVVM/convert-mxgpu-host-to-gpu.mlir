@@ -114,7 +114,8 @@ module attributes {gpu.container_module} {
 // -----
 
 // In a loop the stack does not grow: a turn uses what the function allocated at
-// its entry, and gives back what gpu-to-llvm allocates for the launch.
+// its entry, and gives back what the translation to LLVM IR allocates for the
+// launch.
 
 // CHECK-LABEL: func.func @loop(
 // CHECK-COUNT-5: llvm.alloca
@@ -134,6 +135,43 @@ module attributes {gpu.container_module} {
       %map = mxgpu.encode_tensor_map %a l2_promotion = b128 : memref<?x256xf8E4M3FN> -> !map
       mxgpu.launch @kernels::@kernel grid(%c1) args(%map : !map)
     }
+    return
+  }
+  gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {
+    mxgpu.kernel @kernel(%map: !map) {
+      mxgpu.role @a warps(1) {
+      }
+    }
+  }
+}
+
+// -----
+
+// Nor does it in a loop of blocks. A launch in the entry block gives nothing
+// back: the function does so when it returns.
+
+// CHECK-LABEL: func.func @blocks(
+// CHECK:         llvm.alloca
+// CHECK-NOT:     stacksave
+// CHECK:         gpu.launch_func
+// CHECK-NEXT:    cf.br ^[[LOOP:.*]]
+// CHECK:       ^[[LOOP]]:
+// CHECK-NOT:     llvm.alloca
+// CHECK:         %[[STACK:.*]] = llvm.intr.stacksave
+// CHECK:         gpu.launch_func
+// CHECK-NEXT:    llvm.intr.stackrestore %[[STACK]]
+// CHECK:         cf.cond_br
+!map = !mxgpu.tensor_map<64x128xf8E4M3FN, sw128>
+module attributes {gpu.container_module} {
+  func.func @blocks(%a: memref<?x256xf8E4M3FN>, %again: i1, %grid: index) {
+    %first = mxgpu.encode_tensor_map %a l2_promotion = b128 : memref<?x256xf8E4M3FN> -> !map
+    mxgpu.launch @kernels::@kernel grid(%grid) args(%first : !map)
+    cf.br ^loop
+  ^loop:
+    %map = mxgpu.encode_tensor_map %a l2_promotion = b128 : memref<?x256xf8E4M3FN> -> !map
+    mxgpu.launch @kernels::@kernel grid(%grid) args(%map : !map)
+    cf.cond_br %again, ^loop, ^end
+  ^end:
     return
   }
   gpu.module @kernels [#nvvm.target<chip = "sm_100a">] {

@@ -177,7 +177,9 @@ struct LaunchLowering final : OpConversionPattern<LaunchOp> {
     Value threads = builder.i64(kernel.getNumThreads());
     Value bytes = builder.i32(*kernel.getSmemBytes());
     Value stream = getDefaultStream(builder);
-    // gpu-to-llvm allocates the parameters on the stack where the launch is.
+    // The translation of gpu.launch_func to LLVM IR allocates the parameters on
+    // the stack where the launch is. The runtime copies them, so that a loop
+    // can give the stack back in each turn.
     Value stack;
     if (!op->getBlock()->isEntryBlock() ||
         !isa<FunctionOpInterface>(op->getParentOp()))
