@@ -12,12 +12,16 @@
 // RUN: not env MX_ERRORS=exit MX_DEVICE=sim MX_SIM_CHECKS=everything %runner %t/block.ll.mlir 2>&1 | FileCheck --check-prefix=CHECKS %s
 // RUN: mlir-opt %t/spin.mlir -gpu-to-llvm -convert-func-to-llvm -reconcile-unrealized-casts -o %t/spin.ll.mlir
 // RUN: not env MX_ERRORS=exit MX_DEVICE=sim MX_SIM_INSTRUCTION_LIMIT=10000 %runner %t/spin.ll.mlir 2>&1 | FileCheck --check-prefix=SPIN %s
+// A policy for errors that there is not is told, and counts as none.
+// RUN: env MX_ERRORS=abort MX_DEVICE=sim %runner %t/block.ll.mlir 2>&1 | FileCheck --check-prefix=POLICY %s
 
 // KERNEL: mx runtime: not found: gpu.binary: there is no kernel 'missing', but 'there'
 // TEXT:   mx runtime: bad module: gpu.binary:5:
 // BLOCK:  mx runtime: bad launch: kernel 'there': expected a block of 1 to 1024 threads, at most 1024x1024x64, found 2048x1x1
 // DEVICE: mx runtime: invalid value: MX_DEVICE: expected device auto, sim, sim:N, cuda or cuda:N, found 'simulator'
 // CHECKS: mx runtime: invalid value: MX_SIM_CHECKS: simulator option checks: expected default, all, none or a list of
+// POLICY: mx runtime: MX_ERRORS: expected print, return or exit, found 'abort'
+// POLICY: mx runtime: bad launch: kernel 'there'
 // SPIN:   mx runtime: check failed: kernel 'spin' on the simulator: failed
 // SPIN:   instruction-limit: stopped after {{[0-9]+}} warp instructions, the limit is 10000
 
