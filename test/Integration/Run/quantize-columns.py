@@ -1,7 +1,6 @@
 """Quantizers along columns, and along both axes from one read, equal numpy,
 ml_dtypes and the CPU path in every bit.
 
-RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 

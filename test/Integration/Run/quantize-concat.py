@@ -1,7 +1,6 @@
 """Values that are quantized side by side equal numpy in every byte.
 
 RUN: %python %s mx-run %t cpu
-RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 

@@ -1,6 +1,6 @@
 """Quantizers with prologues and gathered rows: the simulator and the CPU agree.
 
-RUN: %python %s mx-run %t sm_90a sm_100a
+RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 
 Along rows, along columns and both. SwiGLU forward and backward with a weight for

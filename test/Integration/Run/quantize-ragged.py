@@ -1,7 +1,6 @@
 """Quantizers of ragged rows equal numpy, ml_dtypes and the CPU path in every
 byte that the layout defines.
 
-RUN: %python %s mx-run %t sm_90a
 RUN: %python %s mx-run %t sm_100a
 REQUIRES: compiler, numpy
 

@@ -1,8 +1,8 @@
 """Kernels that round by a seed, and that find the largest magnitude, equal the
-CPU path in every bit; test/Integration/CPU compares that with numpy. For f32,
-quantize-seed-f32.test.
+CPU path in every bit; test/Integration/CPU compares that with numpy. For f16 and f32,
+quantize-seed-f16.test and quantize-seed-f32.test.
 
-RUN: %python %s mx-run %t bf16,f16 sm_100a
+RUN: %python %s mx-run %t bf16 sm_100a
 REQUIRES: compiler, numpy
 """
 
