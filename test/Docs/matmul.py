@@ -1,7 +1,7 @@
-"""The memory maps of docs/Matmul.md follow from the IR that the page shows, which
+"""The memory maps of docs/Internals/Matmul.md follow from the IR that the page shows, which
 another test compares with what mx-opt prints.
 
-RUN: %python %s %mx_src/docs/Matmul.md
+RUN: %python %s %mx_src/docs/Internals/Matmul.md
 """
 
 import re

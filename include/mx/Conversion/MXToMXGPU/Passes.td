@@ -17,7 +17,7 @@ def MXSelectSchedule
   let description = [{
     Gives each `mx.matmul` that has no `mxgpu.schedule` the legal schedule that
     an analytic model of the chip finds fastest for its shape
-    (docs/ScheduleModel.md; dynamic sizes count as 8192). An existing schedule
+    (docs/Internals/ScheduleModel.md; dynamic sizes count as 8192). An existing schedule
     is kept; if it does not give the number of stages, it gets as many as fit
     into shared memory.
 
@@ -132,7 +132,7 @@ def ConvertMXToMXGPU
 
     Supported: `mx.quantize`, `mx.dequantize`, `mx.relayout` and
     `mx.pack_weights` (docs/Quantize.md has the table); on chips with tcgen05, `mx.matmul` of all operands with
-    scales in `sf_128x4` tiles (docs/Matmul.md); `linalg.fill` with zeros, and
+    scales in `sf_128x4` tiles (docs/Internals/Matmul.md); `linalg.fill` with zeros, and
     `linalg` operations that reduce rows of matrices (docs/Reductions.md).
     Anything else is an error that says what is supported: `mx-linalg-to-loops`
     and `mx-loops-to-kernels` run before and take what they can.

@@ -4,7 +4,7 @@
 //
 // An analytic model of a matmul kernel over the hardware table (Rates.h). All
 // its numbers are modelled, in whole cycles, so that a choice is the same on
-// every host. docs/ScheduleModel.md has the formulas.
+// every host. docs/Internals/ScheduleModel.md has the formulas.
 //
 //===----------------------------------------------------------------------===//
 

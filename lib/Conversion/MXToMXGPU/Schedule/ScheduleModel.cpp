@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Whole cycles throughout; docs/ScheduleModel.md explains each formula.
+// Whole cycles throughout; docs/Internals/ScheduleModel.md explains each of the
+// formulas.
 //
 //===----------------------------------------------------------------------===//
 

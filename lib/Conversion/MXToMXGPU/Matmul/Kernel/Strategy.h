@@ -96,7 +96,7 @@ public:
     add(fields);
   }
 
-  // Costs (docs/ScheduleModel.md).
+  // Costs (docs/Internals/ScheduleModel.md).
 
   /// Whether tiles may have as few rows as a group of rows.
   virtual bool hasLowTiles() const { return false; }

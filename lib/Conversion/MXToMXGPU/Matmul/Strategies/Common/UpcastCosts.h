@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Costs of kernels whose warpgroups dequantize B to shared memory
-// (docs/ScheduleModel.md).
+// (docs/Internals/ScheduleModel.md).
 //
 //===----------------------------------------------------------------------===//
 
