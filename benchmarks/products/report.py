@@ -5,7 +5,7 @@ a page that keeps them.
 
 usage: report.py RESULTS.json [docs/ProductSpeed.md]
 
-Without a page the tables are printed."""
+Without a page the tables are printed, the first with what targets.py wants of each row."""
 
 import json
 import sys
@@ -57,21 +57,25 @@ def percent(entry, key):
     return "–" if spread is None else f"{100 * spread / entry[f'{key}_us']:.1f}"
 
 
-def target_table(results):
-    text = header("row", "what", "case", "at least", "aim", "reached", "spread", "mx, µs",
-                  "peer, µs", "")
+def wanted(target, value):
+    """Whether a ratio is what the target wants."""
+    verdict = ("aim" if value >= target.aim else "met" if value >= target.least else "missed")
+    return f"{verdict} (at least {target.least}, aim {target.aim})"
+
+
+def ratio_table(results, verdicts):
+    text = header("row", "what", "case", "peer / mx", "spread", "mx, µs", "peer, µs",
+                  *["wanted"] * verdicts)
     for target in targets.TARGETS:
         for names, found in zip(target.cases, targets.reached(target, results)):
             begin = target.number, target.title
             if not found:
                 name = names if isinstance(names, str) else names[0]
-                text += row(*begin, name, target.least, target.aim, "not measured", "", "", "", "")
+                text += row(*begin, name, "not measured", *[""] * (3 + verdicts))
                 continue
             name, (value, spread, ours, peer, _, _) = found
-            verdict = ("aim" if value >= target.aim else
-                       "met" if value >= target.least else "**missed**")
-            text += row(*begin, name, target.least, target.aim, f"{value:.2f}", f"{spread:.2f}",
-                        f"{ours:.1f}", f"{peer:.1f}", verdict)
+            text += row(*begin, name, f"{value:.2f}", f"{spread:.2f}", f"{ours:.1f}", f"{peer:.1f}",
+                        *[wanted(target, value)] * verdicts)
     return text
 
 
@@ -156,16 +160,15 @@ def about_text(data):
                           for (commit, date), names in others.items())
 
 
-def table(data):
+def table(data, verdicts=False):
     rows = data["rows"]
     layers = [r for r in rows if "experts" in r]
     products = [r for r in rows if "experts" not in r]
     few = [r for r in products if "graph_us" in r["contestants"]["mx"]]
     large = [r for r in products if r not in few]
     more = [r for r in large if split(r)[2]]
-    parts = [make(found) for make, found in (
-        (target_table, rows), (large_table, large), (other_table, more), (few_rows_table, few),
-        (layer_table, layers)) if found]
+    parts = [ratio_table(rows, verdicts)] + [make(found) for make, found in (
+        (large_table, large), (other_table, more), (few_rows_table, few), (layer_table, layers)) if found]
     return about_text(data) + "\n".join(parts)
 
 
@@ -182,10 +185,11 @@ def write_page(page, text):
 
 def main(results, page=None):
     with open(results) as file:
-        text = table(json.load(file))
-    if not page:
-        return print(text, end="")
-    write_page(page, text)
+        data = json.load(file)
+    if page:
+        write_page(page, table(data))
+    else:
+        print(table(data, verdicts=True), end="")
 
 
 if __name__ == "__main__":
