@@ -1,4 +1,4 @@
-"""The table of docs/Chips.md and the limits of README.md are what the compiler
+"""The table of docs/Chips.md and the limits of docs/Limits.md are what the compiler
 does: every chip that messages list, and each kind of operation on it.
 
 REQUIRES: compiler
@@ -84,6 +84,6 @@ for chip, (_, quantizers, products) in table.items():
     )
     assert kinds[chip] == kind, (chip, kinds[chip], kind)
 
-readme = open(f"{source}/README.md").read().split("## Limits", 1)[1]
-limit = re.search(r"^- Chips: (.*?)\n(?=- )", readme, re.DOTALL | re.MULTILINE).group(1)
+limits = open(f"{source}/docs/Limits.md").read()
+limit = re.search(r"^- Chips: (.*?)\n(?=- )", limits, re.DOTALL | re.MULTILINE).group(1)
 assert chips_of(limit) == list(table), limit

@@ -19,6 +19,7 @@ LAUNCHES = {
     ("grouped_schedule", "rows"): "grouped_matmul",
     ("grouped_schedule", "reduction"): "grouped_matmul",
     ("grouped_schedule", "parts"): "grouped_matmul",
+    ("linalg_matmul", "main"): "quantize quantize_0 matmul",
     ("matmul", "main"): "quantize quantize_0 matmul",
     ("matmul_f32", "main"): "quantize quantize_0 matmul",
     ("matmul_schedule", "main"): "quantize quantize_0 matmul",
@@ -43,6 +44,7 @@ LAUNCHES = {
 
 # What an example is written for.
 BEFORE = {
+    "linalg_matmul": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3"],
     "moe_linalg": ["--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse"],
     "transformer_block": ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize"],
 }

@@ -1,6 +1,7 @@
 # REQUIRES: torch
-# RUN: %python_torch %s %mx_src/docs/Torch.md
-"""The ten lines of docs/Torch.md, and the numbers of its table of operators."""
+# RUN: %python_torch %s %mx_src/docs/Torch.md %mx_src/README.md
+"""The program in PyTorch of README.md, the ten lines of docs/Torch.md, and the numbers of its table
+of operators."""
 
 import pathlib
 import re
@@ -18,6 +19,13 @@ names = {}
 exec(block, names)
 assert torch.isfinite(names["loss"])
 assert all(p.grad is not None for p in names["model"].parameters())
+
+block, = re.findall(r"```python\n(.*?)```", pathlib.Path(sys.argv[2]).read_text(), re.S)
+names = {}
+exec(block, names)
+model = names["model"]
+assert sum(type(module).__name__ == "MXLinear" for module in model) == 2
+assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in model.parameters())
 
 import mx_compiler.torch
 

@@ -32,6 +32,7 @@ SIZES = {
         "a": [128, 512], "as": [128, 16], "b": [128, 512], "bs": [128, 16],
     },
     ("grouped_schedule", "rows"): {"a": [P, 256], "as": [P, 8], "b": [128, 256], "bs": [128, 8]},
+    ("linalg_matmul", "main"): {},
     ("matmul", "main"): {"x": [40, 256], "w": [24, 256]},
     ("matmul_f32", "main"): {},
     ("matmul_schedule", "main"): {"x": [40, 256], "w": [24, 256]},

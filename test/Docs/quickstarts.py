@@ -1,0 +1,36 @@
+"""The quickstarts run as they stand there, from the first block to the last; that for PyTorch is
+run by test/Torch/quickstart.py. Programs in Python find mx and take the simulator.
+
+REQUIRES: compiler, numpy
+RUN: rm -rf %t && mkdir -p %t && ln -s %examples %t/examples
+DEFINE: %{run} = cd %t && env PATH=%python_dir:%env_path MX_DEVICE= MX_CHIP= %python %S/Inputs/run_page.py
+RUN: %{run} %mx_src/docs/Quickstart/MLIR.md sh
+RUN: %{run} %mx_src/docs/Quickstart/PTX.md sh
+RUN: %{run} %mx_src/docs/Quickstart/Python.md python
+RUN: FileCheck %s < %t/matmul.ptx
+CHECK: .target sm_100a
+
+A command or a program that fails is an error with its place.
+RUN: printf 'a\n```sh\ntrue\nfalse\n```\n' > %t/fails.md
+RUN: not %python %S/Inputs/run_page.py %t/fails.md sh 2>&1 | FileCheck %s --check-prefix=SH
+SH: fails.md:3: expected status 0, found 1 of
+RUN: printf 'a\n```python\n1 / 0\n```\n' > %t/fails.md
+RUN: not %python %S/Inputs/run_page.py %t/fails.md python 2>&1 | FileCheck %s --check-prefix=PYTHON
+PYTHON: fails.md", line 3
+RUN: not %python %S/Inputs/run_page.py %t/fails.md sh 2>&1 | FileCheck %s --check-prefix=NONE
+NONE: fails.md: expected blocks of sh, found none
+RUN: %python %s %mx_src
+"""
+
+import pathlib
+import re
+import sys
+
+# No page has a block in a language that is neither run nor compared nor written to a file.
+for page in sorted(pathlib.Path(sys.argv[1]).glob("docs/Quickstart/*.md")):
+    text = page.read_text()
+    for block in re.finditer(r"^```(\w*)\n.*?^```$", text, re.M | re.S):
+        before = text[:block.start()].rstrip("\n").rsplit("\n", 1)[-1]
+        known = block[1] in ("sh", "python") or re.match(r"<!-- (output of|text of|file): ", before)
+        if not known:
+            sys.exit(f"{page}: expected blocks that are run or compared, found one of '{block[1]}'")

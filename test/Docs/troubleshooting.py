@@ -1,0 +1,36 @@
+"""Every message that docs/Troubleshooting.md quotes is in the code, in these words.
+
+RUN: %python %s %mx_src
+"""
+
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+SOURCES = ("runtime", "lib", "tools", "include", "python", "scripts")
+SUFFIXES = {".cpp", ".h", ".py", ".td", ""}
+
+
+def joined(text):
+    """The text of a source with literals that follow each other as one."""
+    return re.sub(r'"\s*\+?\s*f?"', "", text)
+
+
+code = "\n".join(joined(path.read_text(errors="replace")) for folder in SOURCES
+                 for path in sorted((root / folder).rglob("*")) if path.is_file() and path.suffix in SUFFIXES)
+page = root / "docs/Troubleshooting.md"
+checked, missing = 0, []
+for line, text in enumerate(page.read_text().splitlines(), 1):
+    cell = re.match(r"\| (`.*?`(?:, `.*?`)*) ", text)
+    for message in re.findall(r"`([^`]+)`", cell[1]) if cell else ():
+        parts = [part for part in (p.strip() for p in message.split("...")) if len(part) > 1]
+        checked += bool(parts)
+        # What the code inserts stands between these, so that they may come from several literals.
+        missing += [f"{page}:{line}: expected a text of the code, found '{part}'" for part in parts
+                    if part.strip("':; ") not in code]
+if checked < 15:
+    missing.append(f"{page}: expected a table of messages, found {checked}")
+# And the check sees what is not there.
+assert "no message of mx says exactly this" not in code
+sys.exit("\n".join(missing) or 0)
