@@ -23,7 +23,8 @@ OUTCOMES = {
 # What lit says of a test that it skips.
 WANTED = re.compile(r"unavailable features: (.*)")
 # How to get what a test was skipped for want of.
-REMEDIES = dict.fromkeys(["torch", "torchao"], "scripts/setup --torch installs it")
+REMEDIES = {**dict.fromkeys(["torch", "torchao"], "scripts/setup --torch installs it"),
+            "docs-tools": "scripts/setup installs them"}
 
 
 def wanted(test):

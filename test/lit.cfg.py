@@ -139,6 +139,8 @@ if shutil.which("node"):
     features.add("node")
 if mx_suite.probe("import numpy, ml_dtypes", config.mx_python) is not None:
     features.add("numpy")
+if mx_suite.probe("import codespell_lib, material, mkdocs", config.mx_python) is not None:
+    features.add("docs-tools")
 torch_probe = os.path.join(config.mx_src_root, "scripts", "torch_probe.py")
 with open(torch_probe) as f:
     if mx_suite.probe(f.read(), torch_python) is not None:

@@ -1,0 +1,72 @@
+"""scripts/docs-site builds a site that has every page and no link that leads nowhere, and refuses
+pages with faults.
+
+REQUIRES: docs-tools
+RUN: rm -rf %t && mkdir -p %t
+RUN: %python %s %mx_src %t
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+root, work = map(pathlib.Path, sys.argv[1:])
+environment = {**os.environ, "MX_PYTHON": sys.executable}
+
+
+def build(tree, site):
+    return subprocess.run([tree / "scripts/docs-site", site], env=environment, capture_output=True, text=True)
+
+
+done = build(root, work / "site")
+assert done.returncode == 0 and "all links lead somewhere" in done.stdout, done.stdout + done.stderr
+for page in root.glob("docs/**/*.md"):
+    name = page.relative_to(root / "docs").with_suffix(".html")
+    name = name.with_name("index.html") if name.name == "README.html" else name
+    assert (work / "site" / name).is_file(), name
+index = (work / "site/index.html").read_text()
+for title in ("Everyone", "PyTorch", "Compilers", "Kernels", "Changing mx"):
+    assert title in index, title
+# What pages link outside of docs/ comes along.
+assert (work / "site/source/examples/matmul.mlir.txt").read_bytes() == (root / "examples/matmul.mlir").read_bytes()
+
+# A tree of its own, whose pages are broken one after the other.
+tree = work / "tree"
+tree.mkdir()
+for entry in root.iterdir():
+    if entry.name in ("docs", "scripts"):
+        shutil.copytree(entry, tree / entry.name, ignore=shutil.ignore_patterns("__pycache__"))
+    elif entry.name != "build" and not entry.name.startswith("."):
+        (tree / entry.name).symlink_to(entry)
+page = tree / "docs/FAQ.md"
+text = page.read_text()
+
+
+def refused(message, add="", name=page):
+    name.write_text((text if name == page else "# A page\n") + add)
+    done = build(tree, work / "broken")
+    assert done.returncode == 1 and message in done.stderr, (message, done.stdout + done.stderr)
+    assert "error: the site has faults" in done.stderr, done.stderr
+    name.unlink() if name != page else page.write_text(text)
+
+
+refused("Nowhere.md", "[a](Nowhere.md)\n")
+refused("#no-such-heading", "[a](Run.md#no-such-heading)\n")
+refused("no-such-program.mlir", "[a](../examples/no-such-program.mlir)\n")
+refused("InNoIndex.md", name=tree / "docs/InNoIndex.md")
+
+# The second look, at what mkdocs does not see.
+check = [sys.executable, root / "scripts/check_site.py", work / "html"]
+(work / "html").mkdir()
+done = subprocess.run(check, capture_output=True, text=True)
+assert done.returncode == 1 and "found no pages" in done.stdout, done
+html = work / "html/index.html"
+for body, message in (('<a href="b.html">', "no such file: b.html"), ('<a href="#x">', "no such heading: #x"),
+                      ('<script src="https://example.org/a.js">', "expected a file of the site")):
+    html.write_text(f"<p id=y>{body}")
+    done = subprocess.run(check, capture_output=True, text=True)
+    assert done.returncode == 1 and message in done.stdout, done
+html.write_text('<p id=y><a href="#y"></a><a href="https://example.org"></a>')
+assert subprocess.run(check, capture_output=True).returncode == 0
