@@ -86,6 +86,60 @@ TEST_F(Devices, MemoryKnowsItsDevice) {
   EXPECT_EQ(mxMemFree(memory[1]), MX_ERROR_INVALID_VALUE);
 }
 
+TEST_F(Devices, MessagesNameTheOtherDevice) {
+  mxStream first = nullptr;
+  ASSERT_EQ(mxStreamCreate(&first), MX_SUCCESS);
+  use(1);
+  void *memory = nullptr;
+  ASSERT_EQ(mxMemAlloc(&memory, 64), MX_SUCCESS);
+  EXPECT_EQ(mxMemset(memory, 1, 8, first), MX_ERROR_INVALID_VALUE);
+  std::string text = mxGetThreadError();
+  EXPECT_NE(text.find("in the memory of simulated device 1 rather than 0"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(first), MX_SUCCESS);
+}
+
+TEST_F(Devices, NullIsNoMemory) {
+  char host[8] = {};
+  mgpuMemcpy(nullptr, host, sizeof host, nullptr);
+  EXPECT_STREQ(mxGetThreadError(),
+               "mgpuMemcpy: expected a destination, found a null pointer");
+  mxClearError();
+  mgpuMemcpy(host, nullptr, sizeof host, nullptr);
+  EXPECT_STREQ(mxGetThreadError(),
+               "mgpuMemcpy: expected a source, found a null pointer");
+}
+
+/// What uses the runtime when the objects of the main thread are gone, as
+/// global destructors do.
+struct AtExit {
+  ~AtExit() {
+    bool isNew = !*mxGetThreadError() && !*mxGetLastError();
+    bool isTold = mxMemFree(this) == MX_ERROR_INVALID_VALUE &&
+                  strstr(mxGetThreadError(), "expected the address") &&
+                  mxGetLastStatus() == MX_ERROR_INVALID_VALUE;
+    mxClearError();
+    void *memory = nullptr;
+    bool isUsed =
+        !mxSetDevice("sim:2") && !mxMemAlloc(&memory, 64) && !mxMemFree(memory);
+    if (!isNew || !isTold || !isUsed)
+      _Exit(3);
+  }
+};
+
+TEST_F(Devices, GlobalDestructorsMayUseThem) {
+  auto end = [] {
+    static AtExit atExit;
+    // Too long for a string to hold it in itself.
+    EXPECT_EQ(mxSetDevice("a device that is none of those that are known"),
+              MX_ERROR_INVALID_VALUE);
+    exit(0);
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(Devices, TheChoiceIsTheThreads) {
   use(1);
   std::thread([] {

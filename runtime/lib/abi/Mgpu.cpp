@@ -271,7 +271,13 @@ MX_MGPU void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream) {
   };
   if (!bytes)
     return;
-  if (stream)
+  if (!to || !from)
+    unlessFailed({"cuMemcpyAsync"}, [&] {
+      return invalidValue(std::string("mgpuMemcpy: expected ") +
+                          (to ? "a source" : "a destination") +
+                          ", found a null pointer");
+    });
+  else if (stream)
     unlessFailed({"cuMemcpyAsync"}, onOwnerOfStream(stream, copy));
   else // one of the two may be the host's
     unlessFailed({"cuMemcpyAsync"}, onOwner(findOwner(to) ? to : from, copy));

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanExecutor.h"
+#include "../PerThread.h"
 #include "../device/CheckedLaunch.h"
 #include "../device/Owners.h"
 #include "LaunchCache.h"
@@ -57,8 +58,7 @@ int64_t mx::runtime::readInteger(const std::string &dtype, const void *data) {
 
 /// Scratch memory of this thread that no call uses.
 static std::vector<std::unique_ptr<Scratch>> &getUnused() {
-  static thread_local std::vector<std::unique_ptr<Scratch>> unused;
-  return unused;
+  return PerThread<std::vector<std::unique_ptr<Scratch>>>::get();
 }
 
 /// Scratch memory that is as if it were new.
