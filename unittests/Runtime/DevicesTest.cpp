@@ -231,8 +231,8 @@ TEST_F(Devices, TakeStructsOfOlderCallers) {
   mxDeviceInfo unset = {};
   EXPECT_EQ(mxGetDeviceInfo(&unset), MX_ERROR_INVALID_VALUE);
   EXPECT_STREQ(mxGetThreadError(),
-               "expected structSize of mxDeviceInfo to be at least 9, found 0: "
-               "set it to sizeof(mxDeviceInfo)");
+               "expected structSize of mxDeviceInfo to be at least 16, found "
+               "0: set it to sizeof(mxDeviceInfo)");
   EXPECT_EQ(mxGetInterfaceVersion(), MX_INTERFACE_VERSION);
 }
 
