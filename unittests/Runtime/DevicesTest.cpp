@@ -309,6 +309,50 @@ TEST_F(Devices, ProgramsGoWhereTheirArraysAre) {
                                    "found a handle that is none");
 }
 
+/// A program is read again for each device, and then is the one that it was.
+TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
+  ProgramFiles files("vector_add", "false");
+  const std::string text = readFile(MX_TEST_KERNELS);
+  files.write("kernels.ptx", text);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(
+      std::filesystem::path(files.path).parent_path());
+  mxProgram program = nullptr;
+  mxEntry entry = nullptr;
+  ASSERT_EQ(mxProgramLoad(&program,
+                          std::filesystem::path(files.path).filename().c_str()),
+            MX_SUCCESS)
+      << mxGetThreadError();
+  ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  // Its name is relative to where the process was.
+  std::filesystem::current_path("/");
+  auto launchOn = [&](int device) {
+    use(device);
+    Arrays arrays{1.0f};
+    int status = arrays.launch(entry);
+    EXPECT_EQ(status ? 0 : arrays.countWrong(1.0f), 0);
+    return status;
+  };
+  EXPECT_EQ(launchOn(1), MX_SUCCESS) << mxGetThreadError();
+  const std::string ptx = files.path + "/kernels.ptx";
+  auto expectRefused = [&](const char *found) {
+    EXPECT_EQ(launchOn(2), MX_ERROR_BAD_MODULE);
+    EXPECT_EQ(mxGetThreadError(),
+              "entry 'sum': " + ptx +
+                  ": expected the file that the program was loaded from, "
+                  "found " +
+                  found + ": load the program again");
+  };
+  files.write("kernels.ptx", text + "// of a later compilation\n");
+  expectRefused("one that was written since");
+  std::filesystem::remove(ptx);
+  expectRefused("none");
+  // Where it is loaded it stays.
+  EXPECT_EQ(launchOn(0), MX_SUCCESS) << mxGetThreadError();
+  EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS);
+  std::filesystem::current_path(before);
+}
+
 /// Eight threads do what they like on four devices, with modules and programs
 /// that others load and unload meanwhile.
 TEST_F(Devices, ThreadsAtRandom) {

@@ -169,6 +169,50 @@ TEST_F(Gpus, ProgramsAreLoadedOnceOnEach) {
   fakeCuda()->parameters = 2;
 }
 
+/// Loading waits, which would end the capture.
+TEST_F(Gpus, ProgramsAreLoadedBeforeTheyAreCaptured) {
+  ProgramFiles files("kernel", "false");
+  fakeCuda()->parameters = 4;
+  files.write("kernels.cubin", kPtx);
+  mxProgram program = nullptr;
+  mxEntry entry = nullptr;
+  ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
+      << mxGetThreadError();
+  ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  void *memory[4];
+  for (void *&place : memory)
+    place = allocOn(1, 4096);
+  mxStream stream = nullptr;
+  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+  auto launch = [&] {
+    int64_t extent = 300;
+    int32_t count = 300;
+    mxArgument arguments[] = {{kSize, memory[0], &extent},
+                              {kSize, memory[1], &extent},
+                              {kSize, &count, nullptr}};
+    return mxEntryLaunch(entry, arguments, 3, &memory[2], 1, memory[3], 4096,
+                         stream);
+  };
+  fakeCuda()->capturing = stream;
+  takeLog();
+  EXPECT_EQ(launch(), MX_ERROR_BAD_LAUNCH);
+  EXPECT_STREQ(mxGetThreadError(),
+               "entry 'sum': expected a program that was launched on cuda:1 "
+               "before, as it is loaded there first, which waits; found a "
+               "stream that a CUDA graph captures: launch it once before");
+  EXPECT_EQ(takeLog(), Log());
+  fakeCuda()->capturing = nullptr;
+  EXPECT_EQ(launch(), MX_SUCCESS) << mxGetThreadError();
+  fakeCuda()->capturing = stream;
+  EXPECT_EQ(launch(), MX_SUCCESS) << mxGetThreadError();
+  fakeCuda()->capturing = nullptr;
+  EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+  for (void *place : memory)
+    EXPECT_EQ(mxMemFree(place), MX_SUCCESS);
+  fakeCuda()->parameters = 2;
+}
+
 TEST_F(Gpus, ConstantsAreOnEach) {
   void *keep = nullptr;
   const char data[] = "constant";

@@ -236,6 +236,14 @@ Error CudaDevice::synchronize() {
               [&]() { return driver.ctxSynchronize(); });
 }
 
+bool CudaDevice::isCapturing(void *stream) {
+  int status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return stream && driver.streamIsCapturing &&
+         !run("asking a stream",
+              [&]() { return driver.streamIsCapturing(stream, &status); }) &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 //===----------------------------------------------------------------------===//
 // The devices of the machine
 //===----------------------------------------------------------------------===//

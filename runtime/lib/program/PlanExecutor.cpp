@@ -457,7 +457,7 @@ static Error launchChecked(const Entry &entry, const Call &call) {
     return error;
   if (Error error = DeviceOfCall(*entry.plan, call).find(device))
     return error;
-  if (Error error = entry.program->find(*device, loaded))
+  if (Error error = entry.program->find(*device, call.stream, loaded))
     return error;
   LaunchCache *cache = entry.canCache ? &LaunchCache::get() : nullptr;
   if (const CachedLaunch *cached =
