@@ -70,7 +70,8 @@ TEST_F(Devices, MemoryKnowsItsDevice) {
     EXPECT_EQ(deviceOf(memory[size_t(i)]), deviceName(i));
   int local = 0;
   EXPECT_EQ(deviceOf(&local),
-            "expected memory of a device, found memory of none in use");
+            "expected memory of a device in use, found memory of the host or "
+            "of a device that was not used yet (mxSetDevice)");
   // From one to the next, and back to the host, with another one in use.
   int64_t values[8] = {1, 2, 3, 4, 5, 6, 7, 8}, found[8] = {};
   ASSERT_EQ(mxMemcpyToDevice(memory[0], values, 64, nullptr), MX_SUCCESS);

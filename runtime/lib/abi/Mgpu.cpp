@@ -209,7 +209,8 @@ MX_MGPU void mgpuStreamSynchronize(void *stream) {
 MX_MGPU void mgpuStreamWaitEvent(void *stream, void *event) {
   unlessFailed({"cuStreamWaitEvent"},
                onOwnerOfStream(stream, [&](Device &device) {
-                 return device.waitEvent(stream, event);
+                 Error error = checkEvent(device, event);
+                 return error ? error : device.waitEvent(stream, event);
                }));
 }
 
@@ -237,7 +238,8 @@ MX_MGPU void mgpuEventSynchronize(void *event) {
 
 MX_MGPU void mgpuEventRecord(void *event, void *stream) {
   unlessFailed({"cuEventRecord"}, onOwnerOfEvent(event, [&](Device &device) {
-                 return device.recordEvent(event, stream);
+                 Error error = checkStream(device, stream);
+                 return error ? error : device.recordEvent(event, stream);
                }));
 }
 

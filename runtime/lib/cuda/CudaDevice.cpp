@@ -302,9 +302,7 @@ Device *mx::runtime::getOnlyGpu() {
                                                        : nullptr;
 }
 
-Device *mx::runtime::findGpuOfMemory(const void *memory) {
-  if (Device *only = getOnlyGpu())
-    return only;
+Device *mx::runtime::askGpuOfMemory(const void *memory) {
   const Driver *driver;
   if (!gpuCount || getDriver(driver))
     return nullptr;
@@ -325,6 +323,9 @@ Device *mx::runtime::findGpuOfMemory(const void *memory) {
 Device *mx::runtime::findGpuOfStream(void *stream) {
   if (Device *only = getOnlyGpu())
     return only;
+  // The driver's names of default streams, of whatever device is current.
+  if (uintptr_t(stream) <= CU_STREAM_PER_THREAD)
+    return nullptr;
   const Driver *driver;
   CUcontext context = nullptr;
   if (!gpuCount || getDriver(driver) || driver->streamGetCtx(stream, &context))

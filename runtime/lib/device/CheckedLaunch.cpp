@@ -74,6 +74,10 @@ Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
   LoadedFunction loaded;
   if (Error error = resolveFunction(handle, loaded))
     return error;
+  if (Error error = checkStream(*loaded.device, config.stream)) {
+    error.text = "kernel '" + loaded.function->name + "': " + error.text;
+    return error;
+  }
   return launch(*loaded.device, *loaded.function, config, parameters, count,
                 isForeign);
 }

@@ -336,11 +336,7 @@ public:
       return refuseMixture();
     if (!device)
       return findStreamOwner(call.stream, result);
-    // The simulator checks streams itself; the driver only says that one is
-    // invalid.
-    if (!call.stream || device->kind != Device::Kind::Cuda || getOnlyGpu())
-      return {};
-    return checkStream();
+    return checkStream(*device, call.stream);
   }
 
 private:
@@ -374,15 +370,6 @@ private:
       }
     });
     return invalidValue(text);
-  }
-
-  Error checkStream() const {
-    Device *owner = findGpuOfStream(call.stream);
-    if (!owner || owner == device)
-      return {};
-    return invalidValue("expected a stream of " + device->name() +
-                        ", where the arrays are, found one of " +
-                        owner->name());
   }
 
   std::string name(Place place, size_t index) const {
