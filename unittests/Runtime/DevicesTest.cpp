@@ -195,6 +195,38 @@ TEST_F(Devices, StreamsKnowTheirDevice) {
   EXPECT_EQ(mxStreamDestroy(second), MX_SUCCESS);
 }
 
+/// Host code loads its modules in global constructors, and chooses afterwards.
+TEST_F(Devices, KernelsOfHostCodeGoWhereItsStreamsAre) {
+  std::string text = readFile(MX_TEST_KERNELS);
+  void *module = mgpuModuleLoad(text.data(), text.size());
+  void *function = mgpuModuleGetFunction(module, "store_ids");
+  ASSERT_EQ(mxGetLastStatus(), MX_SUCCESS) << mxGetLastError();
+  auto run = [&](int device, bool withStream) {
+    mgpuSetDefaultDevice(device);
+    void *stream = withStream ? mgpuStreamCreate() : nullptr;
+    void *out = mgpuMemAlloc(128, stream, false);
+    EXPECT_EQ(deviceOf(out), deviceName(device));
+    uint32_t n = 32, found[32] = {};
+    void *parameters[] = {&out, &n};
+    mgpuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, parameters,
+                     nullptr, 2);
+    mgpuMemcpy(found, out, sizeof found, stream);
+    EXPECT_EQ(found[31], 31u) << mxGetLastError();
+    mgpuMemFree(out, stream);
+    mgpuStreamDestroy(stream);
+  };
+  for (int device : {1, 0, 3, 1})
+    for (bool withStream : {false, true})
+      run(device, withStream);
+  std::thread([&] { run(2, false); }).join();
+  EXPECT_EQ(mxGetLastStatus(), MX_SUCCESS) << mxGetLastError();
+  mgpuModuleUnload(module);
+  mgpuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, nullptr, nullptr, nullptr,
+                   2);
+  EXPECT_STREQ(mxGetLastError(), "expected a kernel of a loaded module, found "
+                                 "a handle that is none");
+}
+
 TEST_F(Devices, HandlesOfTheDeadAreRefused) {
   std::string text = readFile(MX_TEST_KERNELS);
   mxModule dead = nullptr;

@@ -98,8 +98,13 @@ void launchKernel(const Caller &caller, void *function, mxLaunchConfig config,
       return {MX_ERROR_UNSUPPORTED,
               "expected kernel parameters as an array of pointers, found "
               "the driver's `extra` form"};
+    // Where its stream is, as the memory that host code gives it.
+    Device *device = soleDevice.load(std::memory_order_relaxed);
+    if (!device)
+      if (Error error = findStreamOwner(config.stream, device))
+        return error;
     return launch(static_cast<mxFunction>(function), config, parameters, count,
-                  /*isForeign=*/true);
+                  device);
   });
 }
 
@@ -113,7 +118,8 @@ static void *load(const Caller &caller, const void *data, size_t bytes,
                   int optLevel) {
   mxModule module = nullptr;
   unlessFailed(caller, [&] {
-    return loadModule(data, bytes, "gpu.binary", optLevel, module);
+    return loadModule(data, bytes, "gpu.binary", optLevel,
+                      /*isOfHostCode=*/true, module);
   });
   return module;
 }

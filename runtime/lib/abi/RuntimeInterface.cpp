@@ -267,8 +267,10 @@ int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
   if (!module)
     return reportNull("a place for the module");
   *module = nullptr;
-  return attempt(
-      [&] { return loadModule(image, bytes, name, /*optLevel=*/-1, *module); });
+  return attempt([&] {
+    return loadModule(image, bytes, name, /*optLevel=*/-1,
+                      /*isOfHostCode=*/false, *module);
+  });
 }
 
 // Nothing to unload is no error, as for free().
