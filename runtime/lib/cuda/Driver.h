@@ -62,6 +62,8 @@ enum : int {
   CU_MEMORYTYPE_DEVICE = 2,
 
   CU_STREAM_NON_BLOCKING = 1,
+  CU_STREAM_PER_THREAD = 2, // as a handle, after that of the legacy stream
+  CU_STREAM_CAPTURE_STATUS_NONE = 0,
   CU_EVENT_DISABLE_TIMING = 2,
   CU_MEM_ATTACH_GLOBAL = 1,
 
@@ -157,7 +159,8 @@ static_assert(sizeof(CUlaunchConfig) == 56);
 // Newer than the oldest driver that works (12.4).
 #define MX_CUDA_OPTIONAL_FUNCTIONS(X)                                          \
   X(funcGetParamInfo, cuFuncGetParamInfo,                                      \
-    (CUfunction, size_t, size_t *, size_t *))
+    (CUfunction, size_t, size_t *, size_t *))                                  \
+  X(streamIsCapturing, cuStreamIsCapturing, (CUstream, int *))
 
 struct Driver {
 #define X(member, symbol, types) CUresult(*member) types = nullptr;
