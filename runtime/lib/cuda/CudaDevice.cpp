@@ -324,7 +324,7 @@ Device *mx::runtime::findGpuOfStream(void *stream) {
   if (Device *only = getOnlyGpu())
     return only;
   // The driver's names of default streams, of whatever device is current.
-  if (uintptr_t(stream) <= CU_STREAM_PER_THREAD)
+  if (uintptr_t(stream) <= kStreamPerThread)
     return nullptr;
   const Driver *driver;
   CUcontext context = nullptr;
