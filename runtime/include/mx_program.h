@@ -5,10 +5,11 @@
 |* the host does (docs/Manifest.md). These functions load such a directory    *|
 |* and launch its entries on device memory. Launching neither allocates       *|
 |* device memory nor waits for the device, unless the program reads numbers   *|
-|* from it, so it may be captured in a CUDA graph. Every function may be      *|
-|* called from any thread; errors, structs and handles are as in              *|
-|* mx_runtime.h. The header that mx-compile writes has a typed function for   *|
-|* each entry.                                                                *|
+|* from it, so it may be captured in a CUDA graph; only the first launch on   *|
+|* another device than that of mxProgramLoad loads the program there. Every   *|
+|* function may be called from any thread; errors, structs and handles are as *|
+|* in mx_runtime.h. The header that mx-compile writes has a typed function    *|
+|* for each entry.                                                            *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef MX_PROGRAM_H
@@ -28,7 +29,8 @@ typedef struct mxEntryImpl *mxEntry;
  * there is one, else the PTX, and copies the constants to the device in use.
  * Where none was chosen yet, the target of the program helps to choose one
  * (mxSetDevice). On every other device the program is loaded when it is first
- * launched there, from the same files. */
+ * launched there, from the same files: they must be as they were, and the
+ * launch must not be captured. */
 MX_API int mxProgramLoad(mxProgram *program, const char *directory);
 /* What the files of a directory have, in memory; null where there is none. */
 typedef struct mxProgramParts {

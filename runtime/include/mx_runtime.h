@@ -214,7 +214,7 @@ MX_API int mxStreamDestroy(mxStream stream);
 MX_API int mxStreamSynchronize(mxStream stream);
 /* What is put on `stream` from now on comes after all that is on `other` now.
  * The host does not wait, and both may be captured in one CUDA graph. They may
- * be of two devices. */
+ * be of two devices; null is the default stream of the other one's. */
 MX_API int mxStreamWait(mxStream stream, mxStream other);
 /* Waits for everything on the device in use. */
 MX_API int mxSynchronize(void);

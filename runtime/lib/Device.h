@@ -125,6 +125,8 @@ public:
   virtual Error recordEvent(void *event, void *stream) = 0;
   virtual Error waitEvent(void *stream, void *event) = 0;
   virtual Error synchronize() = 0;
+  /// Whether what is put on a stream becomes a part of a CUDA graph.
+  virtual bool isCapturing(void *) { return false; }
 
   virtual Error load(Image &image, int optLevel,
                      std::unique_ptr<Module> &module) = 0;

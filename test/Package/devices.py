@@ -54,7 +54,16 @@ for number in (2, 0, 3, 1, 2):
 assert add.make_results(arrays[1], arrays[1])[0].device == "sim:1"
 assert add.make_workspace(arrays[1], arrays[1]).device == "sim:1"
 # NumPy's go to the array beside them, or to the device in use.
-assert add(np.ones((64, 64), np.float32), arrays[3])[0].device == "sim:3"
+ones = np.ones((64, 64), np.float32)
+assert add(ones, arrays[3])[0].device == "sim:3"
+copied = []  # where the first array of a call is copied to
+copy_from = mx.DeviceArray.copy_from
+mx.DeviceArray.copy_from = lambda self, *given: copied.append(self.device) or copy_from(self, *given)
+for name in NAMES + NAMES[:1]:
+    mx.set_device(name)
+    assert np.array_equal(add(ones, ones)[0], ones + ones)
+assert copied == [name for name in NAMES + NAMES[:1] for _ in range(2)], copied
+mx.DeviceArray.copy_from = copy_from
 for call in (lambda: add(arrays[1], arrays[2]),
              lambda: add.launch([arrays[1], arrays[1]], add.make_results(arrays[2], arrays[2]),
                                 add.make_workspace(arrays[1], arrays[1]))):

@@ -20,7 +20,8 @@ and `use` adds:
     tools          mx-opt, mx-translate, mx-run, mx-compile, mx-launch, mx-sim, FileCheck, not,
                    count, split-file, mlir-opt, mlir-translate, mlir-runner, mlir-cat
     substitutions  %mx_libs, %mx_plugin, %mx_capi, %mlir_libs, %mlir_tools, %shlibext
-    features       compiler, plugin, ptxas, nvcc, cuda-gpu and smNN (its chip)
+    features       compiler, plugin, ptxas, nvcc, cuda-gpu and smNN (its chip),
+                   cuda-gpus where there are several
     environment    MX_RUNTIME, PYTHONPATH, PATH, FILECHECK_OPTS
 """
 
@@ -47,7 +48,7 @@ if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)) or not count.val
     sys.exit(1)
 cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, 0)
 cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, 0)
-print(f"sm{major.value}{minor.value}")
+print(f"sm{major.value}{minor.value}", *["cuda-gpus"] * (count.value > 1))
 """
 
 
@@ -92,9 +93,8 @@ def use_features(config, ptxas):
         features.add("ptxas")
         if shutil.which("nvcc", path=config.environment["PATH"]):
             features.add("nvcc")
-    gpu = probe(CUDA_PROBE)
-    if gpu:
-        features.update(["cuda-gpu", gpu])
+    if gpus := probe(CUDA_PROBE):
+        features.update(["cuda-gpu", *gpus.split()])
 
 
 def use(config, commands=None, root=None):

@@ -8,6 +8,7 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <type_traits>
@@ -45,6 +46,7 @@ SAME_NUMBER(CU_JIT_ERROR_LOG_BUFFER);
 SAME_NUMBER(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
 SAME_NUMBER(CU_JIT_OPTIMIZATION_LEVEL);
 SAME_NUMBER(CU_STREAM_NON_BLOCKING);
+SAME_NUMBER(CU_STREAM_CAPTURE_STATUS_NONE);
 SAME_NUMBER(CU_EVENT_DISABLE_TIMING);
 SAME_NUMBER(CU_MEM_ATTACH_GLOBAL);
 SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
@@ -129,4 +131,8 @@ TEST(CudaAbi, UnionMembersLieAtTheStart) {
   theirs.value.programmaticStreamSerializationAllowed = 1;
   memcpy(&mine, &theirs, sizeof(mine));
   EXPECT_EQ(mine.value.programmaticStreamSerializationAllowed, 1);
+}
+
+TEST(CudaAbi, HandleOfTheStreamOfAThread) {
+  EXPECT_EQ(ours::kStreamPerThread, uintptr_t(CU_STREAM_PER_THREAD));
 }

@@ -65,6 +65,22 @@ protected:
   mxModule module = nullptr;
 };
 
+TEST_F(CudaDevice, KnowsMemoryOfTheHost) {
+  void *memory = nullptr;
+  ASSERT_EQ(mxMemAlloc(&memory, 64), MX_SUCCESS);
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
+  EXPECT_EQ(mxGetMemoryDevice(memory, &info), MX_SUCCESS);
+  EXPECT_STREQ(info.device, "cuda:0");
+  // The driver is asked although there is no other GPU; this is below all that
+  // it knows.
+  EXPECT_EQ(mxGetMemoryDevice(reinterpret_cast<void *>(8), &info),
+            MX_ERROR_NOT_FOUND);
+  EXPECT_STREQ(mxGetThreadError(),
+               "expected memory of a device in use, found memory of the host "
+               "or of a device that was not used yet (mxSetDevice)");
+  EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+}
+
 TEST_F(CudaDevice, TellsAboutTheDevice) {
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   ASSERT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);

@@ -5,6 +5,7 @@
 // random test is meant for the thread and address sanitizers too.
 //===----------------------------------------------------------------------===//
 
+#include "Devices.h"
 #include "Mgpu.h"
 #include "ProgramFiles.h"
 
@@ -13,51 +14,13 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <fstream>
-#include <gtest/gtest.h>
 #include <random>
 #include <thread>
 #include <vector>
 
 namespace {
 
-constexpr int kDevices = 4;
 constexpr size_t kSize = sizeof(mxArgument);
-
-/// Before the runtime first asks.
-const bool isSet = [] {
-  setenv("MX_SIM_DEVICES", "4", 1);
-  setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
-  return true;
-}();
-
-std::string readFile(const char *path) {
-  std::ifstream file(path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
-std::string deviceName(int number) { return "sim:" + std::to_string(number); }
-
-class Devices : public testing::Test {
-protected:
-  void SetUp() override {
-    ASSERT_EQ(mxSetErrorPolicy(MX_ERRORS_RETURN), MX_SUCCESS);
-    mxClearError();
-    use(0);
-  }
-  static void use(int number) {
-    ASSERT_EQ(mxSetDevice(deviceName(number).c_str()), MX_SUCCESS)
-        << mxGetLastError();
-  }
-  static std::string deviceOf(const void *memory) {
-    mxDeviceInfo info = mxSized<mxDeviceInfo>();
-    return mxGetMemoryDevice(memory, &info) ? mxGetThreadError() : info.device;
-  }
-  static std::string current() {
-    mxDeviceInfo info = mxSized<mxDeviceInfo>();
-    return mxGetDeviceInfo(&info) ? mxGetThreadError() : info.device;
-  }
-};
 
 TEST_F(Devices, MemoryKnowsItsDevice) {
   std::array<void *, kDevices> memory = {};
@@ -70,7 +33,8 @@ TEST_F(Devices, MemoryKnowsItsDevice) {
     EXPECT_EQ(deviceOf(memory[size_t(i)]), deviceName(i));
   int local = 0;
   EXPECT_EQ(deviceOf(&local),
-            "expected memory of a device, found memory of none in use");
+            "expected memory of a device in use, found memory of the host or "
+            "of a device that was not used yet (mxSetDevice)");
   // From one to the next, and back to the host, with another one in use.
   int64_t values[8] = {1, 2, 3, 4, 5, 6, 7, 8}, found[8] = {};
   ASSERT_EQ(mxMemcpyToDevice(memory[0], values, 64, nullptr), MX_SUCCESS);
@@ -84,6 +48,21 @@ TEST_F(Devices, MemoryKnowsItsDevice) {
   for (void *address : memory)
     EXPECT_EQ(mxMemFree(address), MX_SUCCESS) << mxGetThreadError();
   EXPECT_EQ(mxMemFree(memory[1]), MX_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Devices, MessagesNameTheOtherDevice) {
+  mxStream first = nullptr;
+  ASSERT_EQ(mxStreamCreate(&first), MX_SUCCESS);
+  use(1);
+  void *memory = nullptr;
+  ASSERT_EQ(mxMemAlloc(&memory, 64), MX_SUCCESS);
+  EXPECT_EQ(mxMemset(memory, 1, 8, first), MX_ERROR_INVALID_VALUE);
+  std::string text = mxGetThreadError();
+  EXPECT_NE(text.find("in the memory of simulated device 1 rather than 0"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(first), MX_SUCCESS);
 }
 
 TEST_F(Devices, TheChoiceIsTheThreads) {
@@ -177,8 +156,8 @@ TEST_F(Devices, TakeStructsOfOlderCallers) {
   mxDeviceInfo unset = {};
   EXPECT_EQ(mxGetDeviceInfo(&unset), MX_ERROR_INVALID_VALUE);
   EXPECT_STREQ(mxGetThreadError(),
-               "expected structSize of mxDeviceInfo to be at least 9, found 0: "
-               "set it to sizeof(mxDeviceInfo)");
+               "expected structSize of mxDeviceInfo to be at least 16, found "
+               "0: set it to sizeof(mxDeviceInfo)");
   EXPECT_EQ(mxGetInterfaceVersion(), MX_INTERFACE_VERSION);
 }
 
@@ -253,6 +232,50 @@ TEST_F(Devices, ProgramsGoWhereTheirArraysAre) {
   EXPECT_EQ(there.launch(entry), MX_ERROR_INVALID_VALUE);
   EXPECT_STREQ(mxGetThreadError(), "expected an entry of a loaded program, "
                                    "found a handle that is none");
+}
+
+/// A program is read again for each device, and then is the one that it was.
+TEST_F(Devices, ProgramsAreReadAgainAsTheyWere) {
+  ProgramFiles files("vector_add", "false");
+  const std::string text = readFile(MX_TEST_KERNELS);
+  files.write("kernels.ptx", text);
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(
+      std::filesystem::path(files.path).parent_path());
+  mxProgram program = nullptr;
+  mxEntry entry = nullptr;
+  ASSERT_EQ(mxProgramLoad(&program,
+                          std::filesystem::path(files.path).filename().c_str()),
+            MX_SUCCESS)
+      << mxGetThreadError();
+  ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  // Its name is relative to where the process was.
+  std::filesystem::current_path("/");
+  auto launchOn = [&](int device) {
+    use(device);
+    Arrays arrays{1.0f};
+    int status = arrays.launch(entry);
+    EXPECT_EQ(status ? 0 : arrays.countWrong(1.0f), 0);
+    return status;
+  };
+  EXPECT_EQ(launchOn(1), MX_SUCCESS) << mxGetThreadError();
+  const std::string ptx = files.path + "/kernels.ptx";
+  auto expectRefused = [&](const char *found) {
+    EXPECT_EQ(launchOn(2), MX_ERROR_BAD_MODULE);
+    EXPECT_EQ(mxGetThreadError(),
+              "entry 'sum': " + ptx +
+                  ": expected the file that the program was loaded from, "
+                  "found " +
+                  found + ": load the program again");
+  };
+  files.write("kernels.ptx", text + "// of a later compilation\n");
+  expectRefused("one that was written since");
+  std::filesystem::remove(ptx);
+  expectRefused("none");
+  // Where it is loaded it stays.
+  EXPECT_EQ(launchOn(0), MX_SUCCESS) << mxGetThreadError();
+  EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS);
+  std::filesystem::current_path(before);
 }
 
 /// Eight threads do what they like on four devices, with modules and programs

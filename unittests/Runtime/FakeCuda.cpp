@@ -97,6 +97,8 @@ CUresult fill(const char *function, CUdeviceptr to, T value, size_t count) {
 
 } // namespace
 
+void fakeCudaMove(void *memory, int device) { owners()[memory] = device; }
+
 FAKE cuInit(unsigned) { return CUDA_SUCCESS; }
 FAKE cuDriverGetVersion(int *version) {
   *version = fake.version;
@@ -371,6 +373,10 @@ FAKE cuStreamGetCtx(CUstream stream, CUcontext *result) {
   if (found == owners().end())
     return kInvalidHandle;
   *result = context(found->second);
+  return CUDA_SUCCESS;
+}
+FAKE cuStreamIsCapturing(CUstream stream, int *status) {
+  *status = stream && stream == fake.capturing;
   return CUDA_SUCCESS;
 }
 FAKE cuStreamDestroy_v2(CUstream stream) {

@@ -35,9 +35,14 @@ struct FakeCuda {
   /// The devices whose contexts are pushed and not popped; none between calls.
   std::vector<int> contexts;
   int liveAllocations = 0;
+  /// The stream that a graph captures.
+  void *capturing = nullptr;
 };
 
 extern "C" __attribute__((visibility("default"))) FakeCuda *fakeCuda();
+/// Memory is of another device from now on.
+extern "C" __attribute__((visibility("default"))) void
+fakeCudaMove(void *memory, int device);
 /// The log so far, a call a line, for hosts that know no C++; it is empty then.
 /// Valid until the next call.
 extern "C" __attribute__((visibility("default"))) const char *fakeCudaTakeLog();

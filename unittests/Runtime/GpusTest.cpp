@@ -98,6 +98,91 @@ TEST_F(Gpus, StreamsAndEventsAreUsedWhereTheyAre) {
   EXPECT_EQ(mxStreamDestroy(second), MX_SUCCESS);
 }
 
+/// The default stream is that of the stream which it waits for, or which waits
+/// for it, whatever is in use.
+TEST_F(Gpus, TheDefaultStreamIsOfTheOtherOnesDevice) {
+  mxStream second = nullptr;
+  use(1);
+  ASSERT_EQ(mxStreamCreate(&second), MX_SUCCESS);
+  use(0);
+  takeLog();
+  EXPECT_EQ(mxStreamWait(second, nullptr), MX_SUCCESS) << mxGetThreadError();
+  EXPECT_EQ(mxStreamWait(nullptr, second), MX_SUCCESS) << mxGetThreadError();
+  Log log = takeLog();
+  ASSERT_EQ(log.size(), 8u);
+  for (const std::string &line : log)
+    EXPECT_EQ(line.substr(line.size() - 5), " on 1") << line;
+  EXPECT_EQ(mxStreamDestroy(second), MX_SUCCESS);
+}
+
+/// The driver would follow a handle of the simulator as a pointer.
+TEST_F(Gpus, TakesNoStreamsOfOthers) {
+  mxStream simulated = nullptr, second = nullptr;
+  ASSERT_EQ(mxSetDevice("sim"), MX_SUCCESS);
+  ASSERT_EQ(mxStreamCreate(&simulated), MX_SUCCESS);
+  void *simulatedEvent = mgpuEventCreate();
+  use(1);
+  ASSERT_EQ(mxStreamCreate(&second), MX_SUCCESS);
+  use(0);
+  mxModule module = nullptr;
+  mxFunction function = nullptr;
+  ASSERT_EQ(mxModuleLoad(&module, kPtx, 0, "test.ptx"), MX_SUCCESS);
+  ASSERT_EQ(mxModuleGetFunction(&function, module, "kernel"), MX_SUCCESS);
+  void *event = mgpuEventCreate();
+  takeLog();
+  uint64_t value = 1;
+  void *parameters[] = {&value, &value};
+  mxLaunchConfig config = {
+      sizeof(mxLaunchConfig), {1, 1, 1}, {32, 1, 1}, {}, 0, simulated, 0};
+  EXPECT_EQ(mxLaunch(function, &config, parameters, 2), MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(
+      mxGetThreadError(),
+      "kernel 'kernel': expected a stream of cuda:0, found one of sim:0");
+  config.stream = second;
+  EXPECT_EQ(mxLaunch(function, &config, parameters, 2), MX_ERROR_INVALID_VALUE);
+  EXPECT_STREQ(
+      mxGetThreadError(),
+      "kernel 'kernel': expected a stream of cuda:0, found one of cuda:1");
+  mxClearError();
+  mgpuEventRecord(event, simulated);
+  EXPECT_STREQ(mxGetThreadError(),
+               "expected a stream of cuda:0, found one of sim:0");
+  mxClearError();
+  mgpuStreamWaitEvent(second, simulatedEvent);
+  EXPECT_STREQ(mxGetThreadError(),
+               "expected an event of a GPU, found one of sim:0");
+  mxClearError();
+  EXPECT_EQ(takeLog(), Log());
+  mgpuEventDestroy(event);
+  mgpuEventDestroy(simulatedEvent);
+  EXPECT_EQ(mxModuleUnload(module), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(second), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(simulated), MX_SUCCESS);
+}
+
+/// GPUs of one machine may be of two kinds, whose maps differ.
+TEST_F(Gpus, TensorMapsAreEncodedForTheirDevice) {
+  void *memory = allocOn(0, 4096);
+  int64_t dims[] = {64}, strides[] = {0};
+  int32_t box[] = {64};
+  alignas(64) char map[128];
+  auto countCalls = [&] {
+    takeLog();
+    EXPECT_EQ(mxTensorMapEncodeTiled(map, 0, 1, memory, dims, strides, box,
+                                     nullptr, 0, 0, 0, 0),
+              MX_SUCCESS)
+        << mxGetThreadError();
+    return takeLog().size();
+  };
+  EXPECT_EQ(countCalls(), 1u);
+  EXPECT_EQ(countCalls(), 0u);
+  // The same address on the other one, as after a new allocation there.
+  fakeCudaMove(memory, 1);
+  EXPECT_EQ(countCalls(), 1u);
+  fakeCudaMove(memory, 0);
+  EXPECT_EQ(mxMemFree(memory), MX_SUCCESS);
+}
+
 TEST_F(Gpus, ModulesAreUsedWhereTheyWereLoaded) {
   mxModule module = nullptr;
   mxFunction function = nullptr;
@@ -166,6 +251,50 @@ TEST_F(Gpus, ProgramsAreLoadedOnceOnEach) {
   for (auto &places : memory)
     for (void *place : places)
       EXPECT_EQ(mxMemFree(place), MX_SUCCESS);
+  fakeCuda()->parameters = 2;
+}
+
+/// Loading waits, which would end the capture.
+TEST_F(Gpus, ProgramsAreLoadedBeforeTheyAreCaptured) {
+  ProgramFiles files("kernel", "false");
+  fakeCuda()->parameters = 4;
+  files.write("kernels.cubin", kPtx);
+  mxProgram program = nullptr;
+  mxEntry entry = nullptr;
+  ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
+      << mxGetThreadError();
+  ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  void *memory[4];
+  for (void *&place : memory)
+    place = allocOn(1, 4096);
+  mxStream stream = nullptr;
+  ASSERT_EQ(mxStreamCreate(&stream), MX_SUCCESS);
+  auto launch = [&] {
+    int64_t extent = 300;
+    int32_t count = 300;
+    mxArgument arguments[] = {{kSize, memory[0], &extent},
+                              {kSize, memory[1], &extent},
+                              {kSize, &count, nullptr}};
+    return mxEntryLaunch(entry, arguments, 3, &memory[2], 1, memory[3], 4096,
+                         stream);
+  };
+  fakeCuda()->capturing = stream;
+  takeLog();
+  EXPECT_EQ(launch(), MX_ERROR_BAD_LAUNCH);
+  EXPECT_STREQ(mxGetThreadError(),
+               "entry 'sum': expected a program that was launched on cuda:1 "
+               "before, as it is loaded there first, which waits; found a "
+               "stream that a CUDA graph captures: launch it once before");
+  EXPECT_EQ(takeLog(), Log());
+  fakeCuda()->capturing = nullptr;
+  EXPECT_EQ(launch(), MX_SUCCESS) << mxGetThreadError();
+  fakeCuda()->capturing = stream;
+  EXPECT_EQ(launch(), MX_SUCCESS) << mxGetThreadError();
+  fakeCuda()->capturing = nullptr;
+  EXPECT_EQ(mxProgramUnload(program), MX_SUCCESS);
+  EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
+  for (void *place : memory)
+    EXPECT_EQ(mxMemFree(place), MX_SUCCESS);
   fakeCuda()->parameters = 2;
 }
 

@@ -64,6 +64,12 @@ TEST(CallerStructs, RefusesWhatIsNoSize) {
               "expected structSize of mxNow to be at least 16, found " +
                   std::to_string(size) + ": set it to sizeof(mxNow)");
   }
+  // Of no version: a field would be cut.
+  Now cut = {20, 1, 2, 3};
+  EXPECT_EQ(readStruct(&cut, kLeast, "mxNow", read),
+            "expected structSize of mxNow to be a multiple of 8, found 20: set "
+            "it to sizeof(mxNow)");
+  EXPECT_NE(writeStruct(&cut, "mxNow", read), "");
   // An address, as a caller of another interface may pass; nothing is read.
   Now given = {size_t(-1), 1, 2, 3};
   EXPECT_NE(readStruct(&given, kLeast, "mxNow", read), "");

@@ -32,11 +32,14 @@ std::string checkStruct(const T *given, size_t least, const char *name) {
   static_assert(std::is_trivially_copyable_v<T> &&
                 std::is_standard_layout_v<T>);
   static_assert(offsetof(T, structSize) == 0);
-  if (given->structSize >= least)
+  size_t size = given->structSize;
+  // That of every version is a multiple: with another one a field would be cut.
+  if (size >= least && size % alignof(T) == 0)
     return {};
-  return std::string("expected structSize of ") + name + " to be at least " +
-         std::to_string(least) + ", found " +
-         std::to_string(given->structSize) + ": set it to sizeof(" + name + ")";
+  return std::string("expected structSize of ") + name + " to be " +
+         (size < least ? "at least " + std::to_string(least)
+                       : "a multiple of " + std::to_string(alignof(T))) +
+         ", found " + std::to_string(size) + ": set it to sizeof(" + name + ")";
 }
 
 /// Copies a caller's struct to `result`, whose missing fields become zero.
@@ -71,7 +74,7 @@ std::string readStruct(const T *given, size_t least, const char *name,
 template <typename T>
 std::string writeStruct(T *result, const char *name, const T &answer) {
   size_t size = result->structSize;
-  if (std::string wrong = checkStruct(result, sizeof(size_t) + 1, name);
+  if (std::string wrong = checkStruct(result, 2 * sizeof(size_t), name);
       !wrong.empty())
     return wrong;
   memcpy(result, &answer, std::min(size, sizeof(T)));

@@ -205,6 +205,11 @@ std::string DeviceMemory::describe(uint64_t address, uint64_t bytes) const {
                 (unsigned long long)bytes, bytes == 1 ? "" : "s",
                 (unsigned long long)address);
   std::string s = text;
+  if (uint64_t device = (address - kBase) / kBytes;
+      address >= kBase && device < kMostDevices &&
+      device != (base - kBase) / kBytes)
+    return s + ", in the memory of simulated device " + std::to_string(device) +
+           " rather than " + std::to_string((base - kBase) / kBytes);
   // The nearest allocation, within what a wrong index would reach.
   const Block *best = nullptr;
   uint64_t bestDistance = ~0ull;

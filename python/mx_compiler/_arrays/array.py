@@ -210,7 +210,8 @@ class DeviceArray:
         call("mxStreamWait", consumer, stream_handle(self._live_stream()))
 
     def _wait_for_contents(self):
-        call("mxStreamSynchronize", stream_handle(self._live_stream()))
+        with on_device(self.device):  # the default stream is that of the one in use
+            call("mxStreamSynchronize", stream_handle(self._live_stream()))
 
     # --- Its life -----------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from .._arrays.array import DeviceArray, empty
 from .._arrays.elements import find_element
 from .._arrays.interop import Numpy, find_library, place_of
 from .._runtime import library
-from .._runtime.device import on_device
+from .._runtime.device import device_name, on_device
 from .._runtime.errors import printable
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
@@ -115,6 +115,11 @@ class Entry:
             signature += (value.number(arguments[index]).tobytes(),)
         signature += (padded,)
         prepared = self._prepared.get(signature)
+        if prepared is not None and prepared.download:
+            # Of arrays of the host alone: it goes to the device in use.
+            signature += (device_name(),)
+            if prepared.place != signature[-1]:
+                prepared = self._prepared.get(signature)
         if prepared is None:
             prepared = PreparedCall(self, arguments, padded)
             while len(self._prepared) >= MOST_SIGNATURES:

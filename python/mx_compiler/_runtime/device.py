@@ -67,13 +67,14 @@ def set_device(name="auto", target=None):
     if not isinstance(name, str):
         raise TypeError("name: expected auto, sim, sim:N, cpu, cuda or cuda:N, found "
                         f"{name!r}")
-    if name != HOST:
-        if target is None:
+    choice = Choice(name == HOST)
+    with _lock:  # who is first here is the first of the runtime
+        if name == HOST:  # which it does not know
+            call("mxSetDevice", b"auto")
+        elif target is None:
             call("mxSetDevice", name.encode())
         else:
             call("mxSetDeviceForTarget", name.encode(), target.encode())
-    choice = Choice(name == HOST)
-    with _lock:
         _first = _first or threading.current_thread()
         if _first is threading.current_thread():
             _process, _threads.own = choice, None

@@ -38,7 +38,8 @@ def check_graphs():
     step(x)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    # Other threads may allocate meanwhile.
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         captured = step(x)
     for _ in range(3):
         fresh = tensor(64, 256)

@@ -7,6 +7,8 @@
 
 #include "Error.h"
 
+#include "../PerThread.h"
+
 #include "mx/Support/Printable.h"
 
 #include <algorithm>
@@ -48,10 +50,7 @@ constexpr PolicyName kPolicies[] = {{"print", MX_ERRORS_PRINT},
 
 } // namespace
 
-static Errors &errors() {
-  static thread_local Errors errors;
-  return errors;
-}
+static Errors &errors() { return PerThread<Errors>::get(); }
 
 /// Never destroyed: global destructors of generated code may still report.
 static State &state() {

@@ -98,8 +98,13 @@ void launchKernel(const Caller &caller, void *function, mxLaunchConfig config,
       return {MX_ERROR_UNSUPPORTED,
               "expected kernel parameters as an array of pointers, found "
               "the driver's `extra` form"};
+    // Where its stream is, as the memory that host code gives it.
+    Device *device = soleDevice.load(std::memory_order_relaxed);
+    if (!device)
+      if (Error error = findStreamOwner(config.stream, device))
+        return error;
     return launch(static_cast<mxFunction>(function), config, parameters, count,
-                  /*isForeign=*/true);
+                  device);
   });
 }
 
@@ -113,7 +118,8 @@ static void *load(const Caller &caller, const void *data, size_t bytes,
                   int optLevel) {
   mxModule module = nullptr;
   unlessFailed(caller, [&] {
-    return loadModule(data, bytes, "gpu.binary", optLevel, module);
+    return loadModule(data, bytes, "gpu.binary", optLevel,
+                      /*isOfHostCode=*/true, module);
   });
   return module;
 }
@@ -209,7 +215,8 @@ MX_MGPU void mgpuStreamSynchronize(void *stream) {
 MX_MGPU void mgpuStreamWaitEvent(void *stream, void *event) {
   unlessFailed({"cuStreamWaitEvent"},
                onOwnerOfStream(stream, [&](Device &device) {
-                 return device.waitEvent(stream, event);
+                 Error error = checkEvent(device, event);
+                 return error ? error : device.waitEvent(stream, event);
                }));
 }
 
@@ -237,7 +244,8 @@ MX_MGPU void mgpuEventSynchronize(void *event) {
 
 MX_MGPU void mgpuEventRecord(void *event, void *stream) {
   unlessFailed({"cuEventRecord"}, onOwnerOfEvent(event, [&](Device &device) {
-                 return device.recordEvent(event, stream);
+                 Error error = checkStream(device, stream);
+                 return error ? error : device.recordEvent(event, stream);
                }));
 }
 
@@ -271,7 +279,13 @@ MX_MGPU void mgpuMemcpy(void *to, void *from, size_t bytes, void *stream) {
   };
   if (!bytes)
     return;
-  if (stream)
+  if (!to || !from)
+    unlessFailed({"cuMemcpyAsync"}, [&] {
+      return invalidValue(std::string("mgpuMemcpy: expected ") +
+                          (to ? "a source" : "a destination") +
+                          ", found a null pointer");
+    });
+  else if (stream)
     unlessFailed({"cuMemcpyAsync"}, onOwnerOfStream(stream, copy));
   else // one of the two may be the host's
     unlessFailed({"cuMemcpyAsync"}, onOwner(findOwner(to) ? to : from, copy));

@@ -118,11 +118,11 @@ int mxGetMemoryDevice(const void *memory, mxDeviceInfo *info) {
   if (!memory || !info)
     return reportNull(memory ? "a place for the answer" : "memory");
   return attempt([&]() -> Error {
-    Device *device = findOwner(memory);
-    if (device)
+    if (Device *device = askOwner(memory))
       return give(info, "mxDeviceInfo", device->info());
     return {MX_ERROR_NOT_FOUND,
-            "expected memory of a device, found memory of none in use"};
+            "expected memory of a device in use, found memory of the host or "
+            "of a device that was not used yet (mxSetDevice)"};
   });
 }
 
@@ -193,13 +193,12 @@ int mxStreamSynchronize(mxStream stream) {
 int mxStreamWait(mxStream stream, mxStream other) {
   if (stream == other)
     return MX_SUCCESS;
-  return onOwnerOfStream(other, [&](Device &device) {
-    Device *waiting = nullptr;
-    if (Error error = findStreamOwner(stream, waiting))
-      return error;
-    // The default stream is that of the other one's device.
-    if (!stream)
-      waiting = &device;
+  // A default stream is that of the other one's device.
+  return onOwnerOfStream(other ? other : stream, [&](Device &device) {
+    Device *waiting = &device;
+    if (stream && other)
+      if (Error error = findStreamOwner(stream, waiting))
+        return error;
     if (waiting->kind != device.kind)
       return invalidValue("expected two streams of GPUs or two of the "
                           "simulator, found one of " +
@@ -268,8 +267,10 @@ int mxModuleLoad(mxModule *module, const void *image, size_t bytes,
   if (!module)
     return reportNull("a place for the module");
   *module = nullptr;
-  return attempt(
-      [&] { return loadModule(image, bytes, name, /*optLevel=*/-1, *module); });
+  return attempt([&] {
+    return loadModule(image, bytes, name, /*optLevel=*/-1,
+                      /*isOfHostCode=*/false, *module);
+  });
 }
 
 // Nothing to unload is no error, as for free().

@@ -236,6 +236,14 @@ Error CudaDevice::synchronize() {
               [&]() { return driver.ctxSynchronize(); });
 }
 
+bool CudaDevice::isCapturing(void *stream) {
+  int status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return stream && driver.streamIsCapturing &&
+         !run("asking a stream",
+              [&]() { return driver.streamIsCapturing(stream, &status); }) &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 //===----------------------------------------------------------------------===//
 // The devices of the machine
 //===----------------------------------------------------------------------===//
@@ -294,9 +302,7 @@ Device *mx::runtime::getOnlyGpu() {
                                                        : nullptr;
 }
 
-Device *mx::runtime::findGpuOfMemory(const void *memory) {
-  if (Device *only = getOnlyGpu())
-    return only;
+Device *mx::runtime::askGpuOfMemory(const void *memory) {
   const Driver *driver;
   if (!gpuCount || getDriver(driver))
     return nullptr;
@@ -317,6 +323,9 @@ Device *mx::runtime::findGpuOfMemory(const void *memory) {
 Device *mx::runtime::findGpuOfStream(void *stream) {
   if (Device *only = getOnlyGpu())
     return only;
+  // The driver's names of default streams, of whatever device is current.
+  if (uintptr_t(stream) <= kStreamPerThread)
+    return nullptr;
   const Driver *driver;
   CUcontext context = nullptr;
   if (!gpuCount || getDriver(driver) || driver->streamGetCtx(stream, &context))

@@ -105,6 +105,7 @@ public:
   Error recordEvent(void *event, void *stream) override;
   Error waitEvent(void *stream, void *event) override;
   Error synchronize() override;
+  bool isCapturing(void *stream) override;
   Error load(Image &image, int optLevel,
              std::unique_ptr<Module> &module) override;
   Error launch(Function &function, const Launch &launch, void **parameters,

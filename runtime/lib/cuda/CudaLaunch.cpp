@@ -223,8 +223,9 @@ Error CudaDevice::launch(Function &base, const Launch &launch,
 
 namespace {
 
-/// A map of a description, which says all that the driver asks.
+/// A map of a description, which says all that the driver asks, for a device.
 struct EncodedMap {
+  const CudaDevice *device;
   mx::target::TensorMapDesc desc;
   std::array<uint8_t, mx::target::kTensorMapBytes> bytes;
 };
@@ -245,7 +246,7 @@ EncodedMap &findEncoded(const mx::target::TensorMapDesc &desc) {
 Error CudaDevice::encodeTensorMap(void *map,
                                   const mx::target::TensorMapDesc &desc) {
   EncodedMap &known = findEncoded(desc);
-  if (known.desc.rank && known.desc == desc) {
+  if (known.device == this && known.desc == desc) {
     memcpy(map, known.bytes.data(), known.bytes.size());
     return {};
   }
@@ -261,6 +262,7 @@ Error CudaDevice::encodeTensorMap(void *map,
     if (std::string rule = mx::target::check(desc); !rule.empty())
       error.text = "tensor map: " + rule;
   if (!error) {
+    known.device = this;
     known.desc = desc;
     memcpy(known.bytes.data(), map, known.bytes.size());
   }

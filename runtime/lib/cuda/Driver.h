@@ -39,6 +39,10 @@ enum : CUresult {
   CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720,
 };
 
+/// CU_STREAM_PER_THREAD, a macro of cuda.h: the last of the handles that stand
+/// for a stream of whichever context is current.
+constexpr uintptr_t kStreamPerThread = 2;
+
 enum : int {
   CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
   CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
@@ -62,6 +66,7 @@ enum : int {
   CU_MEMORYTYPE_DEVICE = 2,
 
   CU_STREAM_NON_BLOCKING = 1,
+  CU_STREAM_CAPTURE_STATUS_NONE = 0,
   CU_EVENT_DISABLE_TIMING = 2,
   CU_MEM_ATTACH_GLOBAL = 1,
 
@@ -157,7 +162,8 @@ static_assert(sizeof(CUlaunchConfig) == 56);
 // Newer than the oldest driver that works (12.4).
 #define MX_CUDA_OPTIONAL_FUNCTIONS(X)                                          \
   X(funcGetParamInfo, cuFuncGetParamInfo,                                      \
-    (CUfunction, size_t, size_t *, size_t *))
+    (CUfunction, size_t, size_t *, size_t *))                                  \
+  X(streamIsCapturing, cuStreamIsCapturing, (CUstream, int *))
 
 struct Driver {
 #define X(member, symbol, types) CUresult(*member) types = nullptr;

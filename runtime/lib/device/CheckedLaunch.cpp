@@ -70,12 +70,16 @@ std::string checkShape(const mxLaunchConfig &config, int64_t sharedLimit) {
 } // namespace
 
 Error mx::runtime::launch(mxFunction handle, const mxLaunchConfig &config,
-                          void **parameters, int64_t count, bool isForeign) {
+                          void **parameters, int64_t count, Device *hostCode) {
   LoadedFunction loaded;
-  if (Error error = resolveFunction(handle, loaded))
+  if (Error error = resolveFunction(handle, hostCode, loaded))
     return error;
+  if (Error error = checkStream(*loaded.device, config.stream)) {
+    error.text = "kernel '" + loaded.function->name + "': " + error.text;
+    return error;
+  }
   return launch(*loaded.device, *loaded.function, config, parameters, count,
-                isForeign);
+                /*isForeign=*/hostCode != nullptr);
 }
 
 Error mx::runtime::launch(Device &device, Function &function,

@@ -12,8 +12,9 @@
 namespace mx::runtime {
 
 /// Checks what holds on every device and launches; an empty grid does nothing.
+/// `hostCode`: the device that host code, made for a GPU, launches on.
 Error launch(mxFunction function, const mxLaunchConfig &config,
-             void **parameters, int64_t count, bool isForeign = false);
+             void **parameters, int64_t count, Device *hostCode = nullptr);
 Error launch(Device &device, Function &function, const mxLaunchConfig &config,
              void **parameters, int64_t count, bool isForeign = false);
 

@@ -21,6 +21,12 @@ namespace {
 struct LoadedModule {
   Device *device;
   std::unique_ptr<Module> module;
+  /// Of host code: what it is loaded from for another device, and what it is
+  /// on those.
+  Image image;
+  int optLevel;
+  std::map<Device *, std::unique_ptr<Module>> others;
+
   std::mutex mutex;
   bool isUnloaded = false;
   std::map<std::string, mxFunction, std::less<>> functions;
@@ -30,6 +36,7 @@ struct LoadedModule {
 struct FunctionOfModule {
   std::shared_ptr<LoadedModule> module;
   std::unique_ptr<Function> function;
+  std::map<Device *, std::unique_ptr<Function>> others;
 };
 
 using Modules = mx::HandleTable<mxModule, LoadedModule>;
@@ -55,7 +62,8 @@ Error noModule(mxModule handle) {
 } // namespace
 
 Error mx::runtime::loadModule(const void *data, size_t bytes, const char *name,
-                              int optLevel, mxModule &result) {
+                              int optLevel, bool isOfHostCode,
+                              mxModule &result) {
   if (!data)
     return invalidValue("expected the image of a module, found a null pointer");
   Image image;
@@ -64,6 +72,9 @@ Error mx::runtime::loadModule(const void *data, size_t bytes, const char *name,
   auto loaded = std::make_shared<LoadedModule>();
   if (Error error = getDevice(loaded->device, image.target))
     return error;
+  if (isOfHostCode)
+    loaded->image = image;
+  loaded->optLevel = optLevel;
   if (Error error = loaded->device->load(image, optLevel, loaded->module))
     return error;
   result = modules().add(std::move(loaded));
@@ -105,7 +116,28 @@ Error mx::runtime::getFunction(mxModule handle, const char *name,
   return {};
 }
 
-Error mx::runtime::resolveFunction(mxFunction handle, LoadedFunction &loaded) {
+/// The function on another device than its module was loaded on, loaded there
+/// once.
+static Error findOther(FunctionOfModule &function, Device &device,
+                       Function *&result) {
+  LoadedModule &module = *function.module;
+  std::lock_guard<std::mutex> lock(module.mutex);
+  std::unique_ptr<Module> &loaded = module.others[&device];
+  Image image = loaded ? Image() : module.image;
+  if (!loaded)
+    if (Error error = device.load(image, module.optLevel, loaded))
+      return error;
+  std::unique_ptr<Function> &known = function.others[&device];
+  if (!known)
+    if (Error error =
+            loaded->getFunction(function.function->name.c_str(), known))
+      return error;
+  result = known.get();
+  return {};
+}
+
+Error mx::runtime::resolveFunction(mxFunction handle, Device *wanted,
+                                   LoadedFunction &loaded) {
   std::shared_ptr<FunctionOfModule> function = functions().find(handle);
   if (!function)
     return invalidValue(
@@ -114,6 +146,12 @@ Error mx::runtime::resolveFunction(mxFunction handle, LoadedFunction &loaded) {
                : "expected a kernel of a loaded module, found a null pointer");
   loaded.device = function->module->device;
   Function *object = function->function.get();
+  if (wanted && wanted != loaded.device &&
+      !function->module->image.bytes.empty()) {
+    if (Error error = findOther(*function, *wanted, object))
+      return error;
+    loaded.device = wanted;
+  }
   loaded.function = {std::move(function), object};
   return {};
 }

@@ -13,8 +13,10 @@
 
 namespace mx::runtime {
 
+/// Host code loads its modules once, before it chooses a device: they are
+/// loaded again where they are launched.
 Error loadModule(const void *image, size_t bytes, const char *name,
-                 int optLevel, mxModule &module);
+                 int optLevel, bool isOfHostCode, mxModule &module);
 Error unloadModule(mxModule module);
 Error getFunction(mxModule module, const char *name, mxFunction &function);
 
@@ -23,7 +25,9 @@ struct LoadedFunction {
   Device *device = nullptr;
   std::shared_ptr<Function> function;
 };
-Error resolveFunction(mxFunction handle, LoadedFunction &loaded);
+/// `wanted`: where a kernel of host code goes; null: where it was loaded.
+Error resolveFunction(mxFunction handle, Device *wanted,
+                      LoadedFunction &loaded);
 
 } // namespace mx::runtime
 

@@ -25,7 +25,13 @@ Device *mx::runtime::findOwner(const void *memory) {
     return getOpenSimDevice(ordinal);
   if (Device *sharing = findSimSharing(memory))
     return sharing;
-  return findGpuOfMemory(memory);
+  Device *only = getOnlyGpu();
+  return only ? only : askGpuOfMemory(memory);
+}
+
+Device *mx::runtime::askOwner(const void *memory) {
+  Device *found = findOwner(memory);
+  return found && found == getOnlyGpu() ? askGpuOfMemory(memory) : found;
 }
 
 Error mx::runtime::findStreamOwner(void *stream, Device *&device) {
@@ -35,6 +41,30 @@ Error mx::runtime::findStreamOwner(void *stream, Device *&device) {
   if (stream && !device)
     device = findGpuOfStream(stream);
   return device ? Error() : getDevice(device);
+}
+
+Error mx::runtime::checkStream(const Device &device, void *stream) {
+  if (!stream || device.kind == Device::Kind::Sim ||
+      soleDevice.load(std::memory_order_relaxed))
+    return {};
+  Device *owner = findSimHandle(stream);
+  if (!owner)
+    owner = findGpuOfStream(stream);
+  if (!owner || owner == &device)
+    return {};
+  return invalidValue("expected a stream of " + device.name() +
+                      ", found one of " + owner->name());
+}
+
+Error mx::runtime::checkEvent(const Device &device, void *event) {
+  if (device.kind == Device::Kind::Sim ||
+      soleDevice.load(std::memory_order_relaxed))
+    return {};
+  Device *owner = findSimHandle(event);
+  if (!owner)
+    return {};
+  return invalidValue("expected an event of a GPU, found one of " +
+                      owner->name());
 }
 
 Error mx::runtime::findEventOwner(void *event, Device *&device) {

@@ -20,10 +20,17 @@ namespace mx::runtime {
 /// not asked: any address that is not the simulator's counts as the GPU's, once
 /// that is in use.
 Device *findOwner(const void *memory);
+/// The same of what the driver says, also where there is one GPU.
+Device *askOwner(const void *memory);
 /// Of a stream. The default stream is of the device in use.
 Error findStreamOwner(void *stream, Device *&device);
 /// Of an event that the runtime made, or else the device in use.
 Error findEventOwner(void *event, Device *&device);
+
+/// That a stream, and an event, is one that the device can take. Simulated
+/// devices look themselves; the driver follows any pointer.
+Error checkStream(const Device &device, void *stream);
+Error checkEvent(const Device &device, void *event);
 
 /// The only device that memory can be on: one is in use, and there is no other
 /// of its kind. Null where there may be several.
@@ -45,7 +52,7 @@ Device *getOpenGpu(int ordinal);
 /// The only GPU of the machine if it is in use, else null.
 Device *getOnlyGpu();
 /// What the driver says of an address, a stream and an event of the runtime.
-Device *findGpuOfMemory(const void *memory);
+Device *askGpuOfMemory(const void *memory);
 Device *findGpuOfStream(void *stream);
 Device *findGpuOfEvent(void *event);
 

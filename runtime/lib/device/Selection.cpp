@@ -7,6 +7,7 @@
 
 #include "Selection.h"
 
+#include "../PerThread.h"
 #include "../image/Image.h"
 
 #include <algorithm>
@@ -44,10 +45,7 @@ struct ThreadSelection {
   Device *over = nullptr;
 };
 
-ThreadSelection &threadSelection() {
-  static thread_local ThreadSelection selection;
-  return selection;
-}
+ThreadSelection &threadSelection() { return PerThread<ThreadSelection>::get(); }
 
 } // namespace
 

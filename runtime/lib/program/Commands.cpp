@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "../PerThread.h"
 #include "../device/CheckedLaunch.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ void **Slots::fill(const uint8_t *from, size_t count) {
 
 Error Commands::submit(Device &device, void *stream) const {
   // Kept from call to call: allocating it takes longer than a launch.
-  static thread_local Slots slots;
+  Slots &slots = PerThread<Slots>::get();
   auto submit = [&](const Command &command) {
     if (command.kind == Step::Memset)
       return device.fill(command.to, command.byte, 1, command.bytes, stream);

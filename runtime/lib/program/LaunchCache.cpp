@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LaunchCache.h"
+#include "../PerThread.h"
 #include "PlanExecutor.h"
 
 #include <algorithm>
@@ -33,10 +34,7 @@ bool mx::runtime::canCache(const plan::Entry &entry) {
              [](const plan::Result &result) { return result.isTaken; });
 }
 
-LaunchCache &LaunchCache::get() {
-  static thread_local LaunchCache calls;
-  return calls;
-}
+LaunchCache &LaunchCache::get() { return PerThread<LaunchCache>::get(); }
 
 /// Whatever a call follows from must be among its words. False where something
 /// is missing that must be there to be read.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlanExecutor.h"
+#include "../PerThread.h"
 #include "../device/CheckedLaunch.h"
 #include "../device/Owners.h"
 #include "LaunchCache.h"
@@ -57,8 +58,7 @@ int64_t mx::runtime::readInteger(const std::string &dtype, const void *data) {
 
 /// Scratch memory of this thread that no call uses.
 static std::vector<std::unique_ptr<Scratch>> &getUnused() {
-  static thread_local std::vector<std::unique_ptr<Scratch>> unused;
-  return unused;
+  return PerThread<std::vector<std::unique_ptr<Scratch>>>::get();
 }
 
 /// Scratch memory that is as if it were new.
@@ -336,11 +336,7 @@ public:
       return refuseMixture();
     if (!device)
       return findStreamOwner(call.stream, result);
-    // The simulator checks streams itself; the driver only says that one is
-    // invalid.
-    if (!call.stream || device->kind != Device::Kind::Cuda || getOnlyGpu())
-      return {};
-    return checkStream();
+    return checkStream(*device, call.stream);
   }
 
 private:
@@ -374,15 +370,6 @@ private:
       }
     });
     return invalidValue(text);
-  }
-
-  Error checkStream() const {
-    Device *owner = findGpuOfStream(call.stream);
-    if (!owner || owner == device)
-      return {};
-    return invalidValue("expected a stream of " + device->name() +
-                        ", where the arrays are, found one of " +
-                        owner->name());
   }
 
   std::string name(Place place, size_t index) const {
@@ -457,7 +444,7 @@ static Error launchChecked(const Entry &entry, const Call &call) {
     return error;
   if (Error error = DeviceOfCall(*entry.plan, call).find(device))
     return error;
-  if (Error error = entry.program->find(*device, loaded))
+  if (Error error = entry.program->find(*device, call.stream, loaded))
     return error;
   LaunchCache *cache = entry.canCache ? &LaunchCache::get() : nullptr;
   if (const CachedLaunch *cached =

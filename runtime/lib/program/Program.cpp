@@ -85,6 +85,32 @@ static Error readProgram(std::string_view text, const std::string &name,
   return {};
 }
 
+FileStamps::Stamp FileStamps::read(const std::string &path) {
+  Stamp stamp = {path, {}, 0, {}};
+  stamp.bytes = std::filesystem::file_size(path, stamp.missing);
+  if (!stamp.missing)
+    stamp.time = std::filesystem::last_write_time(path, stamp.missing);
+  return stamp;
+}
+
+void FileStamps::note(const std::string &path) { stamps.push_back(read(path)); }
+
+Error FileStamps::check() const {
+  for (const Stamp &then : stamps) {
+    Stamp now = read(then.path);
+    if (now.missing == then.missing && now.bytes == then.bytes &&
+        now.time == then.time)
+      continue;
+    return {MX_ERROR_BAD_MODULE,
+            then.path +
+                ": expected the file that the program was loaded from, "
+                "found " +
+                (now.missing ? "none" : "one that was written since") +
+                ": load the program again"};
+  }
+  return {};
+}
+
 //===----------------------------------------------------------------------===//
 // On a device
 //===----------------------------------------------------------------------===//
@@ -113,12 +139,20 @@ Error Program::unload() {
 
 Program::~Program() { (void)unload(); }
 
-Error Program::load(Device &device, const ProgramOnDevice *&loaded) {
+Error Program::load(Device &device, void *stream,
+                    const ProgramOnDevice *&loaded) {
   std::lock_guard<std::mutex> lock(mutex);
   std::atomic<ProgramOnDevice *> &place = places[size_t(device.index)];
   loaded = place.load();
   if (loaded)
     return {};
+  if (device.isCapturing(stream))
+    return {MX_ERROR_BAD_LAUNCH,
+            "expected a program that was launched on " + device.name() +
+                " before, as it is loaded there first, which waits; found a "
+                "stream that a CUDA graph captures: launch it once before"};
+  if (Error error = files.check())
+    return error;
   auto made = std::make_unique<ProgramOnDevice>(device);
   if (!manifest.kernels.empty())
     if (Error error = loadKernels(*made))
@@ -231,7 +265,7 @@ static Error publish(std::shared_ptr<Program> program, mxProgram &result) {
   if (Error error = getDevice(device, program->manifest.target))
     return error;
   const ProgramOnDevice *loaded;
-  if (Error error = program->find(*device, loaded))
+  if (Error error = program->find(*device, /*stream=*/nullptr, loaded))
     return error;
   program->handles.reserve(program->entries.size());
   Publication publication{*program};
@@ -245,13 +279,26 @@ static Error publish(std::shared_ptr<Program> program, mxProgram &result) {
 
 Error mx::runtime::loadProgram(const char *directory, mxProgram &result) {
   std::string path = directory + std::string("/manifest.json"), text;
+  auto program = std::make_shared<Program>();
+  // A host may change its working directory before the next device.
+  std::error_code code;
+  std::string absolute = std::filesystem::absolute(directory, code).string();
+  if (code)
+    absolute = directory;
+  program->files.note(absolute + "/manifest.json");
   if (Error error = readFile(path, text))
     return error;
-  auto program = std::make_shared<Program>();
-  program->directory = directory;
   if (Error error = readProgram(text, path, *program))
     return error;
-  return publish(std::move(program), result);
+  const plan::Manifest &manifest = program->manifest;
+  for (const std::string &name : {manifest.ptx, manifest.cubin, manifest.data})
+    if (!name.empty())
+      program->files.note(absolute + "/" + name);
+  program->directory = directory; // as messages say it
+  if (Error error = publish(program, result))
+    return error;
+  program->directory = absolute;
+  return {};
 }
 
 Error mx::runtime::loadProgram(const mxProgramParts &parts, mxProgram &result) {

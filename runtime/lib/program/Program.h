@@ -15,6 +15,7 @@
 
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <mutex>
 
 namespace mx::runtime {
@@ -32,6 +33,26 @@ struct ProgramOnDevice {
   std::vector<std::unique_ptr<Function>> kernels;
   /// Addresses; null for one without bytes.
   std::vector<int64_t> constants;
+};
+
+/// Files that are read again for another device, as they were at first: a
+/// kernel of a later compilation may take other arguments.
+class FileStamps {
+public:
+  void note(const std::string &path);
+  /// That all of them are as they were noted.
+  Error check() const;
+
+private:
+  struct Stamp {
+    std::string path;
+    /// Of a file that is not there an error code.
+    std::error_code missing;
+    uintmax_t bytes = 0;
+    std::filesystem::file_time_type time;
+  };
+  static Stamp read(const std::string &path);
+  std::vector<Stamp> stamps;
 };
 
 class Program;
@@ -53,10 +74,11 @@ struct Entry {
 class Program {
 public:
   ~Program();
-  /// On a device, loaded there first if it is not yet.
-  Error find(Device &device, const ProgramOnDevice *&loaded) {
+  /// On a device, loaded there first if it is not yet: that waits, so that
+  /// `stream` must not be captured.
+  Error find(Device &device, void *stream, const ProgramOnDevice *&loaded) {
     loaded = places[size_t(device.index)].load(std::memory_order_acquire);
-    return loaded ? Error() : load(device, loaded);
+    return loaded ? Error() : load(device, stream, loaded);
   }
   /// From all devices; the first error.
   Error unload();
@@ -68,9 +90,11 @@ public:
   /// Where the kernels and constants are read, again for each device: a
   /// directory or, where there is none, what the caller gave.
   std::string directory, kernels, constants, name;
+  /// Of the directory.
+  FileStamps files;
 
 private:
-  Error load(Device &device, const ProgramOnDevice *&loaded);
+  Error load(Device &device, void *stream, const ProgramOnDevice *&loaded);
   Error loadKernels(ProgramOnDevice &loaded) const;
   Error loadConstants(ProgramOnDevice &loaded) const;
 

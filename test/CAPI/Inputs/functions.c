@@ -253,7 +253,7 @@ static void test_sizes(mxcContext context, mxcHostProgram at) {
   assert(older.name && !strcmp(older.type, "untouched"));
   mxcHostValueInfo unset = {0};
   assert(mxcHostProgramGetArgument(at, 0, &unset) == MXC_REFUSED);
-  expect("expected structSize of mxcHostValueInfo to be at least 9, found 0: "
+  expect("expected structSize of mxcHostValueInfo to be at least 16, found 0: "
          "set it to sizeof(mxcHostValueInfo)");
   struct {
     mxcCompileOptions options;

@@ -1,12 +1,16 @@
-/* A launch from C is captured in a CUDA graph on a GPU, and replayed.
- * usage: graph PROGRAM (what test/Launch/Inputs/make_program.py writes) */
+/* A launch from C is captured in a CUDA graph, and replayed: on each device that is
+ * named, all of them at once, by a thread each and one program. On the simulator the
+ * thread launches instead.
+ * usage: graph PROGRAM [DEVICE...] (what test/Launch/Inputs/make_program.py writes) */
 
 #include "cuda_graph.h"
 #include "mx_program.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { COUNT = 300 };
+enum { COUNT = 300, ROUNDS = 50, MOST = 16 };
 
 typedef struct {
   mxEntry entry;
@@ -14,6 +18,12 @@ typedef struct {
   void *result;
   mxStream stream;
 } Call;
+
+typedef struct {
+  mxProgram program;
+  const char *device;
+  int wrong;
+} Job;
 
 static int launch(void *data) {
   Call *call = data;
@@ -23,41 +33,81 @@ static int launch(void *data) {
 
 #define CHECK(call)                                                            \
   do {                                                                         \
-    if (call) {                                                                \
-      fprintf(stderr, "graph: %s\n", mxGetThreadError());                      \
-      return 1;                                                                \
-    }                                                                          \
+    int status_ = (call);                                                      \
+    if (status_)                                                               \
+      return status_;                                                          \
   } while (0)
 
-int main(int argc, char **argv) {
+/* Sums of other values each time, in the same memory. */
+static int addInRounds(Job *job) {
   static const int64_t shape[] = {COUNT};
   int32_t count = COUNT;
   float x[COUNT], z[COUNT];
-  for (int i = 0; i < COUNT; ++i)
-    x[i] = (float)i;
-  if (argc != 2)
-    return 2;
-  mxSetErrorPolicy(MX_ERRORS_RETURN);
-  CHECK(mxSetDevice("cuda"));
-  mxProgram program;
+  mxDeviceInfo info = {.structSize = sizeof info};
   Call call = {.arguments = {{sizeof(mxArgument), NULL, shape},
                              {sizeof(mxArgument), NULL, shape},
                              {sizeof(mxArgument), &count, NULL}}};
-  CHECK(mxProgramLoad(&program, argv[1]));
-  CHECK(mxProgramGetEntry(&call.entry, program, "sum"));
+  CHECK(mxSetDevice(job->device));
+  CHECK(mxGetDeviceInfo(&info));
+  CHECK(mxProgramGetEntry(&call.entry, job->program, "sum"));
   CHECK(mxStreamCreate(&call.stream));
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 2; ++i)
     CHECK(mxMemAlloc(&call.arguments[i].data, sizeof x));
-    CHECK(mxMemcpyToDevice(call.arguments[i].data, x, sizeof x, NULL));
-  }
   CHECK(mxMemAlloc(&call.result, sizeof z));
-  CHECK(mxMemset(call.result, 0xFF, sizeof z, NULL));
-  CHECK(captureAndReplay(launch, &call, call.stream));
-  CHECK(mxMemcpyToHost(z, call.result, sizeof z, NULL));
-  CHECK(mxProgramUnload(program));
-  int wrong = 0;
-  for (int i = 0; i < COUNT; ++i)
-    wrong += z[i] != 2 * x[i];
-  printf("%d of %d sums are wrong\n", wrong, COUNT);
-  return wrong != 0;
+  for (int round = 0; round < ROUNDS; ++round) {
+    for (int i = 0; i < COUNT; ++i)
+      x[i] = (float)(i + round);
+    for (int i = 0; i < 2; ++i)
+      CHECK(mxMemcpyToDevice(call.arguments[i].data, x, sizeof x, NULL));
+    CHECK(mxMemset(call.result, 0xFF, sizeof z, NULL));
+    if (strcmp(info.kind, "cuda") == 0)
+      CHECK(captureAndReplay(launch, &call, call.stream));
+    else
+      CHECK(launch(&call));
+    CHECK(mxMemcpyToHost(z, call.result, sizeof z, NULL));
+    for (int i = 0; i < COUNT; ++i)
+      job->wrong += z[i] != 2 * x[i];
+  }
+  for (int i = 0; i < 2; ++i)
+    CHECK(mxMemFree(call.arguments[i].data));
+  CHECK(mxMemFree(call.result));
+  return mxStreamDestroy(call.stream);
+}
+
+static void *runJob(void *data) {
+  Job *job = data;
+  if (addInRounds(job)) {
+    fprintf(stderr, "graph: %s: %s\n", job->device, mxGetThreadError());
+    job->wrong = COUNT;
+  }
+  return NULL;
+}
+
+int main(int argc, char **argv) {
+  static const char *one[] = {"cuda"};
+  const char *const *devices =
+      argc > 2 ? (const char *const *)argv + 2 : (const char *const *)one;
+  int jobCount = argc > 2 ? argc - 2 : 1, wrong = 0;
+  if (argc < 2 || jobCount > MOST)
+    return 2;
+  Job jobs[MOST];
+  pthread_t threads[MOST];
+  mxProgram program;
+  mxSetErrorPolicy(MX_ERRORS_RETURN);
+  if (mxSetDevice(devices[0]) || mxProgramLoad(&program, argv[1])) {
+    fprintf(stderr, "graph: %s\n", mxGetThreadError());
+    return 1;
+  }
+  for (int i = 0; i < jobCount; ++i) {
+    Job job = {program, devices[i], 0};
+    jobs[i] = job;
+    if (pthread_create(&threads[i], NULL, runJob, &jobs[i]))
+      return 1;
+  }
+  for (int i = 0; i < jobCount; ++i) {
+    pthread_join(threads[i], NULL);
+    wrong += jobs[i].wrong;
+  }
+  printf("%d of %d sums are wrong\n", wrong, jobCount * ROUNDS * COUNT);
+  return wrong != 0 || mxProgramUnload(program) != MX_SUCCESS;
 }

@@ -1,0 +1,142 @@
+"""All GPUs in one process, a thread for each, with no word to mx about devices: the
+self-test, training steps and graphs of them. Tensors of two GPUs are refused by name."""
+
+import threading
+
+import mx_compiler as mx
+import torch
+
+import mx_compiler.torch as mxt
+from mx_compiler.selftest import runner
+
+COUNT = torch.cuda.device_count()
+ROWS, WIDTH, GROUPS = 512, 256, 4
+
+
+def make(device, seed=0):
+    """The same values on every GPU."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def tensor(*shape):
+        values = torch.randn(shape, generator=generator) / 8
+        return values.to(torch.bfloat16).to(device).requires_grad_()
+
+    return [tensor(ROWS, WIDTH), tensor(WIDTH, WIDTH), tensor(GROUPS, WIDTH, WIDTH)]
+
+
+def step(leaves):
+    """Results and gradients; nothing waits for the GPU."""
+    x, w, experts = leaves
+    for leaf in leaves:
+        leaf.grad = None
+    ends = torch.arange(1, GROUPS + 1, dtype=torch.int32,
+                        device=x.device) * (ROWS // GROUPS)
+    y = mxt.mxfp8_mm(x, w)
+    z = mxt.mxfp8_grouped_mm(y, experts.transpose(-2, -1), ends)
+    z.float().square().mean().backward()
+    return [y.detach(), z.detach(), *(leaf.grad for leaf in leaves)]
+
+
+def on_host(tensors):
+    return [tensor.to("cpu", copy=True) for tensor in tensors]
+
+
+def expect_equal(found, wanted, what):
+    assert all(map(torch.equal, found, wanted)), f"{what}: other bits than one GPU alone"
+
+
+def in_threads(work):
+    """work(device) on all GPUs at once."""
+    errors = []
+
+    def run(index):
+        try:
+            torch.cuda.set_device(index)
+            work(torch.device("cuda", index))
+        except BaseException as error:
+            errors.append((index, error))
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(COUNT)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0][1]
+
+
+def follows_tensors():
+    """Tensors of each GPU in turns, whichever is PyTorch's current one."""
+    for current in range(COUNT):
+        with torch.cuda.device(current):
+            for index in range(COUNT):
+                found = step(make(f"cuda:{index}"))
+                assert all(tensor.device.index == index for tensor in found)
+                expect_equal(on_host(found), WANTED, f"cuda:{index} with cuda:{current} current")
+
+
+def graphs():
+    """A captured step on each, replayed with other values while the others do the same."""
+    fresh = [on_host(step(make("cuda:0", seed))) for seed in range(1, 6)]
+
+    def work(device):
+        leaves = make(device)
+        side = torch.cuda.Stream(device)
+        with torch.cuda.stream(side):
+            step(leaves)
+        side.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side, capture_error_mode="thread_local"):
+            captured = step(leaves)
+        for seed, wanted in enumerate(fresh, 1):
+            with torch.no_grad():
+                for leaf, value in zip(leaves, make(device, seed)):
+                    leaf.copy_(value)
+            torch.cuda.synchronize(device)
+            graph.replay()
+            torch.cuda.synchronize(device)
+            expect_equal(on_host(captured), wanted, f"graph on {device}")
+
+    in_threads(work)
+
+
+def steps_at_once():
+    def work(device):
+        leaves = make(device)
+        for _ in range(20):
+            found = step(leaves)
+        expect_equal(on_host(found), WANTED, f"{device}")
+
+    in_threads(work)
+
+
+def selftest():
+    passed = []
+
+    def work(device):
+        passed.append(runner.run(str(device)))
+
+    in_threads(work)
+    assert passed == [True] * COUNT, passed
+
+
+def mixtures():
+    x, w, _ = make("cuda:0")
+    _, other, _ = make("cuda:1")
+    for call in (lambda: mxt.mxfp8_mm(x, other), lambda: mxt.mxfp8_mm(other, w)):
+        try:
+            call()
+        except (ValueError, RuntimeError) as error:
+            assert "cuda:0" in str(error) and "cuda:1" in str(error), error
+            print("refused:", str(error).splitlines()[0])
+        else:
+            raise AssertionError("tensors of two GPUs were multiplied")
+
+
+if __name__ == "__main__":
+    assert COUNT > 1, "expected several GPUs"
+    WANTED = on_host(step(make("cuda:0")))
+    for part in (follows_tensors, steps_at_once, graphs, selftest, mixtures):
+        part()
+        print(part.__name__, "right", flush=True)
+    print(f"{COUNT} GPUs, mx {mx.__version__}")

@@ -1,0 +1,54 @@
+//===- Devices.h - Four simulated devices for tests -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#ifndef MX_UNITTESTS_RUNTIME_DEVICES_H
+#define MX_UNITTESTS_RUNTIME_DEVICES_H
+
+#include "mx_runtime.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+
+inline constexpr int kDevices = 4;
+
+/// Before the runtime first asks.
+inline const bool isSet = [] {
+  setenv("MX_SIM_DEVICES", "4", 1);
+  setenv("MX_CUDA_DRIVER", "/no/such/libcuda.so", 1);
+  return true;
+}();
+
+inline std::string readFile(const char *path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+inline std::string deviceName(int number) {
+  return "sim:" + std::to_string(number);
+}
+
+class Devices : public testing::Test {
+protected:
+  void SetUp() override {
+    ASSERT_EQ(mxSetErrorPolicy(MX_ERRORS_RETURN), MX_SUCCESS);
+    mxClearError();
+    use(0);
+  }
+  static void use(int number) {
+    ASSERT_EQ(mxSetDevice(deviceName(number).c_str()), MX_SUCCESS)
+        << mxGetLastError();
+  }
+  static std::string deviceOf(const void *memory) {
+    mxDeviceInfo info = mxSized<mxDeviceInfo>();
+    return mxGetMemoryDevice(memory, &info) ? mxGetThreadError() : info.device;
+  }
+  static std::string current() {
+    mxDeviceInfo info = mxSized<mxDeviceInfo>();
+    return mxGetDeviceInfo(&info) ? mxGetThreadError() : info.device;
+  }
+};
+
+#endif // MX_UNITTESTS_RUNTIME_DEVICES_H
