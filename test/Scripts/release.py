@@ -162,14 +162,15 @@ for name, project in ("mx_compiler", "."), ("mx_compiler_runtime", "python/runti
     with zipfile.ZipFile(wheels / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
         for path, data in files_of_project(repo / project).items():
             wheel.writestr(f"{name}-{version}.dist-info/{path}", data)
-(repo / "scripts/wheel").write_text(f'#!/bin/sh\necho "$@" > {work}/called\ncp {wheels}/*.whl "$2"\n')
+(repo / "scripts/wheel").write_text(f'#!/bin/sh\necho "$@" $SOURCE_DATE_EPOCH > {work}/called\ncp {wheels}/*.whl "$2"\n')
 (repo / "scripts/wheel").chmod(0o755)
 (repo / "CHANGELOG.md").write_text(changelog.replace(heading, f"## [{version}] - 2026-12-01"))
 commit()
 two = f"--out={out}", "--wheels=compiler,runtime"
 done = release(*two)
 assert done.returncode == 0 and not done.stderr, done
-assert (work / "called").read_text() == f"--out {out} compiler runtime\n"
+time = git("log", "-1", "--format=%ct").strip()
+assert (work / "called").read_text() == f"--out {out} compiler runtime {time}\n"
 assert len((out / "SHA256SUMS").read_text().splitlines()) == 4, list(out.iterdir())
 shutil.rmtree(out)
 done = release(f"--out={out}", "--wheels=none")
