@@ -53,7 +53,7 @@ def check(text):
 
 
 texts = {path.name: path.read_text() for path in sorted((root / ".github/workflows").glob("*.yml"))}
-assert {"suite.yml", "nightly.yml", "release.yml"} <= set(texts), texts.keys()
+assert {"suite.yml", "docs.yml", "nightly.yml", "release.yml"} <= set(texts), texts.keys()
 for name, text in texts.items():
     found = list(check(text))
     assert not found, (name, found)
