@@ -2,8 +2,8 @@
 """Finds a ptxas that knows sm_100a, and prints its path.
 
 Looked for in this order: PATH, $CUDA_HOME/bin, /usr/local/cuda/bin, and the
-nvidia-cuda-nvcc package in the project's .venv. Where MX_PTXAS is set, it is the
-only place ("none": nowhere); a name without a slash is looked up on PATH. Exit status 1
+nvidia-cuda-nvcc package in the project's .venv, or in $MX_VENV. Where MX_PTXAS is set, it
+is the only place ("none": nowhere); a name without a slash is looked up on PATH. Exit status 1
 where there is none."""
 
 import argparse
@@ -27,7 +27,8 @@ def candidates(source_root):
     for cuda in (os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
         if cuda:
             yield os.path.join(cuda, "bin", "ptxas")
-    packages = os.path.join(source_root, ".venv/lib/python3*/site-packages")
+    venv = os.environ.get("MX_VENV") or os.path.join(source_root, ".venv")
+    packages = os.path.join(glob.escape(venv), "lib/python3*/site-packages")
     yield from sorted(glob.glob(os.path.join(packages, "nvidia/*/bin/ptxas")))
 
 

@@ -23,6 +23,11 @@ from installation import Installation, pack
 sources, build, work = map(pathlib.Path, sys.argv[1:])
 compiler_wheel, runtime_wheel = pack(sources, build, work / "dist", "compiler", "runtime")
 
+# Their metadata is what scripts/release demands.
+version = re.search(r"project\(MX VERSION ([\d.]+)", (sources / "CMakeLists.txt").read_text())[1]
+subprocess.run([sys.executable, sources / "scripts/release_metadata.py", version, compiler_wheel, runtime_wheel],
+               check=True)
+
 
 def matrices(folder):
     """Arguments of examples/matmul.mlir, and their product in float64."""

@@ -3,8 +3,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The attributes of a made-up tensor core: its matrix instruction, and the
-// strategy that multiplies with it. docs/Developing.md, "A new tensor core",
-// uses this folder as its example.
+// strategy that multiplies with it. CONTRIBUTING.md uses this folder as its
+// example.
 //
 //===----------------------------------------------------------------------===//
 
