@@ -26,7 +26,12 @@ class Clock:
         # That of the runtime and of PyTorch.
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.call("cuCtxSetCurrent", context)
-        self.fill = ctypes.c_uint64()
+        self.fill, self.events = ctypes.c_uint64(), []
+
+    def prepare(self):
+        """What all measurements use, once."""
+        if self.events:
+            return
         self.call("cuMemAlloc_v2", ctypes.byref(self.fill), ctypes.c_size_t(FILL))
         self.events = [ctypes.c_void_p() for _ in range(3)]
         for event in self.events:
@@ -53,6 +58,7 @@ class Clock:
 
     def measure(self, launches, stream):
         """Of `launches` in turn, on the stream with this handle."""
+        self.prepare()
         first, begin, end = self.events
         stream = ctypes.c_void_p(stream)
         times, hosts, fills, at = [], [], [], 0
