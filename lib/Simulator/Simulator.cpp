@@ -10,9 +10,11 @@
 #include "machine/Decoder.h"
 #include "machine/Machine.h"
 #include "machine/Routines.h"
+#include "ptx/ParameterUses.h"
 #include "ptx/Parser.h"
 
-#include "mx/Simulator/ImageKind.h"
+#include "mx/Simulator/InputKind.h"
+#include "mx/Simulator/Report.h"
 #include "mx/Support/ExitStatus.h"
 
 #include <cstdio>
@@ -51,6 +53,7 @@ void Module::Impl::inspect() {
     f.info.unsupported.clear();
     Decoder(*ast, program).decode(f, ignored, f.info.unsupported);
     f.info.staticSharedBytes = program.staticSharedEnd - kReservedShared;
+    ptx::findParameterUses(*ast, f);
     kernels.push_back(f.info);
   }
   for (ptx::Module *m : ast->linked)
@@ -64,11 +67,9 @@ Module::~Module() = default;
 std::unique_ptr<Module> Module::parse(std::string_view text,
                                       std::string_view name,
                                       std::vector<Diagnostic> &errors) {
-  if (const char *image = describeImage(text)) {
-    errors.push_back({std::string("expected the text of PTX, found ") + image +
-                          ": the simulator does not run machine code; compile "
-                          "to PTX (nvcc --ptx), or take it out of the image "
-                          "(cuobjdump --dump-ptx)",
+  if (const InputKind *kind = kindOfOtherInput(text)) {
+    errors.push_back({std::string("expected the text of PTX, found ") +
+                          kind->name + ": " + kind->advice,
                       1, 1});
     return nullptr;
   }
@@ -160,7 +161,8 @@ std::string Module::Impl::allocate(DeviceMemory &device) {
     GlobalInfo &info = globals[k++];
     if (v->isExtern || v->placed)
       continue;
-    v->address = device.alloc(v->bytes, v->align, v->name);
+    v->address = device.alloc(v->bytes, v->align,
+                              shortVariableName(std::string(v->name)));
     if (!v->address)
       return "no memory for variable '" + std::string(v->name) + "' of " +
              std::to_string(v->bytes) + " bytes";
@@ -345,6 +347,27 @@ std::vector<unsigned> Finding::firstLines() const {
   return {lines.begin(), lines.begin() + std::min(lines.size(), kMost)};
 }
 
+/// "k.cu:7:3 in f<64>"; without a file "in f<64>".
+static std::string placeText(const SourcePlace &p) {
+  std::string s = p.file.empty() ? ""
+                                 : p.file + ":" + std::to_string(p.line) + ":" +
+                                       std::to_string(p.column);
+  if (!p.function.empty())
+    s += (s.empty() ? "in " : " in ") + shortName(p.function);
+  return s;
+}
+
+static std::string placeText(const SourceChain &chain) {
+  return chain.empty() ? "" : placeText(chain.front());
+}
+
+static std::string callersText(const SourceChain &chain) {
+  std::string s;
+  for (size_t k = 1; k < chain.size(); ++k)
+    s += "\n    inlined at " + placeText(chain[k]);
+  return s;
+}
+
 std::string Finding::text() const {
   std::string s = module;
   if (ptxLine)
@@ -363,11 +386,13 @@ std::string Finding::text() const {
     where += (where.empty() ? "warp " : ", warp ") + std::to_string(warp) +
              lanesText;
   }
-  if (!sourceFile.empty())
-    where += (where.empty() ? "" : ", ") + sourceFile + ":" +
-             std::to_string(sourceLine) + ":" + std::to_string(sourceColumn);
-  if (!where.empty())
-    s += "\n  at " + where;
+  std::string from = placeText(source);
+  if (!where.empty() || !from.empty())
+    s += "\n  at " + where + (where.empty() || from.empty() ? "" : ", ") +
+         from + callersText(source);
+  if (!otherSource.empty())
+    s += "\n  " + other + ": " + placeText(otherSource) +
+         callersText(otherSource);
   if (count() > 1) {
     s += "\n  and " + std::to_string(count() - 1) +
          " more of this source line, at line";
@@ -379,6 +404,12 @@ std::string Finding::text() const {
            std::to_string(first[k]);
     s += count() > first.size() ? ", ..." : "";
   }
+  // Where threads stand at the end says in its message how many there are.
+  if (occurrences > 1 && kind != FindingKind::Deadlock &&
+      kind != FindingKind::InstructionLimit)
+    s += "\n  found " + std::to_string(occurrences) + " times, in " +
+         std::to_string(ctas) + (ctas == 1 ? " CTA" : " CTAs") +
+         "; this is the first";
   return s;
 }
 

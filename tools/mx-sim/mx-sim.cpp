@@ -72,6 +72,14 @@ struct Options {
                      cl::desc("Do not run: list the kernels of PTX files, "
                               "their parameters and what is unsupported"),
                      cl::cat(category)};
+  cl::opt<bool> asTemplate{
+      "template",
+      cl::desc("Do not run: print a launch file to fill in for a kernel of a "
+               "PTX file"),
+      cl::cat(category)};
+  cl::opt<std::string> kernel{
+      "kernel", cl::desc("The kernel of --template, where there are several"),
+      cl::value_desc("name"), cl::cat(category)};
 };
 
 } // namespace
@@ -125,29 +133,72 @@ static bool writeFile(StringRef path, StringRef text) {
   return false;
 }
 
-/// What a person who writes a launch file needs to know of a module.
-static int listKernels(const std::string &path) {
+/// Null with a message where it is no PTX.
+static std::unique_ptr<mx::sim::Module> readModule(const std::string &path) {
+  auto fail = [](const Twine &message) {
+    (void)badUsage(message);
+    return nullptr;
+  };
   if (std::string why = mx::checkInputFile(path); !why.empty())
-    return badUsage(why);
+    return fail(why);
   auto file = MemoryBuffer::getFile(path);
   if (!file)
-    return badUsage(path + ": " + file.getError().message());
+    return fail(path + ": " + file.getError().message());
   std::vector<mx::sim::Diagnostic> errors;
   StringRef text = (*file)->getBuffer();
   auto module =
       mx::sim::Module::parse({text.data(), text.size()}, path, errors);
-  if (!module) {
-    const mx::sim::Diagnostic &d = errors.front();
-    return badUsage(path + ":" + Twine(d.line) + ":" + Twine(d.column) + ": " +
-                    d.message);
+  if (module)
+    return module;
+  const mx::sim::Diagnostic &d = errors.front();
+  return fail(path + ":" + Twine(d.line) + ":" + Twine(d.column) + ": " +
+              d.message);
+}
+
+/// "gemm", or for a C++ name "_Z4gemmv (gemm())".
+static std::string bothNames(const std::string &name) {
+  std::string whole = mx::sim::demangled(name);
+  return mx::printable(whole == name ? name : name + " (" + whole + ")");
+}
+
+/// A launch file for the kernel `name`, or for the only one.
+static int printTemplate(const std::string &path, const std::string &name) {
+  auto module = readModule(path);
+  if (!module)
+    return mx::kExitBadInput;
+  std::vector<const mx::sim::KernelInfo *> found;
+  std::string all;
+  for (const mx::sim::KernelInfo &k : module->kernels()) {
+    all += (all.empty() ? "" : ", ") + bothNames(k.name);
+    if (name.empty() || name == k.name || name == mx::sim::shortName(k.name) ||
+        name == mx::sim::demangled(k.name))
+      found.push_back(&k);
   }
+  if (found.size() == 1) {
+    outs() << mx::sim::launchTemplate(*found.front());
+    return mx::kExitClean;
+  }
+  if (all.empty())
+    return badUsage(path + ": expected a kernel, found none");
+  return badUsage(path + ": expected --kernel=NAME with one of " + all +
+                  (name.empty()    ? ""
+                   : found.empty() ? ", found '" + name + "'"
+                                   : ", found '" + name +
+                                         "', which is the name of several"));
+}
+
+/// What a person who writes a launch file needs to know of a module.
+static int listKernels(const std::string &path) {
+  auto module = readModule(path);
+  if (!module)
+    return mx::kExitBadInput;
   auto shape = [](const char *what, const std::array<uint32_t, 3> &n) {
     if (n[0])
       outs() << ", " << what << " " << n[0] << "x" << n[1] << "x" << n[2];
   };
   bool isSupported = true;
   for (const mx::sim::KernelInfo &k : module->kernels()) {
-    outs() << "kernel " << mx::printable(k.name) << ": " << k.parameterBytes
+    outs() << "kernel " << bothNames(k.name) << ": " << k.parameterBytes
            << " bytes of parameters, " << k.staticSharedBytes
            << " bytes of static shared memory";
     shape("block", k.requiredBlock);
@@ -178,6 +229,14 @@ extern "C" int mxSimMain(int argc, char **argv) {
       status = std::max(status, listKernels(path));
     return status;
   }
+  if (asked.asTemplate) {
+    if (asked.inputs.size() != 1)
+      return badUsage("--template: expected one PTX file, found " +
+                      Twine(asked.inputs.size()) + " files");
+    return printTemplate(asked.inputs.front(), asked.kernel);
+  }
+  if (asked.kernel.getNumOccurrences())
+    return badUsage("--kernel needs --template");
   mx::sim::LaunchFileOptions options;
   std::string error;
   if (!mx::sim::parseChecks(asked.checks.getValue(), options.checks, error))

@@ -61,6 +61,10 @@ struct LaunchFileResult {
 /// writes its outputs.
 LaunchFileResult runLaunchFile(const LaunchFileOptions &options);
 
+/// A launch file for a kernel with "?" where its launch has to be known, and
+/// notes on its parameters.
+std::string launchTemplate(const KernelInfo &kernel);
+
 /// "all", "none", or names separated by commas. False with a message.
 bool parseChecks(std::string_view text, uint32_t &checks, std::string &error);
 

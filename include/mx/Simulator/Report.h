@@ -34,9 +34,15 @@ std::vector<Role> rolesOf(const LaunchReport &report);
 /// A table of the roles, with a title.
 std::string statisticsText(const LaunchReport &report);
 
-/// A name of a kernel for people: C++ names as in the source, without what they
-/// return and take, and long template arguments left out.
+/// A name of a kernel or function for people: C++ names as in the source,
+/// without what they return and take, and long template arguments left out.
 std::string shortName(const std::string &name);
+
+/// The same for variables; one of a function without the function.
+std::string shortVariableName(const std::string &name);
+
+/// The whole C++ name, or the name as it is where that is not one.
+std::string demangled(const std::string &name);
 
 /// What was run and what came of it, in one line; empty when nothing was. With
 /// `isStrict` warnings count as errors do.

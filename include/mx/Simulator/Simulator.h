@@ -137,11 +137,26 @@ struct Diagnostic {
 /// sm_103a, sm_103f, and without a suffix all up to sm_103.
 bool isSimulated(std::string_view target);
 
+/// What the instructions of a kernel do with a parameter: a guess, for people.
+enum class ParameterUse { Unknown, Number, Address, TensorMap };
+
+/// A word of a parameter that the kernel loads.
+struct ParameterWord {
+  uint32_t offset = 0; ///< in the parameter
+  uint32_t bytes = 0;
+  ParameterUse use = ParameterUse::Unknown;
+  std::string_view type; ///< of a Number, as in PTX; points into the module
+};
+
 struct ParameterInfo {
   std::string name;
   uint32_t offset = 0; ///< in the parameter block of the kernel
   uint32_t bytes = 0;
   uint32_t align = 1;
+  std::string type; ///< as declared: "u64", "b8[128]"
+  /// TensorMap, or else what `words` say.
+  ParameterUse use = ParameterUse::Unknown;
+  std::vector<ParameterWord> words; ///< in the order of their offsets
 };
 
 struct KernelInfo {
@@ -149,6 +164,9 @@ struct KernelInfo {
   std::vector<ParameterInfo> parameters;
   uint32_t parameterBytes = 0;
   uint32_t staticSharedBytes = 0;
+  /// Whether it, or a function of its module, names shared memory whose size
+  /// the launch gives.
+  bool usesDynamicShared = false;
   /// From .reqntid, .maxntid, .reqnctapercluster, .explicitcluster and the
   /// like; 0 where the kernel does not say.
   std::array<uint32_t, 3> requiredBlock = {0, 0, 0};
@@ -349,11 +367,16 @@ enum class FindingKind {
 std::string_view toString(FindingKind kind);
 std::string_view toString(LaunchStatus status);
 
-/// What .loc says of an instruction; empty and 0 where there is none.
+/// A place in the source, from .loc.
 struct SourcePlace {
-  std::string file;
+  std::string file; ///< empty: there is no .loc, and only the function is known
   unsigned line = 0, column = 0;
+  std::string function; ///< as in the PTX; a person reads its shortName
 };
+
+/// Where an instruction comes from: its own place, then the calls by which the
+/// compiler inlined it, the outermost last. Empty where nothing is known.
+using SourceChain = std::vector<SourcePlace>;
 
 struct Finding {
   FindingKind kind = FindingKind::BadLaunch;
@@ -362,9 +385,8 @@ struct Finding {
   bool isWarning = false;
   std::string message;
   std::string module;
-  unsigned ptxLine = 0;   ///< 0: none
-  std::string sourceFile; ///< from .loc, empty: none
-  unsigned sourceLine = 0, sourceColumn = 0;
+  unsigned ptxLine = 0; ///< 0: none
+  SourceChain source;
   bool hasCta = false;
   Dim3 cta = {0, 0, 0};
   int warp = -1;
@@ -372,21 +394,18 @@ struct Finding {
   /// The other party, of findings that have two: who, and where.
   std::string other;
   unsigned otherLine = 0;
-  std::string otherSourceFile; ///< empty: none
-  unsigned otherSourceLine = 0;
+  SourceChain otherSource;
   /// A finding of a source line that the compiler has unrolled stands for its
   /// copies, too: the lines of all of them, this one first. Empty: just one.
   std::vector<unsigned> lines;
+  /// How often it was found, and in how many CTAs; what stands above is of the
+  /// first time.
+  uint64_t occurrences = 1, ctas = 1;
 
   size_t count() const { return lines.empty() ? 1 : lines.size(); }
   /// The first of `lines`, as many as reports name.
   std::vector<unsigned> firstLines() const;
-  void setSource(SourcePlace place) {
-    sourceFile = std::move(place.file);
-    sourceLine = place.line;
-    sourceColumn = place.column;
-  }
-  /// One paragraph: kind, message, place, copies.
+  /// One paragraph: kind, message, places, copies, counts.
   std::string text() const;
 };
 

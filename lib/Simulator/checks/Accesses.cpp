@@ -64,16 +64,18 @@ std::string Order::describeEarlier(const Conflict &c) const {
   return s + describeAgent(c.earlier.agent());
 }
 
-/// Says in the finding that was just made who the other party is.
-void Order::nameOther(const Conflict &c) {
+void Order::nameOther(std::string who, uint32_t instr) {
   Finding &f = cluster.findings.back().first;
-  f.otherLine = lineOf(c.earlier);
-  if (c.earlier.instr() < machine.program.info.size()) {
-    SourcePlace place = sourceOf(machine.program.info[c.earlier.instr()]);
-    f.otherSourceFile = place.file;
-    f.otherSourceLine = place.line;
+  if (instr < machine.program.info.size()) {
+    const InstrInfo &info = machine.program.info[instr];
+    f.otherLine = info.line;
+    f.otherSource = sourceOf(info);
   }
-  f.other = describeEarlier(c);
+  f.other = std::move(who);
+}
+
+void Order::nameOther(const Conflict &c) {
+  nameOther(describeEarlier(c), c.earlier.instr());
 }
 
 /// Reports a conflict as what it is: unordered altogether, or ordered but not
@@ -340,19 +342,23 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
     return;
   std::string text =
       "the read of the tensor map at " + machine.memory.describe(address, 128);
+  bool isNew;
   if (isRace({conflict.cluster, conflict.earlier}))
-    w.note(i, FindingKind::Race,
-           text + " races with " + describeEarlier(conflict) +
-               ": no synchronization orders the two",
-           lanes);
+    isNew = w.note(i, FindingKind::Race,
+                   text + " races with " + describeEarlier(conflict) +
+                       ": no synchronization orders the two",
+                   lanes);
   else
-    w.note(i, FindingKind::ProxyFence,
-           text + " by the tensormap proxy is not ordered with " +
-               describeEarlier(conflict) +
-               " of the generic proxy: expected fence.proxy.tensormap::generic"
-               ".release (or tensormap.cp_fenceproxy) there and fence.proxy"
-               ".tensormap::generic.acquire here",
-           lanes);
+    isNew = w.note(
+        i, FindingKind::ProxyFence,
+        text + " by the tensormap proxy is not ordered with " +
+            describeEarlier(conflict) +
+            " of the generic proxy: expected fence.proxy.tensormap::generic"
+            ".release (or tensormap.cp_fenceproxy) there and fence.proxy"
+            ".tensormap::generic.acquire here",
+        lanes);
+  if (isNew)
+    nameOther(conflict);
 }
 
 void Order::engineGlobal(uint64_t address, uint64_t bytes, bool isWrite) {
@@ -521,7 +527,7 @@ void Order::exited(Cta &cta) {
     f.kind = FindingKind::CtaExit;
     f.ptxLine = lineOf(e);
     if (e.instr() < machine.program.info.size())
-      f.setSource(sourceOf(machine.program.info[e.instr()]));
+      f.source = sourceOf(machine.program.info[e.instr()]);
     f.hasCta = true;
     f.cta = cta.id;
     f.message = "the CTA may have ended before " + describeAgent(agent) +
@@ -532,7 +538,7 @@ void Order::exited(Cta &cta) {
     f.isWarning = agents[agent].kind == AgentKind::BulkRead;
     f.other = describeAgent(agent);
     f.otherLine = f.ptxLine;
-    if (!machine.isReported(cluster, f.kind, f.ptxLine))
+    if (machine.count(cta, f.kind, f.ptxLine))
       machine.add(cluster, std::move(f),
                   f.isWarning ? LaunchStatus::Clean : LaunchStatus::Failed);
   }

@@ -34,13 +34,12 @@ void Order::engineAnswer(Cta &cta, uint32_t offset, uint32_t bytes) {
   const Knowledge &known = *scope->known;
   std::vector<Epoch> readers;
   readers.swap(answers[placeOfAnswer(cta, offset)]);
-  size_t before = cluster.findings.size();
   for (Epoch e : readers) {
     bool isOrdered = known.generic[e.agent()] >= e.step(); // else a race
     if (!isOrdered || known.async[e.agent()] >= e.step())
       continue;
     Conflict conflict{e, false, 0};
-    scope->warp->note(
+    bool isNew = scope->warp->note(
         scope->instr, FindingKind::ProxyFence,
         "the answer in shared memory at " +
             machine.describeSharedOffset(offset) + ofRank(cta.rank) +
@@ -48,7 +47,7 @@ void Order::engineAnswer(Cta &cta, uint32_t offset, uint32_t bytes) {
             describeEarlier(conflict) +
             " of the generic proxy: expected fence.proxy.async between them",
         scope->lanes, /*isWarning=*/true);
-    if (cluster.findings.size() > before)
+    if (isNew)
       nameOther(conflict);
     break;
   }

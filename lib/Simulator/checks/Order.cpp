@@ -341,13 +341,15 @@ void Order::useBarrier(Warp &w, const Instr *i, uint32_t lanes,
   if (!b.init || b.init.isAnonymous() ||
       known.isDone(b.init.agent(), b.init.step()))
     return;
-  w.note(i, FindingKind::Race,
-         "the use of the mbarrier at " + machine.describeSharedOffset(offset) +
-             ofRank(cta.rank) + " races with the mbarrier.init at line " +
-             std::to_string(lineOf(b.init)) + " by " +
-             describeAgent(b.init.agent()) +
-             ": no synchronization orders the two",
-         lanes);
+  std::string init = "the mbarrier.init at line " +
+                     std::to_string(lineOf(b.init)) + " by " +
+                     describeAgent(b.init.agent());
+  if (w.note(i, FindingKind::Race,
+             "the use of the mbarrier at " +
+                 machine.describeSharedOffset(offset) + ofRank(cta.rank) +
+                 " races with " + init + ": no synchronization orders the two",
+             lanes))
+    nameOther(init, b.init.instr());
 }
 
 /// Whether the arrivals of the current phase come after the observation. The
@@ -385,14 +387,17 @@ void Order::completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
   BarrierOrder &b = barrier(cta, offset);
   for (const BarrierOrder::Observer &o : b.observers)
     if (o.phase == b.phase && !hasSeen(b, o)) {
-      w.note(i, FindingKind::PhaseOverrun,
-             "phase " + std::to_string(b.phase) + " of the mbarrier at " +
-                 machine.describeSharedOffset(offset) + ofRank(cta.rank) +
-                 " may complete before " + describeAgent(o.warp) +
-                 ", which waits at line " + std::to_string(o.line) +
-                 ", has seen the phase before it complete: expected an arrival "
-                 "that comes after the wait",
-             w.mask, /*isWarning=*/true);
+      std::string line = std::to_string(machine.program.info[o.instr].line);
+      if (w.note(i, FindingKind::PhaseOverrun,
+                 "phase " + std::to_string(b.phase) + " of the mbarrier at " +
+                     machine.describeSharedOffset(offset) + ofRank(cta.rank) +
+                     " may complete before " + describeAgent(o.warp) +
+                     ", which waits at line " + line +
+                     ", has seen the phase before it complete: expected an "
+                     "arrival that comes after the wait",
+                 w.mask, /*isWarning=*/true))
+        nameOther("the wait at line " + line + " by " + describeAgent(o.warp),
+                  o.instr);
       break;
     }
   b.observers.clear();
@@ -413,8 +418,7 @@ void Order::observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
       seen.step = step;
       return;
     }
-  b.observers.push_back(
-      {o.self, step, b.phase, machine.program.infoOf(i).line});
+  b.observers.push_back({o.self, step, b.phase, instrNumber(i)});
 }
 
 //===----------------------------------------------------------------------===//

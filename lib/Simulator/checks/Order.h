@@ -111,7 +111,7 @@ struct BarrierOrder {
   Knowledge arriving, completed;
   /// Who has seen the last phase complete: a warp's agent, its step then.
   struct Observer {
-    uint32_t warp, step, phase, line;
+    uint32_t warp, step, phase, instr;
   };
   std::vector<Observer> observers;
 };
@@ -276,6 +276,9 @@ private:
   void reportAs(Warp &w, const Instr *i, uint32_t lanes, const Knowledge &known,
                 bool isTensor, bool isWrite, const Conflict &c,
                 const std::string &what);
+  /// Says in the finding that was just made who the other party is, and at
+  /// which instruction.
+  void nameOther(std::string who, uint32_t instr);
   void nameOther(const Conflict &c);
   void noteReaderOfAnswer(const Cta &cta, uint32_t offset, Epoch e);
   void visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,

@@ -8,7 +8,7 @@
 #include "LaunchFileImpl.h"
 #include "mx/Simulator/Report.h"
 
-#include "mx/Simulator/ImageKind.h"
+#include "mx/Simulator/InputKind.h"
 #include "mx/Simulator/tensor/TensorMap.h"
 #include "mx/Support/ExitStatus.h"
 #include "mx/Support/InputFile.h"
@@ -33,17 +33,21 @@ std::string LaunchFile::pathOf(const std::string &name) const {
   return p.str().str();
 }
 
-/// What a file is that is given for a launch file and holds kernels; null for
-/// others.
-static const char *kindOfKernelFile(StringRef text) {
-  if (const char *image = describeImage({text.data(), text.size()}))
-    return image;
-  // The first word of PTX, after comments.
-  for (text = text.ltrim(); text.starts_with("//") || text.starts_with("/*");
-       text = text.ltrim())
-    text = text.starts_with("//") ? text.split('\n').second
-                                  : text.split("*/").second;
-  return text.starts_with(".version") ? "the text of PTX" : nullptr;
+/// What is wrong with a file that is given for a launch file and is of another
+/// kind; empty for JSON, if only nearly.
+static std::string whyNoLaunchFile(StringRef text) {
+  std::string_view view(text.data(), text.size());
+  std::string found;
+  if (beginsAsPtx(view))
+    found = "the text of PTX; `mx-sim --template KERNEL.ptx` writes a launch "
+            "file to fill in";
+  else if (const InputKind *kind = kindOfOtherInput(view);
+           kind && StringRef(kind->name) != "JSON")
+    found = kind->name;
+  return found.empty() ? found
+                       : "expected a launch file in JSON as the last "
+                         "argument, found " +
+                             found;
 }
 
 bool LaunchFile::loadModule(const std::string &path, bool isOfCommandLine) {
@@ -174,6 +178,7 @@ bool LaunchFile::oneLaunch(const JsonReader &json) {
     config.cooperative = json["cooperative"].boolean();
   Module *module = nullptr;
   std::string names, path;
+  bool isMangled = false;
   for (const LoadedModule &m : modules) {
     if (m.module->findKernel(config.kernel)) {
       if (module)
@@ -185,14 +190,19 @@ bool LaunchFile::oneLaunch(const JsonReader &json) {
       module = m.module.get();
       path = m.path;
     }
-    for (const KernelInfo &k : m.module->kernels())
+    for (const KernelInfo &k : m.module->kernels()) {
       names += (names.empty() ? "" : ", ") + shortName(k.name);
+      isMangled |= demangled(k.name) != k.name;
+    }
   }
   if (json.failed())
     return false;
   if (!module) {
     json["kernel"].fail("no kernel '" + shortName(config.kernel) +
                         "', there is " + (names.empty() ? "none" : names) +
+                        (isMangled ? "; `mx-sim --list` has the names as the "
+                                     "launch file needs them"
+                                   : "") +
                         adviceOnModules());
     return false;
   }
@@ -357,15 +367,13 @@ LaunchFileResult LaunchFile::run() {
   std::string why;
   std::optional<llvm::json::Value> parsed = parseJson(text, why);
   if (!parsed) {
-    const char *kind = kindOfKernelFile(text);
-    fail(kind
-             ? options.launchFile + ": expected a launch file in JSON as the " +
-                   "last argument, found " + kind +
-                   "; `mx-sim --list` tells what kernels there are in PTX"
-             : options.launchFile + ":" + why);
+    std::string kind = whyNoLaunchFile(text);
+    fail(options.launchFile + (kind.empty() ? ":" + why : ": " + kind));
     return finish();
   }
   JsonReader json(*parsed, "", {}, jsonError);
+  if (!isFilledIn(json))
+    return finish();
   if (!checkFiles(*parsed))
     return finish();
   for (const std::string &path : options.modules)
@@ -373,12 +381,12 @@ LaunchFileResult LaunchFile::run() {
       return finish();
   bool many = json.has("launches");
   bool ok =
-      many ? json.onlyKeys({"format", "modules", "globals", "attributes",
-                            "limits", "sm_count", "buffers", "tensor_maps",
-                            "launches", "outputs"})
-           : json.onlyKeys({"format", "modules", "globals", "attributes",
-                            "limits", "sm_count", "buffers", "tensor_maps",
-                            "kernel", "grid", "block", "cluster",
+      many ? json.onlyKeys({"format", "notes", "modules", "globals",
+                            "attributes", "limits", "sm_count", "buffers",
+                            "tensor_maps", "launches", "outputs"})
+           : json.onlyKeys({"format", "notes", "modules", "globals",
+                            "attributes", "limits", "sm_count", "buffers",
+                            "tensor_maps", "kernel", "grid", "block", "cluster",
                             "dynamic_smem", "cooperative", "args", "outputs"});
   if (!ok)
     return finish();

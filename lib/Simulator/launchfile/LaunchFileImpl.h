@@ -70,6 +70,8 @@ private:
   bool makeBuffer(const std::string &name, const JsonReader &json);
   bool makeTensorMap(const std::string &name, const JsonReader &json);
   bool patchBuffer(const std::string &name, const JsonReader &json);
+  /// Whether the launch file has no "?" of a template any more.
+  bool isFilledIn(const JsonReader &json);
   bool readDim(const JsonReader &json, Dim3 &dim);
   bool readLaunch(const JsonReader &json, LaunchConfig &config);
   bool readArguments(const JsonReader &json, const KernelInfo &kernel,

@@ -156,7 +156,7 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
           f.message = ctaText(*cta) + " warp " + std::to_string(w.index) + " " +
                       waitText(w, g);
           f.ptxLine = at.line;
-          f.setSource(sourceOf(at));
+          f.source = sourceOf(at);
           f.hasCta = true;
           f.cta = cta->id;
           f.warp = w.index;
@@ -169,6 +169,8 @@ void Machine::reportPlaces(FindingKind kind, LaunchStatus status) {
   }
   report.status = std::min(report.status, status);
   for (auto &[key, p] : places) {
+    p.finding.occurrences = p.warps;
+    p.finding.ctas = p.ctas;
     if (p.warps > 1)
       p.finding.message += " (and " + plural(p.warps - 1, "more warp") +
                            " in " + plural(p.ctas, "CTA") + ")";

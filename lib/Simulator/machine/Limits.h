@@ -21,6 +21,8 @@ constexpr uint64_t kActiveBytes = 192ull << 20;
 /// Clusters that are executed side by side to begin with.
 constexpr uint64_t kActiveClusters = 8;
 /// So many findings are kept until it is known which of them are one.
+/// Calls that a finding names, from the inlined function outwards.
+constexpr size_t kMostCallers = 64;
 constexpr uint64_t kMostUngrouped = 2000;
 /// Warp instructions that a cluster may execute before others have theirs.
 constexpr uint64_t kQuantum = 1u << 18;

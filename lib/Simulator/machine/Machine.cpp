@@ -9,6 +9,7 @@
 
 #include "../report/Recorder.h"
 
+#include "mx/Simulator/Report.h"
 #include "mx/Simulator/tensor/Mbarrier.h"
 
 #include <algorithm>
@@ -80,12 +81,12 @@ void Machine::add(Cluster &c, Finding finding, LaunchStatus status) {
   c.findings.emplace_back(std::move(finding), status);
 }
 
-bool Machine::isReported(const Cluster &c, FindingKind kind,
-                         unsigned line) const {
-  for (auto &[f, status] : c.findings)
-    if (f.kind == kind && f.ptxLine == line)
-      return true;
-  return reported.count({kind, line});
+bool Machine::count(Cta &cta, FindingKind kind, unsigned line) {
+  Tally &tally = cta.cluster->tallies[{kind, line}];
+  bool isNew = !tally.occurrences && !reported.count({kind, line});
+  ++tally.occurrences;
+  tally.ranks |= 1ull << cta.rank;
+  return isNew;
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,9 +112,7 @@ std::string Machine::describeSharedOffset(uint32_t offset) {
   for (const ptx::Variable *v : program.sharedVariables) {
     if (v->isExtern || offset < v->address || offset >= v->address + v->bytes)
       continue;
-    std::snprintf(text, sizeof text, "'%.*s'", int(v->name.size()),
-                  v->name.data());
-    std::string s = text;
+    std::string s = "'" + shortVariableName(std::string(v->name)) + "'";
     if (offset != v->address)
       s += " + " + std::to_string(offset - v->address);
     return s;
@@ -152,15 +151,37 @@ std::string Machine::describeShared(const Cta &own, uint64_t address,
 // Findings
 //===----------------------------------------------------------------------===//
 
-SourcePlace mx::sim::sourceOf(const InstrInfo &info) {
-  if (info.loc < 0 || !info.function)
+/// The name that .loc gives to an inlined function; empty when there is none.
+static std::string nameOf(const ptx::SourceLocation &loc,
+                          const ptx::Module &m) {
+  auto label = m.debugLabels.find(loc.nameLabel);
+  if (label == m.debugLabels.end())
     return {};
-  const ptx::SourceLocation &loc = info.function->locs[info.loc];
-  const auto &files = info.function->home->files;
-  auto file = files.find(loc.file);
-  if (file == files.end() || !loc.line)
+  uint64_t begin = uint64_t(label->second) + loc.nameOffset;
+  if (begin >= m.debugText.size())
     return {};
-  return {std::string(file->second), loc.line, loc.column};
+  return m.debugText.c_str() + begin;
+}
+
+SourceChain mx::sim::sourceOf(const InstrInfo &info) {
+  if (!info.function)
+    return {};
+  const ptx::Function &f = *info.function;
+  SourceChain chain;
+  int32_t at = info.loc;
+  for (; at >= 0 && chain.size() < kMostCallers; at = f.locs[at].caller) {
+    const ptx::SourceLocation &loc = f.locs[at];
+    auto file = f.home->files.find(loc.file);
+    if (file == f.home->files.end() || !loc.line)
+      break;
+    // What is not inlined is in the function that has the instruction.
+    chain.push_back(
+        {file->second, loc.line, loc.column,
+         loc.caller < 0 ? std::string(f.name) : nameOf(loc, *f.home)});
+  }
+  if (chain.empty() && !f.isEntry)
+    chain.push_back({"", 0, 0, std::string(f.name)});
+  return chain;
 }
 
 static Finding place(Warp &w, const Instr *i, FindingKind kind,
@@ -172,7 +193,7 @@ static Finding place(Warp &w, const Instr *i, FindingKind kind,
   f.ptxLine = info.line;
   if (info.function)
     f.module = info.function->home->name;
-  f.setSource(sourceOf(info));
+  f.source = sourceOf(info);
   f.hasCta = true;
   f.cta = w.cta->id;
   f.warp = w.index;
@@ -182,6 +203,7 @@ static Finding place(Warp &w, const Instr *i, FindingKind kind,
 
 const Instr *Warp::fail(const Instr *i, FindingKind kind, std::string message,
                         uint32_t lanes) {
+  machine->count(*cta, kind, machine->program.infoOf(i).line);
   machine->add(*cta->cluster, place(*this, i, kind, std::move(message), lanes),
                kind == FindingKind::Unsupported ? LaunchStatus::BadInput
                                                 : LaunchStatus::Failed);
@@ -200,21 +222,21 @@ static uint32_t checkOf(FindingKind kind) {
   return kCheckDescriptor;
 }
 
-void Warp::note(const Instr *i, FindingKind kind, std::string message,
+bool Warp::note(const Instr *i, FindingKind kind, std::string message,
                 uint32_t lanes, bool isWarning) {
-  if (machine->config.checks & checkOf(kind))
-    noteAlways(i, kind, std::move(message), lanes, isWarning);
+  return machine->config.checks & checkOf(kind) &&
+         noteAlways(i, kind, std::move(message), lanes, isWarning);
 }
 
-void Warp::noteAlways(const Instr *i, FindingKind kind, std::string message,
+bool Warp::noteAlways(const Instr *i, FindingKind kind, std::string message,
                       uint32_t lanes, bool isWarning) {
-  // One report per kind and line is enough.
-  if (machine->isReported(*cta->cluster, kind, machine->program.infoOf(i).line))
-    return;
+  if (!machine->count(*cta, kind, machine->program.infoOf(i).line))
+    return false;
   Finding f = place(*this, i, kind, std::move(message), lanes);
   f.isWarning = isWarning;
   machine->add(*cta->cluster, std::move(f),
                isWarning ? LaunchStatus::Clean : LaunchStatus::Failed);
+  return true;
 }
 
 const Instr *Warp::fault(const Instr *i, const Fault &f, uint32_t lanes) {

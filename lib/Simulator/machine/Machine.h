@@ -12,6 +12,7 @@
 
 #include "../checks/Order.h"
 #include "../exec/UndefinedRegisters.h"
+#include "../report/Groups.h"
 #include "AsyncQueue.h"
 #include "Program.h"
 
@@ -148,10 +149,10 @@ public:
   const Instr *fail(const Instr *i, FindingKind kind, std::string message,
                     uint32_t lanes);
   /// A finding after which the launch goes on.
-  void note(const Instr *i, FindingKind kind, std::string message,
+  bool note(const Instr *i, FindingKind kind, std::string message,
             uint32_t lanes, bool isWarning = false);
   /// The same, whatever checks are on.
-  void noteAlways(const Instr *i, FindingKind kind, std::string message,
+  bool noteAlways(const Instr *i, FindingKind kind, std::string message,
                   uint32_t lanes, bool isWarning = false);
   /// Reports an engine's fault, also of an operation that was issued earlier;
   /// null, or `i + 1` when the run may go on.
@@ -318,6 +319,11 @@ private:
   Cluster &cluster;
 };
 
+/// How often something was found in a cluster, and in which of its CTAs.
+struct Tally {
+  uint64_t occurrences = 0, ranks = 0;
+};
+
 struct Cluster {
   explicit Cluster(DeviceMemory &memory)
       : global(memory), engineGlobal(*this) {}
@@ -352,6 +358,7 @@ struct Cluster {
   bool stopped = false;  ///< by a finding that ends the launch
   std::string output;    ///< of printf
   std::vector<std::pair<Finding, LaunchStatus>> findings;
+  std::map<FindingKey, Tally> tallies;
   uint32_t generation = 0; ///< of barrier.cluster
   uint32_t arrivedThreads = 0;
   uint32_t liveThreads = 0;
@@ -361,8 +368,9 @@ struct Cluster {
   bool wantsTurn() const;
 };
 
-/// What .loc says of an instruction.
-SourcePlace sourceOf(const InstrInfo &info);
+/// What .loc says of an instruction; without it, the function where that is not
+/// the kernel.
+SourceChain sourceOf(const InstrInfo &info);
 
 class Machine {
 public:
@@ -409,10 +417,12 @@ public:
   void checkNamedBarriers(Cta &cta);
   void checkClusterBarrier(Cluster &cluster);
   void add(Cluster &c, Finding finding, LaunchStatus status);
-  /// Whether the kind was found at the line before: once is enough.
-  bool isReported(const Cluster &c, FindingKind kind, unsigned line) const;
-  /// Kinds and lines of what is in the report.
-  std::set<std::pair<FindingKind, unsigned>> reported;
+  /// Counts what a CTA did, and says whether the kind is new at the line: one
+  /// report of it is enough.
+  bool count(Cta &cta, FindingKind kind, unsigned line);
+  /// What is in the report, and how often it was found by clusters that have
+  /// ended.
+  FindingCounts reported;
 
   /// Host pointer to shared memory, or null. `address` is rank << 24 | offset.
   uint8_t *shared(Warp &w, uint64_t address, uint64_t size, Cta *&owner);
@@ -436,6 +446,7 @@ private:
   void startMore(size_t count);
   void retire(Cluster &c);
   void collect(Cluster &c);
+  void takeTallies(Cluster &cluster);
   void takeStatistics(Cluster &c);
   void reportLimit();
   void reportDeadlock();

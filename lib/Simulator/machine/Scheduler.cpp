@@ -251,12 +251,13 @@ void Machine::retire(Cluster &c) {
                   std::to_string(leaks[0].column);
       f.hasCta = true;
       f.cta = cta->id;
-      if (!isReported(c, f.kind, 0))
+      if (count(*cta, f.kind, 0))
         add(c, std::move(f), LaunchStatus::Failed);
     }
     cta->tensor->release(cta->owner);
   }
   collect(c);
+  takeTallies(c);
   if (dispatched < totalClusters)
     waiting.push_back({nextCluster(), c.slot});
 }
@@ -266,7 +267,7 @@ void Machine::retire(Cluster &c) {
 void Machine::collect(Cluster &c) {
   for (auto &[finding, status] : c.findings) {
     report.status = std::min(report.status, status);
-    bool isNew = reported.insert({finding.kind, finding.ptxLine}).second;
+    bool isNew = reported.try_emplace({finding.kind, finding.ptxLine}).second;
     if (!isNew && status >= LaunchStatus::Failed && !c.stopped)
       continue;
     if (report.findings.size() < kMostUngrouped)
@@ -280,6 +281,20 @@ void Machine::collect(Cluster &c) {
   executed += c.executed - c.counted;
   c.counted = c.executed;
   stopped |= c.stopped;
+}
+
+/// What was found again counts, too: once for each cluster, when it has ended.
+void Machine::takeTallies(Cluster &c) {
+  for (auto &[key, tally] : c.tallies) {
+    FindingCount &all = reported[key];
+    all.occurrences += tally.occurrences;
+    for (auto &cta : c.ctas)
+      if (tally.ranks >> cta->rank & 1)
+        all.ctas.push_back((uint64_t(cta->id.z) * config.grid.y + cta->id.y) *
+                               config.grid.x +
+                           cta->id.x);
+  }
+  c.tallies.clear();
 }
 
 void Machine::takeStatistics(Cluster &c) {
@@ -389,11 +404,12 @@ void Machine::run() {
   }
   for (auto &c : active) {
     collect(*c);
+    takeTallies(*c);
     takeStatistics(*c);
   }
   report.isComplete = !stopped && active.empty() && waiting.empty();
   report.statistics.warpInstructions = executed;
-  groupFindings(report, config.maxFindings);
+  groupFindings(report, reported, config.maxFindings);
   recording->finish(report);
 }
 

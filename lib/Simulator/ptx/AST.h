@@ -58,6 +58,7 @@ struct Variable {
   };
   std::vector<Fixup> fixups;
   uint32_t line = 0;
+  std::string_view type; ///< as declared: "u64"
   /// Filled by whoever places variables: the address in its space.
   uint64_t address = 0;
   bool placed = false;
@@ -109,8 +110,13 @@ struct Instruction {
   std::string text() const; ///< opcode and modifiers as written
 };
 
+/// What .loc says: a place, and where the compiler inlined it, the function's
+/// name (`nameLabel` + `nameOffset` in .debug_str) and the call.
 struct SourceLocation {
-  uint32_t file, line, column;
+  uint32_t file = 0, line = 0, column = 0;
+  std::string_view nameLabel = {};
+  uint32_t nameOffset = 0;
+  int32_t caller = -1; ///< index in Function::locs, less than its own
 };
 
 struct Module;
@@ -144,6 +150,9 @@ struct Module {
   std::deque<Function> functions;
   std::unordered_map<std::string_view, Function *> functionByName;
   std::unordered_map<uint32_t, std::string> files;
+  /// The section .debug_str, and where its labels stand.
+  std::string debugText;
+  std::unordered_map<std::string_view, size_t> debugLabels;
   /// Calls go to functions of these too; itself alone when nothing is linked.
   std::vector<Module *> linked = {this};
   uint32_t numFunctions = 0; ///< of all of them

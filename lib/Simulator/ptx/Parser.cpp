@@ -50,38 +50,6 @@ bool Parser::run() {
   return true;
 }
 
-bool Parser::skipSection() {
-  // .section .debug_info { ... }
-  while (tok.kind != Tok::End && !tok.is('{'))
-    advance();
-  unsigned level = 0;
-  while (tok.kind != Tok::End) {
-    if (tok.is('{'))
-      ++level;
-    else if (tok.is('}') && --level == 0) {
-      advance();
-      return true;
-    }
-    advance();
-  }
-  return error("section without its closing brace");
-}
-
-bool Parser::fileDirective() {
-  advance();
-  if (tok.kind != Tok::Int)
-    return error("expected a file number, found " + found());
-  uint32_t number = tok.value;
-  advance();
-  if (tok.kind != Tok::String)
-    return error("expected a file name, found " + found());
-  m.files[number] = std::string(tok.text);
-  advance();
-  while (take(','))
-    advance();
-  return true;
-}
-
 bool Parser::topLevel() {
   if (tok.kind == Tok::Punct && tok.is(';')) {
     advance();
@@ -119,7 +87,7 @@ bool Parser::topLevel() {
   if (tok.text == "file")
     return fileDirective();
   if (tok.text == "section")
-    return skipSection();
+    return section();
   if (tok.text == "pragma")
     return skipToSemicolon();
   if (tok.text == "alias")
@@ -204,9 +172,18 @@ bool Parser::function(bool isEntry, Linkage linkage) {
     if (!parameters(f, /*results=*/false))
       return false;
   f.info.name = f.name;
-  for (Variable *p : f.params)
-    f.info.parameters.push_back({std::string(p->name), uint32_t(p->address),
-                                 uint32_t(p->bytes), p->align});
+  for (Variable *p : f.params) {
+    std::string type(p->type);
+    if (Type t; parseType(p->type, t) && p->bytes != t.bits / 8u)
+      type += "[" + std::to_string(p->bytes / (t.bits / 8u)) + "]";
+    f.info.parameters.push_back({std::string(p->name),
+                                 uint32_t(p->address),
+                                 uint32_t(p->bytes),
+                                 p->align,
+                                 std::move(type),
+                                 ParameterUse::Unknown,
+                                 {}});
+  }
   if (!f.info.parameters.empty())
     f.info.parameterBytes =
         f.info.parameters.back().offset + f.info.parameters.back().bytes;
@@ -216,6 +193,7 @@ bool Parser::function(bool isEntry, Linkage linkage) {
   if (tok.is('{')) {
     f.isDefined = true;
     currentLoc = -1;
+    lastLoc.clear();
     advance();
     if (!body())
       return false;

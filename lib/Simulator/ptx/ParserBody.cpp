@@ -151,36 +151,6 @@ bool Parser::closeScope() {
   return true;
 }
 
-bool Parser::loc() {
-  advance();
-  uint32_t numbers[3] = {0, 0, 0};
-  for (uint32_t &n : numbers) {
-    if (tok.kind != Tok::Int)
-      return error("expected a number, found " + found());
-    n = tok.value;
-    advance();
-  }
-  // , function_name $L__info_string0, inlined_at 1 5 7
-  while (take(',')) {
-    if (tok.kind != Tok::Ident)
-      return error("expected an attribute of .loc, found " + found());
-    advance();
-    while (tok.kind == Tok::Int ||
-           (tok.kind == Tok::Ident && tok.text.substr(0, 3) == "$L_") ||
-           tok.is('+')) {
-      // "$L__info_string0" belongs to .loc; a label ends with a colon.
-      if (tok.kind == Tok::Ident && peek().is(':'))
-        break;
-      advance();
-    }
-  }
-  if (fn) {
-    currentLoc = fn->locs.size();
-    fn->locs.push_back({numbers[0], numbers[1], numbers[2]});
-  }
-  return true;
-}
-
 bool Parser::statement() {
   if (take(';'))
     return true;
@@ -194,7 +164,7 @@ bool Parser::statement() {
     if (tok.text == "file")
       return fileDirective();
     if (tok.text == "section")
-      return skipSection();
+      return section();
     Linkage how;
     if (!linkage(how))
       return false;

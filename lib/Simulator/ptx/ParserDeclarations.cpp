@@ -85,6 +85,7 @@ bool Parser::variables(Space space, Linkage linkage, bool isParameterOf) {
       advance();
     } else if (parseType(tok.text, type)) {
       hasType = true;
+      proto.type = tok.text;
       advance();
     } else {
       return error("unexpected '." + std::string(tok.text) +

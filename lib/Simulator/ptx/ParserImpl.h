@@ -1,8 +1,9 @@
 //===- ParserImpl.h - the parser of PTX -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A recursive descent over tokens. Its functions are in three files: module
-// and function headers, declarations and constants, bodies and operands.
+// A recursive descent over tokens. Its functions are in four files: module
+// and function headers, declarations and constants, bodies and operands, places
+// in the source.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_PTX_PARSERIMPL_H
@@ -12,7 +13,9 @@
 #include "Lexer.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
 
 namespace mx::sim::ptx {
 
@@ -71,6 +74,8 @@ private:
   std::vector<Scope> scopes;
   Function *fn = nullptr;
   int32_t currentLoc = -1;
+  /// File, line and column: the last .loc of the function that has them.
+  std::map<std::array<uint32_t, 3>, int32_t> lastLoc;
   unsigned depth = 0;
   bool constantIsUnsigned = false; ///< type of the constant read last
 
@@ -131,7 +136,8 @@ private:
   bool topLevel();
   bool linkage(Linkage &linkage);
   bool aliasDirective();
-  bool skipSection();
+  bool section();
+  bool debugString();
   bool fileDirective();
   bool function(bool isEntry, Linkage linkage);
   bool parameters(Function &f, bool results);
@@ -152,6 +158,8 @@ private:
   bool identifier(Operand &op);
   bool vectorRegister(const Entity &e, std::string_view name, Operand &op);
   bool loc();
+  bool locInlined(SourceLocation &place);
+  bool numbers(std::array<uint32_t, 3> &out);
   bool skipToSemicolon();
   bool closeScope();
 

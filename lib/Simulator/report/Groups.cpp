@@ -19,26 +19,47 @@ static bool canGroup(const Finding &f) {
          f.kind != FindingKind::InstructionLimit;
 }
 
-void mx::sim::groupFindings(LaunchReport &report, size_t most) {
+static SourcePlace placeOf(const SourceChain &chain) {
+  return chain.empty() ? SourcePlace() : chain.front();
+}
+
+static void add(FindingCount &to, const FindingCount &more) {
+  to.occurrences += more.occurrences;
+  to.ctas.insert(to.ctas.end(), more.ctas.begin(), more.ctas.end());
+}
+
+void mx::sim::groupFindings(LaunchReport &report, const FindingCounts &counts,
+                            size_t most) {
   std::map<int, std::string> roles;
   for (const Role &role : rolesOf(report))
     for (uint32_t warp : role.warps)
       roles[int(warp)] = role.name;
   auto keyOf = [&](const Finding &f) {
+    const SourcePlace at = placeOf(f.source), other = placeOf(f.otherSource);
     // Without .loc each line of the PTX is its own, and has one finding.
-    if (f.sourceFile.empty())
-      return std::make_tuple(f.kind, f.isWarning, f.module, f.sourceFile,
+    if (at.file.empty())
+      return std::make_tuple(f.kind, f.isWarning, f.module, std::string(),
                              f.ptxLine, std::string(), std::string(), 0u);
-    bool hasSource = !f.otherSourceFile.empty();
-    return std::make_tuple(f.kind, f.isWarning, f.module, f.sourceFile,
-                           f.sourceLine, roles[f.warp], f.otherSourceFile,
-                           hasSource ? f.otherSourceLine : f.otherLine);
+    return std::make_tuple(f.kind, f.isWarning, f.module, at.file, at.line,
+                           roles[f.warp], other.file,
+                           other.file.empty() ? f.otherLine : other.line);
   };
   std::vector<Finding> groups;
+  // Of each group the lines that have counted: those of a line are one count.
+  std::vector<FindingCount> totals;
+  std::vector<std::set<FindingKey>> counted;
   std::map<decltype(keyOf(Finding())), size_t> known;
   for (Finding &f : report.findings) {
     if (canGroup(f)) {
       auto [it, isNew] = known.emplace(keyOf(f), groups.size());
+      if (isNew) {
+        totals.resize(groups.size() + 1);
+        counted.resize(groups.size() + 1);
+      }
+      FindingKey key = {f.kind, f.ptxLine};
+      auto count = counts.find(key);
+      if (count != counts.end() && counted[it->second].insert(key).second)
+        add(totals[it->second], count->second);
       if (!isNew) {
         std::vector<unsigned> &lines = groups[it->second].lines;
         if (lines.empty())
@@ -50,6 +71,13 @@ void mx::sim::groupFindings(LaunchReport &report, size_t most) {
     }
     groups.push_back(std::move(f));
   }
+  for (size_t k = 0; k < totals.size(); ++k)
+    if (totals[k].occurrences) {
+      std::vector<uint64_t> &ctas = totals[k].ctas;
+      std::sort(ctas.begin(), ctas.end());
+      groups[k].occurrences = totals[k].occurrences;
+      groups[k].ctas = std::unique(ctas.begin(), ctas.end()) - ctas.begin();
+    }
   if (groups.size() > most) {
     report.findingsDropped += groups.size() - most;
     groups.resize(most);

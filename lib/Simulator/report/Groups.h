@@ -13,10 +13,22 @@
 #include "mx/Simulator/Simulator.h"
 #include "mx/Simulator/Trace.h"
 
+#include <map>
+
 namespace mx::sim {
 
-/// Keeps the first of each group, and at most `most` groups.
-void groupFindings(LaunchReport &report, size_t most);
+/// What is one finding while a kernel runs: a kind at a line of the PTX.
+using FindingKey = std::pair<FindingKind, unsigned>;
+struct FindingCount {
+  uint64_t occurrences = 0;
+  std::vector<uint64_t> ctas; ///< their indices in the grid
+};
+using FindingCounts = std::map<FindingKey, FindingCount>;
+
+/// Keeps the first of each group with the counts of all, and at most `most`
+/// groups.
+void groupFindings(LaunchReport &report, const FindingCounts &counts,
+                   size_t most);
 /// Keeps the marks of groups: the first of each in the timeline.
 void groupMarks(const LaunchReport &report, Timeline &timeline);
 

@@ -41,6 +41,34 @@ static void write(JsonWriter &w, std::string_view name,
   w.endObject();
 }
 
+/// The place, and under `inlined_at` the calls of functions that were inlined.
+static void write(JsonWriter &w, const SourceChain &chain) {
+  auto place = [&](const SourcePlace &p) {
+    w.member("file", p.file);
+    w.member("line", p.line);
+    w.member("column", p.column);
+    w.member("function", p.function);
+  };
+  w.key("source");
+  w.beginObject();
+  place(chain.front());
+  if (chain.size() > 1) {
+    w.key("inlined_at");
+    w.beginArray();
+    for (size_t k = 1; k < chain.size(); ++k) {
+      w.beginObject();
+      place(chain[k]);
+      w.endObject();
+    }
+    w.endArray();
+  }
+  w.endObject();
+}
+
+static bool hasPlace(const SourceChain &chain) {
+  return !chain.empty() && !chain.front().file.empty();
+}
+
 static void write(JsonWriter &w, const Finding &f) {
   w.beginObject();
   w.member("kind", toString(f.kind));
@@ -49,14 +77,8 @@ static void write(JsonWriter &w, const Finding &f) {
   w.member("module", f.module);
   if (f.ptxLine)
     w.member("line", f.ptxLine);
-  if (!f.sourceFile.empty()) {
-    w.key("source");
-    w.beginObject();
-    w.member("file", f.sourceFile);
-    w.member("line", f.sourceLine);
-    w.member("column", f.sourceColumn);
-    w.endObject();
-  }
+  if (hasPlace(f.source))
+    write(w, f.source);
   if (f.hasCta)
     write(w, "cta", f.cta);
   if (f.warp >= 0) {
@@ -68,18 +90,16 @@ static void write(JsonWriter &w, const Finding &f) {
     w.beginObject();
     w.member("text", f.other);
     w.member("line", f.otherLine);
-    if (!f.otherSourceFile.empty()) {
-      w.key("source");
-      w.beginObject();
-      w.member("file", f.otherSourceFile);
-      w.member("line", f.otherSourceLine);
-      w.endObject();
-    }
+    if (hasPlace(f.otherSource))
+      write(w, f.otherSource);
     w.endObject();
   }
   w.member("count", uint64_t(f.count()));
   if (f.count() > 1)
     writeList(w, "lines", f.firstLines());
+  w.member("occurrences", f.occurrences);
+  if (f.hasCta)
+    w.member("ctas", f.ctas);
   w.endObject();
 }
 

@@ -7,7 +7,9 @@
 
 #include "mx/Simulator/Report.h"
 
+#include <cctype>
 #include <cstdlib>
+#include <cstring>
 #include <cxxabi.h>
 
 using namespace mx::sim;
@@ -29,35 +31,88 @@ static std::string withoutArguments(const std::string &name, unsigned depth) {
   return s;
 }
 
-/// "void f<int>(long)" without the type and the parameters: f<int>. What is in
+/// Whether `word` ends at `end`, not as the end of a longer name.
+static bool endsWith(const std::string &s, size_t end, std::string_view word) {
+  auto isOfName = [](char c) {
+    return c == '_' || std::isalnum(static_cast<unsigned char>(c));
+  };
+  return end >= word.size() &&
+         s.compare(end - word.size(), word.size(), word) == 0 &&
+         (end == word.size() || !isOfName(s[end - word.size() - 1]));
+}
+
+/// Past the signs of "operator<<" or "operator()", where `at` follows the word.
+static size_t skipOperator(const std::string &s, size_t at) {
+  if (s.compare(at, 2, "()") == 0)
+    return at + 2;
+  while (at < s.size() && std::strchr("<>=!+-*/%^&|~,[]", s[at]))
+    ++at;
+  return s.compare(at, 2, " <") == 0 ? at + 1 : at;
+}
+
+/// A demangled name in parts: "void a::f<int>(long)::g() const" has what it
+/// returns before `begin`, and its parameters from `end` on. What is in
 /// brackets of any kind is not looked at.
-static std::string withoutSignature(const std::string &name) {
-  size_t begin = 0, end = name.size();
+struct NameParts {
+  size_t begin = 0, end;
+  size_t last = 0; ///< after the last "::" outside of brackets
+};
+
+static NameParts partsOf(const std::string &s) {
+  NameParts parts;
+  parts.end = s.size();
   int level = 0;
-  for (size_t k = 0; k < name.size(); ++k) {
-    char c = name[k];
-    bool isAnonymous = name.compare(k, 11, "(anonymous ") == 0;
-    if (c == '(' && level == 0 && !isAnonymous && k) {
-      end = k;
-      break;
+  size_t open = 0; // of the parameters, if nothing comes after them
+  for (size_t k = 0; k < s.size(); ++k) {
+    if (level == 0 && endsWith(s, k, "operator")) {
+      size_t after = skipOperator(s, k);
+      if (after == k && s[k] == ' ') // operator bool: up to the parameters
+        after = std::min(s.find('(', k), s.size());
+      k = after;
+      if (k >= s.size())
+        break;
     }
+    char c = s[k];
+    if (c == '(' && level == 0 && k && s.compare(k, 11, "(anonymous ") != 0 &&
+        !endsWith(s, k, "decltype"))
+      open = k;
     level +=
         (c == '<' || c == '(' || c == '{') - (c == '>' || c == ')' || c == '}');
-    if (c == ' ' && level == 0)
-      begin = k + 1;
+    if (level)
+      continue;
+    if (s.compare(k, 2, "::") == 0) {
+      parts.last = k + 2;
+      open = 0; // the parameters of an outer function
+    }
+    if (c == ' ' && !open)
+      parts.begin = parts.last = k + 1;
   }
-  return name.substr(begin, end - begin);
+  if (open)
+    parts.end = open;
+  return parts;
+}
+
+std::string mx::sim::demangled(const std::string &name) {
+  if (name.compare(0, 2, "_Z") != 0)
+    return name;
+  int status = -1;
+  char *text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string s = text ? text : name;
+  std::free(text);
+  return s;
+}
+
+std::string mx::sim::shortVariableName(const std::string &name) {
+  std::string s = demangled(name);
+  return s == name ? s : s.substr(partsOf(s).last);
 }
 
 std::string mx::sim::shortName(const std::string &name) {
-  std::string s = name;
-  int status = -1;
-  if (name.compare(0, 2, "_Z") == 0)
-    if (char *demangled =
-            abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status)) {
-      s = withoutSignature(demangled);
-      std::free(demangled);
-    }
+  std::string s = demangled(name);
+  if (s != name) {
+    NameParts parts = partsOf(s);
+    s = s.substr(parts.begin, parts.end - parts.begin);
+  }
   std::string whole = s;
   for (unsigned depth = 4; depth && s.size() > kLongestName; --depth)
     s = withoutArguments(whole, depth);

@@ -20,10 +20,16 @@ def main():
     parser.add_argument("--chip", default="sm_100a", help="of --write")
     parser.add_argument("--write", metavar="DIR")
     parser.add_argument("--program", metavar="DIR")
+    parser.add_argument("--report", metavar="FILE")
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     args = parser.parse_args()
     if unknown := [part for part in args.parts if part not in PARTS]:
         parser.error(f"expected parts of [{', '.join(PARTS)}], found {unknown[0]}")
+    if args.report:
+        if args.parts:
+            parser.error("--report runs all of its families, expected no PART")
+        from .report.collect import write_report
+        return write_report(args.report, args.device)
     if args.write:
         mx.compile(program.SOURCE, chip=args.chip).save(args.write)
         return 0

@@ -42,21 +42,23 @@ COUNTS = {
     "mmas_by_shape": Map(COUNT),
     "failed_tests": {"tests": COUNT, "instructions": COUNT},
 }
+PLACE = {"file": TEXT, "line": COUNT, "column": COUNT, "function": TEXT}
+SOURCE = dict(PLACE, inlined_at=Optional([PLACE]))
 FINDING = {
     "kind": TEXT,
     "severity": TEXT,
     "message": TEXT,
     "module": TEXT,
     "line": Optional(COUNT),
-    "source": Optional({"file": TEXT, "line": COUNT, "column": COUNT}),
+    "source": Optional(SOURCE),
     "cta": Optional([COUNT]),
     "warp": Optional(COUNT),
     "lanes": Optional(COUNT),
-    "other": Optional(
-        {"text": TEXT, "line": COUNT, "source": Optional({"file": TEXT, "line": COUNT})}
-    ),
+    "other": Optional({"text": TEXT, "line": COUNT, "source": Optional(SOURCE)}),
     "count": COUNT,
     "lines": Optional([COUNT]),
+    "occurrences": COUNT,
+    "ctas": Optional(COUNT),
 }
 LAUNCH = {
     "status": ("clean", "failed", "deadlock", "bad-input"),

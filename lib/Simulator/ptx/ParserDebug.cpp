@@ -1,0 +1,136 @@
+//===- ParserDebug.cpp - where instructions come from ---------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// PTX ISA, "Debugging directives": .file, .loc and .section.
+//===----------------------------------------------------------------------===//
+
+#include "ParserImpl.h"
+
+using namespace mx::sim;
+using namespace mx::sim::ptx;
+
+/// The names that .loc refers to: labels and bytes, until the brace.
+bool Parser::debugString() {
+  while (tok.kind == Tok::Ident && peek().is(':')) {
+    m.debugLabels.try_emplace(tok.text, m.debugText.size());
+    advance();
+    advance();
+  }
+  if (!tok.isDotted("b8"))
+    return false;
+  do {
+    advance();
+    if (tok.kind != Tok::Int)
+      return false;
+    m.debugText += char(tok.value);
+    advance();
+  } while (tok.is(','));
+  return true;
+}
+
+/// .section .debug_info { ... }: of all sections only .debug_str is read, and
+/// what is not understood there is passed over as in the others.
+bool Parser::section() {
+  bool isNames = false;
+  while (tok.kind != Tok::End && !tok.is('{')) {
+    isNames |= tok.isDotted("debug_str");
+    advance();
+  }
+  if (isNames && take('{')) {
+    while (debugString())
+      ;
+    if (take('}'))
+      return true;
+    unsigned open = 1;
+    for (; tok.kind != Tok::End && open; advance())
+      open += tok.is('{') - tok.is('}');
+    return !open || error("section without its closing brace");
+  }
+  unsigned level = 0;
+  while (tok.kind != Tok::End) {
+    if (tok.is('{'))
+      ++level;
+    else if (tok.is('}') && --level == 0) {
+      advance();
+      return true;
+    }
+    advance();
+  }
+  return error("section without its closing brace");
+}
+
+bool Parser::fileDirective() {
+  advance();
+  if (tok.kind != Tok::Int)
+    return error("expected a file number, found " + found());
+  uint32_t number = tok.value;
+  advance();
+  if (tok.kind != Tok::String)
+    return error("expected a file name, found " + found());
+  m.files[number] = std::string(tok.text);
+  advance();
+  while (take(','))
+    advance();
+  return true;
+}
+
+bool Parser::numbers(std::array<uint32_t, 3> &out) {
+  for (uint32_t &n : out) {
+    if (tok.kind != Tok::Int)
+      return error("expected a number, found " + found());
+    n = tok.value;
+    advance();
+  }
+  return true;
+}
+
+/// , function_name $L__info_string0 + 8, inlined_at 1 5 7
+bool Parser::locInlined(SourceLocation &place) {
+  while (take(',')) {
+    std::string_view attribute;
+    if (!expectIdent(attribute, "an attribute of .loc"))
+      return false;
+    if (attribute == "function_name") {
+      if (!expectIdent(place.nameLabel, "a label of .debug_str"))
+        return false;
+      if (take('+')) {
+        if (tok.kind != Tok::Int)
+          return error("expected a number, found " + found());
+        place.nameOffset = tok.value;
+        advance();
+      }
+    } else if (attribute == "inlined_at") {
+      std::array<uint32_t, 3> call;
+      if (!numbers(call))
+        return false;
+      if (!fn)
+        continue;
+      // The call has a .loc of its own before (PTX ISA, .loc), which may have
+      // been inlined too; without one the chain ends there.
+      auto [it, isNew] = lastLoc.try_emplace(call, int32_t(fn->locs.size()));
+      if (isNew)
+        fn->locs.push_back({call[0], call[1], call[2]});
+      place.caller = it->second;
+    } else {
+      return error("unknown attribute '" + std::string(attribute) +
+                   "' of .loc, expected function_name or inlined_at");
+    }
+  }
+  return true;
+}
+
+bool Parser::loc() {
+  advance();
+  std::array<uint32_t, 3> at;
+  if (!numbers(at))
+    return false;
+  SourceLocation place = {at[0], at[1], at[2]};
+  if (!locInlined(place))
+    return false;
+  if (fn) {
+    currentLoc = fn->locs.size();
+    lastLoc[at] = currentLoc;
+    fn->locs.push_back(place);
+  }
+  return true;
+}

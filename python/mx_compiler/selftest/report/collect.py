@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Collects the report: what the machine is, and what a process for each family found."""
+
+import datetime
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import tempfile
+from importlib import metadata
+
+import mx_compiler as mx
+
+from ..runner import has_gpu
+from . import timing
+from .cases import TABLE
+
+FORMAT = 1
+# Compute capabilities that kernels are compiled for.
+CHIPS = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a"}
+# Seconds that a family may take.
+LIMIT = 300
+
+
+def _version(package):
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _gpu_query(number, fields):
+    """What nvidia-smi says, by field; None without it."""
+    try:
+        text = subprocess.run(
+            ["nvidia-smi", f"--id={number}", "--query-gpu=" + ",".join(fields),
+             "--format=csv,noheader,nounits"],
+            capture_output=True, text=True, timeout=30, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return dict(zip(fields, (part.strip() for part in text.split("\n")[0].split(","))))
+
+
+def _clocks(number):
+    return _gpu_query(number, ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw"))
+
+
+def _describe_device(device):
+    info = mx.device_info()
+    return {"kind": info.kind, "name": info.name, "capability": list(info.capability),
+            "multiprocessors": info.multiprocessors, "memory_bytes": info.global_memory,
+            "chip": None if info.kind != "cuda" else CHIPS.get(tuple(info.capability))}
+
+
+def _run_family(row, device):
+    """The results of its cases by name, and why some are missing."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "results")
+        command = [sys.executable, "-m", "mx_compiler.selftest.report.worker", row.family,
+                   device, path]
+        why = None
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+            if done.returncode < 0:
+                why = f"its process ended by {signal.Signals(-done.returncode).name}"
+            elif done.returncode:
+                last = done.stderr.strip().split("\n")[-1]
+                why = f"its process ended with status {done.returncode}: {last}"
+        except subprocess.TimeoutExpired:
+            why = f"its process took more than {LIMIT} seconds"
+        lines = []
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file if line.endswith("\n")]
+    results = {line.pop("ends"): line for line in lines if "ends" in line}
+    begun = [line["begins"] for line in lines if "begins" in line]
+    return results, begun, why
+
+
+def _cases(device, is_gpu):
+    for row in TABLE:
+        results, begun, why = _run_family(row, device)
+        for name in row.names:
+            found = results.get(name)
+            if found is None:
+                ran = "" if name in begun else "not run: "
+                found = {"passed": False, "comparison": None, "times": None,
+                         "error": ran + (why or "its process gave no result"),
+                         "seconds": None}
+            case = {"family": row.family, "name": name,
+                    "shape": row.sizes if is_gpu else row.tiny, **found}
+            _print(case)
+            yield case
+
+
+def _print(case):
+    words = "passed" if case["passed"] else f"FAILED: {case['error']}"
+    if case["times"]:
+        beside = case["times"]["torch"]
+        words += f", {case['times']['mx']['median_us']} us"
+        words += f" (torch: {beside['median_us']} us)" if beside else ""
+    print(f"{case['family']} {case['name']}: {words}", flush=True)
+
+
+def collect(device):
+    """The report as it becomes JSON. The device was set."""
+    about = _describe_device(device)
+    is_gpu = about["kind"] == "cuda"
+    number = int(device.partition(":")[2] or 0)
+    report = {
+        "format": FORMAT, "mx": mx.__version__,
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat("T", "seconds"),
+        "versions": {"python": platform.python_version(),
+                     **{name: _version(name) for name in ("numpy", "ml_dtypes", "torch")}},
+        "platform": platform.platform(), "device": about, "driver": None,
+        "clocks": None, "timing": None, "error": None, "cases": [], "failed": 0}
+    if is_gpu:
+        driver = _gpu_query(number, ("driver_version",))
+        report["driver"] = {"version": driver and driver["driver_version"],
+                            "cuda": timing.Clock(number).version()}
+        report["clocks"] = {"before": _clocks(number), "after": None}
+        report["timing"] = {"method": timing.METHOD, "bursts": timing.BURSTS,
+                            "launches": timing.LAUNCHES, "fill_bytes":
+                            timing.FILL * timing.FILLS}
+        if not about["chip"]:
+            report["error"] = (
+                "mx has no kernels for compute capability {}.{}: expected one of {}"
+                .format(*about["capability"], ", ".join(f"{a}.{b}" for a, b in CHIPS)))
+            return report
+    report["cases"] = list(_cases(device, is_gpu))
+    report["failed"] = sum(not case["passed"] for case in report["cases"])
+    if is_gpu:
+        report["clocks"]["after"] = _clocks(number)
+    return report
+
+
+def _can_write(path):
+    if os.path.exists(path):
+        return not os.path.isdir(path) and os.access(path, os.W_OK)
+    folder = os.path.dirname(os.path.abspath(path))
+    return os.path.isdir(folder) and os.access(folder, os.W_OK)
+
+
+def _refuse(why):
+    print(f"selftest: error: {why}", file=sys.stderr)
+    return 2
+
+
+def write_report(path, device=None):
+    """Writes the report to `path`; the exit status. Without a device the first GPU, or
+    the simulator where there is none."""
+    if device is None:
+        device = "cuda:0" if has_gpu() else "sim"
+    if not _can_write(path):
+        return _refuse(f"--report: expected a file that can be written, found {path}")
+    try:
+        mx.set_device(device)
+    except (mx.Error, ValueError) as error:
+        return _refuse(error)
+    report = collect(device)
+    kind = report["device"]["kind"]
+    print(f"mx {report['mx']} on {kind}: {report['device']['name']}")
+    if kind != "cuda":
+        print("no times: they are measured on a GPU alone")
+    if report["error"]:
+        print(f"selftest: {report['error']}")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(report, file, indent=1)
+        file.write("\n")
+    is_right = not report["failed"] and not report["error"]
+    print(f"{path}: {len(report['cases'])} cases, {report['failed']} failed")
+    return 0 if is_right else 1

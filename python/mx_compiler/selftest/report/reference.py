@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the cases of the report have to compute, by NumPy from the formulas of
+docs/Spec.md: bits of quantizers, and float64 of everything that sums."""
+
+import ml_dtypes
+import numpy as np
+
+from ..functions import TYPES, codes, largest, scales, values
+
+BF16 = ml_dtypes.bfloat16
+
+
+def encode(x, elements):
+    """Codes of f32 values: the nearest, ties to even, none beyond the largest."""
+    if elements == "i8":
+        return np.clip(np.rint(x * 64), -127, 127).astype(np.int8).view(np.uint8)
+    most = largest(elements)
+    return np.clip(x, -most, most).astype(TYPES[elements]).view(np.uint8)
+
+
+def quantized(x, format, decode=None):
+    """Codes of the elements, and the numbers that the scales stand for, of rows of
+    finite numbers. `decode`: the factor of an NVFP4 tensor, a power of two."""
+    x = x.astype(np.float32).reshape(len(x), -1, format.block)
+    most = np.abs(x).max(axis=-1)
+    if format.has_global_scale:
+        encoded = np.float32(1) / np.float32(decode)
+        scale = encode(most * (np.float32(1) / np.float32(6)) * encoded, "f8E4M3FN").view(
+            ml_dtypes.float8_e4m3fn).astype(np.float32)
+        with np.errstate(divide="ignore"):
+            factor = np.where(scale > 0, encoded / scale, np.float32(0))
+        unit = scale.astype(np.float64)
+    else:
+        ratio = most * (np.float32(1) / np.float32(largest(format.elements)))
+        mantissa, exponent = np.frexp(ratio.astype(np.float64))
+        exponent = np.where(ratio > 0, exponent - (mantissa == 0.5), -127)
+        unit = np.exp2(np.clip(exponent, -127, 127).astype(np.float64))
+        factor = 1 / unit
+    y = (x * factor[..., None]).astype(np.float32)
+    return encode(y, format.elements).reshape(len(x), -1), unit
+
+
+def raw_codes(q):
+    """The codes of a Quantized, one a byte."""
+    raw = np.asarray(q.elements).view(np.uint8)
+    if q.format.bits == 4:
+        raw = np.stack([raw & 15, raw >> 4], axis=-1).reshape(*raw.shape[:-1], -1)
+    return raw
+
+
+def layer(x, dy, w1, w2, tokens, probs, ends):
+    """y and the gradients of x, w1, w2 and probs of an MoE layer, in float64."""
+    x, dy, w1, w2 = (v.astype(np.float64) for v in (x, dy, w1, w2))
+    y, dx = np.zeros_like(x), np.zeros_like(x)
+    dw1, dw2, dprobs = np.zeros_like(w1), np.zeros_like(w2), np.zeros(len(probs))
+    for g, (begin, end) in enumerate(zip([0, *ends[:-1]], ends)):
+        rows = slice(begin, end)
+        token, prob = tokens[rows], probs[rows, None].astype(np.float64)
+        gate, up = np.split(x[token] @ w1[g].T, 2, axis=1)
+        sigma = 1 / (1 + np.exp(-gate))
+        silu = gate * sigma
+        np.add.at(y, token, (silu * up * prob) @ w2[g].T)
+        dw2[g] = dy[token].T @ (silu * up * prob)
+        dh = dy[token] @ w2[g]
+        dprobs[rows] = (dh * silu * up).sum(axis=1)
+        dgu = np.concatenate([dh * prob * up * sigma * (1 + gate * (1 - sigma)),
+                              dh * prob * silu], axis=1)
+        dw1[g] = dgu.T @ x[token]
+        np.add.at(dx, token, dgu @ w1[g])
+    return y, dx, dw1, dw2, dprobs
+
+
+# --- Comparisons ----------------------------------------------------------------------
+
+
+def by_bits(**pairs):
+    """Of arrays by name: found and expected."""
+    wrong = {name: int((a != b).sum()) for name, (a, b) in pairs.items()}
+    compared = sum(b.size for _, b in pairs.values())
+    return {"by": "bits", "compared": compared, "different": sum(wrong.values())}
+
+
+def by_bound(found, expected, bound):
+    """`of_bound`: the largest deviation as a part of the bound at its place."""
+    found = np.asarray(found).astype(np.float64)
+    deviation = np.abs(found - expected)
+    # A NaN is the worst.
+    parts = np.where(deviation == 0, 0, deviation / np.maximum(bound, 1e-300))
+    worst = np.unravel_index(np.argmax(np.where(np.isnan(parts), np.inf, parts)),
+                             parts.shape)
+    return {"by": "bound", "compared": int(expected.size),
+            "max_deviation": finite(deviation[worst]), "bound": finite(bound[worst]),
+            "of_bound": finite(parts[worst])}
+
+
+def by_ratio(found, expected, least):
+    """Signal to noise in dB, by name; `found` and `expected` are by name too."""
+    ratios = {}
+    for name, exact in expected.items():
+        noise = ((np.asarray(found[name]).astype(np.float64) - exact) ** 2).sum()
+        ratios[name] = finite(10 * np.log10((exact ** 2).sum() / noise))
+    return {"by": "ratio", "compared": sum(e.size for e in expected.values()),
+            "least_db": least, "found_db": ratios}
+
+
+def finite(x):
+    """As JSON holds it: null for what is no number."""
+    return float(x) if np.isfinite(x) else None
+
+
+def is_right(comparison):
+    """Whether a comparison says that the results are right."""
+    if comparison["by"] == "bits":
+        return comparison["different"] == 0
+    if comparison["by"] == "bound":
+        return comparison["of_bound"] is not None and comparison["of_bound"] <= 1
+    return all(ratio is not None and ratio >= comparison["least_db"]
+               for ratio in comparison["found_db"].values())
+
+
+def product_bound(terms, count, expected):
+    """Of a sum of `count` products in bf16 (docs/Run.md, Checking): `terms` is the
+    sum of their magnitudes."""
+    return ((5.25 * -(-count // 16) + 4) * 2.0 ** -23 * terms +
+            np.abs(expected) * 2.0 ** -8 * 1.01)
+
+
+def swiglu(gate_up, q):
+    """Values and bound of swiglu_quantize: an element of a number that was rounded
+    twice before."""
+    gate, up = np.split(gate_up.astype(np.float64), 2, axis=1)
+    expected = gate / (1 + np.exp(-gate)) * up
+    block = np.repeat(scales(q), q.format.block, axis=-1)
+    return expected, np.maximum(np.abs(expected) / 8, block * 2.0 ** -9) * 0.6
+
+
+__all__ = ["BF16", "by_bits", "by_bound", "by_ratio", "codes", "is_right", "layer",
+           "product_bound", "quantized", "raw_codes", "scales", "swiglu", "values"]

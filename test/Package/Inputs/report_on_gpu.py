@@ -1,0 +1,77 @@
+"""The cases of the report as on a GPU, on the simulator: with arrays of the device and a
+stream, operands in turn, and what PyTorch does beside them, on the host. The driver is a
+fake, which takes notes."""
+
+import contextlib
+import ctypes
+import types
+from importlib.util import find_spec
+
+import mx_compiler as mx
+import numpy as np
+from mx_compiler.selftest.report import cases, timing, worker
+
+mx.set_device("sim")
+
+
+class Driver:
+    """Events a millisecond apart, each later than the one before."""
+
+    def __init__(self):
+        self.calls, self.time, self.recorded = [], 0.0, {}
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            self.calls.append(name)
+            if name == "cuEventCreate":
+                arguments[0]._obj.value = len(self.calls)
+            if name == "cuEventRecord":
+                self.time += 1.0
+                self.recorded[arguments[0].value] = self.time
+            if name == "cuEventElapsedTime":
+                arguments[0]._obj.value = (self.recorded[arguments[2].value] -
+                                           self.recorded[arguments[1].value])
+            return 0
+        return call
+
+
+driver = Driver()
+timing.ctypes = types.SimpleNamespace(**{**vars(ctypes), "CDLL": lambda name: driver})
+timing.BURSTS = timing.LAUNCHES = 2
+torch = None
+if find_spec("torch"):
+    import torch
+    torch.cuda.ExternalStream = lambda handle: handle
+    torch.cuda.stream = lambda stream: contextlib.nullcontext()
+
+clock = timing.Clock(0)
+for row in cases.TABLE:
+    place = cases.Place("cpu", torch)
+    place.is_gpu, place.stream, place.torch = True, mx.Stream(), torch
+    name, row = row.names[-1], row._replace(sizes=row.tiny)
+    found = worker.run_case(row, name, place, clock)
+    assert found["passed"], (row.family, found)
+    # A burst of two launches in a millisecond, after a fill of one.
+    assert found["times"]["mx"]["median_us"] == 500, found
+    assert found["times"]["mx"]["fill_us"] == 1000, found
+    assert (found["times"]["torch"] is None) == (torch is None), found
+assert driver.calls.count("cuMemsetD8Async") == (
+    len(cases.TABLE) * (1 + (torch is not None)) * 3 * timing.FILLS)
+
+# What PyTorch does is what mx does.
+if torch:
+    place = cases.Place("cpu", torch)
+    place.torch = torch
+    for row, tolerance in ((cases.FAMILIES["matmul"], 0.1),
+                           (cases.FAMILIES["weight_only"], 0.1),
+                           (cases.FAMILIES["grouped_matmul"], 0.1),
+                           (cases.FAMILIES["simple_kernels"], 0.0)):
+        for name in row.names[:1] if tolerance else row.names:
+            made = row.make(place, name, **row.tiny)
+            found = made.launches[0]()
+            found = found[0] if isinstance(found, list) else found
+            beside = made.torch[1][0]()
+            beside = torch.cat(beside) if isinstance(beside, list) else beside
+            a, b = np.asarray(found).astype(np.float64), beside.double().numpy()
+            assert np.abs(a - b).max() <= tolerance * np.abs(b).max(), (row.family, name)
+print("all is well")
