@@ -229,7 +229,7 @@ else:
             lambda: entry(torch.ones(2, 8, requires_grad=True)))
     refuses(TypeError, "'x': expected a dtype that mx has, found torch.complex64",
             lambda: entry(torch.ones(2, 8, dtype=torch.complex64)))
-    refuses(ValueError, "'x': expected memory of sim, the device of the process, found meta",
+    refuses(ValueError, "'x': expected memory of sim, the device of the call, found meta",
             lambda: entry(torch.ones(2, 8, device="meta")))
     assert isinstance(entry(torch.nn.Parameter(torch.ones(2, 8), requires_grad=False))[0], torch.Tensor)
     # Of NumPy and PyTorch together results are PyTorch's.

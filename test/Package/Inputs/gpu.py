@@ -148,7 +148,7 @@ assert not errors, errors
 
 # --- What is wrong ----------------------------------------------------------------
 
-refuses(ValueError, f"'x': expected memory of {device}, the device of the process, found cpu",
+refuses(ValueError, f"'x': expected memory of {device}, the device of the call, found cpu",
         lambda: product(x.cpu(), w, s))
 refuses(ValueError, "'x': expected a contiguous tensor", lambda: product(torch.cat([x, x], 1)[:, ::2], w, s))
 refuses(ValueError, "'x': expected memory at a multiple of 16 bytes", lambda: product(

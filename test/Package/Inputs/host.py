@@ -208,7 +208,7 @@ else:
     refuses(ValueError, "'x': expected a contiguous tensor", lambda: add(torch.ones(6)[::2], ones, ones))
     refuses(ValueError, "'x': expected a tensor without requires_grad",
             lambda: add(torch.ones(3, requires_grad=True), ones, ones))
-    refuses(ValueError, "'x': expected memory of cpu, the device of the process, found meta",
+    refuses(ValueError, "'x': expected memory of cpu, the device of the call, found meta",
             lambda: add(torch.ones(3, device="meta"), ones, ones))
     print("torch agrees")
 
