@@ -94,8 +94,14 @@ def assemblers():
             text = {option: subprocess.run([place, option], capture_output=True, text=True,
                                            timeout=SECONDS, check=True).stdout
                     for option in ("--version", "--help")}
-        except (OSError, subprocess.SubprocessError) as error:
-            found.append({"file": place, "error": str(error)})
+        except OSError as error:
+            found.append({"file": place, "error": error.strerror})
+            continue
+        except subprocess.CalledProcessError as error:
+            found.append({"file": place, "error": f"ends with status {error.returncode}"})
+            continue
+        except subprocess.TimeoutExpired:
+            found.append({"file": place, "error": f"no answer within {SECONDS} s"})
             continue
         version = text["--version"].rpartition("release ")[2].partition(",")[0].strip()
         found.append({"file": place, "cuda": version,
