@@ -8,8 +8,6 @@ import sys
 import ml_dtypes
 import numpy as np
 
-BLOCK = 32
-
 
 def fail(message):
     print(f"error: {message}", file=sys.stderr)
@@ -44,25 +42,6 @@ def load_float(path):
     fail(f"{path}: expected bf16 bits (u2), f16, f32 or f64, found {array.dtype}")
 
 
-def convert(args):
-    """The user's arrays as the bf16 bits that the example takes."""
-    x, w = load_float(args.user_x), load_float(args.user_w)
-    if x.shape[1] != w.shape[1]:
-        fail(
-            f"expected X (M x K) and W (N x K) with one K, found {x.shape[1]} in "
-            f"{args.user_x} and {w.shape[1]} in {args.user_w}"
-        )
-    below = x.shape[1] // BLOCK * BLOCK
-    if x.shape[1] != below:
-        fail(
-            f"expected K to be a multiple of {BLOCK}, found {x.shape[1]}; "
-            f"the nearest are {below} and {below + BLOCK}"
-        )
-    for path, array in ((args.x, x), (args.w, w)):
-        with np.errstate(over="ignore"):
-            np.save(path, array.astype(ml_dtypes.bfloat16).view(np.uint16))
-
-
 def snr(args):
     """Signal-to-noise ratio against the product of the unquantized inputs."""
     x, w, y = (load_float(path) for path in (args.x, args.w, args.y))
@@ -94,10 +73,6 @@ def main():
     for name, size in (("m", 512), ("n", 768), ("k", 1024), ("seed", 0)):
         command.add_argument(f"--{name}", type=int, default=size)
     command.set_defaults(run=make)
-    command = commands.add_parser("convert", help="write a user's inputs as bf16 bits")
-    for name in ("user_x", "user_w", "x", "w"):
-        command.add_argument(name)
-    command.set_defaults(run=convert)
     command = commands.add_parser("snr", help="print the quality of a product")
     for name in ("x", "w", "y"):
         command.add_argument(name)

@@ -37,13 +37,16 @@ def document(name, thing):
         for member, value in vars(thing).items():
             if member.startswith("_"):
                 continue
-            function = inspect.unwrap(getattr(value, "__func__", value))
-            if inspect.isfunction(function) and function.__doc__:
+            function = inspect.unwrap(getattr(value, "__func__", getattr(value, "fget", value)))
+            if getattr(function, "is_internal", False):
+                continue
+            if isinstance(value, property):
+                if function.__doc__:
+                    lines += [f"`{name}.{member}`: {inspect.cleandoc(function.__doc__)}", ""]
+            elif inspect.isfunction(function) and function.__doc__:
                 lines += ["```python", signature(f"{name}.{member}", function, skip_self=not
                                                  isinstance(value, staticmethod)), "```", ""]
                 lines += block(function.__doc__)
-            elif isinstance(value, property) and value.fget.__doc__:
-                lines += [f"`{name}.{member}`: {inspect.cleandoc(value.fget.__doc__)}", ""]
     return lines
 
 

@@ -58,12 +58,17 @@ def document(name, node):
     lines += block(ast.get_docstring(node))
     if isinstance(node, ast.ClassDef):
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and not method.name.startswith("_") \
+            if isinstance(method, ast.FunctionDef) and is_public(method) \
                     and ast.get_docstring(method):
                 lines += ["```python", signature(f"{name}.{method.name}", method,
                                                   is_method=True), "```", ""]
                 lines += block(ast.get_docstring(method))
     return lines
+
+
+def is_public(method):
+    return not method.name.startswith("_") and "internal" not in map(ast.unparse,
+                                                                     method.decorator_list)
 
 
 def signature(name, node, is_method=False):

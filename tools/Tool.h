@@ -18,6 +18,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
 #include <cstring>
@@ -36,6 +37,10 @@ void initTool(const char *name) {
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
     os << "mx " << getVersion() << "\nLLVM " << LLVM_VERSION_STRING << '\n';
   });
+  // https://no-color.org, which LLVM does not follow.
+  if (const char *value = std::getenv("NO_COLOR"); value && *value)
+    llvm::WithColor::setAutoDetectFunction(
+        [](const llvm::raw_ostream &) { return false; });
   // Nothing that needs memory may be done here.
   llvm::install_bad_alloc_error_handler(
       [](void *name, const char *, bool) {
@@ -107,6 +112,9 @@ struct CompilerOptions {
       "mx-explain",
       llvm::cl::desc("print which schedule each matmul gets, its memory map "
                      "and why others lost"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<bool> quiet{
+      "quiet", llvm::cl::desc("no notices and no progress on standard error"),
       llvm::cl::cat(category)};
 };
 

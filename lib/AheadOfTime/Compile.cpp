@@ -23,6 +23,7 @@
 #include "mx/Execution/Traffic.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "mx/Support/InputFile.h"
+#include "mx/Support/Notices.h"
 #include "mx/Translation/ToManifest.h"
 #include "mx/Translation/ToPTX.h"
 #include "llvm/ADT/StringExtras.h"
@@ -256,8 +257,10 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
                             llvm::toString(entries.takeError())));
   nameArguments(*module, session.sources);
   StringRef stem = llvm::sys::path::stem(options.inputFile);
-  llvm::Expected<CompiledModule> compiled =
-      compileModule(*module, options, stem == "-" ? "program" : stem);
+  llvm::Expected<CompiledModule> compiled = [&] {
+    Progress progress({"mx-compile", options.quiet}, "compiling");
+    return compileModule(*module, options, stem == "-" ? "program" : stem);
+  }();
   if (!compiled)
     return report(compiled.takeError());
   if (llvm::Error error =

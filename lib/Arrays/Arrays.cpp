@@ -8,6 +8,7 @@
 
 #include "mx/Arrays/Arrays.h"
 #include "mx/Dialect/MX/IR/MXLayouts.h"
+#include "mx/Support/FloatArguments.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -124,13 +125,19 @@ llvm::Expected<ArrayType> mx::getArrayType(Type type) {
 }
 
 llvm::Error mx::checkArray(const ArrayType &type, const NpyArray &array) {
+  return checkArray(type, "", array);
+}
+
+llvm::Error mx::checkArray(const ArrayType &type, llvm::StringRef name,
+                           const NpyArray &array) {
   bool same =
-      type.dtype == array.dtype && type.shape.size() == array.shape.size();
+      (type.dtype == array.dtype || convertsFloats(name, array.dtype)) &&
+      type.shape.size() == array.shape.size();
   for (size_t i = 0; same && i < type.shape.size(); ++i)
     same =
         ShapedType::isDynamic(type.shape[i]) || type.shape[i] == array.shape[i];
   if (same)
     return llvm::Error::success();
   return makeError("expected " + type.str() + ", found " +
-                   npyTypeString(array));
+                   npyTypeString(array) + adviseOnFloats(name, array.dtype));
 }

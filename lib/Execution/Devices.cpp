@@ -60,7 +60,7 @@ llvm::Expected<DeviceKind> mx::selectDevice(llvm::StringRef name,
       !name.starts_with("cuda:") && !name.starts_with("sim:"))
     return makeError(
         "expected device auto, sim, sim:N, cuda, cuda:N or cpu, found '" +
-        name + "'");
+        name + "': a GPU is cuda or cuda:N");
   // Errors come back as statuses: a tool prints them itself.
   mxSetErrorPolicy(MX_ERRORS_RETURN);
   mxDeviceInfo info = mxSized<mxDeviceInfo>();

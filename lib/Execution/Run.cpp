@@ -15,7 +15,9 @@
 #include "mx/Execution/Check.h"
 #include "mx/Execution/Session.h"
 #include "mx/Execution/Traffic.h"
+#include "mx/Support/FloatArguments.h"
 #include "mx/Support/InputFile.h"
+#include "mx/Support/Notices.h"
 #include "mx/Support/ResultFiles.h"
 #include "mx/Target/TargetInfo.h"
 #include "mx_runtime.h"
@@ -68,6 +70,7 @@ void printSimulatorCounters() {
 }
 
 llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
+                          const Notices &notices,
                           std::vector<NpyArray> &arguments) {
   auto count = [&](size_t expected, size_t found, StringRef what) {
     return makeError("expected " + llvm::Twine(expected) + " " + what +
@@ -88,23 +91,37 @@ llvm::Error readArguments(func::FuncOp entry, const RunOptions &options,
     written.push_back(options.checkReport);
   if (std::string why = checkResultFiles(written); !why.empty())
     return makeError(why);
+  FloatConversions conversions;
   for (auto [index, path] : llvm::enumerate(options.argumentFiles)) {
     NpyArray array;
     if (std::string error = readNpy(path, array); !error.empty())
       return makeError(error);
-    ArrayType type =
-        llvm::cantFail(getArrayType(entry.getArgumentTypes()[index]));
-    if (llvm::Error error = checkArray(type, array)) {
-      std::string text;
-      llvm::raw_string_ostream(text)
-          << path << ": argument " << index << " of type "
-          << entry.getArgumentTypes()[index] << ": "
-          << llvm::toString(std::move(error));
-      return makeError(text);
-    }
+    Type type = entry.getArgumentTypes()[index];
+    std::string name;
+    llvm::raw_string_ostream(name) << type;
+    if (llvm::Error error =
+            checkArray(llvm::cantFail(getArrayType(type)), name, array))
+      return makeError(path + ": argument " + llvm::Twine(index) + " of type " +
+                       name + ": " + llvm::toString(std::move(error)));
+    if (std::string error = conversions.convert(path, name, array);
+        !error.empty())
+      return makeError(error);
     arguments.push_back(std::move(array));
   }
+  notices.say(conversions.text());
   return llvm::Error::success();
+}
+
+const char *describeRun(DeviceKind device) {
+  switch (device) {
+  case DeviceKind::CPU:
+    return "computing on the CPU";
+  case DeviceKind::Sim:
+    return "simulating";
+  case DeviceKind::CUDA:
+    return "running";
+  }
+  return "";
 }
 
 llvm::Error writeResults(const std::vector<std::string> &paths,
@@ -136,6 +153,7 @@ llvm::Error writeReport(const std::string &path, const CheckReport &check) {
 int mx::run(const RunOptions &given) {
   RunOptions options = given;
   Stopwatch watch(options.printTiming);
+  Notices notices("mx-run", options.quiet);
   if (options.chip.empty())
     options.chip = selectChip(options.device);
   // Of a CPU too, which needs none: a name is right or wrong.
@@ -177,10 +195,12 @@ int mx::run(const RunOptions &given) {
     return report(
         makeError(options.inputFile + ": " + llvm::toString(std::move(error))));
   std::vector<NpyArray> arguments;
-  if (llvm::Error error = readArguments(*entry, options, arguments))
+  if (llvm::Error error = readArguments(*entry, options, notices, arguments))
     return report(std::move(error));
   if (failed(verifyShapes(*entry, arguments)))
     return kExitBadInput;
+  if (options.device == "auto" && *device == DeviceKind::Sim)
+    notices.saySimulated();
   watch.lap("read");
 
   CompileOptions compile;
@@ -190,7 +210,10 @@ int mx::run(const RunOptions &given) {
   compile.explain = options.explain;
   compile.fuse = options.fuse;
   OwningOpRef<ModuleOp> lowered = module->clone();
-  auto program = Program::compile(*lowered, options.entry, compile);
+  auto program = [&] {
+    Progress progress(notices, "compiling");
+    return Program::compile(*lowered, options.entry, compile);
+  }();
   if (!program) {
     std::string message = llvm::toString(program.takeError());
     return explained ? int(kExitBadInput) : report(makeError(message));
@@ -203,7 +226,10 @@ int mx::run(const RunOptions &given) {
   SmallVector<const NpyArray *> inputs;
   for (const NpyArray &argument : arguments)
     inputs.push_back(&argument);
-  auto results = (*program)->run(inputs);
+  auto results = [&] {
+    Progress progress(notices, describeRun(*device));
+    return (*program)->run(inputs);
+  }();
   if (!results)
     return report(results.takeError());
   watch.lap("run");
@@ -214,7 +240,10 @@ int mx::run(const RunOptions &given) {
   if (!options.checkWithCPU)
     return kExitClean;
 
-  auto check = checkRun(*module, options.entry, compile, arguments, *results);
+  auto check = [&] {
+    Progress progress(notices, "checking");
+    return checkRun(*module, options.entry, compile, arguments, *results);
+  }();
   if (!check)
     return report(check.takeError());
   watch.lap("check");

@@ -7,7 +7,9 @@
 
 #include "mx/Launch/Launch.h"
 #include "mx/Launch/RuntimeStatus.h"
+#include "mx/Support/FloatArguments.h"
 #include "mx/Support/Memory.h"
+#include "mx/Support/Notices.h"
 #include "mx/Support/Npy.h"
 #include "mx/Support/Printable.h"
 #include "mx/Support/ResultFiles.h"
@@ -65,12 +67,20 @@ std::string typeString(const mxValueInfo &info) {
   return text + info.dtype;
 }
 
+/// Whether an argument takes the array, as it is or converted.
 bool isOfType(const NpyArray &array, const mxValueInfo &info) {
   bool same =
-      array.dtype == info.dtype && array.shape.size() == size_t(info.rank);
+      (array.dtype == info.dtype || convertsFloats(info.type, array.dtype)) &&
+      array.shape.size() == size_t(info.rank);
   for (int32_t i = 0; same && i < info.rank; ++i)
     same = info.shape[i] < 0 || info.shape[i] == array.shape[size_t(i)];
   return same;
+}
+
+/// Whether the device in use is the simulator.
+bool isSimulated() {
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
+  return !mxGetDeviceInfo(&info) && info.kind == std::string("sim");
 }
 
 struct Unload {
@@ -95,8 +105,8 @@ bool allocate(size_t bytes, DeviceMemory &memory) {
 /// reported.
 class Run {
 public:
-  Run(const LaunchOptions &options, mxEntry entry)
-      : options(options), entry(entry) {}
+  Run(const LaunchOptions &options, const Notices &notices, mxEntry entry)
+      : options(options), notices(notices), entry(entry) {}
 
   ExitStatus run();
 
@@ -110,6 +120,7 @@ private:
   ExitStatus reportCount(int32_t expected, size_t found, const char *what);
 
   const LaunchOptions &options;
+  const Notices &notices;
   mxEntry entry;
   mxEntryInfo info = mxSized<mxEntryInfo>();
   std::vector<NpyArray> arrays, results;
@@ -136,6 +147,7 @@ ExitStatus Run::readArguments() {
                        "--result, one for each result");
   if (std::string why = checkResultFiles(options.resultFiles); !why.empty())
     return report(why);
+  FloatConversions conversions;
   for (int32_t i = 0; i < info.argumentCount; ++i) {
     const std::string &path = options.argumentFiles[size_t(i)];
     NpyArray &array = arrays.emplace_back();
@@ -147,10 +159,15 @@ ExitStatus Run::readArguments() {
     if (!isOfType(array, expected))
       return report(path + ": argument " + std::to_string(i) + " of type " +
                     expected.type + ": expected " + typeString(expected) +
-                    ", found " + npyTypeString(array));
+                    ", found " + npyTypeString(array) +
+                    adviseOnFloats(expected.type, array.dtype));
+    if (std::string error = conversions.convert(path, expected.type, array);
+        !error.empty())
+      return report(error);
     arguments.push_back(
         {sizeof(mxArgument), array.data.data(), array.shape.data()});
   }
+  notices.say(conversions.text());
   return kExitClean;
 }
 
@@ -231,10 +248,14 @@ ExitStatus Run::launchEntry() {
       return reportLastError();
     arguments[size_t(i)].data = memory.back().get();
   }
-  if (mxEntryLaunch(entry, arguments.data(), info.argumentCount,
-                    resultAddresses.data(), info.resultCount, workspaceAddress,
-                    workspaceBytes, nullptr) ||
-      mxSynchronize())
+  auto launchAndWait = [&] {
+    Progress progress(notices, isSimulated() ? "simulating" : "running");
+    return mxEntryLaunch(entry, arguments.data(), info.argumentCount,
+                         resultAddresses.data(), info.resultCount,
+                         workspaceAddress, workspaceBytes, nullptr) ||
+           mxSynchronize();
+  };
+  if (launchAndWait())
     return reportLastError();
   for (size_t i = 0; i < results.size(); ++i)
     if (taken[i].shape)
@@ -321,6 +342,7 @@ int mx::launch(const LaunchOptions &options) {
   // Errors come back as statuses: a tool must not be aborted by a kernel.
   mxSetErrorPolicy(MX_ERRORS_RETURN);
   Stopwatch watch(options.printTiming);
+  Notices notices("mx-launch", options.quiet);
   mxProgram loaded = nullptr;
   if (mxSetDevice(options.device.c_str()) ||
       mxProgramLoad(&loaded, options.directory.c_str()))
@@ -332,5 +354,7 @@ int mx::launch(const LaunchOptions &options) {
   mxEntry entry;
   if (mxProgramGetEntry(&entry, loaded, options.entry.c_str()))
     return reportLastError();
-  return Run(options, entry).run();
+  if (options.device == "auto" && isSimulated())
+    notices.saySimulated();
+  return Run(options, notices, entry).run();
 }

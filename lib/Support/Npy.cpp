@@ -338,7 +338,7 @@ std::string readFile(FILE *file, NpyArray &array) {
   for (int64_t dim : header.shape)
     wide += dim > 1;
   if (header.fortranOrder && wide > 1)
-    return "expected C order, found Fortran order";
+    return "expected C order, found Fortran: save numpy.ascontiguousarray(x)";
   result.shape = header.shape;
   uint64_t bytes = 0;
   if (!byteCount(result.shape, itemSize, bytes))

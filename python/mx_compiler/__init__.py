@@ -48,6 +48,12 @@ for _name in __all__:
         globals()[_name].__module__ = __name__
 
 
+def __dir__():
+    """What the package is for; its modules begin with an underscore, or are imported by
+    their names."""
+    return sorted([*__all__, "__doc__", "__version__"])
+
+
 def __getattr__(name):
     """`__version__`, which is the runtime's: the library is loaded for it."""
     if name == "__version__":

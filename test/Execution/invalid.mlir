@@ -2,7 +2,7 @@
 //
 // REQUIRES: numpy
 // RUN: %python %S/Inputs/make_arrays.py %t x:u2:64x96 w:u2:32x96 k64:u2:32x64 \
-// RUN:   k40x:u2:8x40 k40w:u2:8x40 f:f4:64x96 v:u2:96 fixed:f4:4
+// RUN:   k40x:u2:8x40 k40w:u2:8x40 f:f4:64x96 i:i4:64x96 v:u2:96 fixed:f4:4
 // RUN: head -c 500 %t/x.npy > %t/truncated.npy
 // RUN: rm -f %t/y.npy
 //
@@ -13,7 +13,7 @@
 // MISSING: mx-run: cannot open input file '{{.*}}missing.mlir': No such file or directory
 //
 // RUN: not mx-run %s --device=tpu 2>&1 | FileCheck %s --check-prefix=DEVICE
-// DEVICE: mx-run: expected device auto, sim, sim:N, cuda, cuda:N or cpu, found 'tpu'
+// DEVICE: mx-run: expected device auto, sim, sim:N, cuda, cuda:N or cpu, found 'tpu': a GPU is cuda or cuda:N
 //
 // RUN: not mx-run %s --device=cpu --check=gpu 2>&1 | FileCheck %s --check-prefix=CHECK-FLAG
 // CHECK-FLAG: mx-run: expected --check=cpu, found --check=gpu
@@ -45,8 +45,8 @@
 // RUN: not mx-run %s --device=cpu --arg %t/truncated.npy --arg %t/w.npy --result %t/y.npy 2>&1 | FileCheck %s --check-prefix=TRUNCATED
 // TRUNCATED: truncated.npy: expected 12288 bytes of data after the header, found 372
 //
-// RUN: not mx-run %s --device=cpu --arg %t/f.npy --arg %t/w.npy 2>&1 | FileCheck %s --check-prefix=DTYPE
-// DTYPE: f.npy: argument 0 of type tensor<?x?xbf16>: expected ?x?xu2, found 64x96xf4
+// RUN: not mx-run %s --device=cpu --arg %t/i.npy --arg %t/w.npy 2>&1 | FileCheck %s --check-prefix=DTYPE
+// DTYPE: i.npy: argument 0 of type tensor<?x?xbf16>: expected ?x?xu2, found 64x96xi4: convert the array by x.astype(numpy.float32)
 //
 // RUN: not mx-run %s --device=cpu --arg %t/x.npy --arg %t/v.npy 2>&1 | FileCheck %s --check-prefix=RANK
 // RANK: v.npy: argument 1 of type tensor<?x?xbf16>: expected ?x?xu2, found 96xu2

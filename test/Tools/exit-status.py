@@ -37,6 +37,7 @@ x = save("x.npy", np.ones((128, 64), np.uint16))
 k32 = save("k32.npy", np.ones((128, 32), np.uint16))
 k33 = save("k33.npy", np.ones((128, 33), np.uint16))
 floats = save("floats.npy", np.ones((128, 64), np.float32))
+integers = save("integers.npy", np.ones((128, 64), np.int32))
 bad = write("bad.mlir", "func.func @main( {")
 unknown = write("unknown.mlir", """func.func @main(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
   %0 = arith.addf %x, %x : tensor<?x64xf32>
@@ -86,13 +87,13 @@ for check in [[], ["--check=cpu"]]:
         ends(2, *run, missing, "--arg", number, says=no_body)
         ends(2, *run, matmul, "--arg", x, "--arg", k32, says="error:")
         ends(2, *run, matmul, "--arg", k33, "--arg", k33, says="multiple of 32")
-        ends(2, *run, matmul, "--arg", x, "--arg", floats, says="expected ?x?xu2")
+        ends(2, *run, matmul, "--arg", x, "--arg", integers, says="expected ?x?xu2")
     ends(2, "mx-run", "--device=abacus", *check, matmul, "--arg", x, "--arg", x, says="abacus")
 ends(2, "mx-compile", unknown, "-o", "out", says="error:")
 ends(2, "mx-compile", missing, "-o", "out", says=no_body)
 ends(2, "mx-launch", "matmul", "--arg", x, "--arg", k32, says="expected")
 ends(2, "mx-launch", "matmul", "--arg", k33, "--arg", k33, says="multiple of 32")
-ends(2, "mx-launch", "matmul", "--arg", x, "--arg", floats, says="expected ?x?xu2")
+ends(2, "mx-launch", "matmul", "--arg", x, "--arg", integers, says="expected ?x?xu2")
 ends(2, "mx-launch", "matmul", "--device=abacus", says="abacus")
 
 # 4: a check that compares nothing.

@@ -228,6 +228,42 @@ def registered():
     assert type(other["a"]) is Others and type(other["a"].gate) is mxt.MXLinear
 
 
+def other_experts():
+    """Experts by other names stay, and the message says what tells convert of them."""
+    class Bank(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate_up_proj = nn.Parameter(torch.zeros(2, 64, 32))
+            self.down_proj = nn.Parameter(torch.zeros(2, 32, 32))
+            self.down_bias = nn.Parameter(torch.zeros(2, 32))
+
+    advice = ("(Bank: expected experts with parameters w1, w2, w3 whose forward takes (x, "
+              "num_tokens_per_expert), found gate_up_proj, down_proj: mx_compiler.torch."
+              "register_experts tells convert how to replace them)")
+    ref.refuses(ValueError, f"found none; left as they are: the model {advice}", mxt.convert, Bank())
+    model = nn.ModuleDict({"bank": Bank(), "linear": nn.Linear(32, 32)})
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        mxt.convert(model, filter=lambda module, name: name != "bank")
+        assert not found
+        mxt.convert(model)
+    assert len(found) == 1 and f"bank {advice}" in str(found[0].message), found
+    # What has no experts is not taken for them.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mxt.convert(nn.ModuleList([nn.Linear(32, 32), nn.Conv1d(4, 4, 3), nn.Bilinear(3, 4, 5), nn.RReLU()]))
+    model = nn.ModuleList([nn.Linear(32, 32), nn.MultiheadAttention(32, 2, add_bias_kv=True)])
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        mxt.convert(model)
+    assert "register_experts" not in str([str(w.message) for w in found])
+    mxt.register_experts(Bank, lambda module, recipe: nn.Identity())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert type(mxt.convert(Bank())) is nn.Identity
+    mxt.register_experts(Bank, None)
+
+
 def state_dicts():
     plain, converted = make(), mxt.convert(make())
     assert plain.state_dict().keys() == converted.state_dict().keys()
@@ -290,6 +326,6 @@ def errors():
 
 
 for part in (replaced, of_the_root, hooks, computed_weights, transformer, shared,
-             filtered, left_alone, registered, state_dicts, trains, errors):
+             filtered, left_alone, registered, other_experts, state_dicts, trains, errors):
     part()
     print(part.__name__, "right")

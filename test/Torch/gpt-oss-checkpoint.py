@@ -6,6 +6,7 @@ REQUIRES: torch
 RUN: rm -rf %t && mkdir %t && %python_torch %s %t
 """
 
+import importlib
 import json
 import pathlib
 import shutil
@@ -230,6 +231,21 @@ def test_damaged():
                 "expected a complete safetensors file")
 
 
-for test in (test_values, test_state_dict, test_without_contents, test_saved_file, test_folder, test_tensors, test_damaged):
+def test_without_safetensors():
+    """The modules are imported without the package, and what reads a file says it is missing."""
+    hidden = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "safetensors"}
+    sys.modules.update(dict.fromkeys(["safetensors", *hidden]))
+    importlib.reload(gpt_oss)
+    for read_it in (lambda: gpt_oss.Checkpoint(WORK / "good.safetensors"),
+                    lambda: MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)):
+        refused(ImportError, read_it, "a checkpoint: expected the package safetensors to read it, found none: "
+                "pip install safetensors")
+    del sys.modules["safetensors"]
+    sys.modules.update(hidden)
+    assert gpt_oss.Checkpoint(WORK / "good.safetensors").keys()
+
+
+for test in (test_values, test_state_dict, test_without_contents, test_saved_file, test_folder, test_tensors,
+             test_damaged, test_without_safetensors):
     test()
     print(f"{test.__name__}: passed")

@@ -1,6 +1,6 @@
 # REQUIRES: torch
 # RUN: %python_torch %s %mx_src/docs
-"""The names of mx_compiler.torch that its pages mention exist."""
+"""The names of mx_compiler.torch that its pages mention exist, and dir shows the public ones."""
 
 import pathlib
 import re
@@ -8,6 +8,9 @@ import sys
 
 import mx_compiler.torch as mxt
 
+assert set(dir(mxt)) == {*mxt.__all__, "__doc__"}, dir(mxt)
+page = (pathlib.Path(sys.argv[1]) / "TorchAPI.md").read_text()
+assert "product_options" not in page and page.count("mxt.convert(") == 1
 found = 0
 for page in sorted(pathlib.Path(sys.argv[1]).glob("*.md")):
     for name in set(re.findall(r"\bmxt\.([A-Za-z_]\w*)", page.read_text())):

@@ -115,7 +115,11 @@ assert "right" in mx.run("python", "examples/compile.py", "--device=sim")
 # All parts run from the build (Package/functions.test).
 tested = mx.run("python", "-m", "mx_compiler.selftest", "--device=sim", "memory", "quantize", "matmul",
                 "threads", "messages", "cache", "swiglu")
-assert tested.endswith("selftest: passed\n"), tested
+assert re.search(r"\n7 parts, about \d+ s of processor time\n", tested), tested
+assert re.search(r"\nselftest: passed \(\d+ s\)\n$", tested), tested
+
+doctor = mx.run("python", "-m", "mx_compiler")
+assert "works: compiled and ran a program on " in doctor, doctor
 
 # The ten lines of the page.
 page = (sources / "docs/Python.md").read_text()
@@ -181,7 +185,9 @@ assert both("mx-opt", act=interrupted) == -signal.SIGTERM
 runtime = Installation(work / "runtime", runtime_wheel)
 mx.run("python", "-m", "mx_compiler.selftest", f"--write={work}/program")
 tested = runtime.run("python", "-m", "mx_compiler.selftest", f"--program={work}/program")
-assert re.search(r"threads: passed \(.*\)\nselftest: passed\n$", tested), tested
+assert re.search(r"threads: passed \(.*\)\nselftest: passed \(\d+ s\)\n$", tested), tested
+doctor = runtime.run("python", "-m", "mx_compiler")
+assert "this installation of mx runs compiled programs" in doctor and "works: copied an array on " in doctor, doctor
 assert "has no compiler" in runtime.run("python", "-m", "mx_compiler.selftest")
 assert "Install the wheel mx-compiler" in runtime.run(
     "python", "-c", "import mx_compiler as mx; mx.library.compiler_path()", status=1)

@@ -22,7 +22,8 @@ and `use` adds:
     substitutions  %mx_libs, %mx_plugin, %mx_capi, %mlir_libs, %mlir_tools, %shlibext
     features       compiler, plugin, ptxas, nvcc, cuda-gpu and smNN (its chip),
                    cuda-gpus where there are several
-    environment    MX_RUNTIME, PYTHONPATH, PATH, FILECHECK_OPTS
+    environment    MX_RUNTIME, PYTHONPATH, PATH, FILECHECK_OPTS; MX_QUIET, as standard error is
+                   compared: a test that expects a notice (docs/Run.md) says MX_QUIET=
 """
 
 import os
@@ -67,6 +68,7 @@ def use_environment(config, ptxas):
     config.environment.setdefault("FILECHECK_OPTS", "-enable-var-scope")
     config.environment["MX_RUNTIME"] = library(config, "libmx_runtime")
     config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    config.environment["MX_QUIET"] = "1"
     llvm_config.with_environment("PYTHONPATH", config.mx_python_dir, append_path=True)
     for folder in (ptxas and os.path.dirname(ptxas), config.llvm_tools_dir, config.mx_tools_dir):
         if folder:

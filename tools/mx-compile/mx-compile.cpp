@@ -51,5 +51,6 @@ extern "C" int mxCompileMain(int argc, char **argv) {
   options.ptxas = asked.ptxas;
   options.fuse = asked.fuse;
   options.explain = asked.explain;
+  options.quiet = asked.quiet;
   return mx::compileToDirectory(options);
 }

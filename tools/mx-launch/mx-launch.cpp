@@ -28,6 +28,7 @@ static const char kUsage[] =
     "  --result=Y.npy    where a result goes, in order\n"
     "  --list            print the entries and their types, run nothing\n"
     "  --time            print how long each part took\n"
+    "  --quiet           no notices and no progress on standard error\n"
     "  --help            print this\n"
     "  --version         print the version\n";
 
@@ -84,6 +85,7 @@ private:
   bool *findFlag(std::string_view name) {
     return name == "list"      ? &options.list
            : name == "time"    ? &options.printTiming
+           : name == "quiet"   ? &options.quiet
            : name == "help"    ? &wantsHelp
            : name == "version" ? &wantsVersion
                                : nullptr;

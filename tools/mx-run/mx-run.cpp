@@ -79,5 +79,6 @@ extern "C" int mxRunMain(int argc, char **argv) {
   options.fuse = asked.fuse;
   options.explain = asked.explain;
   options.printTiming = asked.timing;
+  options.quiet = asked.quiet;
   return mx::run(options);
 }

@@ -8,12 +8,14 @@
 
 #include "mx/Simulator/Report.h"
 #include "mx/Support/InputFile.h"
+#include "mx/Support/Notices.h"
 #include "mx/Support/Printable.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace llvm;
 
@@ -68,6 +70,8 @@ struct Options {
       "statistics",
       cl::desc("Print counts of each role, and speed, to standard error"),
       cl::cat(category)};
+  cl::opt<bool> quiet{"quiet", cl::desc("No progress on a terminal"),
+                      cl::cat(category)};
   cl::opt<bool> list{"list",
                      cl::desc("Do not run: list the kernels of PTX files, "
                               "their parameters and what is unsupported"),
@@ -85,8 +89,19 @@ struct Options {
 } // namespace
 
 static int badUsage(const Twine &message) {
-  errs() << "mx-sim: error: " << mx::printable(message.str()) << "\n";
+  WithColor::error(errs(), "mx-sim") << mx::printable(message.str()) << "\n";
   return mx::kExitBadInput;
+}
+
+/// The word "warning:" has LLVM's color for it on a terminal.
+static void printFindings(StringRef text) {
+  constexpr StringLiteral kWord = "warning: ";
+  for (size_t at; (at = text.find(kWord)) != StringRef::npos;
+       text = text.drop_front(at + kWord.size())) {
+    errs() << text.take_front(at);
+    WithColor(errs(), HighlightColor::Warning).get() << kWord;
+  }
+  errs() << text;
 }
 
 /// Empty when a file can be written there. It is not touched: a run takes long,
@@ -264,14 +279,17 @@ extern "C" int mxSimMain(int argc, char **argv) {
       return badUsage(why);
     options.reports.emplace_back("--" + option->ArgStr.str(), path);
   }
-  mx::sim::LaunchFileResult result = mx::sim::runLaunchFile(options);
+  mx::sim::LaunchFileResult result = [&] {
+    mx::Progress progress({"mx-sim", asked.quiet}, "simulating");
+    return mx::sim::runLaunchFile(options);
+  }();
   if (result.refusesFiles)
     return badUsage(result.error);
   if (!result.error.empty())
     (void)badUsage(result.error);
   uint64_t instructions = 0, mmas = 0;
   for (const mx::sim::LaunchReport &r : result.reports) {
-    errs() << mx::printable(r.text());
+    printFindings(mx::printable(r.text()));
     if (asked.stats)
       errs() << mx::printable(mx::sim::statisticsText(r));
     instructions += r.statistics.warpInstructions;

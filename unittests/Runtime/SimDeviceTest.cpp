@@ -374,7 +374,8 @@ TEST_F(SimDevice, SaysPlainlyThatThereIsNoDriver) {
   mxClearError();
   EXPECT_EQ(mxSetDevice("tpu"), MX_ERROR_INVALID_VALUE);
   EXPECT_STREQ(mxGetLastError(),
-               "expected device auto, sim, sim:N, cuda or cuda:N, found 'tpu'");
+               "expected device auto, sim, sim:N, cuda or cuda:N, found 'tpu': "
+               "a GPU is cuda or cuda:N");
   // The device in use is still the one before.
   mxDeviceInfo info = mxSized<mxDeviceInfo>();
   EXPECT_EQ(mxGetDeviceInfo(&info), MX_SUCCESS);

@@ -149,7 +149,7 @@ TEST_F(Npy, RefusesBadFiles) {
             "1234"),
        "expected a plain dtype, found a structured one"},
       {file(dict("<f4", "(2, 2)", "True"), "1234567812345678"),
-       "expected C order, found Fortran order"},
+       "expected C order, found Fortran: save numpy.ascontiguousarray(x)"},
       {file(dict("<f4", "(2, 2)", "Maybe"), ""),
        "expected True or False at header byte 34, found 'Maybe, 'shape': (2, "
        "2), }?'"},

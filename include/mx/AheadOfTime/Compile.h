@@ -72,6 +72,8 @@ llvm::Error writeCompiledModule(llvm::StringRef directory,
 struct CompileToDirectoryOptions : CompileModuleOptions {
   std::string inputFile;
   std::string outputDirectory;
+  /// Leave out what mx/Support/Notices.h prints.
+  bool quiet = false;
 };
 
 /// Compiles a file and writes it, and returns an ExitStatus: kExitFault where

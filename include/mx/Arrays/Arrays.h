@@ -47,6 +47,11 @@ llvm::Expected<ArrayType> getArrayType(mlir::Type type);
 /// Succeeds if the array has the dtype and shape of `type`.
 llvm::Error checkArray(const ArrayType &type, const NpyArray &array);
 
+/// The same of an argument whose type MLIR prints as `name`: succeeds also for
+/// floats that are converted to that (mx/Support/FloatArguments.h).
+llvm::Error checkArray(const ArrayType &type, llvm::StringRef name,
+                       const NpyArray &array);
+
 } // namespace mx
 
 #endif // MX_ARRAYS_ARRAYS_H

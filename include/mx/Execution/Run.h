@@ -31,6 +31,8 @@ struct RunOptions {
   bool fuse = true;
   /// Print how long compiling and running took.
   bool printTiming = false;
+  /// Leave out what mx/Support/Notices.h prints.
+  bool quiet = false;
 };
 
 /// Returns an ExitStatus. Messages go to stderr, the text of a check to stdout.

@@ -7,6 +7,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mx/Support/Notices.h"
 #include "mx/Support/Printable.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/SourceMgr.h"
@@ -23,6 +24,7 @@ public:
 
 private:
   static void print(const llvm::SMDiagnostic &found, void *) {
+    Progress::erase();
     llvm::SMDiagnostic(*found.getSourceMgr(), found.getLoc(),
                        printable(found.getFilename()), found.getLineNo(),
                        found.getColumnNo(), found.getKind(),

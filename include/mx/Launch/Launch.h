@@ -22,6 +22,8 @@ struct LaunchOptions {
   bool list = false;
   /// Print how long loading and running took.
   bool printTiming = false;
+  /// Leave out what mx/Support/Notices.h prints.
+  bool quiet = false;
 };
 
 /// Returns an ExitStatus. Messages go to stderr. Result files are written only

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._runtime.device import (device_name, device_of, is_host, number_of, on_device,
                                require_device)
+from .._runtime.internal import internal
 from .._runtime.library import call
 from .._runtime.streams import Stream, stream_handle, wait
 from . import cuda_array
@@ -67,6 +68,7 @@ class DeviceArray:
         return array
 
     @staticmethod
+    @internal
     def adopt(pointer, shape, dtype, device=None):
         """Memory that the runtime allocated, which the array then owns."""
         array = DeviceArray.from_pointer(pointer, shape, dtype, device=device)

@@ -79,7 +79,7 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
     entries = _read_entries(entries)
     if is_host():
         return _compile_for_host(text, name, entries, pipeline, cache)
-    chip = chip or os.environ.get("MX_CHIP") or _find_chip()
+    chip = chip or default_chip()
     places, is_asked = _ptxas.candidates(ptxas)
     options = {"chip": chip, "entries": entries, "pipeline": pipeline,
                "fuse": bool(fuse)}
@@ -168,7 +168,10 @@ def _read_entries(entries):
     return tuple(entries)
 
 
-def _find_chip():
+def default_chip():
+    """The chip that programs are compiled for where none is named."""
+    if os.environ.get("MX_CHIP"):
+        return os.environ["MX_CHIP"]
     info = device_info()
     if info.kind != "cuda":
         return DEFAULT_CHIP

@@ -55,12 +55,13 @@ def operand(name, x):
     return given.element, tuple(given.shape)
 
 
-def matrix(name, x, known):
-    """The same of an array with 2 dimensions or more, of the types in `known`."""
+def matrix(name, x, known, advice=""):
+    """The same of an array with 2 dimensions or more, of the types in `known`; `advice`
+    ends the message about other types."""
     found, shape = operand(name, x)
     if found.mlir not in known:
         raise TypeError(f"{name}: expected an array of {', '.join(known)}, found "
-                        f"{found.mlir}")
+                        f"{found.mlir}{advice}")
     if len(shape) < 2:
         raise ValueError(f"{name}: expected 2 dimensions or more, found shape "
                          f"{shape}")

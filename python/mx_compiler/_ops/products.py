@@ -114,7 +114,9 @@ class _Side:
                 raise ValueError(f"{name}: expected a format that has products, found "
                                  f"{x.format.name}")
         else:
-            found, self.shape = check.matrix(name, x, ("bf16",))
+            found, self.shape = check.matrix(
+                name, x, ("bf16",), f": quantize it, as by mx_compiler.quantize({name}), or "
+                "convert it to bfloat16")
             self.element = found.mlir
 
     def check_groups(self, kind, groups):

@@ -3,6 +3,7 @@
 
 from typing import Any, NamedTuple, Optional
 
+from .._runtime.internal import internal
 from . import scale_tiles
 from .formats import Format
 from .mlir_text import tensor
@@ -36,9 +37,15 @@ class Quantized(NamedTuple):
     global_scale: Any = None
 
     @property
+    @internal
     def about(self):
         """All but the arrays."""
         return *self[2:7], self.global_scale is None
+
+    def __array__(self, *_, **__):
+        """NumPy would take it for a sequence of its fields."""
+        raise TypeError("an mx_compiler.Quantized is no array: mx_compiler.dequantize(q) gives "
+                        "the matrix that it stands for, q.elements and q.scales its parts")
 
     def __repr__(self):
         ragged = f", {self.groups} groups of {self.ragged}" if self.groups else ""

@@ -12,6 +12,7 @@ from .._arrays.interop import Numpy, find_library, place_of
 from .._runtime import library
 from .._runtime.device import device_name, on_device
 from .._runtime.errors import printable
+from .._runtime.internal import internal
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
 from .calls import PreparedCall, convert_all, sign
@@ -53,6 +54,7 @@ class Entry:
             values.append(read_value(info, f"entry '{printable(self.name)}': {what} {index}"))
         return tuple(values)
 
+    @internal
     def note_place(self, place):
         """That a call goes to a device, which unloading waits for."""
         self._program.note_place(place)
@@ -80,6 +82,7 @@ class Entry:
         wrong, before anything is launched; an Error where the device fails."""
         return self.call(arguments, None, stream)
 
+    @internal
     def call(self, arguments, signature, stream, padded=()):
         """The same, for who has the signature of the arguments (calls.sign).
         `padded` are the results whose memory is to be zeros before, as the program

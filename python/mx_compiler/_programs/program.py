@@ -11,6 +11,7 @@ import threading
 
 from .._runtime import library
 from .._runtime.device import device_info, device_name, on_device, require_device
+from .._runtime.internal import internal
 from .._runtime.library import call
 from .entry import Entry
 
@@ -97,6 +98,7 @@ class Program:
         self._open()
 
     @staticmethod
+    @internal
     def of(loaded, name, parts):
         """A program that is loaded when it is first used."""
         program = Program.__new__(Program)
@@ -149,6 +151,7 @@ class Program:
     def note_place(self, place):
         self._loaded.places.add(place)
 
+    @internal
     def enter(self):
         """Until `leave` the program is not unloaded. Without a lock, for calls that
         have no time: first it is noted that a call is inside, then looked whether

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arrays.elements import OF_DTYPE, OF_MLIR, Element, as_numpy
 from .._runtime.errors import printable
+from .._runtime.internal import internal
 
 # Kernels read 16 bytes at once.
 ALIGNMENT = 16
@@ -40,6 +41,7 @@ class Value:
     def accepts(self, element):
         return element in (self.element, OF_DTYPE[self.storage])
 
+    @internal
     def check(self, element, shape):
         """Raises what is wrong with an array of that type and shape."""
         if not self.accepts(element):
@@ -60,11 +62,13 @@ class Value:
         return str(self.element) if bits == self.dtype else (
             f"{self.element}, or {bits} for its bits,")
 
+    @internal
     def refuse_address(self, address):
         """Raises what is wrong with an address that is not aligned."""
         raise ValueError(f"{self.where}: expected memory at a multiple of "
                          f"{ALIGNMENT} bytes, found address {address:#x}: copy it")
 
+    @internal
     def number(self, given):
         """The number as an array of its dtype, without loss of range."""
         try:
@@ -85,6 +89,7 @@ class Value:
         return found.view(self.dtype) if same else found.astype(self.dtype)
 
 
+    @internal
     def reader(self, kind):
         """What makes numbers of that type ready to be stored: `number`, without its
         cost where nothing can be wrong."""

@@ -14,24 +14,28 @@ import threading
 
 from . import library
 from .library import call
+from .notices import say_simulated
 
 HOST = "cpu"  # which the runtime does not know
+AUTO = "auto"
 
 
 class Choice:
     """What a thread chose. Its key is that of no other choice."""
     _count = itertools.count()
 
-    def __init__(self, is_host=None, name=None):
+    def __init__(self, asked=None, name=None):
         self.key = next(self._count) if name is None else name
-        self._is_host = is_host  # None, until the caller chooses: what MX_DEVICE says
+        self._asked = asked  # None, until the caller chooses: what MX_DEVICE says
         self._name = name  # once it is known
 
     @property
+    def asked(self):
+        return self._asked or os.environ.get("MX_DEVICE") or AUTO
+
+    @property
     def is_host(self):
-        if self._is_host is None:
-            return os.environ.get("MX_DEVICE") == HOST
-        return self._is_host
+        return (self._asked or os.environ.get("MX_DEVICE")) == HOST
 
     @property
     def name(self):
@@ -39,6 +43,8 @@ class Choice:
             return HOST
         if self._name is None:
             self._name = _short(_read_info().device.decode())
+            if self.asked == AUTO and is_simulator(self._name):
+                say_simulated()
         return self._name
 
 
@@ -67,7 +73,7 @@ def set_device(name="auto", target=None):
     if not isinstance(name, str):
         raise TypeError("name: expected auto, sim, sim:N, cpu, cuda or cuda:N, found "
                         f"{name!r}")
-    choice = Choice(name == HOST)
+    choice = Choice(name)
     with _lock:  # who is first here is the first of the runtime
         if name == HOST:  # which it does not know
             call("mxSetDevice", b"auto")
@@ -91,7 +97,7 @@ def _put_over(name):
     before = _threads.over
     choice = _devices.get(name)
     if choice is None:
-        choice = _devices[name] = Choice(False, name)
+        choice = _devices[name] = Choice(name, name)
     call("mxSetThreadDevice", name.encode())
     _threads.over = choice
     try:

@@ -4,6 +4,7 @@
 import ctypes
 
 from .device import require_device
+from .internal import internal
 from .library import call
 
 
@@ -30,6 +31,7 @@ class Stream:
         """The protocol of CUDA's Python libraries: a version, and the handle."""
         return 0, self.handle.value or 0
 
+    @internal
     def keep(self, memory):
         """Keeps memory of the host until the stream has been waited for."""
         self._read.append(memory)

@@ -4,6 +4,7 @@
 import argparse
 import subprocess
 import sys
+import time
 
 import mx_compiler as mx
 
@@ -33,12 +34,13 @@ def main():
     if args.write:
         mx.compile(program.SOURCE, chip=args.chip).save(args.write)
         return 0
+    start = time.perf_counter()
     passed = run(args.device or "sim", args.program, args.parts)
     # A process has one device.
     if not args.device and not args.program and has_gpu():
         passed &= subprocess.run([sys.executable, "-m", "mx_compiler.selftest",
                                   "--device=cuda", *args.parts]).returncode == 0
-    print("selftest: " + ("passed" if passed else "FAILED"))
+    print(f"selftest: {'passed' if passed else 'FAILED'} ({time.perf_counter() - start:.0f} s)")
     return 0 if passed else 1
 
 

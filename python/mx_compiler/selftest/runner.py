@@ -18,6 +18,11 @@ PARTS = {"memory": program.check_memory, **OF_PROGRAM,
          **functions.PARTS, "graphs": graphs.check_graphs}
 
 
+# Processor time of the longest parts, in seconds, with an empty cache: most of it compiles,
+# for a GPU too. Others take less than one.
+SECONDS = {"quantizers": 5, "products": 8, "grouped_products": 4, "layer": 12}
+
+
 def has_gpu():
     """Whether NVIDIA's driver is there, with a GPU."""
     try:
@@ -44,6 +49,10 @@ def run(device, directory=None, parts=()):
         except ImportError:
             print("compile: left out, this installation has no compiler")
             names = ["memory"]
+    count = len(names)
+    seconds = sum(SECONDS.get(name, 0.5) for name in names)
+    print(f"{count} part{'s' * (count > 1)}, about {max(1, round(seconds))} s of processor time",
+          flush=True)
     return all([_run(name, directory) for name in names])
 
 

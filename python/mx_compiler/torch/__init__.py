@@ -27,3 +27,7 @@ __all__ = ["convert", "dequantize", "GroupedExperts", "install", "moe_layer",
            "Recipe", "RECIPES", "register_experts", "route", "scaled_grouped_mm",
            "scaled_mm", "uninstall", "unpad_token_groups", "weight_only_grouped_mm",
            "weight_only_mm"]
+
+
+def __dir__():
+    return sorted([*__all__, "__doc__"])

@@ -26,7 +26,6 @@ import json
 import os
 import pathlib
 
-import safetensors
 import torch
 
 from .._compile.files import check_file, read_bytes
@@ -192,7 +191,20 @@ class Checkpoint:
         return f" (beside it there are {', '.join(beside)})" if beside else ""
 
 
+def import_safetensors():
+    """The package, which nothing else here needs."""
+    try:
+        import safetensors
+    except ModuleNotFoundError as error:
+        if error.name != "safetensors":
+            raise
+        raise ImportError("a checkpoint: expected the package safetensors to read it, found "
+                          "none: pip install safetensors") from error
+    return safetensors
+
+
 def open_file(file, device="cpu"):
+    safetensors = import_safetensors()
     check_file(file)
     try:
         return safetensors.safe_open(str(file), framework="pt", device=str(device))

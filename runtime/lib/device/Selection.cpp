@@ -86,7 +86,7 @@ static Error checkName(std::string_view name) {
     return {};
   return invalidValue(
       "expected device auto, sim, sim:N, cuda or cuda:N, found '" +
-      std::string(name) + "'");
+      std::string(name) + "': a GPU is cuda or cuda:N");
 }
 
 static Error resolve(std::string_view name, std::string_view target,

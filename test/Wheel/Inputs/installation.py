@@ -29,7 +29,7 @@ class Installation:
                 if folder.exists():
                     (self.packages / folder.name).symlink_to(folder)
         # Nothing of the shell that runs the tests: no MX_..., PYTHONPATH or build.
-        self.environment = {"HOME": str(self.folder), "LANG": "C.UTF-8",
+        self.environment = {"HOME": str(self.folder), "LANG": "C.UTF-8", "MX_QUIET": "1",
                             "PATH": f"{venv}/bin:/usr/bin:/bin"}
 
     def run(self, *command, status=0, stdin=None, **environment):

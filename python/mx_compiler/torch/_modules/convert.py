@@ -9,6 +9,7 @@ import torch
 from . import fast_paths
 from .experts import MXGroupedExperts, check_experts, has_experts
 from .linear import MXLinear, check_linear
+from .other_experts import describe_experts
 from .recipes import find_recipe
 from .weight_only import MXWeightOnlyExperts, MXWeightOnlyLinear
 
@@ -53,8 +54,8 @@ def convert(model, recipe="mxfp8", *, filter=None):
     gone. Hooks of calls are kept. PyTorch's layers of transformers call their linear
     layers in eval mode too, where they would else read the weights.
 
-    Returns the model. Modules whose sizes do not fit, and those of subclasses of
-    nn.Linear, stay; one UserWarning names them. Raises a ValueError if nothing is
+    Returns the model. Modules whose sizes do not fit, those of subclasses of nn.Linear,
+    and experts of other names stay; one UserWarning names them. Raises a ValueError if nothing is
     converted, a TypeError or ValueError that names the argument."""
     if not isinstance(model, torch.nn.Module):
         raise TypeError("model: expected a torch.nn.Module, found "
@@ -66,8 +67,14 @@ def convert(model, recipe="mxfp8", *, filter=None):
     new, left, done, inside = {}, [], 0, set()
     # A module that stands in two places is replaced by one module in both.
     for name, module in model.named_modules():
-        find = None if module in inside else _find(module)
-        if find is None or filter is not None and not filter(module, name):
+        if module in inside:
+            continue
+        find = _find(module)
+        why_left = None if find else describe_experts(module)
+        if not (find or why_left) or filter is not None and not filter(module, name):
+            continue
+        if why_left:
+            left.append(f"{name or 'the model'} ({type(module).__name__}: {why_left})")
             continue
         if getattr(module, "recipe", None) == recipe:
             done += 1

@@ -6,6 +6,7 @@ import dataclasses
 from ..._ops import checks as check
 from ..._ops.formats import find_format
 from ..._ops.quantize import ROUNDINGS
+from ..._runtime.internal import internal
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Recipe:
             raise ValueError("wgrad_high_precision: expected False, as weight_only has "
                              "no gradients of weights, found True")
 
+    @internal
     def product_options(self):
         """What mxfp8_mm and mxfp8_grouped_mm are told."""
         return {"activations": self.activations, "weights": self.weights,

@@ -1,0 +1,133 @@
+//===- Notices.cpp - What tools say that is no error ----------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The line of progress is written in one piece and leaves the cursor at its
+// begin, so that what anything else prints replaces it.
+//===----------------------------------------------------------------------===//
+
+#include "mx/Support/Notices.h"
+#include "mx/Support/Printable.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <system_error>
+#include <unistd.h>
+
+using namespace mx;
+
+namespace {
+
+constexpr std::chrono::seconds kFirst{2}, kNext{1};
+constexpr std::string_view kErase = "\r\033[K";
+
+/// Whether the line is on the screen. Handlers of signals read it.
+std::atomic<bool> isDrawn{false};
+
+/// Safe in a handler of signals.
+void write(std::string_view text) {
+  // A terminal that is gone is not told.
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+}
+
+bool isSet(const char *name) {
+  const char *value = std::getenv(name);
+  return value && *value;
+}
+
+bool isTerminal() {
+  const char *kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) && kind && *kind &&
+         std::string_view(kind) != "dumb";
+}
+
+/// What Ctrl-C did before.
+struct sigaction before;
+
+/// Ends the process as Ctrl-C does, after the line.
+void interrupt(int signal) {
+  Progress::erase();
+  sigaction(signal, &before, nullptr);
+  raise(signal);
+}
+
+} // namespace
+
+Notices::Notices(std::string tool, bool quiet)
+    : tool(std::move(tool)),
+      wanted(!quiet && !(isSet("MX_QUIET") &&
+                         std::string_view(std::getenv("MX_QUIET")) != "0")) {}
+
+void Notices::say(const std::string &text) const {
+  if (wanted && !text.empty())
+    fprintf(stderr, "%s: %s\n", tool.c_str(), printable(text).c_str());
+}
+
+void Notices::saySimulated() const {
+  say("no GPU here can run this program: it runs on the simulator, which is "
+      "far slower (--device=sim asks for it, and ends this notice)");
+}
+
+Progress::Progress(const Notices &notices, const char *doing)
+    : text(notices.tool + ": " + doing + ", ") {
+  if (!notices.wanted || !isTerminal())
+    return;
+  // Where the program ends itself (docs/ExitStatus.md).
+  static const int atEnd = std::atexit(erase);
+  (void)atEnd;
+  try {
+    thread = std::thread(&Progress::show, this);
+  } catch (const std::system_error &) {
+    return; // There are no more threads.
+  }
+  struct sigaction action = {};
+  action.sa_handler = interrupt;
+  sigaction(SIGINT, &action, &before);
+  if (before.sa_handler == SIG_IGN) // as in the background of a shell
+    sigaction(SIGINT, &before, nullptr);
+}
+
+Progress::~Progress() {
+  if (!thread.joinable())
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isOver = true;
+  }
+  ended.notify_one();
+  thread.join();
+  erase();
+  sigaction(SIGINT, &before, nullptr);
+}
+
+void Progress::erase() {
+  if (isDrawn.exchange(false))
+    write(kErase);
+}
+
+void Progress::show() {
+  // Signals are for the other threads.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  std::unique_lock<std::mutex> lock(mutex);
+  auto begin = std::chrono::steady_clock::now();
+  for (auto next = kFirst;; next += kNext) {
+    if (ended.wait_until(lock, begin + next, [&] { return isOver; }))
+      return;
+    draw(next.count());
+  }
+}
+
+void Progress::draw(long seconds) {
+  std::string line = text + std::to_string(seconds) + " s";
+  winsize size = {};
+  // A line that wraps could not be erased.
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+    line = line.substr(0, size.ws_col - 1u);
+  isDrawn = true;
+  write(std::string(kErase) + line + "\r");
+}

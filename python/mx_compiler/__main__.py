@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""python -m mx_compiler: what this installation has, and whether it works."""
+
+import sys
+
+from ._doctor.report import main
+
+if __name__ == "__main__":
+    sys.exit(main())

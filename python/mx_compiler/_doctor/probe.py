@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""python -m mx_compiler._doctor.probe NAME: finds out one thing and prints it as JSON.
+
+Each is a process of its own, as a driver or a library that is broken may end it, or
+never answer, and as a process chooses its device once."""
+
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import re
+import sys
+import time
+
+TARGETS = ("sm_90a", "sm_100a")
+PROGRAM = """func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %y = arith.addf %x, %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+"""
+
+
+def probe_driver():
+    """The version of CUDA that the driver knows, and that of the kernel's module."""
+    driver = ctypes.CDLL(os.environ.get("MX_CUDA_DRIVER") or "libcuda.so.1")
+    version = ctypes.c_int()
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    return {"cuda": f"{version.value // 1000}.{version.value % 1000 // 10}",
+            "module": _find_module()}
+
+
+def _find_module():
+    with contextlib.suppress(OSError):
+        text = pathlib.Path("/proc/driver/nvidia/version").read_text()
+        found = re.search(r"\b\d+\.\d+(\.\d+)?\b", text)
+        return found and found[0]
+    return None
+
+
+def probe_runtime():
+    """The runtime's version and file, and what the simulator runs."""
+    import mx_compiler as mx
+    mx.set_device("sim")
+    library = mx.library.library()
+    return {"version": mx.__version__, "file": library._name, "simulator": _find_targets(library)}
+
+
+def probe_gpus():
+    """The GPUs, and what each runs."""
+    import mx_compiler as mx
+    found = []
+    while True:
+        try:
+            mx.set_device(f"cuda:{len(found)}")
+            info = mx.device_info()
+        except mx.Error as error:
+            return {"gpus": found, "end": str(error)}
+        found.append({"device": f"cuda:{len(found)}", "name": info.name,
+                      "capability": "sm_{}{}".format(*info.capability),
+                      "memory": info.global_memory,
+                      "runs": _find_targets(mx.library.library())})
+
+
+def _find_targets(library):
+    return [target for target in TARGETS if library.mxCanRunTarget(target.encode())]
+
+
+def probe_default():
+    """The device that programs use by default, and whether one works there."""
+    import numpy as np
+
+    import mx_compiler as mx
+    from mx_compiler._compile.compile import default_chip
+    start, x = time.perf_counter(), np.arange(64, dtype=np.float32)
+    info = mx.device_info()
+    found = {"device": mx.device_name(), "kind": info.kind, "name": info.name,
+             "chip": None if info.kind == "cpu" else default_chip()}
+    try:
+        mx.library.compiler_path()
+        y, = mx.compile(PROGRAM, cache=False)["main"](x)
+        works, found["did"] = np.array_equal(y, x + x), "compiled and ran a program"
+    except ImportError:
+        works, found["did"] = np.array_equal(mx.array(x).numpy(), x), "copied an array"
+    if not works:
+        raise ValueError("the results are wrong")
+    return {**found, "seconds": time.perf_counter() - start}
+
+
+def probe_torch():
+    """PyTorch, as mx_compiler.torch wants it."""
+    import torch
+    found = {"version": torch.__version__, "cuda": torch.version.cuda,
+             "gpus": torch.cuda.device_count()}
+    from mx_compiler.torch import requirements
+    requirements.check()
+    return found
+
+
+PROBES = {name.removeprefix("probe_"): function for name, function in list(globals().items())
+          if name.startswith("probe_")}
+
+
+def describe(error):
+    """In one line, and without what the compiler remarks."""
+    texts = [str(message) for message in getattr(error, "diagnostics", ())
+             if message.severity == "error"]
+    return " ".join("; ".join(texts or [str(error)]).split()) or type(error).__name__
+
+
+def main(name):
+    # What libraries print on the way is no answer.
+    answer, sys.stdout = sys.stdout, sys.stderr
+    try:
+        found = PROBES[name]()
+    except Exception as error:
+        found = {"error": describe(error)}
+    print(json.dumps(found), file=answer, flush=True)
+    os._exit(0)  # a broken driver may fail as the process ends
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""python -m mx_compiler [--json]
+
+What this installation of mx has: versions, GPUs and what runs on them, the driver,
+ptxas, the cache of programs, PyTorch, and the device that programs use by default,
+with the reason. Runs a program there.
+
+Exit status 0 if that works, 1 if it does not: the last line says what to do."""
+
+import argparse
+import json
+import os
+import sys
+
+from .facts import REMEDIES, collect
+
+MEGABYTE = 1e6
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        prog="python -m mx_compiler", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+    wants_json = parser.parse_args(arguments).json
+    facts = collect()
+    why = explain_default(facts)
+    advice = None if "error" not in facts["default"] else advise(facts)
+    if wants_json:
+        print(json.dumps({**facts, "why": why, "works": not advice, "advice": advice}, indent=2))
+    else:
+        for name, text in lines(facts, why):
+            print(f"{name:<10} {text}")
+        if not advice:
+            default = facts["default"]
+            print(f"works: {default['did']} on {default['device']} in "
+                  f"{default['seconds']:.1f} s")
+    if advice:
+        print(advice, file=sys.stderr)
+    return 1 if advice else 0
+
+
+def explain_default(facts):
+    """Why programs run where they do by default."""
+    asked = os.environ.get("MX_DEVICE")
+    if asked and asked != "auto":
+        return f"MX_DEVICE={asked} asks for it"
+    kind = facts["default"].get("kind")
+    if kind == "cuda":
+        return "it is the first GPU that runs programs of mx"
+    if facts["gpus"]:
+        return "no GPU here runs programs of mx, which need sm_90 or newer"
+    return facts["no_gpu"] or "there is no GPU"
+
+
+def advise(facts):
+    """What to do where the default does not work."""
+    error = facts["default"]["error"]
+    if "error" in facts["runtime"]:
+        return f"mx does not work: {facts['runtime']['error']}"
+    remedy = facts["remedy"]
+    if not remedy:
+        return (f"mx does not work: {error}. Install the package again; python -m "
+                "mx_compiler.selftest --device=sim says more")
+    asked = os.environ.get("MX_DEVICE")
+    where = f" with MX_DEVICE={asked}" if asked else ""
+    return (f"mx does not work{where}: {error}. Until it does, set {remedy}: "
+            f"{REMEDIES[remedy]}")
+
+
+def lines(facts, why):
+    """A name and a text for each line."""
+    found = facts["versions"]
+    runtime = facts["runtime"]
+    yield "mx", runtime.get("version") or "?"
+    yield "python", ", ".join(
+        [found["python"], *(f"{name} {found[name] or 'missing'}" for name in found
+                            if name != "python" and (found[name] or name != "safetensors"))])
+    yield "runtime", runtime.get("file") or f"none: {runtime['error']}"
+    yield "compiler", facts["compiler"].get("file") or f"none: {facts['compiler']['error']}"
+    yield "driver", describe_driver(facts["driver"])
+    for gpu in facts["gpus"]:
+        yield gpu["device"], (f"{gpu['name']}, {gpu['capability']}, "
+                              f"{gpu['memory'] / 2 ** 30:.0f} GiB: {runs(gpu['runs'])}")
+    if not facts["gpus"]:
+        yield "GPU", "none"
+    if "simulator" in runtime:
+        yield "simulator", runs(runtime["simulator"])
+    yield "ptxas", describe_assemblers(facts["ptxas"])
+    yield "cache", describe_cache(facts["cache"])
+    yield "torch", describe_torch(facts["torch"])
+    default = facts["default"]
+    where = default.get("device", "does not work")
+    chip = f", programs for {default['chip']}" if default.get("chip") else ""
+    yield "default", f"{where}{chip}: {default.get('error') or why}"
+
+
+def runs(targets):
+    return f"runs {' and '.join(targets)}" if targets else "runs no program of mx"
+
+
+def describe_driver(driver):
+    if "error" in driver:
+        return f"none: {driver['error']}"
+    module = f", kernel module {driver['module']}" if driver["module"] else ""
+    return f"CUDA {driver['cuda']}{module}"
+
+
+def describe_assemblers(ptxas):
+    texts = []
+    for one in ptxas["found"]:
+        knows = " and ".join(one.get("knows", [])) or "no target of mx"
+        texts.append(f"{one['file']}: " + (one.get("error") or f"CUDA {one['cuda']}, knows {knows}"))
+    if texts:
+        return "; ".join(texts)
+    asked = " as MX_PTXAS says" if ptxas["is_asked"] else ""
+    return f"none{asked}: the driver assembles programs when they are loaded"
+
+
+def describe_cache(cache):
+    if "error" in cache:
+        return cache["error"]
+    count = cache["programs"]
+    return (f"{cache['folder']}: {count} program{'s' * (count != 1)}, "
+            f"{cache['bytes'] / MEGABYTE:.1f} of {cache['limit'] / MEGABYTE:.0f} MB")
+
+
+def describe_torch(torch):
+    if torch is None:
+        return "not installed: mx_compiler.torch needs it"
+    if "error" in torch:
+        return torch["error"]
+    built = f"CUDA {torch['cuda']}" if torch["cuda"] else "built without CUDA"
+    count = torch["gpus"]
+    sees = f"sees {count or 'no'} GPU{'s' * (count > 1)}"
+    return f"{torch['version']}, {built}, {sees}"

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the package says by itself on standard error, unless MX_QUIET asks for silence
+(docs/Python.md, Notices). The tools do the same (mx/Support/Notices.h)."""
+
+import os
+import sys
+import threading
+
+_lock = threading.Lock()
+_said = set()
+
+
+def say_once(text):
+    """Prints a line, the first time in this process."""
+    if os.environ.get("MX_QUIET", "") not in ("", "0"):
+        return
+    with _lock:
+        if text in _said:
+            return
+        _said.add(text)
+    if sys.stderr is not None:
+        print(f"mx_compiler: {text}", file=sys.stderr, flush=True)
+
+
+def say_simulated():
+    """Of a device that no one asked for."""
+    say_once("no GPU here can run programs of mx: they run on the simulator, which is far "
+             "slower (MX_DEVICE=sim asks for it, and ends this notice; python -m mx_compiler "
+             "says more)")
