@@ -65,13 +65,20 @@ def route(chosen, weights, experts):
     if not weights.is_floating_point():
         raise TypeError("weights: expected floating point, found "
                         f"{weights.dtype}")
+    order, _, ends = sort_by_expert(chosen, experts)
+    return ((order // max(chosen.shape[1], 1)).to(torch.int32),
+            weights.reshape(-1).to(torch.float32)[order], ends)
+
+
+def sort_by_expert(chosen, experts):
+    """Which of the flat `chosen` comes at each place, sorted by expert, the experts
+    there, `experts` for none, and where those of each expert end (i32)."""
     flat = chosen.reshape(-1)
     flat = torch.where((flat >= 0) & (flat < experts), flat, experts)
     found, order = torch.sort(flat, stable=True)
     ends = torch.searchsorted(found, torch.arange(
         experts, device=found.device, dtype=found.dtype), right=True)
-    return ((order // max(chosen.shape[1], 1)).to(torch.int32),
-            weights.reshape(-1).to(torch.float32)[order], ends.to(torch.int32))
+    return order, found, ends.to(torch.int32)
 
 
 _layers = {}
