@@ -15,7 +15,7 @@ from . import tensors
 from .checks import check_one_device, check_tensor
 
 
-_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
@@ -56,7 +56,7 @@ def route(chosen, weights, experts):
     check_tensor("chosen", chosen)
     check_tensor("weights", weights)
     check.size("experts", experts, 1)
-    if chosen.dim() != 2 or chosen.dtype not in _INTEGERS:
+    if chosen.dim() != 2 or chosen.dtype not in INTEGERS:
         raise ValueError("chosen: expected integers of [tokens, k], found "
                          f"{chosen.dtype} of shape {tuple(chosen.shape)}")
     if weights.shape != chosen.shape:
