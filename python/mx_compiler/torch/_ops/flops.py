@@ -70,6 +70,11 @@ _counts(torch.ops.mx.weight_only_mm)(_weight_only)
 _counts(torch.ops.mx.weight_only_grouped_mm)(_weight_only)
 
 
+@_counts(torch.ops.mx.weight_only_grouped_mm_backward)
+def _(dy, elements, scales, offs, format, *_, out_shape=None):
+    return 2 * dy[0] * dy[1] * _elements(elements, format)
+
+
 @_counts(torch.ops.mx.matmul)
 def _(a, b, scale_a, scale_b, format_a, *_, out_shape=None, **__):
     return 2 * prod(out_shape) * _elements(a, format_a)
@@ -88,8 +93,7 @@ def _(a, b, scale_a, scale_b, offs, factor_a, factor_b, format_a, *_, out_shape=
     return 2 * a[0] * _elements(a, format_a) * b[-1]
 
 
-# --- PyTorch's own, which do the products of GroupedExperts and of some gradients, or
-# --- which install() serves
+# --- PyTorch's own, which do the products of GroupedExperts or which install() serves
 
 
 def _of_aten(a, b, *_, out_val=None, **__):
