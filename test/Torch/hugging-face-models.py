@@ -120,8 +120,10 @@ def models():
         # A token near the border between two experts may go to the other one.
         assert 0.01 < distance(found.logits, wanted) < 0.4, (cls, distance(found.logits, wanted))
         found.loss.backward()
-        assert all(p.grad is not None and torch.isfinite(p.grad).all() for name, p in
-                   model.named_parameters() if "experts" in name and "up_proj" in name)
+        # In a list those that no token chose have none.
+        gradients = [p.grad for name, p in model.named_parameters() if ".experts." in name]
+        assert all(g is None or torch.isfinite(g).all() for g in gradients)
+        assert len([g for g in gradients if g is not None and g.norm() > 0]) >= 4
         model.zero_grad()
         mxt.convert(model, "bf16", strict=True)
         assert [type(m) for m in model.modules()] == [type(m) for m in plain.modules()]
