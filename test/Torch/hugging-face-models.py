@@ -5,6 +5,7 @@ weights: converted models beside the float ones, their gradients, and the way ba
 the experts of Transformers, in float64; hugging-face.py has exact ones, of stand-ins."""
 
 import copy
+import tempfile
 
 import torch
 import transformers
@@ -116,6 +117,11 @@ def models():
         assert not any(kind.endswith("Experts") and not kind.startswith("MX") for kind in kinds)
         state = model.state_dict()
         assert state.keys() == plain.state_dict().keys()
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            again = cls.from_pretrained(folder).state_dict()
+        assert again.keys() == state.keys() and all(torch.equal(t.to(DEVICE), state[n])
+                                                    for n, t in again.items())
         found = model(symbols, labels=symbols)
         # A token near the border between two experts may go to the other one.
         assert 0.01 < distance(found.logits, wanted) < 0.4, (cls, distance(found.logits, wanted))
