@@ -128,6 +128,16 @@ def hooks():
         assert (model.experts(x, counts) < 50).all()
 
 
+def compiled_layers():
+    """What Module.compile put on a layer would call the layer of before."""
+    x = ref.tensor((3, 32))
+    for recipe in ("mxfp8", "mxfp4_weights"):
+        plain = nn.Sequential(nn.Linear(32, 64)).to(DEVICE)
+        wanted = mxt.convert(copy.deepcopy(plain), recipe)(x)
+        plain[0].compile(backend="eager")
+        assert torch.equal(mxt.convert(plain, recipe)(x), wanted)
+
+
 def computed_weights():
     """What a hook computes before each call is not quantized once and for all."""
     with warnings.catch_warnings():
@@ -289,7 +299,7 @@ def errors():
         ref.refuses(kind, text, call)
 
 
-for part in (replaced, of_the_root, hooks, computed_weights, transformer, shared,
+for part in (replaced, of_the_root, hooks, compiled_layers, computed_weights, transformer, shared,
              filtered, left_alone, registered, state_dicts, trains, errors):
     part()
     print(part.__name__, "right")

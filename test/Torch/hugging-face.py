@@ -278,6 +278,12 @@ def left_alone():
         assert len(found) == 1 and f"mlp ({type(module).__name__}" in str(found[0].message)
         assert text in str(found[0].message), found[0].message
         assert model["mlp"] is module and type(model["head"]) is mxt.MXLinear
+    # Parameters of 3 dimensions alone are no experts.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)      # the function is deprecated
+        convolution = nn.utils.weight_norm(nn.Conv1d(8, 8, 3))
+    model = nn.ModuleList([convolution, nn.Linear(32, 32)])
+    mxt.convert(model, strict=True)
     # The filter silences it, and register_experts replaces them.
     model = nn.ModuleDict({"mlp": hf.UnknownExperts(*SIZES), "head": nn.Linear(32, 32)})
     mxt.convert(copy.deepcopy(model), strict=True, filter=lambda module, name: name != "mlp")

@@ -58,7 +58,8 @@ def adopt(cls, module):
     new = cls.__new__(cls)
     new.__dict__.update({name: copy.copy(value) if isinstance(value, (dict, set))
                          else value for name, value in module.__dict__.items()})
-    return keep_hooks(new, module)
+    # What Module.compile made calls the module that it was made of.
+    return keep_hooks(without(new, "_compiled_call_impl"), module)
 
 
 def adopt_experts(cls, module, recipe):

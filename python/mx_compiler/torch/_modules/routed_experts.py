@@ -254,5 +254,5 @@ def routers(model):
 def looks_like_experts(module):
     """Whether the module has matrices of as many experts in two or more parameters."""
     sizes = [x.shape[0] for x in module._parameters.values()
-             if x is not None and x.dim() == 3]
+             if x is not None and x.dim() == 3 and min(x.shape[1:]) > 1]
     return len(sizes) > 1 and len(set(sizes)) == 1
