@@ -122,6 +122,12 @@ from importlib.util import find_spec
 sys.exit(not (find_spec("torch") and find_spec("torchao")))
 """
 
+TRANSFORMERS_PROBE = """
+import sys
+from importlib.util import find_spec
+sys.exit(not find_spec("transformers"))
+"""
+
 features = config.available_features
 if can_kill:
     features.add("ends-hanging")
@@ -146,6 +152,8 @@ with open(torch_probe) as f:
     if mx_suite.probe(f.read(), torch_python) is not None:
         features.add("torch")
 # Found, not imported: that takes seconds.
+if mx_suite.probe(TRANSFORMERS_PROBE, torch_python) is not None:
+    features.add("transformers")
 if mx_suite.probe(TORCHAO_PROBE, torchao_python) is not None:
     features.add("torchao")
 if config.mx_build_compiler:

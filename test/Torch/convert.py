@@ -128,6 +128,16 @@ def hooks():
         assert (model.experts(x, counts) < 50).all()
 
 
+def compiled_layers():
+    """What Module.compile put on a layer would call the layer of before."""
+    x = ref.tensor((3, 32))
+    for recipe in ("mxfp8", "mxfp4_weights"):
+        plain = nn.Sequential(nn.Linear(32, 64)).to(DEVICE)
+        wanted = mxt.convert(copy.deepcopy(plain), recipe)(x)
+        plain[0].compile(backend="eager")
+        assert torch.equal(mxt.convert(plain, recipe)(x), wanted)
+
+
 def computed_weights():
     """What a hook computes before each call is not quantized once and for all."""
     with warnings.catch_warnings():
@@ -237,9 +247,8 @@ def other_experts():
             self.down_proj = nn.Parameter(torch.zeros(2, 32, 32))
             self.down_bias = nn.Parameter(torch.zeros(2, 32))
 
-    advice = ("(Bank: expected experts with parameters w1, w2, w3 whose forward takes (x, "
-              "num_tokens_per_expert), found gate_up_proj, down_proj: mx_compiler.torch."
-              "register_experts tells convert how to replace them)")
+    advice = ("(Bank: expected experts of a known class, found parameters gate_up_proj, "
+              "down_proj of another: tell mx_compiler.torch.register_experts how to replace them)")
     ref.refuses(ValueError, f"found none; left as they are: the model {advice}", mxt.convert, Bank())
     model = nn.ModuleDict({"bank": Bank(), "linear": nn.Linear(32, 32)})
     with warnings.catch_warnings(record=True) as found:
@@ -325,7 +334,7 @@ def errors():
         ref.refuses(kind, text, call)
 
 
-for part in (replaced, of_the_root, hooks, computed_weights, transformer, shared,
+for part in (replaced, of_the_root, hooks, compiled_layers, computed_weights, transformer, shared,
              filtered, left_alone, registered, other_experts, state_dicts, trains, errors):
     part()
     print(part.__name__, "right")

@@ -12,6 +12,7 @@ import torch
 
 import mx_compiler.torch as mxt
 import reference as ref
+from quantized_products import Product, distance, exact_product
 from reference import DEVICE, blocked, exact, near
 
 BF16, F32 = torch.bfloat16, torch.float32
@@ -93,26 +94,6 @@ def dtypes():
 # --- Experts ----------------------------------------------------------------------
 
 
-class Product(torch.autograd.Function):
-    """x w^T and its gradients in float64, of what the definition quantizes; x and the
-    results are bf16, as the modules have them between products."""
-
-    @staticmethod
-    def forward(ctx, x, w):
-        ctx.save_for_backward(x, w)
-        return (quantized(x) @ quantized(w).T).to(x.dtype)
-
-    @staticmethod
-    def backward(ctx, dy):
-        x, w = ctx.saved_tensors
-        dx = quantized(dy) @ quantized(w.T).T
-        return dx.to(x.dtype), quantized(dy.T) @ quantized(x.T).T
-
-
-def quantized(x):
-    return torch.from_numpy(blocked(np.ascontiguousarray(exact(x))))
-
-
 def reference_experts(x, weights, counts, product):
     """Expert after expert; silu and the like are PyTorch's."""
     w1, w2, w3 = weights
@@ -121,11 +102,6 @@ def reference_experts(x, weights, counts, product):
         gate, up = product(rows, torch.cat((w1[i], w3[i]))).chunk(2, -1)
         parts.append(product(torch.nn.functional.silu(gate) * up, w2[i]))
     return torch.cat(parts)
-
-
-def distance(found, wanted):
-    wanted = exact(wanted)
-    return np.linalg.norm(exact(found) - wanted) / np.linalg.norm(wanted)
 
 
 def experts():
@@ -154,10 +130,6 @@ def experts():
             to_quantized, to_exact = distance(t, near_one), distance(t, far)
             assert to_quantized < 0.006, (counts, name, to_quantized)
             assert 0.02 < to_exact < 0.12, (counts, name, to_exact)
-
-
-def exact_product(x, w):
-    return x @ w.T
 
 
 def bf16_experts():

@@ -58,6 +58,7 @@ CASES = [
     (OPS.weight_only_mm, (x, *w_q, e2m1), (0,)),
     (OPS.weight_only_grouped_mm, (x, *experts_q, offs, e2m1), (0,)),
     (OPS.weight_only_grouped_mm, (x[:0], *experts_q, offs * 0, e2m1), (0,)),
+    (OPS.weight_only_grouped_mm_backward, (y, *experts_q, offs, e2m1, True, None), ()),
     (OPS.pad_token_groups, (x, offs, 32), (0,)),
     (OPS.unpad_token_groups, (x, offs, 60, 1), (0,)),
     (OPS.linear, (x, w, *DENSE), (0, 1)),

@@ -1,10 +1,22 @@
 # REQUIRES: torch
-# RUN: %python_torch %s
-"""Without PyTorch, and with one that is too old, the import says what is needed."""
+# RUN: %python_torch %s %mx_src
+"""Without PyTorch, and with one that is too old, the import says what is needed. Other places
+that name the oldest version agree."""
 
+import pathlib
+import runpy
 import sys
 
 import torch
+
+ROOT = pathlib.Path(sys.argv[1])
+facts = runpy.run_path(ROOT / "python/mx_compiler/torch/requirements.py")
+oldest, newest = facts["OLDEST"], facts["NEWEST"]
+assert tuple(map(int, oldest.split("."))) < tuple(map(int, newest.split(".")))
+for path, text in (("pyproject.toml", f'torch = ["torch>={oldest}",'),
+                   ("scripts/torch_probe.py", f'"torch": ({oldest.replace(".", ", ")}),'),
+                   ("docs/Torch.md", f"PyTorch {oldest} to {newest}")):
+    assert text in (ROOT / path).read_text(), (path, text)
 
 
 def refused(text):

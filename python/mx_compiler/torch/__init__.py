@@ -19,6 +19,7 @@ from ._ops.mxfp8_mm import mxfp8_grouped_mm, mxfp8_mm
 from ._ops.quantize import (dequantize, quantize, quantize_mxfp4, quantize_mxfp8,
                             quantize_nvfp4)
 from ._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
+from ._ops import flops as _flops  # of the operators above
 
 __all__ = ["convert", "dequantize", "GroupedExperts", "install", "moe_layer",
            "mxfp8_grouped_mm", "mxfp8_mm", "MXGroupedExperts", "MXLinear",

@@ -15,6 +15,7 @@ from torch import nn
 from .._ops import checks as check
 from .._ops import scale_tiles
 from . import gpt_oss
+from ._modules.parameters import Replacement
 from ._ops.checks import check_tensor
 from ._ops.groups import rearrange_scales
 from ._ops.quantize import dequantize
@@ -123,7 +124,7 @@ def _number_experts(module, *_):
                                    device=module.down_proj_bias.device)
 
 
-class MXFP4Experts(_Experts):
+class MXFP4Experts(Replacement, _Experts):
     """A layer of gpt-oss's experts with weights in MXFP4: products read them as they
     are, in the type of the tensor cores or converted on the way.
 
@@ -154,6 +155,10 @@ class MXFP4Experts(_Experts):
         # As they are: a bias of f32 stays one.
         experts.load_state_dict(gpt_oss.read_experts(checkpoint, layer, device), assign=True)
         return experts
+
+    def to_plain(self):
+        """The BF16Experts of these weights."""
+        return BF16Experts(self).train(self.training)
 
     def weight(self, projection):
         """Elements (float4_e2m1fn_x2, [experts, rows, columns / 2]) and blocked scales

@@ -1,31 +1,68 @@
 """A converted model under torchrun, written as any program of PyTorch: no word to mx but
-`convert`. Prints the loss of each step, of all ranks together.
+`convert`. Runs tasks one after another, and prints the loss of each step, of all ranks
+together: a task, the step and the loss on a line.
 
-usage: torchrun --nproc-per-node=N distributed_program.py ddp|fsdp2|none STEPS
+usage: torchrun --nproc-per-node=N distributed_program.py STEPS FOLDER TASK...
 
-`none` is one process: it takes the parts of the batch of two ranks one after another."""
+A task is a way to divide the model (ddp, fsdp1, fsdp2, or none, of one process, which takes
+the parts of the batch of two ranks one after another), and perhaps what else is done:
+-recompute for activation checkpointing, -save for a distributed checkpoint (DCP) in FOLDER
+after half of the steps, -load=NAME to go on from the one that the task NAME saved."""
 
 import os
+import pathlib
 import sys
 
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
 from torch import nn
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils.checkpoint import checkpoint
 
 import mx_compiler.torch as mxt
 
-ROWS, WIDTH, PARTS = 32, 64, 2
+ROWS, WIDTH, PARTS, EXPERTS = 32, 64, 2, 4
+LAYERS = mxt.MXLinear, mxt.MXGroupedExperts
 
 
-def make_model(device):
+class Model(nn.Module):
+    def __init__(self, recomputes):
+        super().__init__()
+        self.first = nn.Linear(WIDTH, 2 * WIDTH, bias=False)
+        self.experts = mxt.GroupedExperts(2 * WIDTH, WIDTH, EXPERTS)
+        self.last = nn.Linear(2 * WIDTH, WIDTH)
+        self.recomputes = recomputes
+
+    def forward(self, x):
+        counts = torch.tensor([5, 0, 20, 7], device=x.device)
+        if self.recomputes:
+            y = checkpoint(lambda x: self.first(x).relu(), x, use_reentrant=False)
+            y = y + checkpoint(self.experts, y, counts, use_reentrant=False)
+        else:
+            y = self.first(x).relu()
+            y = y + self.experts(y, counts)
+        return self.last(y)
+
+
+def make_model(mode, recomputes, device, world):
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH, bias=False), nn.ReLU(),
-                          nn.Linear(2 * WIDTH, WIDTH, bias=False)).to(device)
-    mxt.convert(model, "mxfp8")
-    assert isinstance(model[0], mxt.MXLinear), model
+    model = mxt.convert(Model(recomputes).to(device), "mxfp8", strict=True)
+    assert all(isinstance(layer, LAYERS) for layer in model.children()), model
+    if mode == "ddp":
+        return DistributedDataParallel(model)
+    if mode == "fsdp1":
+        return FullyShardedDataParallel(model, auto_wrap_policy=ModuleWrapPolicy(LAYERS),
+                                        device_id=device)
+    if mode == "fsdp2":
+        mesh = init_device_mesh(device.type, (world,))
+        for layer in model.children():
+            fully_shard(layer, mesh=mesh)
+        fully_shard(model, mesh=mesh)
     return model
 
 
@@ -35,26 +72,29 @@ def part(step, index, device):
     return torch.randn(ROWS, WIDTH, generator=generator).to(device)
 
 
-def main():
-    mode, steps = sys.argv[1], int(sys.argv[2])
-    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    on_gpu = torch.cuda.is_available()
-    if on_gpu:
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
-    dist.init_process_group("nccl" if on_gpu else "gloo")
-    model = make_model(device)
-    if mode == "ddp":
-        model = DistributedDataParallel(model)
-    elif mode == "fsdp2":
-        mesh = init_device_mesh(device.type, (world,))
-        for layer in model:
-            if isinstance(layer, nn.Linear):
-                fully_shard(layer, mesh=mesh)
-        fully_shard(model, mesh=mesh)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-    mine = range(PARTS) if mode == "none" else [rank]
-    for step in range(steps):
+def save(model, optimizer, folder):
+    state = dict(zip(("model", "optimizer"), get_state_dict(model, optimizer)))
+    dcp.save(state, checkpoint_id=folder)
+
+
+def load(model, optimizer, folder):
+    state = dict(zip(("model", "optimizer"), get_state_dict(model, optimizer)))
+    dcp.load(state, checkpoint_id=folder)
+    set_state_dict(model, optimizer, model_state_dict=state["model"],
+                   optim_state_dict=state["optimizer"])
+
+
+def run(task, steps, folder, device, rank, world):
+    mode, _, more = task.partition("-")
+    model = make_model(mode, more == "recompute", device, world)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    mine, first = range(PARTS) if mode == "none" else [rank], 0
+    if more.startswith("load="):
+        first = steps // 2
+        load(model, optimizer, folder / more.removeprefix("load="))
+    for step in range(first, steps):
+        if more == "save" and step == steps // 2:
+            save(model, optimizer, folder / mode)
         optimizer.zero_grad()
         total = torch.zeros((), device=device)
         for index in mine:
@@ -65,7 +105,19 @@ def main():
         optimizer.step()
         dist.all_reduce(total)
         if rank == 0:
-            print(f"{step} {total.item():.8f}", flush=True)
+            print(f"loss {task} {step} {total.item():.8f}", flush=True)
+
+
+def main():
+    steps, folder, tasks = int(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3:]
+    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    on_gpu = torch.cuda.is_available()
+    if on_gpu:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
+    dist.init_process_group("nccl" if on_gpu else "gloo")
+    for task in tasks:
+        run(task, steps, folder, device, rank, world)
     # To destroy the group can hang in PyTorch 2.11: the caller holds Python's lock and joins
     # gloo's thread, which needs that lock to free its last tensor. So the process ends here.
     sys.stdout.flush()

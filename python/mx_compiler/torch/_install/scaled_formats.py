@@ -3,6 +3,7 @@
 block-scaled, and in which formats. This looks at types and recipes alone, so that a
 call which is not ours costs little; scaled.py looks at the rest."""
 
+import dataclasses
 from typing import NamedTuple, Optional
 
 import torch
@@ -31,8 +32,10 @@ BLOCKED = SwizzleType.SWIZZLE_32_4_4.value
 PLAIN = SwizzleType.NO_SWIZZLE.value
 
 
-class Operand(NamedTuple):
-    """One side of a product, as its caller gave it."""
+@dataclasses.dataclass(frozen=True)
+class Operand:
+    """One side of a product, as its caller gave it. A dataclass, as torch.compile knows no
+    properties of tuples before PyTorch 2.11."""
     name: str                   # of the argument: mat_a, mat_b
     matrix: Tensor              # mat_a, or mat_b as it is given, [.., K, N]
     scale: Tensor

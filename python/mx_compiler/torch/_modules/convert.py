@@ -7,12 +7,14 @@ import warnings
 import torch
 
 from . import fast_paths
-from .experts import MXGroupedExperts, check_experts, has_experts
+from .experts import GroupedExperts, MXGroupedExperts, check_experts, has_experts
 from .linear import MXLinear, check_linear
-from .other_experts import describe_experts
+from .parameters import Replacement
 from .recipes import find_recipe
-from .weight_only import MXWeightOnlyExperts, MXWeightOnlyLinear
+from .routed_experts import from_routed, is_routed, looks_like_experts, routers
+from .weight_only import MXWeightOnlyExperts, MXWeightOnlyLinear, Quantized
 
+PLAIN = "bf16"
 _registered = {}
 
 
@@ -37,59 +39,79 @@ def register_experts(cls, from_experts):
                         f"None, found {type(from_experts).__name__}")
 
 
-def convert(model, recipe="mxfp8", *, filter=None):
+def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     """Replaces, in place, the modules of `model` that have block-scaled counterparts.
 
     model   a torch.nn.Module. If it is itself such a module, only the result is new
-    recipe  an mx_compiler.torch.Recipe or the name of one
+    recipe  an mx_compiler.torch.Recipe, the name of one, or "bf16": the way back
     filter  called with each such module and its name in the model ("" for the model):
             False leaves it as it is. Without it all are replaced
+    strict  True: what would stay with a warning is a ValueError, and nothing is replaced
 
-    Replaced are modules whose class is nn.Linear itself, and experts: those of a class
-    that `register_experts` was told, and those with parameters w1, w2, w3 of 3
-    dimensions whose forward takes (x, num_tokens_per_expert), as torchtitan's, which
-    are taken to compute what mx_compiler.torch.GroupedExperts does. MXLinear and
-    MXGroupedExperts are replaced if their recipe is another. Parameters are the same tensors
-    afterwards, so that an optimizer may exist before; those of weight-only recipes are
-    gone. Hooks of calls are kept. PyTorch's layers of transformers call their linear
-    layers in eval mode too, where they would else read the weights.
+    Replaced are modules whose class is nn.Linear itself, and experts:
+
+    - those of a class that `register_experts` was told;
+    - those with parameters w1, w2, w3 of 3 dimensions whose forward takes (x,
+      num_tokens_per_expert), as torchtitan's, which are taken to compute what
+      mx_compiler.torch.GroupedExperts does;
+    - MixtralExperts, Qwen3MoeExperts and GptOssExperts of Hugging Face's Transformers.
+      Releases before 5 have a list of linear layers for the first two: each layer is
+      replaced, and the linear layer that chooses among them stays.
+
+    Modules that came from here are replaced if their recipe is another. Parameters are
+    the same tensors afterwards, so that an optimizer may exist before; those of
+    weight-only recipes are gone. Hooks of calls are kept. PyTorch's layers of
+    transformers call their linear layers in eval mode too, where they would else read
+    the weights.
+
+    With "bf16" modules that came from here become those that they came from, nn.Linear
+    and GroupedExperts if they came from none, with the same parameters and state dicts.
+    Products are then PyTorch's, of the dtype that the weights have. Weights that exist
+    only quantized are dequantized, to the dtype that they had or that the module was
+    moved to since: they are the values that were multiplied, not those before. They are
+    new parameters, which want gradients and are tied to no others. What functions of
+    `register_experts` returned stays.
 
     Returns the model. Modules whose sizes do not fit, those of subclasses of nn.Linear,
-    and experts of other names stay; one UserWarning names them. Raises a ValueError if nothing is
-    converted, a TypeError or ValueError that names the argument."""
+    and those that look like experts of a class that is not known, stay; one UserWarning
+    names them. Raises a ValueError if nothing is converted, a TypeError or ValueError
+    that names the argument."""
     if not isinstance(model, torch.nn.Module):
         raise TypeError("model: expected a torch.nn.Module, found "
                         f"{type(model).__name__}")
     if filter is not None and not callable(filter):
         raise TypeError("filter: expected a function of a module and its name, or None, "
                         f"found {type(filter).__name__}")
-    recipe = find_recipe(recipe)
-    new, left, done, inside = {}, [], 0, set()
+    if not isinstance(strict, bool):
+        raise TypeError(f"strict: expected True or False, found {strict!r}")
+    is_back = isinstance(recipe, str) and recipe == PLAIN
+    recipe = None if is_back else find_recipe(recipe, others=(PLAIN,))
+    find = _find_back if is_back else _find
+    new, left, done, inside = {}, [], 0, set() if is_back else routers(model)
     # A module that stands in two places is replaced by one module in both.
     for name, module in model.named_modules():
-        if module in inside:
+        found = None if module in inside else find(module)
+        if found is None or filter is not None and not filter(module, name):
             continue
-        find = _find(module)
-        why_left = None if find else describe_experts(module)
-        if not (find or why_left) or filter is not None and not filter(module, name):
-            continue
-        if why_left:
-            left.append(f"{name or 'the model'} ({type(module).__name__}: {why_left})")
-            continue
-        if getattr(module, "recipe", None) == recipe:
+        if found is _is_done or recipe and getattr(module, "recipe", None) == recipe:
             done += 1
             continue
         try:
-            new[module] = _check_module(find(module, recipe), module)
+            new[module] = _check_module(found(module, recipe), module)
             inside.update(module.modules())
         except ValueError as error:
             left.append(f"{name or 'the model'} ({type(module).__name__}: {error})")
-    model = _replace(model, new)
     names = "; ".join(left)
     if not new and not done:
-        raise ValueError("model: expected an nn.Linear or grouped experts to convert"
+        wanted = ("modules of mx_compiler.torch to turn back" if is_back
+                  else "an nn.Linear or grouped experts to convert")
+        raise ValueError(f"model: expected {wanted}"
                          f"{'' if filter is None else ' that the filter lets through'}, "
                          f"found none{f'; left as they are: {names}' * bool(left)}")
+    if left and strict:
+        raise ValueError("model: expected modules that can all be converted, as strict "
+                         f"says, found others: {names}; nothing was replaced")
+    model = _replace(model, new)
     if left:
         warnings.warn(f"mx_compiler.torch.convert: left as they are: {names}", stacklevel=2)
     return model
@@ -108,7 +130,7 @@ def _replace(model, new):
         for name, child in parent._modules.items():
             if child in new:
                 parent._modules[name] = new[child]
-    fast_paths.disable(model)
+    fast_paths.adjust(model)
     return new.get(model, model)
 
 
@@ -116,13 +138,38 @@ def _find(module):
     """What replaces such a module; None for modules that are none of ours."""
     if type(module) in _registered:
         return _registered[type(module)]
+    if isinstance(module, Quantized):
+        return _refuse_bytes
     if isinstance(module, torch.nn.Linear):
         return _convert_linear
     if has_experts(module) and _takes_counts(module):
         return _convert_experts
-    if isinstance(module, (MXWeightOnlyLinear, MXWeightOnlyExperts)):
-        return _refuse_bytes
+    if is_routed(module):
+        return from_routed
+    if looks_like_experts(module):
+        return _refuse_unknown
     return None
+
+
+def _find_back(module):
+    """The same for the way back."""
+    if isinstance(module, Replacement):
+        return _convert_back
+    return _is_done if type(module) in (torch.nn.Linear, GroupedExperts) else None
+
+
+def _is_done(module, recipe):
+    """Stands for a module that is as the recipe wants it."""
+    return module
+
+
+def _convert_back(module, recipe):
+    # FSDP2 puts a class of its own over that of a module.
+    if not type(module).__module__.startswith(__package__.rpartition(".")[0]):
+        raise ValueError("expected a class of mx_compiler.torch itself, found another "
+                         "that is derived from it, as fully_shard makes them: convert "
+                         "before")
+    return module.to_plain()
 
 
 def _takes_counts(module):
@@ -132,7 +179,15 @@ def _takes_counts(module):
 
 def _refuse_bytes(module, recipe):
     raise ValueError(f"expected weights of floats, found those of {module.recipe}: "
-                     "convert the model that has floats")
+                     "convert the model that has floats, or convert this one to "
+                     f"{PLAIN!r} first")
+
+
+def _refuse_unknown(module, recipe):
+    names = ", ".join(name for name, parameter in module.named_parameters(recurse=False)
+                      if parameter.dim() == 3)
+    raise ValueError(f"expected experts of a known class, found parameters {names} of "
+                     "another: tell mx_compiler.torch.register_experts how to replace them")
 
 
 def _convert_linear(module, recipe):

@@ -6,7 +6,8 @@ from torch.nn import functional as F
 
 from ..._ops import checks as check
 from .._ops.mxfp8_mm import mxfp8_grouped_mm
-from .parameters import dtype_name, keep_hooks, result_dtype, to_bf16
+from .parameters import (Replacement, adopt, adopt_experts, dtype_name, result_dtype,
+                         to_bf16, without)
 from .recipes import training_recipe
 
 
@@ -70,7 +71,7 @@ class GroupedExperts(torch.nn.Module):
         return f"dim={dim}, hidden_dim={hidden}, num_experts={experts}"
 
 
-class MXGroupedExperts(GroupedExperts):
+class MXGroupedExperts(Replacement, GroupedExperts):
     """GroupedExperts whose products, forward and backward, are block-scaled as `recipe`
     says.
 
@@ -80,6 +81,8 @@ class MXGroupedExperts(GroupedExperts):
     The rest, parameters too, as in GroupedExperts; they may be float32 (master
     weights), bfloat16 or float16. Experts may have any number of rows: nothing is
     padded."""
+
+    plain_class = GroupedExperts
 
     def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp8", device=None,
                  dtype=None):
@@ -91,16 +94,16 @@ class MXGroupedExperts(GroupedExperts):
 
     @classmethod
     def from_experts(cls, module, recipe="mxfp8"):
-        """Of a module with parameters w1, w2 and w3: with these very parameters, and its
-        hooks of calls."""
+        """Of a module with parameters w1, w2 and w3: with these very parameters, hooks
+        and mode."""
         check_experts(module)
         recipe = training_recipe(recipe, "MXGroupedExperts", "MXWeightOnlyExperts")
-        new = cls.__new__(cls)
-        torch.nn.Module.__init__(new)
-        for name in ("w1", "w2", "w3"):
-            new.register_parameter(name, getattr(module, name))
-        new.recipe = recipe
-        return keep_hooks(new, module).train(module.training)
+        return adopt_experts(cls, module, recipe)
+
+    def to_plain(self):
+        """The experts of the class that these came from, GroupedExperts if from none,
+        with these very parameters, hooks and mode."""
+        return without(adopt(self.plain_class, self), "recipe", "plain_class")
 
     def _product(self, x, weight, ends):
         return mxfp8_grouped_mm(x, weight.transpose(-2, -1), ends,

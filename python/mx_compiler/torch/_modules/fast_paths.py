@@ -4,17 +4,29 @@ and call one kernel of floats instead of the layers."""
 
 from torch import nn
 
+from .parameters import Replacement
 
-def disable(model):
-    """Lets layers whose linear layers are not PyTorch's own call them."""
+
+# What the layers look at, and what forbids the kernel.
+_FLAGS = {nn.TransformerEncoderLayer: ("activation_relu_or_gelu", 0),
+          nn.TransformerEncoder: ("use_nested_tensor", False)}
+_KEPT = "_flag_before_mx"
+
+
+def adjust(model):
+    """Lets layers whose linear layers are not PyTorch's own call them, and others do
+    what they did before."""
     for module in model.modules():
-        if isinstance(module, nn.TransformerEncoderLayer) and _is_converted(module):
-            module.activation_relu_or_gelu = 0
-        elif isinstance(module, nn.TransformerEncoder) and any(
-                map(_is_converted, module.layers)):
-            module.use_nested_tensor = False
+        for cls, (flag, forbids) in _FLAGS.items():
+            if isinstance(module, cls):
+                layers = getattr(module, "layers", (module,))
+                if any(map(_is_converted, layers)):
+                    module.__dict__.setdefault(_KEPT, getattr(module, flag))
+                    setattr(module, flag, forbids)
+                elif _KEPT in module.__dict__:
+                    setattr(module, flag, module.__dict__.pop(_KEPT))
 
 
 def _is_converted(layer):
-    return any(type(getattr(layer, name, None)) not in (nn.Linear, type(None))
+    return any(isinstance(getattr(layer, name, None), Replacement)
                for name in ("linear1", "linear2"))

@@ -5,11 +5,11 @@ import torch
 
 from ..._ops import checks as check
 from .._ops.mxfp8_mm import mxfp8_mm
-from .parameters import adopt, check_last, result_dtype, to_bf16
+from .parameters import Replacement, adopt, check_last, result_dtype, to_bf16, without
 from .recipes import training_recipe
 
 
-class MXLinear(torch.nn.Linear):
+class MXLinear(Replacement, torch.nn.Linear):
     """y = x weight^T + bias; its operands, and those of both gradients, are quantized
     for each product as `recipe` says.
 
@@ -41,6 +41,10 @@ class MXLinear(torch.nn.Linear):
         new = adopt(cls, linear)
         new.recipe = recipe
         return new
+
+    def to_plain(self):
+        """The nn.Linear with these very parameters, hooks and mode."""
+        return without(adopt(torch.nn.Linear, self), "recipe")
 
     def forward(self, x):
         operand = to_bf16("x", x)

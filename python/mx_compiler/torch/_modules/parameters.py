@@ -3,6 +3,7 @@
 replace."""
 
 import copy
+from collections import OrderedDict
 
 import torch
 
@@ -38,13 +39,42 @@ def check_last(name, x, size, what):
                          f"{tuple(x.shape)}")
 
 
+class Replacement:
+    """What `convert` puts into a model, and takes out again."""
+
+    def to_plain(self):
+        """A module of PyTorch, or of the class that this one came from, with the same
+        weights: the very parameters, and those dequantized that exist only quantized."""
+        raise NotImplementedError
+
+
 def adopt(cls, module):
     """A `cls` with the parameters, buffers and hooks of `module`: the same tensors in
-    registers of its own, so that optimizers and tied weights keep theirs."""
+    registers of its own, so that optimizers and tied weights keep theirs. Raises a
+    ValueError if the module has a forward of its own, which would be called instead."""
+    if "forward" in module.__dict__:
+        raise ValueError("forward: expected that of the class, found one that was put on "
+                         "the module (as dispatch over devices does): convert before")
     new = cls.__new__(cls)
     new.__dict__.update({name: copy.copy(value) if isinstance(value, (dict, set))
                          else value for name, value in module.__dict__.items()})
-    return keep_hooks(new, module)
+    # What Module.compile made calls the module that it was made of.
+    return keep_hooks(without(new, "_compiled_call_impl"), module)
+
+
+def adopt_experts(cls, module, recipe):
+    """The same of experts. It remembers the class that `to_plain` gives back."""
+    new = adopt(cls, module)
+    new.plain_class = getattr(module, "plain_class", type(module))
+    new.recipe = recipe
+    return new
+
+
+def without(module, *names):
+    """The module without these attributes of its own."""
+    for name in names:
+        module.__dict__.pop(name, None)
+    return module
 
 
 # Those of calls. Hooks of state dicts are of the parameters that a module has.
@@ -59,6 +89,14 @@ def keep_hooks(new, module):
     new.__dict__.update((name, module.__dict__[name]) for name in _HOOKS
                         if name in module.__dict__)
     return new
+
+
+def forget_state_hooks(module):
+    """Of a module whose parameters are others than those that its hooks are of."""
+    for name in ("_state_dict_hooks", "_state_dict_pre_hooks",
+                 "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"):
+        module.__dict__[name] = OrderedDict()
+    return module
 
 
 def check_parameter(module, name):

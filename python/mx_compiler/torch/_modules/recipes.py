@@ -75,8 +75,9 @@ RECIPES = {
 }
 
 
-def find_recipe(recipe, argument="recipe"):
-    """The Recipe itself, or that of a name. Raises a TypeError or ValueError."""
+def find_recipe(recipe, argument="recipe", others=()):
+    """The Recipe itself, or that of a name; errors name `others`, which the caller takes
+    too. Raises a TypeError or ValueError."""
     if isinstance(recipe, Recipe):
         return recipe
     if not isinstance(recipe, str):
@@ -84,7 +85,7 @@ def find_recipe(recipe, argument="recipe"):
                         f"found {type(recipe).__name__}")
     if recipe not in RECIPES:
         raise ValueError(f"{argument}: expected an mx_compiler.torch.Recipe or one of "
-                         f"{', '.join(RECIPES)}, found {recipe!r}")
+                         f"{', '.join((*RECIPES, *others))}, found {recipe!r}")
     return RECIPES[recipe]
 
 

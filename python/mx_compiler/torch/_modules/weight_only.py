@@ -9,23 +9,26 @@ from ..._ops.formats import find_format
 from .._ops import tensors
 from .._ops.quantize import dequantize, quantize
 from .._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
-from .experts import check_experts, check_rows
+from .experts import GroupedExperts, check_experts, check_rows
 from .linear import check_linear
-from .parameters import (FLOATS, check_last, check_parameter, dtype_name, keep_hooks,
-                         result_dtype, to_bf16)
+from .parameters import (FLOATS, Replacement, adopt, adopt_experts, check_last,
+                         check_parameter, dtype_name, forget_state_hooks, result_dtype,
+                         to_bf16, without)
 from .recipes import weight_only_recipe
 
 
 _PARTS = ("elements", "scales")
 
 
-class _Quantized(torch.nn.Module):
+class Quantized(Replacement, torch.nn.Module):
     """Weights as buffers of bytes: NAME_elements and NAME_scales (blocked) for NAME.
 
     Bytes, because Module.to(dtype) would convert elements that are floats of 8 bits.
     A state dict with NAME itself, a matrix of floats, is quantized when it is loaded.
     One of bytes says of what format they are, as NAME_format: bytes of MXFP6 and MXFP8
-    have the same shapes."""
+    have the same shapes. `float_dtype` is what weights become that are dequantized."""
+
+    float_dtype = None
 
     def _add(self, name, shape, device):
         format = self._format
@@ -33,6 +36,38 @@ class _Quantized(torch.nn.Module):
             # Zeros are bytes of a matrix of zeros.
             self.register_buffer(f"{name}_{part}", torch.zeros(
                 dims, dtype=torch.uint8, device=device))
+
+    def _take(self, names):
+        """Quantizes the parameters of these names, which are gone afterwards."""
+        for name in names:
+            check_parameter(self, name)
+        for name in names:
+            weight = self._k_major(self._parameters.pop(name))
+            self.float_dtype = weight.dtype
+            self._add(name, weight.shape, "meta")
+            self._set(name, weight)
+        return forget_state_hooks(self)
+
+    def _give(self, cls):
+        """A `cls` with dequantized weights, which are parameters again."""
+        new = adopt(cls, self)
+        weights = {}
+        for name in self._weights:
+            floats = self._k_major(self.dequantized(name, self.float_dtype))
+            weights[name] = torch.nn.Parameter(floats.contiguous())
+            for part in _PARTS:
+                del new._buffers[f"{name}_{part}"]
+        new.__dict__["_parameters"] = {**weights, **new._parameters}
+        return without(forget_state_hooks(new), "recipe", "plain_class", "float_dtype")
+
+    def _k_major(self, weight):
+        """Between a weight as floats and as it is quantized, in both directions."""
+        return weight
+
+    def _apply(self, fn, *args, **kwargs):
+        """Of Module.to and others, which know no dtype of bytes."""
+        self.float_dtype = fn(torch.empty(0, dtype=self.float_dtype)).dtype
+        return super()._apply(fn, *args, **kwargs)
 
     @property
     def _format(self):
@@ -70,12 +105,12 @@ class _Quantized(torch.nn.Module):
             weight = state_dict.pop(prefix + name, None)
             if weight is None:
                 continue
-            shape = self._shape(name)
+            shape = tuple(self._k_major(torch.empty(self._shape(name), device="meta")).shape)
             if not isinstance(weight, torch.Tensor):
                 args[-1].append(f"{prefix}{name}: expected a torch.Tensor, found "
                                 f"{type(weight).__name__}")
             elif tuple(weight.shape) == shape and weight.dtype in FLOATS:
-                for part, value in zip(_PARTS, self._quantize(name, weight)):
+                for part, value in zip(_PARTS, self._quantize(name, self._k_major(weight))):
                     state_dict[f"{prefix}{name}_{part}"] = value
             else:
                 args[-1].append(
@@ -103,7 +138,7 @@ class _Quantized(torch.nn.Module):
         return (*outer, last * self._format.per_byte)
 
 
-class MXWeightOnlyLinear(_Quantized):
+class MXWeightOnlyLinear(Quantized):
     """nn.Linear with a quantized weight: buffers weight_elements and weight_scales, and
     the parameter bias. Differentiable in x and bias.
 
@@ -125,7 +160,7 @@ class MXWeightOnlyLinear(_Quantized):
         check.size("out_features", out_features, 32)
         recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear")
         super().__init__()
-        self.recipe = recipe
+        self.recipe, self.float_dtype = recipe, dtype or torch.get_default_dtype()
         self.in_features, self.out_features = in_features, out_features
         self._add("weight", (out_features, in_features), device)
         self.register_parameter("bias", torch.nn.Parameter(torch.zeros(
@@ -136,12 +171,16 @@ class MXWeightOnlyLinear(_Quantized):
         """Of an nn.Linear, whose weight is quantized now; bias is the same parameter,
         and hooks of calls are kept."""
         check_linear(linear)
+        recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear")
         for name in ("weight", "bias"):
             check_parameter(linear, name)
-        new = cls(linear.in_features, linear.out_features, False, recipe, "meta")
-        new._set("weight", linear.weight)
-        new.bias = linear.bias
-        return keep_hooks(new, linear).train(linear.training)
+        new = adopt(cls, linear)
+        new.recipe = recipe
+        return new._take(cls._weights)
+
+    def to_plain(self):
+        """The nn.Linear with the dequantized weight and this very bias."""
+        return self._give(torch.nn.Linear)
 
     def forward(self, x):
         operand = to_bf16("x", x)
@@ -155,7 +194,7 @@ class MXWeightOnlyLinear(_Quantized):
                 f"bias={self.bias is not None}, recipe={self.recipe}")
 
 
-class MXWeightOnlyExperts(_Quantized):
+class MXWeightOnlyExperts(Quantized):
     """GroupedExperts with quantized weights: buffers w1_elements, w1_scales, and so on.
     Differentiable in x.
 
@@ -169,6 +208,7 @@ class MXWeightOnlyExperts(_Quantized):
     Raises a TypeError or ValueError that names the argument."""
 
     _weights = ("w1", "w2", "w3")
+    plain_class = GroupedExperts
 
     def __init__(self, dim, hidden_dim, num_experts, recipe="mxfp4_weights",
                  device=None):
@@ -177,8 +217,7 @@ class MXWeightOnlyExperts(_Quantized):
             check.size(name, size, multiple)
         recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts")
         super().__init__()
-        self.recipe = recipe
-        self.dim, self.hidden_dim, self.num_experts = dim, hidden_dim, num_experts
+        self.recipe, self.float_dtype = recipe, torch.get_default_dtype()
         for name, shape in (("w1", (hidden_dim, dim)), ("w2", (dim, hidden_dim)),
                             ("w3", (hidden_dim, dim))):
             self._add(name, (num_experts, *shape), device)
@@ -188,11 +227,25 @@ class MXWeightOnlyExperts(_Quantized):
         """Of a module with parameters w1, w2 and w3, which are quantized now. Hooks of
         calls are kept."""
         check_experts(module)
-        experts, hidden, dim = module.w1.shape
-        new = cls(dim, hidden, experts, recipe, "meta")
-        for name in cls._weights:
-            new._set(name, getattr(module, name))
-        return keep_hooks(new, module).train(module.training)
+        recipe = weight_only_recipe(recipe, "MXWeightOnlyExperts", "MXGroupedExperts")
+        return adopt_experts(cls, module, recipe)._take(cls._weights)
+
+    def to_plain(self):
+        """The experts of the class that these came from, GroupedExperts if from none,
+        with dequantized weights."""
+        return self._give(self.plain_class)
+
+    @property
+    def num_experts(self):
+        return self.w1_elements.shape[0]
+
+    @property
+    def dim(self):
+        return self._shape("w1")[-1]
+
+    @property
+    def hidden_dim(self):
+        return self._shape("w2")[-1]
 
     def forward(self, x, num_tokens_per_expert):
         rows, ends = check_rows(x, num_tokens_per_expert, self.num_experts, self.dim)

@@ -51,6 +51,13 @@ def check_one_device(**named):
                              f"found one on {found}")
 
 
+def assume_groups(ends):
+    """For what is traced: as many groups as the data say are one at least. The program
+    checks it when it runs."""
+    if ends is not None and ends.dim() and isinstance(ends.shape[0], torch.SymInt):
+        torch._check(ends.shape[0] >= 1)
+
+
 def as_rows(x):
     """All dimensions but the last as one. Raises a TypeError or ValueError."""
     check_tensor("x", x)

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..._ops import checks as check
 from ..._ops import scale_tiles
 from ..._ops.scale_tiles import capacity, round_up
-from .checks import check_one_device, check_tensor
+from .checks import assume_groups, check_one_device, check_tensor
 
 _MODES = (None, "rows", "reduction")
 
@@ -149,6 +149,7 @@ def _gather(x, source, is_used):
 
 def _count(ends):
     """How many groups there are, of where they end; to be traced too."""
+    assume_groups(ends)
     if ends.dtype not in (torch.int32, torch.int64) or ends.dim() != 1 or \
             ends.shape[0] == 0:
         raise ValueError("offsets: expected i32 or i64 of one dimension, of at least "

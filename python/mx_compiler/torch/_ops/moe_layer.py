@@ -15,7 +15,7 @@ from . import tensors
 from .checks import check_one_device, check_tensor
 
 
-_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
 def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
@@ -56,7 +56,7 @@ def route(chosen, weights, experts):
     check_tensor("chosen", chosen)
     check_tensor("weights", weights)
     check.size("experts", experts, 1)
-    if chosen.dim() != 2 or chosen.dtype not in _INTEGERS:
+    if chosen.dim() != 2 or chosen.dtype not in INTEGERS:
         raise ValueError("chosen: expected integers of [tokens, k], found "
                          f"{chosen.dtype} of shape {tuple(chosen.shape)}")
     if weights.shape != chosen.shape:
@@ -65,13 +65,20 @@ def route(chosen, weights, experts):
     if not weights.is_floating_point():
         raise TypeError("weights: expected floating point, found "
                         f"{weights.dtype}")
+    order, _, ends = sort_by_expert(chosen, experts)
+    return ((order // max(chosen.shape[1], 1)).to(torch.int32),
+            weights.reshape(-1).to(torch.float32)[order], ends)
+
+
+def sort_by_expert(chosen, experts):
+    """Which of the flat `chosen` comes at each place, sorted by expert, the experts
+    there, `experts` for none, and where those of each expert end (i32)."""
     flat = chosen.reshape(-1)
     flat = torch.where((flat >= 0) & (flat < experts), flat, experts)
     found, order = torch.sort(flat, stable=True)
     ends = torch.searchsorted(found, torch.arange(
         experts, device=found.device, dtype=found.dtype), right=True)
-    return ((order // max(chosen.shape[1], 1)).to(torch.int32),
-            weights.reshape(-1).to(torch.float32)[order], ends.to(torch.int32))
+    return order, found, ends.to(torch.int32)
 
 
 _layers = {}

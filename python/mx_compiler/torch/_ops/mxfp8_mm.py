@@ -22,8 +22,8 @@ from ..._ops.quantize import ROUNDINGS
 from ..._ops.quantize import quantize_for_product as quantize
 from ..._ops.quantized import Quantized
 from . import tensors
-from .checks import (add_bias, as_rows, check_flag, check_names, check_one_device,
-                     check_tensor)
+from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
+                     check_one_device, check_tensor)
 
 _MATRICES = ("f32", "bf16", "f16")
 
@@ -251,6 +251,7 @@ def _(x, weight, activations, weights, gradients, scale_rounding, wgrad_high_pre
 @_grouped.register_fake
 def _(x, weight, offs, activations, weights, gradients, scale_rounding,
       wgrad_high_precision):
+    assume_groups(offs)
     _check_grouped(x, weight, offs, (activations, weights, gradients), scale_rounding)
     check_one_device(A=x, B_t=weight, offs=offs)
     return x.new_empty((x.shape[0], weight.shape[1]))

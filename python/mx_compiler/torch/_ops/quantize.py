@@ -10,8 +10,8 @@ from ..._ops import checks as check
 from ..._ops import quantize as quantization
 from ..._ops.formats import find_format
 from . import tensors
-from .checks import (check_flag, check_names, check_one_device, check_tensor,
-                     check_tensors)
+from .checks import (assume_groups, check_flag, check_names, check_one_device,
+                     check_tensor, check_tensors)
 
 _AXES = {-1: (-1,), -2: (-2,), (-1, -2): (-1, -2)}
 _MATRICES = ("f32", "bf16", "f16")
@@ -142,6 +142,7 @@ def _fake(x, format, axis, scale_rounding, blocked, offsets, global_scale=None):
     check.one_of("scale_rounding", scale_rounding, quantization.ROUNDINGS)
     shape = check.matrix("x", x, _MATRICES)[1]
     check_one_device(x=x, offsets=offsets, global_scale=global_scale)
+    assume_groups(offsets)
     groups = check.vector("offsets", offsets)
     axes = check.axes(_OF_OPERATOR[axis])
     if -1 in axes:

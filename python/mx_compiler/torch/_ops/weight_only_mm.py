@@ -250,19 +250,37 @@ def _weight_only_backward(ctx, dy):
     return dy @ weight, None, None, None, None, None
 
 
-def _weight_only_grouped_backward(ctx, dy):
-    elements, scales, offs, *factor = ctx.saved_tensors
-    _, format, blocked, _ = ctx.others
-    if not dy.shape[0]:         # which grouped_mm cannot be traced with
-        return dy.new_empty(0, _shape(elements, format)[-1]), *(None,) * 6
+@torch.library.custom_op("mx::weight_only_grouped_mm_backward", mutates_args=())
+def _weight_only_grouped_dx(dy: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
+                            format: str, blocked: bool,
+                            global_scale: Optional[Tensor]) -> Tensor:
+    """An operator, so that tracing does not ask whether there are rows."""
+    if not dy.shape[0]:         # which grouped_mm does not take
+        return _empty_gradient(dy, elements, format)
     weight = torch.ops.mx.dequantize(elements, scales, format, dy.dtype, blocked,
-                                     *factor)
+                                     global_scale)
     # grouped_mm wants rows of a multiple of 16 bytes.
     more = -dy.shape[1] % 8
-    dx = torch.nn.functional.grouped_mm(
+    return torch.nn.functional.grouped_mm(
         torch.nn.functional.pad(dy, (0, more)) if more else dy.contiguous(),
         torch.nn.functional.pad(weight, (0, 0, 0, more)) if more else weight,
         offs=offs.to(torch.int32))
+
+
+@_weight_only_grouped_dx.register_fake
+def _(dy, elements, scales, offs, format, blocked, global_scale):
+    return _empty_gradient(dy, elements, format)
+
+
+def _empty_gradient(dy, elements, format):
+    return dy.new_empty((dy.shape[0], _shape(elements, format)[-1]))
+
+
+def _weight_only_grouped_backward(ctx, dy):
+    elements, scales, offs, *factor = ctx.saved_tensors
+    _, format, blocked, _ = ctx.others
+    dx = torch.ops.mx.weight_only_grouped_mm_backward(
+        dy, elements, scales, offs, format, blocked, *(factor or (None,)))
     return dx, None, None, None, None, None, None
 
 

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How many operations torch.utils.flop_counter counts: 2 M N K of each product, as of
+torch.mm. Quantizers count nothing. How many rows a group has is on the device, so rows
+of groups count as they are given, once, also those past the last group."""
+
+from math import prod
+
+import torch
+from torch.utils.flop_counter import flop_registry, register_flop_formula
+
+from ..._ops.formats import find_format
+
+
+def _counts(packet, get_raw=False):
+    """Tells PyTorch, unless it knows; `get_raw`: with tensors, not with their shapes."""
+    if packet in flop_registry:
+        return lambda formula: formula
+    return register_flop_formula(packet, get_raw)
+
+
+def _elements(shape, format):
+    """The last dimension, of bytes too."""
+    return shape[-1] * (1 if format is None else find_format(format).per_byte)
+
+
+# --- Products of training: x [T, K], weight [N, K] or [G, N, K] -----------------------
+
+
+def _forward(x, weight, *_, out_shape=None):
+    return 2 * x[0] * weight[-2] * weight[-1]
+
+
+def _backward(x, weight, needs_dx, needs_dw):
+    return (bool(needs_dx) + bool(needs_dw)) * _forward(x, weight)
+
+
+_counts(torch.ops.mx.linear)(_forward)
+_counts(torch.ops.mx.grouped_linear)(_forward)
+
+
+@_counts(torch.ops.mx.linear_backward)
+def _(dy, x, weight, needs_dx, needs_dw, *_, out_shape=None):
+    return _backward(x, weight, needs_dx, needs_dw)
+
+
+@_counts(torch.ops.mx.grouped_linear_backward)
+def _(dy, x, weight, offs, needs_dx, needs_dw, *_, out_shape=None):
+    return _backward(x, weight, needs_dx, needs_dw)
+
+
+@_counts(torch.ops.mx.moe_layer)
+def _(x, w1, w2, tokens, *_, out_shape=None):
+    return _forward(tokens, w1) + _forward(tokens, w2)
+
+
+@_counts(torch.ops.mx.moe_layer_backward)
+def _(dy, w1, tokens, *_, out_shape=None):
+    # w2 is half of w1; each has a product for its gradient and one for its input's.
+    return 2 * (_forward(tokens, w1) + _forward(tokens, w1) // 2)
+
+
+# --- Of operands that are quantized already -------------------------------------------
+
+
+def _weight_only(x, elements, *_, out_shape=None):
+    return 2 * x[0] * x[1] * elements[-2]
+
+
+_counts(torch.ops.mx.weight_only_mm)(_weight_only)
+_counts(torch.ops.mx.weight_only_grouped_mm)(_weight_only)
+
+
+@_counts(torch.ops.mx.weight_only_grouped_mm_backward)
+def _(dy, elements, scales, offs, format, *_, out_shape=None):
+    return 2 * dy[0] * dy[1] * _elements(elements, format)
+
+
+@_counts(torch.ops.mx.matmul)
+def _(a, b, scale_a, scale_b, format_a, *_, out_shape=None, **__):
+    return 2 * prod(out_shape) * _elements(a, format_a)
+
+
+@_counts(torch.ops.mx.grouped_matmul)
+def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows", *_,
+      out_shape=None, **__):
+    # Groups that divide K share its elements; their padding is multiplied.
+    results = out_shape[-2:] if mode == "reduction" else out_shape
+    return 2 * prod(results) * _elements(a, format_a)
+
+
+@_counts(torch.ops.mx.scaled_grouped_matmul)
+def _(a, b, scale_a, scale_b, offs, factor_a, factor_b, format_a, *_, out_shape=None):
+    return 2 * a[0] * _elements(a, format_a) * b[-1]
+
+
+# --- PyTorch's own, which do the products of GroupedExperts or which install() serves
+
+
+def _of_aten(a, b, *_, out_val=None, **__):
+    packed = 2 if a.dtype == torch.float4_e2m1fn_x2 else 1
+    matrices = a.shape[0] if a.dim() == b.dim() == 3 else 1
+    return 2 * matrices * a.shape[-2] * a.shape[-1] * packed * b.shape[-1]
+
+
+for _name in ("_grouped_mm", "_scaled_grouped_mm", "_scaled_grouped_mm_v2",
+              "_scaled_mm_v2"):
+    _counts(getattr(torch.ops.aten, _name), get_raw=True)(_of_aten)

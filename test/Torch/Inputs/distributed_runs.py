@@ -1,0 +1,39 @@
+"""Runs of distributed_program.py under torchrun, for tests."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+PROGRAM = pathlib.Path(__file__).parent / "distributed_program.py"
+ON_GPU = os.environ.get("MX_TORCH_DEVICE") == "cuda"
+
+
+def losses(processes, steps, device, folder, *tasks):
+    """Of each step, by task."""
+    # All of it stays on this machine, whatever its name resolves to.
+    environment = {**os.environ, "MX_DEVICE": device, "OMP_NUM_THREADS": "1",
+                   "GLOO_SOCKET_IFNAME": "lo"}
+    if not ON_GPU:
+        environment["CUDA_VISIBLE_DEVICES"] = ""
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone",
+         "--local-addr=127.0.0.1", f"--nproc-per-node={processes}", str(PROGRAM), str(steps),
+         str(folder), *tasks],
+        env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, (tasks, device, done.stdout, done.stderr)
+    found = {task: [] for task in tasks}
+    for line in done.stdout.splitlines():
+        if line.startswith("loss "):    # gloo prints, too
+            _, task, step, loss = line.split()
+            found[task].append(float(loss))
+    for task, values in found.items():
+        assert len(values) == (steps - steps // 2 if "-load" in task else steps), done.stdout
+    return found
+
+
+def near(found, wanted, what):
+    """Sums of gradients differ in their order."""
+    worst = max(abs(a - b) / a for a, b in zip(wanted[-len(found):], found))
+    print(f"{what}: {found[-1]:.6f}, alone {wanted[-1]:.6f}, apart by at most {worst:.1e}")
+    assert worst < 2e-3, (what, wanted, found)

@@ -1,0 +1,88 @@
+# REQUIRES: torch
+# RUN: %python_torch %s
+"""torch.export of converted models: any number of rows, numbers of rows and of groups that
+depend on data, and programs that went through a file give the bits, shapes and strides of the
+model. compile-of-data.py does it with torch.compile."""
+
+import io
+import warnings
+
+import torch
+from torch import nn
+from torch.export import Dim, export
+
+import mx_compiler.torch as mxt
+import reference as ref
+from models_of_data import (HIDDEN, INNER, SIZES, Quantizers, Selected, all_layers, all_models,
+                            converted, rows, same)
+from reference import DEVICE
+
+ROWS = {0: Dim("rows", min=1, max=4096)}
+
+
+def through_file(program):
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")         # of buffers that cannot be written to
+        torch.export.save(program, file)
+        file.seek(0)
+        return torch.export.load(file)
+
+
+def exported(model, sizes, shapes=(ROWS,), make=lambda n: (rows(n),), saves=True):
+    """`sizes`: of the batch that is traced, then of others."""
+    traced, *others = sizes
+    for strict in (False, True):
+        program = export(model, make(traced), dynamic_shapes=shapes, strict=strict)
+        assert "torch.ops.mx." in str(program.graph_module.code)
+        if saves and not strict:
+            program = through_file(program)
+        for size in sizes:
+            given = make(size)
+            same(program.module()(*given), model(*given))
+
+
+def models():
+    torch.manual_seed(1)
+    for recipe in ("mxfp8", "mxfp4_weights"):
+        for make in all_models():
+            exported(converted(make(), recipe), SIZES)
+
+
+def layers():
+    torch.manual_seed(1)
+    for make in all_layers():
+        exported(make().to(DEVICE), SIZES)
+
+
+def no_rows():
+    """Of a batch from which nothing is chosen."""
+    for recipe in ("mxfp8", "mxfp4_weights"):
+        model = converted(Selected(), recipe)
+        with torch.no_grad():
+            model.router.bias.fill_(-1e9)
+        program = export(model, (rows(40),), dynamic_shapes=(ROWS,))
+        same(program.module()(rows(7)), rows(7))
+
+
+def quantizers():
+    exported(Quantizers(), (64, 96, 256), saves=False)
+
+
+def groups():
+    """Any number of groups that is known when the program runs."""
+    class Product(nn.Module):
+        def forward(self, x, w, offs):
+            return mxt.mxfp8_grouped_mm(x, w.transpose(-2, -1), offs)
+
+    def make(size):
+        count, experts = size
+        ends = torch.arange(1, experts + 1, dtype=torch.int32, device=DEVICE) * count // experts
+        return rows(count, dtype=torch.bfloat16), ref.tensor((experts, INNER, HIDDEN)), ends
+    of_groups = {0: Dim("groups", min=1, max=64)}
+    exported(Product(), ((40, 4), (50, 2), (8, 7)), (ROWS, of_groups, of_groups), make)
+
+
+for part in (models, layers, no_rows, quantizers, groups):
+    part()
+    print(part.__name__, "right")

@@ -1,0 +1,146 @@
+# REQUIRES: torch, transformers
+# RUN: env HF_HUB_OFFLINE=1 %python_torch %s
+"""Mixtral, Qwen3-MoE and gpt-oss of the Transformers that is installed, small and with random
+weights: converted models beside the float ones, their gradients, and the way back. Oracles are
+the experts of Transformers, in float64; hugging-face.py has exact ones, of stand-ins."""
+
+import copy
+import tempfile
+
+import torch
+import transformers
+from transformers import (GptOssConfig, GptOssForCausalLM, MixtralConfig, MixtralForCausalLM,
+                          Qwen3MoeConfig, Qwen3MoeForCausalLM)
+
+import mx_compiler.torch as mxt
+import reference as ref
+from quantized_products import distance
+from reference import DEVICE
+
+transformers.logging.set_verbosity_error()
+EXPERTS, K, HIDDEN, INNER, SYMBOLS = 32, 2, 64, 96, 128
+COMMON = {"vocab_size": SYMBOLS, "hidden_size": HIDDEN, "intermediate_size": INNER,
+          "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2,
+          "head_dim": 32, "max_position_embeddings": 64, "num_experts_per_tok": K}
+MODELS = (
+    (MixtralForCausalLM, MixtralConfig(num_local_experts=EXPERTS, **COMMON)),
+    (Qwen3MoeForCausalLM, Qwen3MoeConfig(num_experts=EXPERTS, moe_intermediate_size=INNER,
+                                         **COMMON)),
+    # Its rope would stretch positions that these do not have.
+    (GptOssForCausalLM, GptOssConfig(num_local_experts=EXPERTS, rope_scaling=None, **COMMON)),
+)
+
+
+def make(cls, config):
+    """As Transformers makes it, with larger weights: those of 0.02 make logits of 0."""
+    torch.manual_seed(0)
+    model = cls(config).to(DEVICE, torch.float32).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.normal_(0, parameter.shape[-1]**-0.5)
+    return model
+
+
+def experts_of(model):
+    """By name: fused ones, or the layers of lists."""
+    return {name: module for name, module in model.named_modules()
+            if type(module).__name__.endswith("Experts")}
+
+
+def arguments():
+    generator = torch.Generator().manual_seed(1)
+    chosen = torch.stack([torch.randperm(EXPERTS, generator=generator)[:K] for _ in range(48)])
+    weights = torch.rand(48, K, generator=generator).softmax(-1)
+    return [x.to(DEVICE) for x in (ref.tensor((48, HIDDEN), 2, torch.float32, spread=1), chosen,
+                                   weights)]
+
+
+def of_module(module, given):
+    """Weights as the module of this release takes them."""
+    x, chosen, weights = given
+    is_new = hasattr(module, "is_transposed")
+    if not is_new and type(module).__name__ in ("GptOssExperts", "MXGptOssExperts",
+                                                "MXWeightOnlyGptOssExperts"):
+        weights = torch.zeros(x.shape[0], EXPERTS, device=DEVICE).scatter(1, chosen, weights)
+        return x[None], chosen, weights
+    return x, chosen, weights
+
+
+def oracle(module):
+    """In float64, by the loop over experts: PyTorch's grouped_mm has no float64."""
+    module = copy.deepcopy(module).double()
+    if hasattr(module, "config"):
+        module.config._experts_implementation = "eager"
+    return module
+
+
+def run(module, given, dtype=torch.float32):
+    x, chosen, weights = of_module(module, given)
+    x = x.to(dtype).requires_grad_()
+    y = module(x, chosen, weights.to(dtype))
+    y.backward(ref.tensor(tuple(y.shape), 3, dtype, spread=1))
+    return [y.reshape(-1, HIDDEN), x.grad.reshape(-1, HIDDEN),
+            *(p.grad for p in module.parameters())]
+
+
+def experts():
+    for cls, config in MODELS:
+        plain = make(cls, config)
+        found = experts_of(plain)
+        # Releases before 5 have lists for all but gpt-oss.
+        assert len(found) == 2 or cls is not GptOssForCausalLM
+        for name, module in list(found.items())[:1]:
+            wanted = run(oracle(module), arguments(), torch.float64)
+            model = mxt.convert(copy.deepcopy(module), "mxfp8", strict=True)
+            assert type(model).__module__.startswith("mx_compiler.torch")
+            for a, b in zip(run(model, arguments()), wanted):
+                assert distance(a, b) < 0.1, (cls, name, distance(a, b))
+            # What weights alone are multiplied with is in what comes back.
+            model = mxt.convert(copy.deepcopy(module), "mxfp4_weights", strict=True)
+            y, dx, *_ = run(model, arguments())
+            back = mxt.convert(model, "bf16")
+            assert type(back) is type(module)
+            wanted = run(oracle(back), arguments(), torch.float64)
+            for a, b in zip((y, dx), wanted):
+                assert distance(a, b) < 0.01, (cls, name, distance(a, b))
+
+
+def models():
+    for cls, config in MODELS:
+        plain = make(cls, config)
+        symbols = torch.arange(40, device=DEVICE).view(2, 20) * 37 % SYMBOLS
+        with torch.no_grad():
+            wanted = plain(symbols).logits
+        model = mxt.convert(copy.deepcopy(plain), "mxfp8", strict=True)
+        kinds = {type(m).__name__ for m in model.modules()}
+        assert not any(kind.endswith("Experts") and not kind.startswith("MX") for kind in kinds)
+        state = model.state_dict()
+        assert state.keys() == plain.state_dict().keys()
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            again = cls.from_pretrained(folder).state_dict()
+        assert again.keys() == state.keys() and all(torch.equal(t.to(DEVICE), state[n])
+                                                    for n, t in again.items())
+        found = model(symbols, labels=symbols)
+        # A token near the border between two experts may go to the other one.
+        assert 0.01 < distance(found.logits, wanted) < 0.4, (cls, distance(found.logits, wanted))
+        found.loss.backward()
+        # In a list those that no token chose have none.
+        gradients = [p.grad for name, p in model.named_parameters() if ".experts." in name]
+        assert all(g is None or torch.isfinite(g).all() for g in gradients)
+        assert len([g for g in gradients if g is not None and g.norm() > 0]) >= 4
+        model.zero_grad()
+        mxt.convert(model, "bf16", strict=True)
+        assert [type(m) for m in model.modules()] == [type(m) for m in plain.modules()]
+        with torch.no_grad():
+            assert torch.equal(model(symbols).logits, wanted)
+        quantized = mxt.convert(model, "mxfp8_weights", strict=True)
+        with torch.no_grad():
+            found = quantized(symbols).logits
+        assert 0.005 < distance(found, wanted) < 0.4, (cls, distance(found, wanted))
+
+
+for part in (experts, models):
+    part()
+    print(part.__name__, "right, Transformers", transformers.__version__)
