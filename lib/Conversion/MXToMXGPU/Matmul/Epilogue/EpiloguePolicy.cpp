@@ -207,8 +207,7 @@ void EpiloguePolicy::checkSizes(Value rows, Value columns) {
   checkRows(rows);
   requireResultSize(host, op.getResultTensor(), /*fromLast=*/0, columns);
   checkScales(rows, columns);
-  if (elements.region)
-    elements.region.requireSizes(host, rows, columns);
+  elements.region.requireSizes(host, rows, columns);
 }
 
 void EpiloguePolicy::begin() {
