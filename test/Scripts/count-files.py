@@ -78,7 +78,7 @@ def build(*flags):
 
 
 def count(*arguments):
-    command = [sys.executable, str(script), str(work / "build"), "--pass=convert", f"--source={work}"]
+    command = [sys.executable, str(script), str(work / "build"), "--pass=convert=chip=sm_100a", f"--source={work}"]
     done = subprocess.run([*command, *arguments], capture_output=True, text=True)
     return done.returncode, done.stdout, done.stderr
 
