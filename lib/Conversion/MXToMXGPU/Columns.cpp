@@ -16,6 +16,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+bool Columns::areWhole() const { return !last; }
+
 static int64_t getBytes(MemRefType type) {
   return type.getElementTypeBitWidth() / 8;
 }

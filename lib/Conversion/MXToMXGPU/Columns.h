@@ -1,4 +1,5 @@
-//===- Columns.h - Loads of consecutive columns ---------------- -*- C++ -*-===//
+//===- Columns.h - Loads of consecutive columns ---------------- -*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -24,7 +25,8 @@ struct Columns {
   /// Whether the thread's row exists; null if it does.
   mlir::Value isPresent;
 
-  bool areWhole() const { return !last; }
+  /// Whether all of them exist.
+  bool areWhole() const;
 };
 
 /// Reads the elements of `source` in a row, given by its leading `indices`, at

@@ -28,6 +28,16 @@ using namespace mx::mxgpu;
 
 ElementRegion::operator bool() const { return block; }
 
+ArrayRef<Value> ElementRegion::getCaptures() const { return captures; }
+
+void ElementRegion::capture(Value value, Value inKernel) {
+  scalars.map(value, inKernel);
+}
+
+bool ElementRegion::usesColumns() const {
+  return block && !block->getArguments().back().use_empty();
+}
+
 ElementRegion::ElementRegion(Block *block) : block(block) {
   if (!block)
     return;

@@ -30,11 +30,9 @@ public:
   llvm::LogicalResult verify();
 
   /// Values from outside that a kernel needs as arguments.
-  llvm::ArrayRef<mlir::Value> getCaptures() const { return captures; }
+  llvm::ArrayRef<mlir::Value> getCaptures() const;
   /// Gives a captured value its counterpart in the kernel.
-  void capture(mlir::Value value, mlir::Value inKernel) {
-    scalars.map(value, inKernel);
-  }
+  void capture(mlir::Value value, mlir::Value inKernel);
 
   explicit operator bool() const;
 
@@ -43,9 +41,7 @@ public:
   void requireSizes(KernelBuilder &host, mlir::Value rows, mlir::Value columns);
 
   /// Whether anything but the elements depends on the column.
-  bool usesColumns() const {
-    return block && !block->getArguments().back().use_empty();
-  }
+  bool usesColumns() const;
 
   /// Emits what is the same in all columns of `row`, which exists.
   void emitScalars(KernelBuilder &builder, mlir::Value row);
