@@ -63,7 +63,7 @@ RULES = [
     Rule("place number", r"\b(at|to|in|from|of) places? \d", "'index', 'location'"),
     Rule("digits", r"\bdigits? of (a|an|the|its|one|each|this|registers?|values?|threads?) ?"
          r"(layout|value|fragment|thread|register|dimension)", "'modes' (CuTe)"),
-    Rule("contestants", r"\b[Cc]ontestants?\b", "'baselines'"),
+    Rule("contestants", r"\b[Cc]ontestants?\b", "'baselines', with mx among them 'implementations'"),
     Rule("is another's", r"\b(another|others|the next)'s\b(?= ?[,.;:)])", "the noun: 'belongs to another group'"),
     Rule("place in the text", r"\bthe place in the (program|text)\b", "'the source location'"),
 ]

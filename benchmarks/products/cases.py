@@ -87,7 +87,7 @@ class Case:
     # "wide": scales over 40 binades. "grid": bf16 operands with values of MXFP8.
     values: str = ""
     ways: tuple = tuple(CHOSEN.items())
-    # "normal", "fp8", "triton": contestants beside cuBLAS on the same values.
+    # "normal", "fp8", "triton": implementations beside cuBLAS on the same values.
     peers: tuple = ()
 
     @property

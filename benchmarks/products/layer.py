@@ -4,7 +4,7 @@ with its quantizers, beside PyTorch in bf16, eager and compiled."""
 
 import math
 
-import contestants
+import implementations
 import mx_compiler as mx
 import numpy as np
 import torch
@@ -68,9 +68,10 @@ class Combine(torch.autograd.Function):
 
 def experts(x, w1, w2, probs, tokens, inverse, ends, top):
     rows = Gather.apply(x, tokens, inverse, top)
-    gate, up = contestants.grouped_mm(rows, w1.transpose(1, 2), ends).chunk(2, dim=1)
+    gate, up = implementations.grouped_mm(rows, w1.transpose(1, 2), ends).chunk(2, dim=1)
     h = (torch.nn.functional.silu(gate.float()) * up.float() * probs[:, None]).bfloat16()
-    return Combine.apply(contestants.grouped_mm(h, w2.transpose(1, 2), ends), tokens, inverse, top)
+    y = implementations.grouped_mm(h, w2.transpose(1, 2), ends)
+    return Combine.apply(y, tokens, inverse, top)
 
 
 class TorchLayer:
@@ -145,19 +146,19 @@ def decibel(found, expected):
 
 
 class Problem:
-    """The contestants of a case, and how near their results are."""
+    """The implementations of a case, and how near their results are."""
 
     def __init__(self, case, directory):
         data = Data(case)
         compiled = torch.compile(experts, dynamic=False)
         self.ours = MxLayer(directory, data)
         self.peers = [TorchLayer(EAGER, data), TorchLayer(COMPILED, data, compiled)]
-        self.contestants = [self.ours, *self.peers]
+        self.implementations = [self.ours, *self.peers]
 
     def compare(self):
         """Results with less signal to noise than the formats give, and the ratios."""
-        for contestant in self.contestants:
-            contestant.launch(0)
+        for implementation in self.implementations:
+            implementation.launch(0)
         torch.cuda.synchronize()
         names = ("y", "dx", "dw1", "dw2", "dprobs")
         ratios = {name: round(decibel(a, b), 2) for name, a, b in

@@ -27,11 +27,11 @@ LAUNCHES, ROUNDS = 10, 5
 RESULTS = ("y", "dx", "dw1", "dw2", "dprobs")
 
 
-def kernels(contestant):
+def kernels(implementation):
     """Microseconds of a launch by kernel, in the order of their first launch."""
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         for _ in range(LAUNCHES):
-            contestant.launch(0)
+            implementation.launch(0)
         torch.cuda.synchronize()
     found = collections.OrderedDict()
     events = [e for e in profile.events() if e.device_type == torch.autograd.DeviceType.CUDA]
@@ -47,21 +47,21 @@ def main():
     data = layer.Data(case)
     ours = {path: layer.MxLayer(pathlib.Path(path), data) for path in directories}
     times = {path: [] for path in ours}
-    for path, contestant in ours.items():
-        contestant.launch(0)
+    for path, implementation in ours.items():
+        implementation.launch(0)
     torch.cuda.synchronize()
     first = next(iter(ours.values())).results
-    differ = {path: [name for name, a, b in zip(RESULTS, contestant.results, first)
+    differ = {path: [name for name, a, b in zip(RESULTS, implementation.results, first)
                      if not torch.equal(a.view(torch.int32), b.view(torch.int32))]
-              for path, contestant in ours.items()}
+              for path, implementation in ours.items()}
     for _ in range(ROUNDS):
-        for path, contestant in ours.items():
-            seconds, _ = timing.sustained(contestant, 0.5, 0.02)
+        for path, implementation in ours.items():
+            seconds, _ = timing.sustained(implementation, 0.5, 0.02)
             times[path].append(seconds)
-    for path, contestant in ours.items():
+    for path, implementation in ours.items():
         print(f"{path}: {statistics.median(times[path]) * 1e3:.3f} ms, other bits: "
               f"{', '.join(differ[path]) or 'none'}")
-        for kernel, microseconds in kernels(contestant).items():
+        for kernel, microseconds in kernels(implementation).items():
             print(f"  {microseconds:9.1f} us  {kernel}")
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operands of a case, in the forms that contestants take, and comparisons of
+"""Operands of a case, in the forms that implementations take, and comparisons of
 results.
 
 The last set of operands is for comparison with the bits of cuBLAS: its numbers
 are so small integers that every order of additions gives the same sums."""
 
-import contestants
+import implementations
 import numpy as np
 import operands
 import torch
@@ -45,7 +45,7 @@ class Product:
     def __init__(self, case):
         self.case, self.out_shape = case, (case.m, case.n)
         count = max(2, -(-2 * L2_BYTES // ((case.m + case.n) * case.k)))
-        if case.few_rows:  # of the smaller of both contestants' weights
+        if case.few_rows:  # of the smaller of both implementations' weights
             bits = 4 if case.b == "f4E2M1FN" else 8
             count = -(-(1 << 30) // (case.n * case.k * bits // 8 * max(1, case.groups)))
         self.ends = group_ends(case) if case.groups else None
@@ -68,12 +68,12 @@ class Product:
 
     def peers(self):
         case, pairs = self.case, [(a.values, b.values) for a, b in self.sets[:-1]]
-        found = [contestants.Matmul(CUBLAS, pairs, self.out_shape)]
+        found = [implementations.Matmul(CUBLAS, pairs, self.out_shape)]
         if "normal" in case.peers:
             normal = [[torch.randn_like(t) for t in pair] for pair in pairs]
-            found.append(contestants.Matmul(NORMAL, normal, self.out_shape))
+            found.append(implementations.Matmul(NORMAL, normal, self.out_shape))
         if "fp8" in case.peers:
-            found.append(contestants.RowWise(pairs, self.out_shape))
+            found.append(implementations.RowWise(pairs, self.out_shape))
         return found
 
     def brief_peers(self):
@@ -100,16 +100,17 @@ class Product:
     def defined(self, out):
         return out
 
-    def wrong(self, contestant):
+    def wrong(self, implementation):
         """Of one set within the bound in some rows and close to the peer
         everywhere; of the last set, bits that differ."""
-        contestant.out.fill_(float("nan"))
-        contestant.launch(0)
-        wrong = self.rows_wrong(contestant.out, 0)
-        wrong += count_far(self.defined(contestant.out), self.reference(0))
-        contestant.out.fill_(float("nan"))
-        contestant.launch(contestant.count)
-        wrong += int((self.defined(contestant.out) != self.reference(contestant.count)).sum())
+        implementation.out.fill_(float("nan"))
+        implementation.launch(0)
+        wrong = self.rows_wrong(implementation.out, 0)
+        wrong += count_far(self.defined(implementation.out), self.reference(0))
+        implementation.out.fill_(float("nan"))
+        implementation.launch(implementation.count)
+        reference = self.reference(implementation.count)
+        wrong += int((self.defined(implementation.out) != reference).sum())
         torch.cuda.synchronize()
         return wrong
 
@@ -132,16 +133,16 @@ class GroupedRows(Product):
 
     def peers(self):
         pairs = [(a.values, self.weights(b.values)) for a, b in self.sets[:-1]]
-        found = [contestants.GroupedMatmul(GROUPED, pairs, self.ends_on_device)]
+        found = [implementations.GroupedMatmul(GROUPED, pairs, self.ends_on_device)]
         if "normal" in self.case.peers:
             a, b = self.sets[0]
             pair = torch.randn_like(a.values), self.weights(torch.randn_like(b.values))
-            found.append(contestants.GroupedMatmul(GROUPED_NORMAL, [pair], self.ends_on_device))
+            found.append(implementations.GroupedMatmul(GROUPED_NORMAL, [pair], self.ends_on_device))
         return found
 
     def reference(self, index):
         a, b = self.sets[index]
-        return contestants.grouped_mm(a.values, self.weights(b.values), self.ends_on_device)
+        return implementations.grouped_mm(a.values, self.weights(b.values), self.ends_on_device)
 
     def rows_wrong(self, out, index):
         (a, b), wrong = self.sets[index], 0
@@ -181,15 +182,15 @@ class Gradient(Product):
 
     def peers(self):
         pairs = [self.pair(index) for index in range(len(self.sets) - 1)]
-        found = [contestants.GroupedMatmul(GROUPED, pairs, self.ends_on_device)]
+        found = [implementations.GroupedMatmul(GROUPED, pairs, self.ends_on_device)]
         if "normal" in self.case.peers:
             a, b = pairs[0]
             normal = torch.randn_like(a.t()).t(), torch.randn_like(b)
-            found.append(contestants.GroupedMatmul(GROUPED_NORMAL, [normal], self.ends_on_device))
+            found.append(implementations.GroupedMatmul(GROUPED_NORMAL, [normal], self.ends_on_device))
         return found
 
     def reference(self, index):
-        return contestants.grouped_mm(*self.pair(index), self.ends_on_device)
+        return implementations.grouped_mm(*self.pair(index), self.ends_on_device)
 
     def rows_wrong(self, out, index):
         (a, b), wrong = self.sets[index], 0

@@ -43,7 +43,7 @@ def shape(result):
 
 def split(result):
     """((name, entry) of each way of mx, the peer on the same values, others)"""
-    entries = result["contestants"]
+    entries = targets.implementations(result)
     ours = [(name, entry) for name, entry in entries.items() if targets.is_ours(name)]
     peer = next(entry for name, entry in entries.items() if name in PEERS)
     others = [(name, entry) for name, entry in entries.items()
@@ -137,7 +137,7 @@ def layer_table(results):
     text = header("layer", "rows", *(cell for name in names for cell in (f"{name}, ms", "spread, %")),
                   "faster / mx", "dB: y", "dx", "dw1", "dw2", "dprobs")
     for result in results:
-        entries = [result["contestants"][name] for name in names]
+        entries = [targets.implementations(result)[name] for name in names]
         ratio = min(e["sustained_us"] for e in entries[1:]) / entries[0]["sustained_us"]
         text += row(f"top {result['top']} of {result['experts']}", result["tokens"] * result["top"],
                     *(cell for e in entries
@@ -164,7 +164,7 @@ def table(data, verdicts=False):
     rows = data["rows"]
     layers = [r for r in rows if "experts" in r]
     products = [r for r in rows if "experts" not in r]
-    few = [r for r in products if "graph_us" in r["contestants"]["mx"]]
+    few = [r for r in products if "graph_us" in targets.implementations(r)["mx"]]
     large = [r for r in products if r not in few]
     more = [r for r in large if split(r)[2]]
     parts = [ratio_table(rows, verdicts)] + [make(found) for make, found in (

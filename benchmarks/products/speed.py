@@ -6,7 +6,7 @@ usage: speed.py PROGRAMS [--only=REGEX] [--results=FILE.json] [--seconds=S]
 
 For each case the results of mx are compared first: with float64 in some rows,
 within the bound of docs/Spec.md; with the peer everywhere; and, of operands whose
-sums are exact in every order, to the bit. Then contestants take turns in one
+sums are exact in every order, to the bit. Then implementations take turns in one
 process, five rounds, on sets of operands that together are larger than the L2.
 Burst: one launch after a pause of 12 ms and two launches, the median of 12.
 Sustained: back to back for S seconds, the median of the second half, with the
@@ -23,7 +23,7 @@ import pathlib
 import re
 
 import cases
-import contestants
+import implementations
 import layer
 import mx_compiler as mx
 import problems
@@ -51,14 +51,14 @@ def describe(case):
 
 def run_product(case, programs, seconds):
     problem = problems.make(case)
-    ours = [contestants.MxProgram(way, case, programs, problem) for way, _ in case.ways]
-    row = describe(case) | dict(wrong=sum(problem.wrong(contestant) for contestant in ours))
+    ours = [implementations.MxProgram(way, case, programs, problem) for way, _ in case.ways]
+    row = describe(case) | dict(wrong=sum(problem.wrong(implementation) for implementation in ours))
     peers = problem.peers()
     if case.few_rows:
-        return row | dict(contestants=timing.measure_graphs(ours + peers, seconds))
+        return row | dict(implementations=timing.measure_graphs(ours + peers, seconds))
     brief = problem.brief_peers()
-    found = timing.measure_launches(ours + peers + brief, seconds, [c.name for c in brief])
-    return row | dict(contestants=found)
+    found = timing.measure_launches(ours + peers + brief, seconds, [i.name for i in brief])
+    return row | dict(implementations=found)
 
 
 def run_layer(case, programs, seconds):
@@ -66,13 +66,13 @@ def run_layer(case, programs, seconds):
     wrong, decibels = problem.compare()
     return dict(name=case.name, tokens=case.tokens, experts=case.experts, top=case.top,
                 hidden=case.hidden, inner=case.inner, wrong=wrong, decibels=decibels,
-                contestants=timing.measure_launches(problem.contestants, seconds))
+                implementations=timing.measure_launches(problem.implementations, seconds))
 
 
 def run_case(case, programs, seconds):
     run = run_layer if isinstance(case, cases.Layer) else run_product
     row = run(case, programs, seconds)
-    for entry in row["contestants"].values():
+    for entry in row["implementations"].values():
         for key in ("burst", "sustained"):
             if f"{key}_us" in entry:
                 entry[f"{key}_tflops"] = round(case.flops / entry[f"{key}_us"] * 1e-6, 1)
@@ -81,7 +81,7 @@ def run_case(case, programs, seconds):
 
 def show(row):
     print(f"{row['name']}: {row['wrong']} wrong {row.get('decibels', '')}")
-    for name, entry in row["contestants"].items():
+    for name, entry in row["implementations"].items():
         text = f"  {name:40}"
         for key in ("burst", "graph", "sustained"):
             if f"{key}_us" in entry:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times of contestants: objects with a name, a count of sets of operands, and
+"""Times of implementations: objects with a name, a count of sets of operands, and
 launch(index)."""
 
 import gc
@@ -35,24 +35,24 @@ def seconds_between(begin, end):
     return begin.elapsed_time(end) * 1e-3
 
 
-def burst(contestant, count=12):
+def burst(implementation, count=12):
     """One launch after a pause and two launches: the median."""
     times = []
     for i in range(count):
-        contestant.launch(i % contestant.count)
+        implementation.launch(i % implementation.count)
         torch.cuda.synchronize()
         time.sleep(0.012)
         begin, end = events()
-        contestant.launch((i + 1) % contestant.count)
+        implementation.launch((i + 1) % implementation.count)
         begin.record()
-        contestant.launch((i + 2) % contestant.count)
+        implementation.launch((i + 2) % implementation.count)
         end.record()
         torch.cuda.synchronize()
         times.append(seconds_between(begin, end))
     return statistics.median(times)
 
 
-def sustained(contestant, seconds, once):
+def sustained(implementation, seconds, once):
     """Median time of batches in the second half of `seconds`, and the clock
     there. A launch takes about `once`."""
     batch = max(1, min(20, int(0.03 / once)))
@@ -61,7 +61,7 @@ def sustained(contestant, seconds, once):
         begin, end = events()
         begin.record()
         for i in range(batch):
-            contestant.launch(i % contestant.count)
+            implementation.launch(i % implementation.count)
         end.record()
         late = time.monotonic() - start > seconds / 2
         if late:
@@ -72,20 +72,20 @@ def sustained(contestant, seconds, once):
     return statistics.median(times), mhz or clock()
 
 
-def capture(contestant):
+def capture(implementation):
     """A CUDA graph that goes through all operands."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        for i in range(contestant.count):
-            contestant.launch(i)
+        for i in range(implementation.count):
+            implementation.launch(i)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     # What the last case left must not be freed now: that would end the capture.
     gc.collect()
     gc.disable()
     with torch.cuda.graph(graph, stream=stream):
-        for i in range(contestant.count):
-            contestant.launch(i)
+        for i in range(implementation.count):
+            implementation.launch(i)
     gc.enable()
     return graph
 
@@ -115,35 +115,35 @@ def summary(rounds, key):
             f"{key}_spread_us": round(max(times) - min(times), 2), "sm_mhz": rounds[-1][1]}
 
 
-def measure_graphs(contestants, seconds, sustained=True):
+def measure_graphs(implementations, seconds, sustained=True):
     """By name: rounds in turn, each a quarter of `seconds` after a pause, without
-    which a contestant has the clock that the one before left; then, sustained,
+    which an implementation has the clock that the one before left; then, sustained,
     rounds of which the second half counts."""
-    graphs = [capture(contestant) for contestant in contestants]
-    found = {contestant.name: {} for contestant in contestants}
+    graphs = [capture(implementation) for implementation in implementations]
+    found = {implementation.name: {} for implementation in implementations}
     kinds = [("graph", seconds / 4, PAUSE), ("sustained", seconds, 0)]
     for key, length, pause in kinds if sustained else kinds[:1]:
-        rounds = [[] for _ in contestants]
+        rounds = [[] for _ in implementations]
         for _ in range(ROUNDS):
-            for graph, contestant, of_it in zip(graphs, contestants, rounds):
+            for graph, implementation, of_it in zip(graphs, implementations, rounds):
                 time.sleep(pause)
-                of_it.append(replay(graph, contestant.count, length, steady=not pause))
-        for contestant, of_it in zip(contestants, rounds):
-            found[contestant.name].update(summary(of_it, key))
+                of_it.append(replay(graph, implementation.count, length, steady=not pause))
+        for implementation, of_it in zip(implementations, rounds):
+            found[implementation.name].update(summary(of_it, key))
     return found
 
 
-def measure_launches(contestants, seconds, only_burst=()):
+def measure_launches(implementations, seconds, only_burst=()):
     """By name: burst, then rounds of sustained launches in turn."""
     found, once = {}, {}
-    for contestant in contestants:
-        once[contestant.name] = taken = burst(contestant)
-        found[contestant.name] = dict(burst_us=round(taken * 1e6, 2))
-    contestants = [c for c in contestants if c.name not in only_burst]
-    rounds = [[] for _ in contestants]
+    for implementation in implementations:
+        once[implementation.name] = taken = burst(implementation)
+        found[implementation.name] = dict(burst_us=round(taken * 1e6, 2))
+    implementations = [i for i in implementations if i.name not in only_burst]
+    rounds = [[] for _ in implementations]
     for _ in range(ROUNDS):
-        for contestant, of_it in zip(contestants, rounds):
-            of_it.append(sustained(contestant, seconds, once[contestant.name]))
-    for contestant, of_it in zip(contestants, rounds):
-        found[contestant.name].update(summary(of_it, "sustained"))
+        for implementation, of_it in zip(implementations, rounds):
+            of_it.append(sustained(implementation, seconds, once[implementation.name]))
+    for implementation, of_it in zip(implementations, rounds):
+        found[implementation.name].update(summary(of_it, "sustained"))
     return found

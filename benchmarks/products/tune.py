@@ -108,7 +108,7 @@ def build(mx_compile, out, names):
 def measure(out, results, only, seconds):
     import gc
 
-    import contestants
+    import implementations
     import problems
     import speed
     import timing
@@ -123,7 +123,7 @@ def measure(out, results, only, seconds):
         tried = ways[case.name]
         case = dataclasses.replace(case, ways=tuple((way, "") for way in tried))
         problem = problems.make(case)
-        ours = [contestants.MxProgram(way, case, out, problem)
+        ours = [implementations.MxProgram(way, case, out, problem)
                 for way, is_compiled in tried.items() if is_compiled]
         right = [c for c in ours if not problem.wrong(c)]
         everyone = right + problem.peers()[:1]

@@ -14,8 +14,8 @@ import os
 import sys
 
 import cases
-import contestants
 import expected
+import implementations
 import torch
 from mx_program import Entry, Runtime
 
@@ -49,8 +49,8 @@ def all_numbers():
 def count_wrong(case, runtime, directory, numbers):
     entry = Entry(runtime, directory)
     inputs = numbers if case.rows == 1 << 16 else numbers.t().contiguous()
-    buffers = contestants.BufferSet(case, entry, [inputs], None)
-    launch, wrong = contestants.mx(entry), 0
+    buffers = implementations.BufferSet(case, entry, [inputs], None)
+    launch, wrong = implementations.mx(entry), 0
     for poison in POISON:
         for result in buffers.results:
             result.fill_(poison)

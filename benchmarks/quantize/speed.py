@@ -21,8 +21,8 @@ import subprocess
 import sys
 
 import cases
-import contestants
 import expected
+import implementations
 import torch
 from cuda_driver import Driver, Module
 from mx_program import Entry, Runtime
@@ -52,7 +52,7 @@ def make_sets(case, entry):
                                if case.groups else None))
     offsets = cases.random_offsets(case) if case.groups else None
     count = max(2, -(-4 * L2_BYTES // size))
-    return [contestants.BufferSet(
+    return [implementations.BufferSet(
         case, entry, [random_input(case) for _ in range(case.inputs)], offsets)
             for _ in range(count)]
 
@@ -114,19 +114,19 @@ def best(times, prefix):
 
 def run_case(case, entry, module, options):
     sets = make_sets(case, entry)
-    launch = contestants.mx(entry)
+    launch = implementations.mx(entry)
     result = {"case": case.name, "schedule": case.schedule,
               "limit": case.limit, "slowdown": case.slowdown}
     result["wrong"] = count_wrong(case, launch, sets[0])
     result["bytes"] = int(sum(case.data_bytes(sets[0].offsets)))
     launchers = {"mx": launch}
-    launchers.update(contestants.ceilings(case, module))
+    launchers.update(implementations.ceilings(case, module))
     if not options.tune:
-        launchers.update(contestants.copies(case, module, result["bytes"], sets))
+        launchers.update(implementations.copies(case, module, result["bytes"], sets))
     if options.peers:
         for name in ["compiled", "torchao"]:
             try:
-                peer = getattr(contestants, name)(case)
+                peer = getattr(implementations, name)(case)
             except Exception as error:
                 print(f"  {name}: {error}")
                 continue

@@ -2,125 +2,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// See the header.
+// Before a region becomes part of a kernel, each of its operations is asked
+// whether it can be inlined; at run time the host asks whether what it reads is
+// there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ElementRegion.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// Loads of columns
-//===----------------------------------------------------------------------===//
-
-static int64_t getBytes(MemRefType type) {
-  return type.getElementTypeBitWidth() / 8;
-}
-
-int64_t mx::mxgpu::getRowAlignment(MemRefType type, int64_t dynamic) {
-  if (!isContiguous(type))
-    return 0; // of a part: read element by element
-  if (type.getRank() > 1 && type.isDynamicDim(type.getRank() - 1))
-    return dynamic;
-  int64_t bytes =
-      type.getRank() > 1 ? type.getShape().back() * getBytes(type) : 0;
-  return bytes % 32 == 0 ? 32 : bytes % 16 == 0 ? 16 : 0;
-}
-
-Value mx::mxgpu::isAligned(KernelBuilder &builder, Value memref,
-                           int64_t alignment, Value offset) {
-  auto type = cast<MemRefType>(memref.getType());
-  Value bits = memref::ExtractAlignedPointerAsIndexOp::create(builder, memref);
-  auto include = [&](Value elements) {
-    Value bytes = builder.mul(elements, builder.index(getBytes(type)));
-    bits = arith::OrIOp::create(builder, bits, bytes);
-  };
-  if (type.getRank() > 1 && type.isDynamicDim(type.getRank() - 1))
-    include(builder.dim(memref, type.getRank() - 1));
-  if (offset)
-    include(offset);
-  Value low =
-      arith::AndIOp::create(builder, bits, builder.index(alignment - 1));
-  return arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, low,
-                               builder.index(0));
-}
-
-int64_t mx::mxgpu::getLoadAlignment(MemRefType type, int64_t count) {
-  int64_t alignment = getRowAlignment(type, /*dynamic=*/16);
-  while (alignment && count * getBytes(type) % alignment)
-    alignment = alignment == 32 ? 16 : 0;
-  return alignment;
-}
-
-static Value loadPresentColumns(KernelBuilder &builder, Value source,
-                                ValueRange indices, const Columns &columns,
-                                Value offset, Value end) {
-  auto type = cast<MemRefType>(source.getType());
-  auto vector = VectorType::get({columns.count}, type.getElementType());
-  auto getPlace = [&](Value column) {
-    SmallVector<Value> place(indices);
-    Value last = offset ? builder.add(column, offset) : column;
-    if (end)
-      last = arith::MaxSIOp::create(builder,
-                                    arith::MinSIOp::create(builder, last, end),
-                                    builder.index(0));
-    place.push_back(last);
-    return place;
-  };
-  int64_t alignment = getLoadAlignment(type, columns.count);
-  if (columns.areWhole() && alignment && !end)
-    return vector::LoadOp::create(
-        builder, vector, source, getPlace(columns.first), /*nontemporal=*/false,
-        llvm::MaybeAlign(alignment));
-  SmallVector<Value> elements;
-  for (int64_t i = 0; i < columns.count; ++i) {
-    Value column = builder.add(columns.first, i);
-    if (!columns.areWhole())
-      column = arith::MinUIOp::create(builder, column, columns.last);
-    elements.push_back(
-        memref::LoadOp::create(builder, source, getPlace(column)));
-  }
-  return vector::FromElementsOp::create(builder, vector, elements);
-}
-
-Value mx::mxgpu::loadColumns(KernelBuilder &builder, Value source,
-                             ValueRange indices, const Columns &columns,
-                             Value offset, Value end) {
-  if (!columns.isPresent || indices.empty())
-    return loadPresentColumns(builder, source, indices, columns, offset, end);
-  auto type = VectorType::get(
-      {columns.count}, cast<MemRefType>(source.getType()).getElementType());
-  auto ifOp = scf::IfOp::create(builder, type, columns.isPresent,
-                                /*withElse=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(ifOp.thenBlock());
-  scf::YieldOp::create(builder, loadPresentColumns(builder, source, indices,
-                                                   columns, offset, end));
-  builder.setInsertionPointToStart(ifOp.elseBlock());
-  scf::YieldOp::create(
-      builder, arith::ConstantOp::create(builder, builder.getZeroAttr(type))
-                   .getResult());
-  return ifOp.getResult(0);
-}
-
-//===----------------------------------------------------------------------===//
-// Regions
-//===----------------------------------------------------------------------===//
-
-//===----------------------------------------------------------------------===//
 // Kinds
 //===----------------------------------------------------------------------===//
 
 ElementRegion::operator bool() const { return block; }
+
+ArrayRef<Value> ElementRegion::getCaptures() const { return captures; }
+
+void ElementRegion::capture(Value value, Value inKernel) {
+  scalars.map(value, inKernel);
+}
+
+bool ElementRegion::usesColumns() const {
+  return block && !block->getArguments().back().use_empty();
+}
 
 ElementRegion::ElementRegion(Block *block) : block(block) {
   if (!block)
@@ -179,6 +95,137 @@ ElementRegion::getClampedColumn(Value value) const {
   if (getKind(value) == Kind::Column)
     clamped.column = value;
   return clamped;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static InFlightDiagnostic fail(Operation *op) {
+  StringRef region = op->getParentOfType<QuantizeOp>()         ? "a prologue"
+                     : op->getParentOfType<linalg::LinalgOp>() ? "a reduction"
+                                                               : "an epilogue";
+  return op->emitOpError("in ") << region << " on the GPU: expected ";
+}
+
+LogicalResult ElementRegion::verify() {
+  if (!block)
+    return success();
+  for (Value value : captures) {
+    Operation *user = nullptr;
+    for (Operation *candidate : value.getUsers())
+      if (block->findAncestorOpInBlock(*candidate))
+        user = candidate;
+    auto memref = dyn_cast<MemRefType>(value.getType());
+    if (memref && memref.isStrided() && !memref.getMemorySpace() &&
+        isKernelNumber(memref.getElementType()))
+      continue;
+    if (!isKernelNumber(value.getType()))
+      return fail(user) << "captured numbers or memrefs of numbers with "
+                           "strides, found "
+                        << value.getType();
+  }
+  for (Operation &op : block->without_terminator())
+    if (failed(verify(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult ElementRegion::verify(Operation *op) {
+  if (isa<memref::LoadOp>(op))
+    return verifyLoad(op);
+  if (isa<memref::DimOp>(op) && getKind(op->getResult(0)) == Kind::Scalar)
+    return success();
+  if (isa<arith::RemFOp>(op))
+    return fail(op) << "an operation that GPUs compute exactly, found "
+                       "arith.remf; subtract a multiple instead";
+  if (auto ifOp = dyn_cast<scf::IfOp>(op); ifOp && ifOp.getNumResults())
+    return verifyBranch(ifOp);
+  bool isArith = isa_and_present<arith::ArithDialect>(op->getDialect());
+  if (!op->getNumRegions() && op->getNumResults() &&
+      (isArith || hasKernelInstruction(op)) &&
+      (getKind(op->getResult(0)) == Kind::Scalar ||
+       OpTrait::hasElementwiseMappableTraits(op))) {
+    for (Type type : llvm::concat<const Type>(
+             SmallVector<Type>(op->getOperandTypes()), op->getResultTypes()))
+      if (!isKernelNumber(type))
+        return fail(op) << "operands and results of f16, bf16, f32, f64, i1, "
+                           "i8, i16, i32, i64 or index, found "
+                        << type;
+    return success();
+  }
+  return fail(op) << "elementwise operations of arith and math and memref.load "
+                     "with rows and columns as indices, found an operation "
+                     "that cannot be inlined";
+}
+
+LogicalResult ElementRegion::verifyBranch(scf::IfOp op) {
+  for (Type type : op.getResultTypes())
+    if (!isKernelNumber(type))
+      return fail(op) << "branches that give numbers, found " << type;
+  for (Block *inside : {op.thenBlock(), op.elseBlock()})
+    for (Operation &inner : *inside) {
+      if (isa<memref::LoadOp, memref::DimOp>(inner))
+        return fail(&inner) << "nothing to be read in a branch: read it before";
+      if (llvm::any_of(inner.getOperands(), [&](Value operand) {
+            return getKind(operand) == Kind::Column;
+          }))
+        return fail(&inner) << "no number of a column in a branch";
+      if (!inner.hasTrait<OpTrait::IsTerminator>() && failed(verify(&inner)))
+        return failure();
+    }
+  return success();
+}
+
+LogicalResult ElementRegion::verifyLoad(Operation *op) {
+  auto load = cast<memref::LoadOp>(op);
+  MemRefType type = load.getMemRefType();
+  if (load.getMemRef().getParentBlock() == block)
+    return fail(op) << "a memref from outside of the region, found one made "
+                       "inside";
+  if (!type.getElementType().isIntOrFloat() ||
+      type.getElementTypeBitWidth() < 8)
+    return fail(op) << "elements of whole bytes, found " << type;
+  for (auto [position, index] : llvm::enumerate(load.getIndices())) {
+    bool isLast = position + 1 == load.getIndices().size();
+    Kind kind = getKind(index);
+    bool isColumn = kind == Kind::Column || getClampedColumn(index).column;
+    if (isColumn ? !isLast : kind == Kind::Vector)
+      return fail(op) << "indices that do not depend on the column, but for a "
+                         "last one of the column plus such a number; found "
+                         "another index at position "
+                      << position;
+  }
+  return success();
+}
+
+void ElementRegion::requireSizes(KernelBuilder &host, Value rows,
+                                 Value columns) {
+  if (!block)
+    return;
+  Value row = *std::prev(block->args_end(), 2);
+  Value column = block->getArguments().back();
+  llvm::SmallDenseSet<std::tuple<Value, int64_t, int64_t>> asked;
+  auto require = [&](Value memref, int64_t dim, bool isColumn) {
+    if (!asked.insert({memref, dim, int64_t(isColumn)}).second)
+      return;
+    Value found = host.dim(memref, dim), least = isColumn ? columns : rows;
+    std::optional<int64_t> size = getConstantIntValue(found);
+    std::optional<int64_t> bound = getConstantIntValue(least);
+    if (size && bound && *size >= *bound)
+      return;
+    Value fits =
+        arith::CmpIOp::create(host, arith::CmpIPredicate::uge, found, least);
+    std::string text = llvm::formatv(
+        "expected dimension {0} of a tensor that the region reads by {1} to be "
+        "at least %lld, found %lld",
+        dim, isColumn ? "columns" : "rows");
+    RequireOp::create(host, fits, text, ValueRange{least, found});
+  };
+  for (auto load : block->getOps<memref::LoadOp>())
+    for (auto [dim, index] : llvm::enumerate(load.getIndices()))
+      if (index == row || index == column)
+        require(load.getMemRef(), dim, index == column);
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,47 +11,12 @@
 #ifndef MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H
 #define MX_LIB_CONVERSION_MXTOMXGPU_ELEMENTREGION_H
 
-#include "KernelBuilder.h"
+#include "Columns.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace mx::mxgpu {
-
-/// Consecutive columns of a matrix that one thread has in hand.
-struct Columns {
-  mlir::Value first;
-  int64_t count;
-  /// The last column that exists. Null: all of them do, and vectors of the
-  /// memory that is read start where `isAligned` holds.
-  mlir::Value last;
-  /// Whether the thread's row exists; null if it does.
-  mlir::Value isPresent;
-
-  bool areWhole() const { return !last; }
-};
-
-/// Reads the elements of `source` in a row, given by its leading `indices`, at
-/// `columns` plus `offset` (index; null for none). A column that does not exist
-/// gives the element of the last that does. Of a row that does not, nothing is
-/// read: the row that stands for it may belong to another thread, which writes
-/// it. With `end` (index) a place before column 0 counts as 0, and one after
-/// `end` as `end`.
-mlir::Value loadColumns(KernelBuilder &builder, mlir::Value source,
-                        mlir::ValueRange indices, const Columns &columns,
-                        mlir::Value offset = {}, mlir::Value end = {});
-
-/// The bytes, 16 or 32, at a multiple of which every row of a matrix starts if
-/// its data do, as far as the type says; 0 if rows do not. Rows of unknown
-/// length give `dynamic`.
-int64_t getRowAlignment(mlir::MemRefType type, int64_t dynamic);
-
-/// Whether rows of `memref` start at multiples of `alignment` bytes.
-mlir::Value isAligned(KernelBuilder &builder, mlir::Value memref,
-                      int64_t alignment, mlir::Value offset = {});
-
-/// Bytes that one load of `count` elements of a row can rely on; 0: none.
-int64_t getLoadAlignment(mlir::MemRefType type, int64_t count);
 
 /// The epilogue of mx.matmul and the prologue of mx.quantize speak of one
 /// element. A thread of a kernel holds consecutive columns of one row: what
@@ -61,28 +26,22 @@ public:
   /// The region of an operation: its block, or null where there is none.
   explicit ElementRegion(mlir::Block *block);
 
-  /// Says at an operation of the region, which exists, why it cannot be
-  /// inlined.
+  /// Says at an operation of the region why it cannot be inlined.
   llvm::LogicalResult verify();
 
   /// Values from outside that a kernel needs as arguments.
-  llvm::ArrayRef<mlir::Value> getCaptures() const { return captures; }
+  llvm::ArrayRef<mlir::Value> getCaptures() const;
   /// Gives a captured value its counterpart in the kernel.
-  void capture(mlir::Value value, mlir::Value inKernel) {
-    scalars.map(value, inKernel);
-  }
+  void capture(mlir::Value value, mlir::Value inKernel);
 
   explicit operator bool() const;
 
-  /// Of a region that exists: requires at run time that what is read at the
-  /// number of the element's row or column has as many entries as there are
-  /// `rows` or `columns`.
+  /// Requires at run time that what is read at the number of the element's row
+  /// or column has as many entries as there are `rows` or `columns`.
   void requireSizes(KernelBuilder &host, mlir::Value rows, mlir::Value columns);
 
   /// Whether anything but the elements depends on the column.
-  bool usesColumns() const {
-    return block && !block->getArguments().back().use_empty();
-  }
+  bool usesColumns() const;
 
   /// Emits what is the same in all columns of `row`, which exists.
   void emitScalars(KernelBuilder &builder, mlir::Value row);

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Dialect/Shared/ElementBits.h"
@@ -238,6 +239,23 @@ ForEachKOp KernelBuilder::forEachK(Value start, Value end, int64_t step,
 // The copy engine, and threads that load 16 bytes at a time, take rows that
 // begin at multiples of some bytes and do not overlap (CUDA driver API,
 // cuTensorMapEncodeTiled).
+
+bool mx::mxgpu::isKernelNumber(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() &&
+           (integer.getWidth() == 1 || integer.getWidth() == 8 ||
+            integer.getWidth() == 16 || integer.getWidth() == 32 ||
+            integer.getWidth() == 64);
+  return isa<IndexType, Float16Type, BFloat16Type, Float32Type, Float64Type>(
+      type);
+}
+
+bool mx::mxgpu::hasKernelInstruction(Operation *op) {
+  return isa<math::AbsFOp, math::AbsIOp, math::CeilOp, math::CopySignOp,
+             math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+             math::CtPopOp, math::FloorOp, math::FmaOp, math::IsFiniteOp,
+             math::IsNaNOp, math::RoundEvenOp, math::SqrtOp, math::TruncOp>(op);
+}
 
 bool mx::mxgpu::mayHaveStride(MemRefType type) {
   SmallVector<int64_t> strides;

@@ -41,11 +41,16 @@ report = [sys.executable, str(here / "report.py")]
 subprocess.run([*report, str(results), str(copy)], check=True)
 require(copy.read_text() == page.read_text(), "docs/ProductSpeed.md is stale: run benchmarks/products/report.py")
 data = json.loads(results.read_text())
-data["rows"][0]["contestants"]["mx"]["sustained_us"] *= 1.1
+data["rows"][0]["implementations"]["mx"]["sustained_us"] *= 1.1
 changed = pathlib.Path(directory) / "changed.json"
 changed.write_text(json.dumps(data))
 subprocess.run([*report, str(changed), str(copy)], check=True)
 require(copy.read_text() != page.read_text(), "the page does not follow the results")
+# Results have been written with another key.
+old = pathlib.Path(directory) / "old.json"
+old.write_text(results.read_text().replace('"implementations"', '"contestants"'))
+subprocess.run([*report, str(old), str(copy)], check=True)
+require(copy.read_text() == page.read_text(), "a page of older results differs")
 copy.write_text("no markers\n")
 done = subprocess.run([*report, str(results), str(copy)], capture_output=True, text=True)
 require(done.returncode and "expected the lines <!-- results: begin -->" in done.stderr, "a page without markers")
@@ -56,15 +61,15 @@ require({r["name"] for r in data["rows"]} == set(names), "cases without results,
 require(not any(r["wrong"] for r in data["rows"]), "results that are wrong")
 
 # Targets name cases, and see the figures that they are for.
-measured = dict(contestants={"mx": dict(sustained_us=100.0, burst_us=90.0, graph_us=10.0)})
-measured["contestants"]["mx, fused"] = dict(sustained_us=110.0, sustained_spread_us=1.1)
+measured = dict(implementations={"mx": dict(sustained_us=100.0, burst_us=90.0, graph_us=10.0)})
+measured["implementations"]["mx, fused"] = dict(sustained_us=110.0, sustained_spread_us=1.1)
 for target in targets.TARGETS:
     for case in target.cases:
         named = {case} if isinstance(case, str) else set(case)
         require(named <= set(names), f"row {target.number} has no case {case}")
     peer = {f"{target.time}_us": 88.0, f"{target.time}_spread_us": 0.88}
     for name in target.peers:
-        measured["contestants"].setdefault(name, {}).update(peer)
+        measured["implementations"].setdefault(name, {}).update(peer)
 expected = {"1": 0.88, "2": 0.8, "4": 88 / 90, "12": 8.8}
 for target in targets.TARGETS:
     found = targets.ratio(target, measured)

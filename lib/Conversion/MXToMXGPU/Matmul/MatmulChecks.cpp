@@ -104,8 +104,7 @@ static LogicalResult verifyNumbers(MatmulOpInterface op) {
 
 LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
                                              const target::TargetInfo &target) {
-  if (Block *block = op.getEpilogueBlock();
-      block && failed(ElementRegion(block).verify()))
+  if (failed(ElementRegion(op.getEpilogueBlock()).verify()))
     return failure();
   bool isGrouped = op.getRaggedOrNone() != RaggedKind::None;
   for (auto [operand, scales, name] :

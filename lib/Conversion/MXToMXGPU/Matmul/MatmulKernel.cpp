@@ -18,6 +18,40 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
+// What components share
+//===----------------------------------------------------------------------===//
+
+Product::Product(MatmulOpInterface op, ScheduleAttr schedule,
+                 const target::TargetInfo &target)
+    : op(op), schedule(schedule), target(target),
+      problem(*getMatmulProblem(op, target)),
+      strategy(getStrategy(problem, schedule.getFields())),
+      buffers(getBuffers(problem, schedule.getFields())) {}
+
+int64_t Product::getTileColumns() const {
+  return schedule.getTileN() / problem.numB;
+}
+int64_t Product::getARows() const { return schedule.getTileM() / getCtas(); }
+int64_t Product::getBRows() const { return schedule.getTileN() / getCtas(); }
+int64_t Product::getCtas() const { return schedule.getStrategy().getCtas(); }
+
+Matrices::Matrices(MatmulOpInterface op)
+    : a(op.getA()), aScales(op.getAScales()), b(op.getB()),
+      bScales(op.getBScales()), out(op.getResultTensor()),
+      outScales(op.getResultScales()) {}
+
+ProductKernel::ProductKernel(const Product &product, gpu::GPUModuleOp module)
+    : product(product), module(module), host(product.op->getLoc(), product.op),
+      body(host), matrices(product.op) {}
+
+KernelPart::KernelPart(ProductKernel &kernel)
+    : kernel(kernel), product(kernel.product), op(product.op),
+      schedule(product.schedule), host(kernel.host), body(kernel.body),
+      matrices(kernel.matrices), arguments(kernel.arguments) {}
+
+KernelPart::~KernelPart() = default;
+
+//===----------------------------------------------------------------------===//
 // The components of a kernel
 //===----------------------------------------------------------------------===//
 

@@ -76,8 +76,7 @@ LogicalResult mx::mxgpu::verifyQuantizeSupport(QuantizeOp op) {
     return op.emitOpError("expected a matrix with a prologue on the GPU, "
                           "found ")
            << op.getInput().getType();
-  Block *prologue = op.getPrologueBlock();
-  return prologue ? ElementRegion(prologue).verify() : success();
+  return ElementRegion(op.getPrologueBlock()).verify();
 }
 
 LogicalResult mx::mxgpu::verifyRowSchedule(Operation *op, int64_t block,

@@ -16,9 +16,25 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+Accumulator::~Accumulator() = default;
+
 //===----------------------------------------------------------------------===//
 // Accumulators in registers
 //===----------------------------------------------------------------------===//
+
+RegisterAccumulator::RegisterAccumulator(KernelBuilder &body,
+                                         const Product &product, Value fragment,
+                                         Value empty)
+    : body(body), product(product), fragment(fragment), empty(empty) {}
+
+void RegisterAccumulator::wait() {}
+void RegisterAccumulator::release() {}
+Value RegisterAccumulator::isEmpty() { return empty; }
+Value RegisterAccumulator::getColumn(Value place) { return place; }
+
+int64_t RegisterAccumulator::getColumnsToRelease() {
+  return product.getTileColumns();
+}
 
 FragmentType RegisterAccumulator::getType(int64_t count) {
   return FragmentType::get(
@@ -39,6 +55,12 @@ SmallVector<Value> RegisterAccumulator::load(Value place, int64_t count) {
 //===----------------------------------------------------------------------===//
 // Accumulators in tensor memory
 //===----------------------------------------------------------------------===//
+
+TmemAccumulator::TmemAccumulator(KernelBuilder &body, const Product &product,
+                                 Value accumulators, Value empty)
+    : body(body), product(product), accumulators(accumulators), empty(empty) {}
+
+Value TmemAccumulator::isEmpty() { return empty; }
 
 void TmemAccumulator::wait() {
   stage = ConsumerWaitOp::create(body, accumulators);
@@ -81,6 +103,9 @@ SmallVector<Value> TmemAccumulator::load(Value place, int64_t count) {
 //===----------------------------------------------------------------------===//
 // Elements of the result
 //===----------------------------------------------------------------------===//
+
+ResultElements::ResultElements(KernelBuilder &body, MatmulOpInterface op)
+    : region(op.getEpilogueBlock()), body(body), op(op) {}
 
 void ResultElements::enter(const KernelArguments &arguments, Type type) {
   stored = type;
@@ -189,6 +214,25 @@ ScaleWordPlace mx::mxgpu::getScaleWord(KernelBuilder &body, Value row) {
 // All epilogues
 //===----------------------------------------------------------------------===//
 
+EpiloguePolicy::EpiloguePolicy(ProductKernel &kernel, WorkPolicy &work)
+    : KernelPart(kernel), work(work), elements(kernel.body, op) {}
+
+void EpiloguePolicy::viewResult() {}
+void EpiloguePolicy::checkColumns(Value) {}
+void EpiloguePolicy::checkScales(Value, Value) {}
+Value EpiloguePolicy::encodeResult() { return {}; }
+Value EpiloguePolicy::getRows() { return body.dim(getResult(), 0); }
+Value EpiloguePolicy::getColumns() { return body.dim(getResult(), 1); }
+Value EpiloguePolicy::getResult() const { return arguments.get(Arg::Result); }
+
+MemRefType EpiloguePolicy::getResultType() const {
+  return cast<MemRefType>(getResult().getType());
+}
+
+ArrayRef<Value> EpiloguePolicy::getCaptures() const {
+  return elements.region.getCaptures();
+}
+
 /// Requires that the dimension of the result which is the `fromLast`-th from
 /// its last has a size.
 static void requireResultSize(KernelBuilder &host, Value result,
@@ -207,8 +251,7 @@ void EpiloguePolicy::checkSizes(Value rows, Value columns) {
   checkRows(rows);
   requireResultSize(host, op.getResultTensor(), /*fromLast=*/0, columns);
   checkScales(rows, columns);
-  if (elements.region)
-    elements.region.requireSizes(host, rows, columns);
+  elements.region.requireSizes(host, rows, columns);
 }
 
 void EpiloguePolicy::begin() {

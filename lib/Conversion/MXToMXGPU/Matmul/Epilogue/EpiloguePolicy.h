@@ -30,7 +30,7 @@ namespace mx::mxgpu {
 /// overwrites come first.
 class Accumulator {
 public:
-  virtual ~Accumulator() = default;
+  virtual ~Accumulator();
 
   /// It may be read after this.
   virtual void wait() = 0;
@@ -54,17 +54,16 @@ class RegisterAccumulator final : public Accumulator {
 public:
   /// Those of `fragment`, whose columns are those of all parts of B.
   RegisterAccumulator(KernelBuilder &body, const Product &product,
-                      mlir::Value fragment, mlir::Value empty)
-      : body(body), product(product), fragment(fragment), empty(empty) {}
+                      mlir::Value fragment, mlir::Value empty);
 
-  void wait() override {}
-  mlir::Value isEmpty() override { return empty; }
-  mlir::Value getColumn(mlir::Value place) override { return place; }
+  void wait() override;
+  mlir::Value isEmpty() override;
+  mlir::Value getColumn(mlir::Value place) override;
   FragmentType getType(int64_t count) override;
   llvm::SmallVector<mlir::Value> load(mlir::Value place,
                                       int64_t count) override;
-  int64_t getColumnsToRelease() override { return product.getTileColumns(); }
-  void release() override {}
+  int64_t getColumnsToRelease() override;
+  void release() override;
 
 private:
   KernelBuilder &body;
@@ -75,12 +74,10 @@ private:
 class TmemAccumulator final : public Accumulator {
 public:
   TmemAccumulator(KernelBuilder &body, const Product &product,
-                  mlir::Value accumulators, mlir::Value empty)
-      : body(body), product(product), accumulators(accumulators), empty(empty) {
-  }
+                  mlir::Value accumulators, mlir::Value empty);
 
   void wait() override;
-  mlir::Value isEmpty() override { return empty; }
+  mlir::Value isEmpty() override;
   mlir::Value getColumn(mlir::Value place) override;
   FragmentType getType(int64_t count) override;
   llvm::SmallVector<mlir::Value> load(mlir::Value place,
@@ -106,8 +103,7 @@ private:
 /// result holds, the epilogue region, and one rounding.
 class ResultElements {
 public:
-  ResultElements(KernelBuilder &body, MatmulOpInterface op)
-      : region(op.getEpilogueBlock()), body(body), op(op) {}
+  ResultElements(KernelBuilder &body, MatmulOpInterface op);
 
   /// From now on in a kernel. Without a region, accumulators become elements of
   /// type `stored`.
@@ -172,39 +168,34 @@ public:
   // On the host.
 
   /// Sees the result as the kernel writes it.
-  virtual void viewResult() {}
+  virtual void viewResult();
   /// Requires that a result has `columns` that this way can write.
-  virtual void checkColumns(mlir::Value columns) {}
+  virtual void checkColumns(mlir::Value columns);
   /// Requires that the result, and what the epilogue reads, are those of so
   /// many rows and columns.
   void checkSizes(mlir::Value rows, mlir::Value columns);
   /// The result's tensor map, or null.
-  virtual mlir::Value encodeResult() { return {}; }
-  llvm::ArrayRef<mlir::Value> getCaptures() {
-    return elements.region.getCaptures();
-  }
+  virtual mlir::Value encodeResult();
+  llvm::ArrayRef<mlir::Value> getCaptures() const;
 
   // In the kernel.
 
   /// At the kernel's start.
   virtual void begin();
   /// Rows that the product has, and columns.
-  virtual mlir::Value getRows() { return body.dim(getResult(), 0); }
-  virtual mlir::Value getColumns() { return body.dim(getResult(), 1); }
+  virtual mlir::Value getRows();
+  virtual mlir::Value getColumns();
   /// Stores what this thread has of the accumulator of a work tile.
   virtual void store(ForEachWorkTileOp workTile, Accumulator &accumulator) = 0;
 
 protected:
-  EpiloguePolicy(ProductKernel &kernel, WorkPolicy &work)
-      : KernelPart(kernel), work(work), elements(kernel.body, op) {}
+  EpiloguePolicy(ProductKernel &kernel, WorkPolicy &work);
 
   virtual void checkRows(mlir::Value rows);
-  virtual void checkScales(mlir::Value rows, mlir::Value columns) {}
+  virtual void checkScales(mlir::Value rows, mlir::Value columns);
 
-  mlir::Value getResult() const { return arguments.get(Arg::Result); }
-  mlir::MemRefType getResultType() const {
-    return llvm::cast<mlir::MemRefType>(getResult().getType());
-  }
+  mlir::Value getResult() const;
+  mlir::MemRefType getResultType() const;
   /// The rows of the result that this thread has of a work tile, where it holds
   /// an accumulator of type `accumulator`. What depends on the row alone is
   /// computed here.

@@ -71,19 +71,15 @@ mlir::OpFoldResult getSize(KernelBuilder &host, mlir::Value memref,
 /// A product and how it is to be computed.
 struct Product {
   Product(MatmulOpInterface op, ScheduleAttr schedule,
-          const target::TargetInfo &target)
-      : op(op), schedule(schedule), target(target),
-        problem(*getMatmulProblem(op, target)),
-        strategy(getStrategy(problem, schedule.getFields())),
-        buffers(getBuffers(problem, schedule.getFields())) {}
+          const target::TargetInfo &target);
 
   /// Columns of the result that a tile has: those of each part of B.
-  int64_t getTileColumns() const { return schedule.getTileN() / problem.numB; }
+  int64_t getTileColumns() const;
   /// Rows of A, and of B, that one CTA holds of a tile.
-  int64_t getARows() const { return schedule.getTileM() / getCtas(); }
-  int64_t getBRows() const { return schedule.getTileN() / getCtas(); }
+  int64_t getARows() const;
+  int64_t getBRows() const;
   /// CTAs that share a tile.
-  int64_t getCtas() const { return schedule.getStrategy().getCtas(); }
+  int64_t getCtas() const;
 
   MatmulOpInterface op;
   ScheduleAttr schedule;
@@ -96,10 +92,7 @@ struct Product {
 /// Operands and results on the host as kernels see them: those of groups are
 /// one matrix each, whose rows lie one below the other.
 struct Matrices {
-  explicit Matrices(MatmulOpInterface op)
-      : a(op.getA()), aScales(op.getAScales()), b(op.getB()),
-        bScales(op.getBScales()), out(op.getResultTensor()),
-        outScales(op.getResultScales()) {}
+  explicit Matrices(MatmulOpInterface op);
 
   mlir::Value a, aScales, b, bScales, out;
   /// Null where the result has none.
@@ -114,10 +107,7 @@ struct Matrices {
 enum class WorkTileClass { F16, RelativeBF16, BF16, NotF16 };
 
 struct ProductKernel {
-  ProductKernel(const Product &product, mlir::gpu::GPUModuleOp module)
-      : product(product), module(module),
-        host(product.op->getLoc(), product.op), body(host),
-        matrices(product.op) {}
+  ProductKernel(const Product &product, mlir::gpu::GPUModuleOp module);
 
   const Product product;
   mlir::gpu::GPUModuleOp module;
@@ -137,13 +127,10 @@ struct ProductKernel {
 class KernelPart {
 public:
   KernelPart(const KernelPart &) = delete;
-  virtual ~KernelPart() = default;
+  virtual ~KernelPart();
 
 protected:
-  explicit KernelPart(ProductKernel &kernel)
-      : kernel(kernel), product(kernel.product), op(product.op),
-        schedule(product.schedule), host(kernel.host), body(kernel.body),
-        matrices(kernel.matrices), arguments(kernel.arguments) {}
+  explicit KernelPart(ProductKernel &kernel);
 
   ProductKernel &kernel;
   const Product &product;
