@@ -60,6 +60,13 @@ void *own(uintptr_t base) {
   return handle;
 }
 
+/// In pages of its own, of the size that a GPU has: two devices share none.
+CUdeviceptr allocate(size_t bytes) {
+  constexpr size_t kPage = 2 << 20;
+  return reinterpret_cast<CUdeviceptr>(
+      aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage));
+}
+
 CUcontext context(int device) {
   return reinterpret_cast<CUcontext>(uintptr_t(0x1234 + 0x10000 * device));
 }
@@ -277,8 +284,7 @@ FAKE cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
     return CUDA_ERROR_INVALID_VALUE;
   CUresult result = call("cuMemAlloc", std::to_string(bytes));
   if (!result) {
-    *address = reinterpret_cast<CUdeviceptr>(
-        aligned_alloc(256, (bytes + 255) / 256 * 256));
+    *address = allocate(bytes);
     owners()[pointer(*address)] = current();
     ++fake.liveAllocations;
   }
@@ -301,8 +307,7 @@ FAKE cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream) {
   CUresult result = call("cuMemAllocAsync",
                          std::to_string(bytes) + " stream=" + handle(stream));
   if (!result) {
-    *address = reinterpret_cast<CUdeviceptr>(
-        aligned_alloc(256, (bytes + 255) / 256 * 256));
+    *address = allocate(bytes);
     owners()[pointer(*address)] = current();
     ++fake.liveAllocations;
   }

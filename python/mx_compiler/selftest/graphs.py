@@ -38,8 +38,10 @@ def check_graphs():
     step(x)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    # Other threads may allocate meanwhile.
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+    # Other threads may allocate meanwhile, and capture on PyTorch's default stream for it,
+    # of which a process has one.
+    with torch.cuda.graph(graph, stream=torch.cuda.Stream(),
+                          capture_error_mode="thread_local"):
         captured = step(x)
     for _ in range(3):
         fresh = tensor(64, 256)

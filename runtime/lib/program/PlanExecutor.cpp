@@ -7,7 +7,7 @@
 #include "PlanExecutor.h"
 #include "../PerThread.h"
 #include "../device/CheckedLaunch.h"
-#include "../device/Owners.h"
+#include "DeviceOfCall.h"
 #include "LaunchCache.h"
 
 #include <cinttypes>
@@ -32,11 +32,6 @@ int64_t load(const void *data) {
   T value;
   memcpy(&value, data, sizeof value);
   return int64_t(value);
-}
-
-std::string describe(const char *what, size_t index, const plan::Value &value) {
-  return std::string(what) + " " + std::to_string(index) + " '" + value.name +
-         "'";
 }
 
 } // namespace
@@ -313,80 +308,6 @@ static Error checkCall(const plan::Entry &plan, const Call &call,
   return {};
 }
 
-namespace {
-
-/// The device that the arrays of a call are on.
-class DeviceOfCall {
-public:
-  DeviceOfCall(const plan::Entry &plan, const Call &call)
-      : plan(plan), call(call) {}
-  Error find(Device *&result) {
-    result = soleDevice.load(std::memory_order_relaxed);
-    if (result)
-      return {};
-    forArrays([&](const void *memory, Place, size_t) {
-      Device *owner = findOwner(memory);
-      if (owner && owner != device) {
-        isMixed |= device != nullptr;
-        device = owner;
-      }
-    });
-    result = device;
-    if (isMixed)
-      return refuseMixture();
-    if (!device)
-      return findStreamOwner(call.stream, result);
-    return checkStream(*device, call.stream);
-  }
-
-private:
-  enum Place { Argument, Result, Workspace };
-
-  template <class Visit>
-  void forArrays(Visit visit) const {
-    for (size_t i = 0; i < plan.arguments.size(); ++i)
-      if (!plan.arguments[i].isNumber)
-        visit(call.arguments[int64_t(i)].data, Argument, i);
-    for (size_t i = 0; i < size_t(call.resultCount); ++i)
-      if (!plan.results[i].isNumber && !plan.results[i].isTaken)
-        visit(call.results[i], Result, i);
-    visit(call.workspace, Workspace, 0);
-  }
-
-  Error refuseMixture() const {
-    Device *first = nullptr;
-    std::string firstName, text;
-    forArrays([&](const void *memory, Place place, size_t index) {
-      Device *owner = findOwner(memory);
-      if (!owner || !text.empty())
-        return;
-      if (!first) {
-        first = owner;
-        firstName = name(place, index);
-      } else if (owner != first) {
-        text = name(place, index) + ": expected memory of " + first->name() +
-               ", as " + firstName + " is, found memory of " + owner->name() +
-               ": copy it to one device";
-      }
-    });
-    return invalidValue(text);
-  }
-
-  std::string name(Place place, size_t index) const {
-    return place == Argument
-               ? describe("argument", index, plan.arguments[index])
-           : place == Result ? describe("result", index, plan.results[index])
-                             : "the workspace";
-  }
-
-  const plan::Entry &plan;
-  const Call &call;
-  Device *device = nullptr;
-  bool isMixed = false;
-};
-
-} // namespace
-
 Error mx::runtime::getResultShape(const Entry &entry, const Call &call,
                                   int32_t index, int64_t *shape) {
   const plan::Entry &plan = *entry.plan;
@@ -403,7 +324,7 @@ Error mx::runtime::getResultShape(const Entry &entry, const Call &call,
   Device *device;
   Error error = checkCall(plan, call, /*withResults=*/false);
   if (!error)
-    error = DeviceOfCall(plan, call).find(device);
+    error = findDevice(plan, call, device);
   if (error)
     return inEntry(plan, error);
   PlanExecutor execution(entry, *device, /*loaded=*/nullptr, call);
@@ -419,7 +340,7 @@ Error mx::runtime::getWorkspaceBytes(const Entry &entry, const Call &call,
   Device *device;
   Error error = checkCall(*entry.plan, call, /*withResults=*/false);
   if (!error)
-    error = DeviceOfCall(*entry.plan, call).find(device);
+    error = findDevice(*entry.plan, call, device);
   if (error)
     return inEntry(*entry.plan, error);
   PlanExecutor execution(entry, *device, /*loaded=*/nullptr, call);
@@ -442,7 +363,7 @@ static Error launchChecked(const Entry &entry, const Call &call) {
   const ProgramOnDevice *loaded;
   if (Error error = checkCall(*entry.plan, call, /*withResults=*/true))
     return error;
-  if (Error error = DeviceOfCall(*entry.plan, call).find(device))
+  if (Error error = findDevice(*entry.plan, call, device))
     return error;
   if (Error error = entry.program->find(*device, call.stream, loaded))
     return error;

@@ -38,6 +38,9 @@ class Driver:
 driver = Driver()
 timing.ctypes = types.SimpleNamespace(**{**vars(ctypes), "CDLL": lambda name: driver})
 timing.BURSTS = timing.LAUNCHES = 2
+# A burst takes the host as long, in seconds: between two looks at its clock.
+host, looks = [0.0005], iter(range(1 << 30))
+timing.time = types.SimpleNamespace(perf_counter=lambda: next(looks) * host[0])
 torch = None
 if find_spec("torch"):
     import torch
@@ -56,7 +59,17 @@ for row in cases.TABLE:
     assert found["times"]["mx"]["fill_us"] == 1000, found
     assert (found["times"]["torch"] is None) == (torch is None), found
 assert driver.calls.count("cuMemsetD8Async") == (
-    len(cases.TABLE) * (1 + (torch is not None)) * 3 * timing.FILLS)
+    len(cases.TABLE) * (1 + (torch is not None)) * (timing.TRIALS + 2) * timing.FILLS)
+
+# A host that is slower than the fill gets longer ones, which are a millisecond here. Where
+# the longest is too short, no time of the GPU is told.
+for seconds, fills, known in ((0.0009, 3, True), (0.0199, 60, False), (10, 64, False)):
+    host[0], driver.calls = seconds, []
+    found = clock.measure([lambda: None], 0)
+    assert (found["median_us"] is not None) == known, found
+    assert abs(found["host_us"] - seconds * 1e6 / 2) < 0.01, found
+    assert driver.calls.count("cuMemsetD8Async") == (
+        timing.TRIALS * timing.FILLS + timing.BURSTS * fills), driver.calls
 
 # What PyTorch does is what mx does.
 if torch:

@@ -1,7 +1,7 @@
-/* A launch from C is captured in a CUDA graph, and replayed: on each device that is
- * named, all of them at once, by a thread each and one program. On the simulator the
- * thread launches instead.
- * usage: graph PROGRAM [DEVICE...] (what test/Launch/Inputs/make_program.py writes) */
+/* A launch from C is captured in a CUDA graph, and replayed: on each device
+ * that is named, all of them at once, by a thread each and one program. On the
+ * simulator the thread launches instead. usage: graph PROGRAM [DEVICE...] (what
+ * test/Launch/Inputs/make_program.py writes) */
 
 #include "cuda_graph.h"
 #include "mx_program.h"
@@ -54,6 +54,9 @@ static int addInRounds(Job *job) {
   for (int i = 0; i < 2; ++i)
     CHECK(mxMemAlloc(&call.arguments[i].data, sizeof x));
   CHECK(mxMemAlloc(&call.result, sizeof z));
+  /* The first launch on a device loads the program there, which no capture may.
+   */
+  CHECK(launch(&call));
   for (int round = 0; round < ROUNDS; ++round) {
     for (int i = 0; i < COUNT; ++i)
       x[i] = (float)(i + round);
@@ -78,7 +81,7 @@ static void *runJob(void *data) {
   Job *job = data;
   if (addInRounds(job)) {
     fprintf(stderr, "graph: %s: %s\n", job->device, mxGetThreadError());
-    job->wrong = COUNT;
+    job->wrong = ROUNDS * COUNT;
   }
   return NULL;
 }

@@ -6,6 +6,7 @@ from typing import Callable, NamedTuple
 import mx_compiler as mx
 import numpy as np
 
+from ..._arrays.interop import find_library
 from ..functions import group_starts
 from . import reference as ref
 
@@ -65,10 +66,21 @@ class Place:
         return [tuple(np.roll(x, k, axis=0) for x in arrays) for k in range(count)]
 
     def put(self, x):
-        return mx.array(x, self.stream) if self.is_gpu else x
+        """On a GPU a tensor of PyTorch if that is there, so that calls take memory from
+        its allocator: other memory waits for the GPU when it is freed."""
+        if not self.is_gpu:
+            return x
+        there = mx.array(x, self.stream)
+        if not self.torch:
+            return there
+        self.stream.synchronize()
+        return self.torch.from_dlpack(there)
 
     def get(self, x):
         """On the host; of a Quantized its arrays."""
+        if self.torch and isinstance(x, self.torch.Tensor):
+            self.stream.synchronize()
+            return find_library(type(x)).to_host(x.cpu())
         if isinstance(x, mx.Quantized):
             return x._replace(elements=self.get(x.elements), scales=self.get(x.scales),
                               global_scale=None if x.global_scale is None

@@ -95,12 +95,18 @@ def _cases(device, is_gpu):
             yield case
 
 
+def _in_words(found):
+    if found["median_us"] is None:
+        return f"slower on the host ({found['host_us']} us) than on the GPU"
+    return f"{found['median_us']} us"
+
+
 def _print(case):
     words = "passed" if case["passed"] else f"FAILED: {case['error']}"
     if case["times"]:
         beside = case["times"]["torch"]
-        words += f", {case['times']['mx']['median_us']} us"
-        words += f" (torch: {beside['median_us']} us)" if beside else ""
+        words += f", {_in_words(case['times']['mx'])}"
+        words += f" (torch: {_in_words(beside)})" if beside else ""
     print(f"{case['family']} {case['name']}: {words}", flush=True)
 
 

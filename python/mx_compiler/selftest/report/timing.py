@@ -2,16 +2,20 @@
 """Times of launches by CUDA events of the driver, on the stream of the launches.
 
 A burst is one launch after the other, each on operands of its own. Before it the GPU
-fills memory with zeros: that empties the caches, and takes longer than the host needs
-to issue the burst, whose launches therefore follow each other without a gap, as far as
-`host_us` (what the host takes for a launch) is below the fill."""
+fills memory with zeros, as often as the host needs to issue the burst: that empties the
+caches, and the launches follow each other without a gap. Where no such fill is long
+enough, as for launches that wait for the GPU, the host was measured, and the time of
+the GPU is not known."""
 
 import ctypes
+import math
 import statistics
 import time
 
 BURSTS, LAUNCHES = 15, 8
-FILL, FILLS = 1 << 30, 2
+# In the first burst kernels may still be loaded; the second one shows the host's time.
+TRIALS = 2
+FILL, FILLS, MOST_FILLS = 1 << 30, 2, 64
 METHOD = ("microseconds of a launch: in a burst of launches, each on other operands, "
           "after a fill of memory, between two CUDA events; the median, least and "
           "largest of the bursts")
@@ -61,10 +65,10 @@ class Clock:
         self.prepare()
         first, begin, end = self.events
         stream = ctypes.c_void_p(stream)
-        times, hosts, fills, at = [], [], [], 0
-        for burst in range(BURSTS + 1):
+        times, hosts, fills, at, count = [], [], [], 0, FILLS
+        for burst in range(TRIALS + BURSTS):
             self.call("cuEventRecord", first, stream)
-            for _ in range(FILLS):
+            for _ in range(count):
                 self.call("cuMemsetD8Async", self.fill, ctypes.c_ubyte(0),
                           ctypes.c_size_t(FILL), stream)
             self.call("cuEventRecord", begin, stream)
@@ -72,14 +76,21 @@ class Clock:
             for _ in range(LAUNCHES):
                 launches[at % len(launches)]()
                 at += 1
-            issued = time.perf_counter() - started
+            issued = (time.perf_counter() - started) * 1e6
             self.call("cuEventRecord", end, stream)
             self.call("cuStreamSynchronize", stream)
-            if burst:  # the first may still load kernels
+            filled = self.between(first, begin) * 1e3
+            if burst >= TRIALS:
                 times.append(self.between(begin, end) * 1e3 / LAUNCHES)
-                hosts.append(issued * 1e6 / LAUNCHES)
-                fills.append(self.between(first, begin) * 1e3)
-        return {"median_us": round(statistics.median(times), 2),
-                "min_us": round(min(times), 2), "max_us": round(max(times), 2),
-                "host_us": round(statistics.median(hosts), 2),
-                "fill_us": round(statistics.median(fills), 1)}
+                hosts.append(issued / LAUNCHES)
+                fills.append(filled)
+            elif burst:
+                wanted = math.ceil(1.5 * issued * count / filled)
+                count = min(max(wanted, FILLS), MOST_FILLS)
+        host, fill = statistics.median(hosts), statistics.median(fills)
+        found = {"median_us": statistics.median(times), "min_us": min(times),
+                 "max_us": max(times)}
+        if host * LAUNCHES > fill:
+            found = dict.fromkeys(found)
+        return {name: value and round(value, 2) for name, value in
+                {**found, "host_us": host, "fill_us": fill}.items()}
