@@ -36,7 +36,7 @@ def main():
         return 0
     start = time.perf_counter()
     passed = run(args.device or "sim", args.program, args.parts)
-    # A process has one device.
+    # In a process of its own, which a fault of the GPU may end.
     if not args.device and not args.program and has_gpu():
         passed &= subprocess.run([sys.executable, "-m", "mx_compiler.selftest",
                                   "--device=cuda", *args.parts]).returncode == 0

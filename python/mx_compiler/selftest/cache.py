@@ -5,20 +5,17 @@ import os
 import subprocess
 import sys
 import tempfile
+import uuid
 
 import mx_compiler as mx
 
 from .program import SOURCE
 
-# A text that this process has not compiled yet: what it has stays in memory.
-TEXT = SOURCE + "// for the cache\n"
-
 _FIND = """
 import sys
 import mx_compiler as mx
-from mx_compiler.selftest.cache import TEXT
 mx._compile.compile.compile_parts = None  # what would compile
-program = mx.compile(TEXT, chip=sys.argv[1], cache=sys.argv[2])
+program = mx.compile(sys.stdin.read(), chip=sys.argv[1], cache=sys.argv[2])
 print(*program.entries)
 """
 
@@ -28,11 +25,13 @@ def check_cache():
     if mx.device_name() == "cpu":
         return "programs of cpu stay in memory"
     chip = "sm_100a"
+    # One that this process has not compiled yet: what it has stays in memory.
+    text = f"{SOURCE}// {uuid.uuid4()}\n"
     with tempfile.TemporaryDirectory() as folder:
-        mx.compile(TEXT, chip=chip, cache=folder)
+        mx.compile(text, chip=chip, cache=folder)
         files = [name for _, _, names in os.walk(folder) for name in names]
         assert files, "nothing was kept in the cache"
         found = subprocess.run([sys.executable, "-c", _FIND, chip, folder],
-                               env={**os.environ, "MX_DEVICE": "sim"},
+                               input=text, env={**os.environ, "MX_DEVICE": "sim"},
                                capture_output=True, text=True)
         assert found.returncode == 0 and "matmul" in found.stdout, found.stderr

@@ -7,13 +7,23 @@ layout of scales and of groups is read as docs/Spec.md says."""
 
 import itertools
 import math
+import threading
 
 import ml_dtypes
 import mx_compiler as mx
 import numpy as np
 
 BF16 = ml_dtypes.bfloat16
-rng = np.random.default_rng(7)
+
+
+class Local(threading.local):
+    """Each thread has the same random values, however many check at once."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng(7)
+
+
+local = Local()
 
 # All numbers that an element can be, by its code.
 TYPES = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
@@ -36,9 +46,9 @@ def largest(elements):
 
 def matrix(*shape):
     """Blocks of 16 of very different sizes."""
-    sizes = 2.0 ** rng.integers(-6, 6, (*shape[:-1], -(-shape[-1] // 16)))
+    sizes = 2.0 ** local.rng.integers(-6, 6, (*shape[:-1], -(-shape[-1] // 16)))
     sizes = np.repeat(sizes, 16, axis=-1)[..., :shape[-1]]
-    return (rng.standard_normal(shape) * sizes).astype(BF16)
+    return (local.rng.standard_normal(shape) * sizes).astype(BF16)
 
 
 def codes(q):
@@ -81,7 +91,7 @@ def check_quantized(x, q, starts=None, zeros=None):
     if format.has_global_scale:
         # The nearest E4M3 of most / 6 / factor: within half of its last place.
         decode = float(np.asarray(q.global_scale))
-        wanted = most / 6 / decode
+        wanted = np.minimum(most / 6 / decode, 448)
         assert (np.abs(block - wanted) <= np.maximum(wanted / 16, 2.0 ** -10) *
                 1.0001).all()
         unit = block * decode
@@ -171,7 +181,7 @@ def quantizers():
 def grouped_quantizers():
     ends = np.array([0, 5, 140, 141, 200], np.int32)
     x = matrix(90, 96)
-    gather = rng.integers(-1, 90, 203).astype(np.int64)
+    gather = local.rng.integers(-1, 90, 203).astype(np.int64)
     rows, columns = mx.quantize(x, offsets=ends, gather=gather, axis=(-1, -2))
     exact = np.where(gather[:, None] < 0, 0, x[gather].astype(np.float64))[:200]
     starts = group_starts(ends, 200)
@@ -269,8 +279,8 @@ def grouped_products():
 
 def swiglu():
     for dtype in (BF16, np.float32):
-        x = rng.standard_normal((50, 256)).astype(dtype)
-        probs = rng.random(50).astype(np.float32)
+        x = local.rng.standard_normal((50, 256)).astype(dtype)
+        probs = local.rng.random(50).astype(np.float32)
         gate, up = np.split(x.astype(np.float64), 2, axis=1)
         exact = gate / (1 + np.exp(-gate)) * up
         for weights in (None, probs):
@@ -295,13 +305,13 @@ def layer():
             ((2, 128, 128), {"weights": "mxfp4"}, 11.0)):
         experts, hidden, intermediate = sizes
         moe = mx.MoELayer(*sizes, **formats)
-        x, dy = (rng.standard_normal((24, hidden)).astype(BF16) for _ in range(2))
-        w1 = (rng.standard_normal((experts, 2 * intermediate, hidden)) /
+        x, dy = (local.rng.standard_normal((24, hidden)).astype(BF16) for _ in range(2))
+        w1 = (local.rng.standard_normal((experts, 2 * intermediate, hidden)) /
               hidden ** 0.5).astype(BF16)
-        w2 = (rng.standard_normal((experts, hidden, intermediate)) /
+        w2 = (local.rng.standard_normal((experts, hidden, intermediate)) /
               intermediate ** 0.5).astype(BF16)
-        chosen = np.stack([rng.permutation(experts)[:2] for _ in range(24)])
-        tokens, probs, ends = mx.route(chosen, rng.random((24, 2)), experts)
+        chosen = np.stack([local.rng.permutation(experts)[:2] for _ in range(24)])
+        tokens, probs, ends = mx.route(chosen, local.rng.random((24, 2)), experts)
         weights = moe.quantize_weights(w1, w2)
         y, saved = moe.forward(x, weights, tokens, probs, ends)
         found = y, *moe.backward(dy, weights, saved, tokens, probs, ends)
@@ -309,7 +319,9 @@ def layer():
         for name, a, b in zip(("y", "dx", "dw1", "dw2", "dprobs"), found, exact):
             noise = ((np.asarray(a) - b) ** 2).sum()
             ratio = 10 * np.log10((b ** 2).sum() / noise)
-            assert ratio > least, (sizes, formats, name, ratio)
+            # Of 48 numbers the ratio scatters by 1 dB, of the others by 0.3.
+            few = 3.0 if name == "dprobs" else 0.0
+            assert ratio > least - few, (sizes, formats, name, ratio)
         one_call = mx.moe_layer(x, w1, w2, tokens, probs, ends,
                                 **{"weights": formats.get("weights", "mxfp8_e4m3")})
         # Two rows a token: the order of additions does not matter.
