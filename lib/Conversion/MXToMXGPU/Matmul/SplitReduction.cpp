@@ -188,7 +188,12 @@ void SumKernel::storeRow(Value accumulators, Value row, Value column,
   auto require = [&](Value condition) {
     whole = arith::AndIOp::create(body, whole, condition);
   };
-  require(isAligned(body, result, 16));
+  // What is added to is loaded too, in as long pieces as its type allows.
+  int64_t alignment = 16;
+  if (op.getAccumulate())
+    alignment = std::max(alignment,
+                         getLoadAlignment(getResultType(), kSumColumns));
+  require(isAligned(body, result, alignment));
   if (Value aligned = elements.region.areLoadsAligned(body, kSumColumns))
     require(aligned);
   auto ifOp = scf::IfOp::create(body, whole, /*withElse=*/true);
