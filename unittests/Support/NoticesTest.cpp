@@ -96,17 +96,31 @@ TEST(Progress, HasNoThreadWhereItIsNotWanted) {
   EXPECT_EQ(terminal.read(), "tool: a\\x1B[2Jb\r\n");
 }
 
-TEST(Progress, GivesCtrlCBack) {
-  Terminal terminal;
-  struct sigaction before = {}, during = {}, after = {};
-  sigaction(SIGINT, nullptr, &before);
+/// What SIGINT does while there is progress, and afterwards.
+std::pair<sighandler_t, sighandler_t> watchCtrlC(sighandler_t before) {
+  struct sigaction during = {}, after = {};
+  sighandler_t outside = signal(SIGINT, before);
   {
     Progress progress({"tool", false}, "working");
     sigaction(SIGINT, nullptr, &during);
   }
   sigaction(SIGINT, nullptr, &after);
-  EXPECT_NE(during.sa_handler, before.sa_handler);
-  EXPECT_EQ(after.sa_handler, before.sa_handler);
+  signal(SIGINT, outside);
+  return {during.sa_handler, after.sa_handler};
+}
+
+TEST(Progress, GivesCtrlCBack) {
+  Terminal terminal;
+  auto [during, after] = watchCtrlC(SIG_DFL);
+  EXPECT_NE(during, SIG_DFL);
+  EXPECT_EQ(after, SIG_DFL);
+}
+
+TEST(Progress, LeavesCtrlCIgnored) {
+  Terminal terminal;
+  auto [during, after] = watchCtrlC(SIG_IGN);
+  EXPECT_EQ(during, SIG_IGN);
+  EXPECT_EQ(after, SIG_IGN);
 }
 
 } // namespace
