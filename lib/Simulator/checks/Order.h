@@ -270,6 +270,11 @@ private:
                    Epoch now) const;
   bool isKnown(const Knowledge &known, const Clock &async, Epoch old,
                bool wasWrite, bool isAsyncProxy) const;
+  /// Whether `clock` has the earlier access.
+  bool isIn(const Clock &clock, const Conflict &c) const;
+  /// Whether a conflict is reported as a warning.
+  bool isWarning(const Knowledge &known, bool isTensor, bool isWrite,
+                 const Conflict &c) const;
   void report(Warp &w, const Instr *i, uint32_t lanes, const Knowledge &known,
               bool isTensor, bool isWrite, const Conflict &c,
               const std::string &what);
