@@ -171,7 +171,9 @@ public:
                   const Knowledge &known, Cta &cta, uint32_t offset);
   /// An agent arrives that knows `from` only (tcgen05.commit).
   void arrive(const Knowledge &from, Cta &cta, uint32_t offset);
-  void completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
+  /// `lanes` of `w` have made the last arrival.
+  void completePhase(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
+                     uint32_t offset);
   void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
 
   // Groups.
