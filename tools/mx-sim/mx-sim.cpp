@@ -170,12 +170,6 @@ static std::unique_ptr<mx::sim::Module> readModule(const std::string &path) {
               d.message);
 }
 
-/// "gemm", or for a C++ name "_Z4gemmv (gemm())".
-static std::string bothNames(const std::string &name) {
-  std::string whole = mx::sim::demangled(name);
-  return mx::printable(whole == name ? name : name + " (" + whole + ")");
-}
-
 /// A launch file for the kernel `name`, or for the only one.
 static int printTemplate(const std::string &path, const std::string &name) {
   auto module = readModule(path);
@@ -184,9 +178,8 @@ static int printTemplate(const std::string &path, const std::string &name) {
   std::vector<const mx::sim::KernelInfo *> found;
   std::string all;
   for (const mx::sim::KernelInfo &k : module->kernels()) {
-    all += (all.empty() ? "" : ", ") + bothNames(k.name);
-    if (name.empty() || name == k.name || name == mx::sim::shortName(k.name) ||
-        name == mx::sim::demangled(k.name))
+    all += (all.empty() ? "" : ", ") + mx::sim::bothNames(k.name);
+    if (name.empty() || mx::sim::isNameOf(name, k.name))
       found.push_back(&k);
   }
   if (found.size() == 1) {
@@ -213,9 +206,9 @@ static int listKernels(const std::string &path) {
   };
   bool isSupported = true;
   for (const mx::sim::KernelInfo &k : module->kernels()) {
-    outs() << "kernel " << bothNames(k.name) << ": " << k.parameterBytes
-           << " bytes of parameters, " << k.staticSharedBytes
-           << " bytes of static shared memory";
+    outs() << "kernel " << mx::printable(mx::sim::bothNames(k.name)) << ": "
+           << k.parameterBytes << " bytes of parameters, "
+           << k.staticSharedBytes << " bytes of static shared memory";
     shape("block", k.requiredBlock);
     shape("block of at most", k.maximumBlock);
     shape("cluster", k.requiredCluster);

@@ -159,10 +159,56 @@ bool LaunchFile::readArguments(const JsonReader &json, const KernelInfo &kernel,
   return true;
 }
 
+/// The kernel of a name as PTX has it, which comes first, or as C++ has it.
+bool LaunchFile::findKernel(const JsonReader &json, Module *&module,
+                            const KernelInfo *&kernel) {
+  std::string name = json.string(), all;
+  std::vector<std::pair<const LoadedModule *, const KernelInfo *>> exact, found;
+  for (const LoadedModule &m : modules)
+    for (const KernelInfo &k : m.module->kernels()) {
+      all += (all.empty() ? "" : ", ") + bothNames(k.name);
+      if (k.name == name)
+        exact.emplace_back(&m, &k);
+      else if (isNameOf(name, k.name))
+        found.emplace_back(&m, &k);
+    }
+  if (!exact.empty())
+    found = exact;
+  if (json.failed())
+    return false;
+  if (found.empty()) {
+    json.fail("no kernel '" + name + "', there is " +
+              (all.empty() ? "none" : all) + adviceOnModules());
+    return false;
+  }
+  auto &[m, k] = found.front();
+  if (found.size() > 1 && found[1].second->name == k->name) {
+    json.fail("kernel '" + name + "' is in '" + m->path +
+              "' and, with another text, in '" + found[1].first->path + "'" +
+              adviceOnModules());
+    return false;
+  }
+  if (found.size() > 1) {
+    std::string several;
+    for (auto &[module, k] : found)
+      several += (several.empty() ? "" : ", ") + bothNames(k->name);
+    json.fail("kernel '" + name + "' is the name of several: expected one of " +
+              several);
+    return false;
+  }
+  module = m->module.get();
+  kernel = k;
+  return true;
+}
+
 bool LaunchFile::oneLaunch(const JsonReader &json) {
   LaunchConfig config = defaults;
-  config.kernel = json["kernel"].string();
-  if (!json.failed() && !readDim(json["grid"], config.grid))
+  if (!json.has("kernel")) {
+    json.fail("missing key 'kernel'; `mx-sim --template KERNEL.ptx` writes a "
+              "launch file to fill in");
+    return false;
+  }
+  if (!readDim(json["grid"], config.grid))
     return false;
   if (json.failed() || !readDim(json["block"], config.block))
     return false;
@@ -177,37 +223,11 @@ bool LaunchFile::oneLaunch(const JsonReader &json) {
   if (json.has("cooperative"))
     config.cooperative = json["cooperative"].boolean();
   Module *module = nullptr;
-  std::string names, path;
-  bool isMangled = false;
-  for (const LoadedModule &m : modules) {
-    if (m.module->findKernel(config.kernel)) {
-      if (module)
-        json["kernel"].fail("kernel '" + shortName(config.kernel) +
-                            "' is in '" + path +
-                            "' and, with another text, "
-                            "in '" +
-                            m.path + "'" + adviceOnModules());
-      module = m.module.get();
-      path = m.path;
-    }
-    for (const KernelInfo &k : m.module->kernels()) {
-      names += (names.empty() ? "" : ", ") + shortName(k.name);
-      isMangled |= demangled(k.name) != k.name;
-    }
-  }
-  if (json.failed())
+  const KernelInfo *kernel = nullptr;
+  if (!findKernel(json["kernel"], module, kernel) ||
+      !readArguments(json, *kernel, config))
     return false;
-  if (!module) {
-    json["kernel"].fail("no kernel '" + shortName(config.kernel) +
-                        "', there is " + (names.empty() ? "none" : names) +
-                        (isMangled ? "; `mx-sim --list` has the names as the "
-                                     "launch file needs them"
-                                   : "") +
-                        adviceOnModules());
-    return false;
-  }
-  if (!readArguments(json, *module->findKernel(config.kernel), config))
-    return false;
+  config.kernel = kernel->name;
   result.reports.push_back(launch(*module, memory, config));
   return true;
 }

@@ -83,6 +83,8 @@ private:
   bool structure(const JsonReader &json, std::vector<uint8_t> &bytes,
                  unsigned &align);
   const Buffer *findBuffer(const JsonReader &json, const std::string &name);
+  bool findKernel(const JsonReader &json, Module *&module,
+                  const KernelInfo *&kernel);
   bool oneLaunch(const JsonReader &json);
   bool memset(const JsonReader &json);
   bool copy(const JsonReader &json);
