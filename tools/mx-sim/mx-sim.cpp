@@ -293,6 +293,8 @@ extern "C" int mxSimMain(int argc, char **argv) {
            << ", seconds: " << format("%.3f", result.seconds) << "\n";
   if (std::string s = mx::sim::closingLine(result, asked.werror); !s.empty())
     errs() << "mx-sim: " << mx::printable(s) << "\n";
+  if (!result.advice.empty())
+    errs() << "mx-sim: " << result.advice << "\n";
   bool ok = true;
   if (!asked.report.empty())
     ok &= writeFile(asked.report, mx::sim::reportAsJson(result));

@@ -85,6 +85,19 @@ std::string LaunchFile::adviceOnModules() const {
          ": a recorded launch is run without another file";
 }
 
+/// nvcc knows the lines of the source, where findings do not.
+std::string LaunchFile::adviceOnLines() const {
+  for (const LaunchReport &r : result.reports)
+    for (const Finding &f : r.findings)
+      for (const LoadedModule &m : modules)
+        if (f.ptxLine && (f.source.empty() || f.source.front().file.empty()) &&
+            f.module == m.module->name() &&
+            m.text.find("NVIDIA NVVM Compiler") != std::string::npos)
+          return "compile with `nvcc -lineinfo` for the lines of the source in "
+                 "findings";
+  return "";
+}
+
 /// Modules see each other's symbols, then their variables get memory.
 bool LaunchFile::linkModules() {
   std::string why;
@@ -275,17 +288,21 @@ bool LaunchFile::copy(const JsonReader &json) {
   return memory.copy(to->address + toOffset, from->address + fromOffset, bytes);
 }
 
-/// NumPy's dtype for a name in a launch file.
-static std::string dtypeOf(const std::string &name) {
-  static const std::pair<const char *, const char *> names[] = {
-      {"f32", "f4"},  {"f64", "f8"},  {"f16", "f2"},   {"bf16", "u2"},
-      {"i8", "i1"},   {"u8", "u1"},   {"i16", "i2"},   {"u16", "u2"},
-      {"i32", "i4"},  {"u32", "u4"},  {"i64", "i8"},   {"u64", "u8"},
-      {"e4m3", "u1"}, {"e5m2", "u1"}, {"ue8m0", "u1"}, {"e2m1x2", "u1"},
-  };
-  for (auto &[key, value] : names)
+static constexpr std::pair<const char *, const char *> kDtypes[] = {
+    {"f32", "f4"},  {"f64", "f8"},  {"f16", "f2"},   {"bf16", "u2"},
+    {"i8", "i1"},   {"u8", "u1"},   {"i16", "i2"},   {"u16", "u2"},
+    {"i32", "i4"},  {"u32", "u4"},  {"i64", "i8"},   {"u64", "u8"},
+    {"e4m3", "u1"}, {"e5m2", "u1"}, {"ue8m0", "u1"}, {"e2m1x2", "u1"},
+};
+
+/// NumPy's dtype for a name in a launch file; empty where there is none, and
+/// `names` are those that there are.
+static std::string dtypeOf(const std::string &name, std::string &names) {
+  for (auto &[key, value] : kDtypes) {
     if (name == key)
       return value;
+    names += std::string(names.empty() ? "" : ", ") + key;
+  }
   return {};
 }
 
@@ -309,12 +326,13 @@ bool LaunchFile::writeOutput(const std::string &name, const JsonReader &json,
     if (!json.onlyKeys({"file", "dtype", "shape"}))
       return false;
     file = json["file"].string();
-    std::string dtype = json["dtype"].string();
+    std::string dtype = json["dtype"].string(), names;
     if (json.failed())
       return false;
-    array.dtype = dtypeOf(dtype);
+    array.dtype = dtypeOf(dtype, names);
     if (array.dtype.empty()) {
-      json["dtype"].fail("unknown type '" + dtype + "'");
+      json["dtype"].fail("unknown type '" + dtype + "', expected one of " +
+                         names);
       return false;
     }
     size_t item = mx::npyItemSize(array.dtype);
@@ -358,6 +376,7 @@ LaunchFileResult LaunchFile::run() {
   auto start = std::chrono::steady_clock::now();
   auto finish = [&] {
     result.error = error;
+    result.advice = adviceOnLines();
     if (error.empty() && !jsonError.empty())
       result.error = options.launchFile + ":" +
                      placeInJson(text, jsonError.steps) + ": " +

@@ -66,6 +66,7 @@ private:
   /// name their module themselves.
   bool loadModule(const std::string &path, bool isOfCommandLine);
   std::string adviceOnModules() const;
+  std::string adviceOnLines() const;
   bool linkModules();
   bool makeBuffer(const std::string &name, const JsonReader &json);
   bool makeTensorMap(const std::string &name, const JsonReader &json);
