@@ -170,12 +170,6 @@ static std::unique_ptr<mx::sim::Module> readModule(const std::string &path) {
               d.message);
 }
 
-/// "gemm", or for a C++ name "_Z4gemmv (gemm())".
-static std::string bothNames(const std::string &name) {
-  std::string whole = mx::sim::demangled(name);
-  return mx::printable(whole == name ? name : name + " (" + whole + ")");
-}
-
 /// A launch file for the kernel `name`, or for the only one.
 static int printTemplate(const std::string &path, const std::string &name) {
   auto module = readModule(path);
@@ -184,9 +178,8 @@ static int printTemplate(const std::string &path, const std::string &name) {
   std::vector<const mx::sim::KernelInfo *> found;
   std::string all;
   for (const mx::sim::KernelInfo &k : module->kernels()) {
-    all += (all.empty() ? "" : ", ") + bothNames(k.name);
-    if (name.empty() || name == k.name || name == mx::sim::shortName(k.name) ||
-        name == mx::sim::demangled(k.name))
+    all += (all.empty() ? "" : ", ") + mx::sim::bothNames(k.name);
+    if (name.empty() || mx::sim::isNameOf(name, k.name))
       found.push_back(&k);
   }
   if (found.size() == 1) {
@@ -213,9 +206,9 @@ static int listKernels(const std::string &path) {
   };
   bool isSupported = true;
   for (const mx::sim::KernelInfo &k : module->kernels()) {
-    outs() << "kernel " << bothNames(k.name) << ": " << k.parameterBytes
-           << " bytes of parameters, " << k.staticSharedBytes
-           << " bytes of static shared memory";
+    outs() << "kernel " << mx::printable(mx::sim::bothNames(k.name)) << ": "
+           << k.parameterBytes << " bytes of parameters, "
+           << k.staticSharedBytes << " bytes of static shared memory";
     shape("block", k.requiredBlock);
     shape("block of at most", k.maximumBlock);
     shape("cluster", k.requiredCluster);
@@ -300,6 +293,8 @@ extern "C" int mxSimMain(int argc, char **argv) {
            << ", seconds: " << format("%.3f", result.seconds) << "\n";
   if (std::string s = mx::sim::closingLine(result, asked.werror); !s.empty())
     errs() << "mx-sim: " << mx::printable(s) << "\n";
+  if (!result.advice.empty())
+    errs() << "mx-sim: " << result.advice << "\n";
   bool ok = true;
   if (!asked.report.empty())
     ok &= writeFile(asked.report, mx::sim::reportAsJson(result));

@@ -51,6 +51,8 @@ struct LaunchFileResult {
   /// The error is that a file would be written over: no report may be.
   bool refusesFiles = false;
   std::vector<LaunchReport> reports;
+  /// What would make the findings better to read; empty if nothing.
+  std::string advice;
   double seconds = 0;
 
   /// 0, 1, 2 or 3; the worst of all reports, 2 before 3 before 1.

@@ -43,6 +43,11 @@ std::string shortVariableName(const std::string &name);
 
 /// The whole C++ name, or the name as it is where that is not one.
 std::string demangled(const std::string &name);
+/// "gemm", or for a C++ name "_Z4gemmv (gemm())".
+std::string bothNames(const std::string &name);
+/// Whether a person may call the kernel `name` so: as PTX has it, or as C++
+/// has it, in full or short.
+bool isNameOf(const std::string &typed, const std::string &name);
 
 /// What was run and what came of it, in one line; empty when nothing was. With
 /// `isStrict` warnings count as errors do.

@@ -140,12 +140,13 @@ bool isSimulated(std::string_view target);
 /// What the instructions of a kernel do with a parameter: a guess, for people.
 enum class ParameterUse { Unknown, Number, Address, TensorMap };
 
-/// A word of a parameter that the kernel loads.
+/// A word of a parameter that the kernel loads, or a tensor map in it.
 struct ParameterWord {
   uint32_t offset = 0; ///< in the parameter
   uint32_t bytes = 0;
   ParameterUse use = ParameterUse::Unknown;
   std::string_view type; ///< of a Number, as in PTX; points into the module
+  unsigned rank = 0;     ///< of a TensorMap, if a copy tells
 };
 
 struct ParameterInfo {
@@ -154,7 +155,7 @@ struct ParameterInfo {
   uint32_t bytes = 0;
   uint32_t align = 1;
   std::string type; ///< as declared: "u64", "b8[128]"
-  /// TensorMap, or else what `words` say.
+  /// TensorMap where it is one and no more, or else what `words` say.
   ParameterUse use = ParameterUse::Unknown;
   std::vector<ParameterWord> words; ///< in the order of their offsets
 };

@@ -92,6 +92,7 @@ struct TimelineMark {
   uint32_t line = 0;
   uint32_t text = 0; ///< index in Timeline::strings
   FindingKind finding{};
+  bool isWarning = false;
 };
 
 struct TimelineCta {

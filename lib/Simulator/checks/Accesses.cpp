@@ -98,35 +98,45 @@ static bool isHalfStrong(const Conflict &c, const InstrInfo &later) {
   return !c.earlier.isAsync() && (c.earlier.isAtomic() ? isPlain : isAtomic);
 }
 
+bool Order::isIn(const Clock &clock, const Conflict &c) const {
+  return stepIn(clock, c.cluster == ~0ull ? id : c.cluster,
+                c.earlier.agent()) >= c.earlier.step();
+}
+
+bool Order::isWarning(const Knowledge &known, bool isTensor, bool isWrite,
+                      const Conflict &c) const {
+  // Which lane made the access is not known: perhaps the one that arrived.
+  if (!isIn(known.generic, c))
+    return isIn(known.ofOthers, c);
+  // Chips seem to need no tcgen05 fence where both sides have waited, and
+  // widely used libraries have none. They also let the tensor cores read what
+  // cp.async has written without a proxy fence, and chips give the right bytes.
+  return isTensor || (!isWrite && c.cluster == ~0ull &&
+                      agents[c.earlier.agent()].kind == AgentKind::Copies);
+}
+
 void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
                      const Knowledge &known, bool isTensor, bool isWrite,
                      const Conflict &c, const std::string &what) {
-  uint32_t step = stepIn(known.generic, c.cluster == ~0ull ? id : c.cluster,
-                         c.earlier.agent());
+  bool warns = isWarning(known, isTensor, isWrite, c);
   std::string text = isWrite ? "the write of " : "the read of ";
   text += what;
-  if (step < c.earlier.step()) {
-    // Which lane made the access is not known: perhaps the one that arrived.
-    bool isOfOthers =
-        stepIn(known.ofOthers, c.cluster == ~0ull ? id : c.cluster,
-               c.earlier.agent()) >= c.earlier.step();
+  if (!isIn(known.generic, c)) {
     w.note(i, FindingKind::Race,
            text + " races with " + describeEarlier(c) +
-               (isOfOthers ? ": one lane has arrived or released alone, and "
-                             "speaks for itself only: expected bar.warp.sync "
-                             "before it, unless the access was its own"
-                           : ": no synchronization orders the two") +
-               (!isOfOthers && isHalfStrong(c, machine.program.infoOf(i))
+               (warns ? ": one lane has arrived or released alone, and "
+                        "speaks for itself only: expected bar.warp.sync "
+                        "before it, unless the access was its own"
+                      : ": no synchronization orders the two") +
+               (!warns && isHalfStrong(c, machine.program.infoOf(i))
                     ? ", and one of them is weak: expected a barrier between "
                       "them or, if any order is right, .relaxed on the weak "
                       "one, of a scope that has both"
                     : ""),
-           lanes, /*isWarning=*/isOfOthers);
+           lanes, warns);
     return;
   }
   if (isTensor) {
-    // Chips seem to need no fence where both sides have waited, and widely used
-    // libraries have none: a warning.
     bool isReleased =
         of(w).tensorAcquired[c.earlier.agent()] >= c.earlier.step();
     w.note(i, FindingKind::TensorFence,
@@ -136,18 +146,14 @@ void Order::reportAs(Warp &w, const Instr *i, uint32_t lanes,
                            : ": expected tcgen05.fence::before_thread_sync "
                              "there before the synchronization and "
                              "tcgen05.fence::after_thread_sync here after it"),
-           lanes, /*isWarning=*/true);
+           lanes, warns);
     return;
   }
-  // Widely used libraries let the tensor cores read what cp.async has written
-  // without this fence, and chips give the right bytes: a warning.
-  bool isCopied = !isWrite && c.cluster == ~0ull &&
-                  agents[c.earlier.agent()].kind == AgentKind::Copies;
   w.note(i, FindingKind::ProxyFence,
          text + " by the async proxy is not ordered with " +
              describeEarlier(c) +
              " of the generic proxy: expected fence.proxy.async between them",
-         lanes, isCopied);
+         lanes, warns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,14 +182,13 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
                         const Knowledge &known, bool isAsyncProxy, Cta &cta,
                         uint32_t offset, uint32_t bytes, Touch touch) {
   std::vector<ShadowCell> &shadow = cta.tracker->shadow;
-  Conflict conflict;
-  bool ok = true;
+  WorstConflict worst;
+  bool isWrite = touch != Touch::Read;
   uint64_t good = 0; // the last one that was found in order
   auto visit = [&](uint64_t g, unsigned mask) {
     if (g >= shadow.size())
       return;
-    Conflict found;
-    bool fine = visitCell(
+    visitCell(
         shadow[g], e.withBytes(mask), touch,
         [&](Epoch old, bool wasWrite) {
           uint64_t key = old.raw() << 4 | wasWrite;
@@ -196,14 +201,11 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
           good = key;
           return true;
         },
-        found);
-    if (!fine && ok &&
-        !isReadBeforeCas(found.earlier, found.wasWrite, e,
-                         touch != Touch::Read)) {
-      ok = false;
-      conflict = found;
-      conflict.granule = g;
-    }
+        [&](Epoch old, bool wasWrite) {
+          Conflict c{old, wasWrite, g};
+          if (!isReadBeforeCas(old, wasWrite, e, isWrite))
+            worst.add(c, isWarning(known, false, isWrite, c));
+        });
   };
   if (!((offset | bytes) & 3)) {
     for (uint64_t g = offset / 4, end = (uint64_t(offset) + bytes) / 4; g < end;
@@ -217,18 +219,19 @@ void Order::visitShared(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
     if (scope)
       scope->noted = &cta;
   }
-  if (ok)
+  if (!worst.conflict)
     return;
   // Out of line: its strings would cost those that are in order registers.
-  auto fail = [this, &known, &conflict,
+  auto fail = [this, &known, &worst,
                &cta](Warp &w, const Instr *i, uint32_t lanes, uint32_t offset,
                      bool isWrite) __attribute__((noinline, cold)) {
-    uint32_t at = std::max<uint32_t>(offset, uint32_t(conflict.granule * 4));
-    report(w, i, lanes, known, false, isWrite, conflict,
+    const Conflict &c = *worst.conflict;
+    uint32_t at = std::max<uint32_t>(offset, uint32_t(c.granule * 4));
+    report(w, i, lanes, known, false, isWrite, c,
            "shared memory at " + machine.describeSharedOffset(at) +
                ofRank(cta.rank));
   };
-  fail(w, i, lanes, offset, touch != Touch::Read);
+  fail(w, i, lanes, offset, isWrite);
 }
 
 void Order::accessShared(Warp &w, const Instr *i, Cta &cta, uint32_t offset,
@@ -288,8 +291,9 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
     lastEpoch = e;
     lastRecord = global.shadow.record(id, e);
   }
-  Conflict conflict;
-  bool ok = global.shadow.visit(
+  WorstConflict worst;
+  bool isWrite = touch != Touch::Read;
+  global.shadow.visit(
       address, bytes, lastRecord, id, touch, e,
       [&](const GlobalShadow::Record &r, bool wasWrite) {
         if (r.cluster == id)
@@ -302,11 +306,13 @@ void Order::visitGlobal(Warp &w, const Instr *i, uint32_t lanes, Epoch e,
         return stepIn(c, r.cluster, r.epoch.agent()) >= r.epoch.step() ||
                r.epoch.isAnonymous();
       },
-      conflict);
-  if (ok)
+      [&](const Conflict &c) {
+        worst.add(c, isWarning(known, false, isWrite, c));
+      });
+  if (!worst.conflict)
     return;
-  uint64_t at = std::max(address, conflict.granule);
-  report(w, i, lanes, known, false, touch != Touch::Read, conflict,
+  uint64_t at = std::max(address, worst.conflict->granule);
+  report(w, i, lanes, known, false, isWrite, *worst.conflict,
          "global memory, " + machine.memory.describe(at, 4));
 }
 
@@ -330,16 +336,17 @@ void Order::readMap(Warp &w, const Instr *i, uint64_t address, uint32_t lanes) {
     return !isOwn &&
            stepIn(o.known.generic, r.cluster, r.epoch.agent()) < r.epoch.step();
   };
-  Conflict conflict;
-  bool ok = global.shadow.visit(
+  WorstConflict first; // all are errors
+  global.shadow.visit(
       address, 128, global.shadow.record(id, e), id, Touch::Read, e,
       [&](const GlobalShadow::Record &r, bool) {
         return !isRace(r) &&
                stepIn(o.maps, r.cluster, r.epoch.agent()) >= r.epoch.step();
       },
-      conflict);
-  if (ok)
+      [&](const Conflict &c) { first.add(c, /*warns=*/false); });
+  if (!first.conflict)
     return;
+  const Conflict &conflict = *first.conflict;
   std::string text =
       "the read of the tensor map at " + machine.memory.describe(address, 128);
   bool isNew;
@@ -381,60 +388,58 @@ void Order::engineTensor(Cta &cta, unsigned lane, unsigned lanes,
   constexpr unsigned kLanes = TensorTracker::kLanes;
   const Knowledge &known = *scope->known;
   Epoch e = (isWrite ? scope->write : scope->read).withBytes(15);
-  Conflict conflict;
+  WorstConflict worst;
   unsigned lastLane = std::min(lane + lanes - 1, tmemLanes - 1);
   unsigned end = std::min(column + columns, tmemColumns);
-  bool ok = true;
-  unsigned atLane = 0, atColumn = 0;
   for (unsigned row = lane / kLanes; row <= lastLane / kLanes; ++row)
     for (unsigned c = column; c < end; ++c) {
-      Conflict found;
-      if (visitCell(
-              cta.tensorTracker->shadow[row * tmemColumns + c], e,
-              isWrite ? Touch::Write : Touch::Read,
-              [&](Epoch old, bool) {
-                return old.agent() == e.agent() ||
-                       known.tensor[old.agent()] >= old.step() ||
-                       old.isAnonymous();
-              },
-              found) ||
-          !ok)
-        continue;
-      ok = false;
-      conflict = found;
-      atLane = std::max(lane, row * kLanes);
-      atColumn = c;
+      uint64_t cell = row * tmemColumns + c;
+      visitCell(
+          cta.tensorTracker->shadow[cell], e,
+          isWrite ? Touch::Write : Touch::Read,
+          [&](Epoch old, bool) {
+            return old.agent() == e.agent() ||
+                   known.tensor[old.agent()] >= old.step() || old.isAnonymous();
+          },
+          [&](Epoch old, bool wasWrite) {
+            Conflict found{old, wasWrite, cell};
+            worst.add(found, isWarning(known, true, isWrite, found));
+          });
     }
   if (scope->noted != &cta) {
     noteUser(cta, e);
     scope->noted = &cta;
   }
-  if (ok)
+  if (!worst.conflict)
     return;
+  unsigned row = worst.conflict->granule / tmemColumns;
   report(*scope->warp, scope->instr, scope->lanes, known, true, isWrite,
-         conflict,
-         "tensor memory at lane " + std::to_string(atLane) + ", column " +
-             std::to_string(atColumn) + ofRank(cta.rank));
+         *worst.conflict,
+         "tensor memory at lane " +
+             std::to_string(std::max(lane, row * kLanes)) + ", column " +
+             std::to_string(worst.conflict->granule % tmemColumns) +
+             ofRank(cta.rank));
 }
 
 void Order::freeTensor(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
                        unsigned column, unsigned columns) {
   const Knowledge &known = of(w).known;
-  bool isReported = false;
+  WorstConflict worst;
   for (unsigned row = 0; row < tmemLanes / TensorTracker::kLanes; ++row)
     for (unsigned c = column; c < column + columns && c < tmemColumns; ++c) {
       ShadowCell &cell = cta.tensorTracker->shadow[row * tmemColumns + c];
       for (Epoch e : {cell.write, cell.read, cell.other}) {
-        if (!e || isReported || e.isAnonymous() ||
-            known.isDone(e.agent(), e.step()))
+        if (!e || e.isAnonymous() || known.isDone(e.agent(), e.step()))
           continue;
-        isReported = true;
-        Conflict conflict{e, e.raw() == cell.write.raw(), 0};
-        report(w, i, lanes, known, false, true, conflict,
-               "tensor memory (it is freed) at column " + std::to_string(c));
+        Conflict conflict{e, e.raw() == cell.write.raw(), c};
+        worst.add(conflict, isWarning(known, false, true, conflict));
       }
       cell = ShadowCell();
     }
+  if (worst.conflict)
+    report(w, i, lanes, known, false, true, *worst.conflict,
+           "tensor memory (it is freed) at column " +
+               std::to_string(worst.conflict->granule));
 }
 
 //===----------------------------------------------------------------------===//
@@ -538,7 +543,7 @@ void Order::exited(Cta &cta) {
     f.isWarning = agents[agent].kind == AgentKind::BulkRead;
     f.other = describeAgent(agent);
     f.otherLine = f.ptxLine;
-    if (machine.count(cta, f.kind, f.ptxLine))
+    if (machine.count(cta, findingKey(f)))
       machine.add(cluster, std::move(f),
                   f.isWarning ? LaunchStatus::Clean : LaunchStatus::Failed);
   }

@@ -383,7 +383,8 @@ bool Order::hasSeen(const BarrierOrder &b,
 /// Of a phase only the end of the one before can be waited for (PTX ISA,
 /// mbarrier.test_wait): a warp that waits for a phase must have got through
 /// before the next one completes, or it waits for the one after that.
-void Order::completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
+void Order::completePhase(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
+                          uint32_t offset) {
   BarrierOrder &b = barrier(cta, offset);
   for (const BarrierOrder::Observer &o : b.observers)
     if (o.phase == b.phase && !hasSeen(b, o)) {
@@ -395,7 +396,7 @@ void Order::completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset) {
                      ", which waits at line " + line +
                      ", has seen the phase before it complete: expected an "
                      "arrival that comes after the wait",
-                 w.mask, /*isWarning=*/true))
+                 lanes, /*isWarning=*/true))
         nameOther("the wait at line " + line + " by " + describeAgent(o.warp),
                   o.instr);
       break;

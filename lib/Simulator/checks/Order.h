@@ -171,7 +171,9 @@ public:
                   const Knowledge &known, Cta &cta, uint32_t offset);
   /// An agent arrives that knows `from` only (tcgen05.commit).
   void arrive(const Knowledge &from, Cta &cta, uint32_t offset);
-  void completePhase(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
+  /// `lanes` of `w` have made the last arrival.
+  void completePhase(Warp &w, const Instr *i, uint32_t lanes, Cta &cta,
+                     uint32_t offset);
   void observe(Warp &w, const Instr *i, Cta &cta, uint32_t offset);
 
   // Groups.
@@ -270,6 +272,11 @@ private:
                    Epoch now) const;
   bool isKnown(const Knowledge &known, const Clock &async, Epoch old,
                bool wasWrite, bool isAsyncProxy) const;
+  /// Whether `clock` has the earlier access.
+  bool isIn(const Clock &clock, const Conflict &c) const;
+  /// Whether a conflict is reported as a warning.
+  bool isWarning(const Knowledge &known, bool isTensor, bool isWrite,
+                 const Conflict &c) const;
   void report(Warp &w, const Instr *i, uint32_t lanes, const Knowledge &known,
               bool isTensor, bool isWrite, const Conflict &c,
               const std::string &what);

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 
 namespace mx::sim {
 
@@ -90,24 +91,34 @@ struct Conflict {
   uint64_t cluster = ~0ull; ///< of the earlier access, where it is another one
 };
 
+/// The one conflict of an access that is reported: the first that is an error,
+/// or else the first.
+struct WorstConflict {
+  std::optional<Conflict> conflict;
+  bool isWarning = false;
+  void add(const Conflict &c, bool warns) {
+    if (conflict && (warns || !isWarning))
+      return;
+    conflict = c;
+    isWarning = warns;
+  }
+};
+
 /// How an access touches a granule. A silent write leaves the bytes as they
 /// are: that several warps store the same flag is harmless.
 enum class Touch : uint8_t { Read, Write, SilentWrite };
 
 /// Looks at `c` on behalf of an access and notes the access. `isOrdered(epoch,
-/// wasWrite)` says whether an earlier access is known to come before.
-template <class F>
-inline bool visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered,
-                      Conflict &conflict) {
+/// wasWrite)` says whether an earlier access is known to come before;
+/// `onClash(epoch, wasWrite)` gets each that is not.
+template <class F, class G>
+inline void visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered,
+                      G &&onClash) {
   bool isWrite = touch != Touch::Read;
-  bool ok = true;
   auto clash = [&](Epoch old, bool wasWrite) {
-    if (!old || !(old.bytes() & e.bytes()) ||
-        (old.isAtomic() && e.isAtomic()) || isOrdered(old, wasWrite))
-      return;
-    if (ok)
-      conflict = {old, wasWrite, 0};
-    ok = false;
+    if (old && old.bytes() & e.bytes() && !(old.isAtomic() && e.isAtomic()) &&
+        !isOrdered(old, wasWrite))
+      onClash(old, wasWrite);
   };
   if (!c.write.sameAccess(e) && touch != Touch::SilentWrite)
     clash(c.write, true);
@@ -121,17 +132,16 @@ inline bool visitCell(ShadowCell &c, Epoch e, Touch touch, F &&isOrdered,
     c.write = e;
     if (e.bytes() == 15)
       c.read = c.other = Epoch();
-    return ok;
+    return;
   }
   if (c.read.sameAccess(e)) {
     c.read = c.read.withBytes(c.read.bytes() | e.bytes());
-    return ok;
+    return;
   }
   // An earlier read that comes before needs no memory of its own.
   if (c.read && c.read.agent() != e.agent())
     c.other = c.read;
   c.read = e;
-  return ok;
 }
 
 /// The granules of a byte range: fn(granule, byte mask).
@@ -164,12 +174,12 @@ public:
   uint32_t record(uint64_t cluster, Epoch epoch);
 
   /// Visits a range for an access of an agent of `cluster`, whose record is
-  /// `number`; `isOrdered(record)` as above, `conflict` gets the first clash.
-  /// Thread-safe.
-  template <class F>
-  bool visit(uint64_t address, uint64_t bytes, uint32_t number,
+  /// `number`; `isOrdered(record, wasWrite)` as above, `onClash(conflict)` gets
+  /// each clash. Thread-safe.
+  template <class F, class G>
+  void visit(uint64_t address, uint64_t bytes, uint32_t number,
              uint64_t cluster, Touch touch, Epoch e, F &&isOrdered,
-             Conflict &conflict);
+             G &&onClash);
 
 private:
   struct Cell {
@@ -205,11 +215,11 @@ private:
   std::atomic<uint32_t> next{1};
 };
 
-template <class F>
-bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
+template <class F, class G>
+void GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
                          uint64_t cluster, Touch touch, Epoch e, F &&isOrdered,
-                         Conflict &conflict) {
-  bool ok = true, isWrite = touch != Touch::Read;
+                         G &&onClash) {
+  bool isWrite = touch != Touch::Read;
   // Sub-word accesses of neighbours share a cell: only whole granules are
   // remembered, which can hide a race between bytes.
   uint64_t begin = (address + 3) / 4, end = (address + bytes) / 4;
@@ -241,9 +251,7 @@ bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
           lastFine = old;
           return;
         }
-        if (ok)
-          conflict = {r.epoch, wasWrite, begin * 4, r.cluster};
-        ok = false;
+        onClash(Conflict{r.epoch, wasWrite, begin * 4, r.cluster});
       };
       if (touch != Touch::SilentWrite)
         look(c.write, true);
@@ -259,7 +267,6 @@ bool GlobalShadow::visit(uint64_t address, uint64_t bytes, uint32_t number,
       }
     }
   }
-  return ok;
 }
 
 } // namespace mx::sim

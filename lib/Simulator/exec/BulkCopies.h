@@ -38,8 +38,9 @@ const Instr *issueToShared(Warp &w, const Instr *i, unsigned lane,
                              : EngineScope());
       r = copy();
     }
-    return r.fault ? r.fault
-                   : completeTx(w, i, *to.signal, to.barrier, r.bytes);
+    return r.fault
+               ? r.fault
+               : completeTx(w, i, 1u << lane, *to.signal, to.barrier, r.bytes);
   };
   return w.issueCopy(i, lane, action);
 }

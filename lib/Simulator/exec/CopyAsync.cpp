@@ -118,7 +118,7 @@ const Instr *copyAsyncArrive(Warp &w, const Instr *i, uint32_t mask) {
         return w.fault(i, f, 1u << lane);
     auto action = [=, &w]() -> Fault {
       Recorder::Moment moment(w.trace, done);
-      return arriveOn(w, i, *owner, offset, 1, &known);
+      return arriveOn(w, i, 1u << lane, *owner, offset, 1, &known);
     };
     next = w.issue(i, 1u << lane, w.line(Warp::kCopyLine), false, action);
   }

@@ -39,9 +39,9 @@ uint64_t *mx::sim::mbarrierWord(Warp &w, const Instr *i, Space space,
 }
 
 /// Books what an operation did for reports, and wakes who waits.
-void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
-                           uint64_t before, uint64_t after, uint32_t arrivals,
-                           bool isComplete) {
+void mx::sim::noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
+                           uint32_t offset, uint64_t before, uint64_t after,
+                           uint32_t arrivals, bool isComplete) {
   ++w.cta->cluster->effects;
   if (w.trace)
     w.trace->changeBarrier(w, i, owner, offset, before, after, arrivals);
@@ -57,7 +57,7 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
     ++log.phases;
     log.arrivals.clear();
     if (Order *order = w.order())
-      order->completePhase(w, i, owner, offset);
+      order->completePhase(w, i, lanes, owner, offset);
     return;
   }
   if ((arrivals || isComplete) && log.arrivals.size() < 64)
@@ -65,8 +65,8 @@ void mx::sim::noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                             w.cta->rank, arrivals, isComplete});
 }
 
-Fault mx::sim::completeTx(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
-                          uint32_t bytes) {
+Fault mx::sim::completeTx(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
+                          uint32_t offset, uint32_t bytes) {
   uint64_t *word = &owner.mbarriers[offset].word;
   uint64_t before = *word;
   MbarrierState s = mbarrierState(before);
@@ -77,22 +77,23 @@ Fault mx::sim::completeTx(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
                " completes before the copy has: it expected " +
                std::to_string(s.tx) + " more bytes, the copy brings " +
                std::to_string(bytes),
-           w.mask);
+           lanes);
   Fault f = mbarrierCompleteTx(*word, bytes);
   if (!f)
-    noteMbarrier(w, i, owner, offset, before, *word, 0, true);
+    noteMbarrier(w, i, lanes, owner, offset, before, *word, 0, true);
   return f;
 }
 
-Fault mx::sim::arriveOn(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
-                        uint32_t count, const Knowledge *known) {
+Fault mx::sim::arriveOn(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
+                        uint32_t offset, uint32_t count,
+                        const Knowledge *known) {
   if (Order *order = w.order(); order && known)
     order->arrive(*known, owner, offset);
   uint64_t *word = &owner.mbarriers[offset].word;
   uint64_t before = *word;
   Fault f = mbarrierArrive(*word, count);
   if (!f)
-    noteMbarrier(w, i, owner, offset, before, *word, count, false);
+    noteMbarrier(w, i, lanes, owner, offset, before, *word, count, false);
   return f;
 }
 
@@ -210,7 +211,7 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
     if (op == Init && w.trace)
       w.trace->initBarrier(w, i, *owner, offset);
     if (op != Init)
-      noteMbarrier(w, i, *owner, offset, before, *word, arrivals, false);
+      noteMbarrier(w, i, mask, *owner, offset, before, *word, arrivals, false);
     if (i->d != kNoSlot)
       w.at<uint64_t>(i->d)[lane] = before;
   }

@@ -18,16 +18,17 @@ uint64_t *mbarrierWord(Warp &w, const Instr *i, ptx::Space space,
                        uint64_t address, unsigned lane, Cta *&owner,
                        uint32_t &offset);
 
-/// Books what an operation did, for reports and the order of accesses.
-void noteMbarrier(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
-                  uint64_t before, uint64_t after, uint32_t arrivals,
-                  bool isComplete);
+/// Books what an operation of `lanes` did, for reports and the order of
+/// accesses. What completes later keeps the lanes that issued it.
+void noteMbarrier(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
+                  uint32_t offset, uint64_t before, uint64_t after,
+                  uint32_t arrivals, bool isComplete);
 
-Fault completeTx(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
-                 uint32_t bytes);
+Fault completeTx(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
+                 uint32_t offset, uint32_t bytes);
 /// `known`: what the arrival passes on; null when the order is not followed.
-Fault arriveOn(Warp &w, const Instr *i, Cta &owner, uint32_t offset,
-               uint32_t count, const Knowledge *known);
+Fault arriveOn(Warp &w, const Instr *i, uint32_t lanes, Cta &owner,
+               uint32_t offset, uint32_t count, const Knowledge *known);
 
 } // namespace mx::sim
 

@@ -156,7 +156,7 @@ const Instr *commit(Warp &w, const Instr *i, uint32_t mask) {
           if (&target != w.cta)
             order->noteUser(target, epoch);
         }
-        Fault f = arriveOn(w, i, target, offset, 1, known.get());
+        Fault f = arriveOn(w, i, 1u << lane, target, offset, 1, known.get());
         if (f) {
           f.message +=
               " (mbarrier at " + w.machine->describeSharedOffset(offset) + ")";

@@ -85,6 +85,19 @@ std::string LaunchFile::adviceOnModules() const {
          ": a recorded launch is run without another file";
 }
 
+/// nvcc knows the lines of the source, where findings do not.
+std::string LaunchFile::adviceOnLines() const {
+  for (const LaunchReport &r : result.reports)
+    for (const Finding &f : r.findings)
+      for (const LoadedModule &m : modules)
+        if (f.ptxLine && (f.source.empty() || f.source.front().file.empty()) &&
+            f.module == m.module->name() &&
+            m.text.find("NVIDIA NVVM Compiler") != std::string::npos)
+          return "compile with `nvcc -lineinfo` for the lines of the source in "
+                 "findings";
+  return "";
+}
+
 /// Modules see each other's symbols, then their variables get memory.
 bool LaunchFile::linkModules() {
   std::string why;
@@ -159,10 +172,56 @@ bool LaunchFile::readArguments(const JsonReader &json, const KernelInfo &kernel,
   return true;
 }
 
+/// The kernel of a name as PTX has it, which comes first, or as C++ has it.
+bool LaunchFile::findKernel(const JsonReader &json, Module *&module,
+                            const KernelInfo *&kernel) {
+  std::string name = json.string(), all;
+  std::vector<std::pair<const LoadedModule *, const KernelInfo *>> exact, found;
+  for (const LoadedModule &m : modules)
+    for (const KernelInfo &k : m.module->kernels()) {
+      all += (all.empty() ? "" : ", ") + bothNames(k.name);
+      if (k.name == name)
+        exact.emplace_back(&m, &k);
+      else if (isNameOf(name, k.name))
+        found.emplace_back(&m, &k);
+    }
+  if (!exact.empty())
+    found = exact;
+  if (json.failed())
+    return false;
+  if (found.empty()) {
+    json.fail("no kernel '" + name + "', there is " +
+              (all.empty() ? "none" : all) + adviceOnModules());
+    return false;
+  }
+  auto &[m, k] = found.front();
+  if (found.size() > 1 && found[1].second->name == k->name) {
+    json.fail("kernel '" + name + "' is in '" + m->path +
+              "' and, with another text, in '" + found[1].first->path + "'" +
+              adviceOnModules());
+    return false;
+  }
+  if (found.size() > 1) {
+    std::string several;
+    for (auto &[module, k] : found)
+      several += (several.empty() ? "" : ", ") + bothNames(k->name);
+    json.fail("kernel '" + name + "' is the name of several: expected one of " +
+              several);
+    return false;
+  }
+  module = m->module.get();
+  kernel = k;
+  return true;
+}
+
 bool LaunchFile::oneLaunch(const JsonReader &json) {
   LaunchConfig config = defaults;
-  config.kernel = json["kernel"].string();
-  if (!json.failed() && !readDim(json["grid"], config.grid))
+  if (!json.has("kernel")) {
+    json.fail("missing key 'kernel'; `mx-sim --template KERNEL.ptx` writes a "
+              "launch file to fill in");
+    return false;
+  }
+  if (!readDim(json["grid"], config.grid))
     return false;
   if (json.failed() || !readDim(json["block"], config.block))
     return false;
@@ -177,37 +236,11 @@ bool LaunchFile::oneLaunch(const JsonReader &json) {
   if (json.has("cooperative"))
     config.cooperative = json["cooperative"].boolean();
   Module *module = nullptr;
-  std::string names, path;
-  bool isMangled = false;
-  for (const LoadedModule &m : modules) {
-    if (m.module->findKernel(config.kernel)) {
-      if (module)
-        json["kernel"].fail("kernel '" + shortName(config.kernel) +
-                            "' is in '" + path +
-                            "' and, with another text, "
-                            "in '" +
-                            m.path + "'" + adviceOnModules());
-      module = m.module.get();
-      path = m.path;
-    }
-    for (const KernelInfo &k : m.module->kernels()) {
-      names += (names.empty() ? "" : ", ") + shortName(k.name);
-      isMangled |= demangled(k.name) != k.name;
-    }
-  }
-  if (json.failed())
+  const KernelInfo *kernel = nullptr;
+  if (!findKernel(json["kernel"], module, kernel) ||
+      !readArguments(json, *kernel, config))
     return false;
-  if (!module) {
-    json["kernel"].fail("no kernel '" + shortName(config.kernel) +
-                        "', there is " + (names.empty() ? "none" : names) +
-                        (isMangled ? "; `mx-sim --list` has the names as the "
-                                     "launch file needs them"
-                                   : "") +
-                        adviceOnModules());
-    return false;
-  }
-  if (!readArguments(json, *module->findKernel(config.kernel), config))
-    return false;
+  config.kernel = kernel->name;
   result.reports.push_back(launch(*module, memory, config));
   return true;
 }
@@ -255,17 +288,21 @@ bool LaunchFile::copy(const JsonReader &json) {
   return memory.copy(to->address + toOffset, from->address + fromOffset, bytes);
 }
 
-/// NumPy's dtype for a name in a launch file.
-static std::string dtypeOf(const std::string &name) {
-  static const std::pair<const char *, const char *> names[] = {
-      {"f32", "f4"},  {"f64", "f8"},  {"f16", "f2"},   {"bf16", "u2"},
-      {"i8", "i1"},   {"u8", "u1"},   {"i16", "i2"},   {"u16", "u2"},
-      {"i32", "i4"},  {"u32", "u4"},  {"i64", "i8"},   {"u64", "u8"},
-      {"e4m3", "u1"}, {"e5m2", "u1"}, {"ue8m0", "u1"}, {"e2m1x2", "u1"},
-  };
-  for (auto &[key, value] : names)
+static constexpr std::pair<const char *, const char *> kDtypes[] = {
+    {"f32", "f4"},  {"f64", "f8"},  {"f16", "f2"},   {"bf16", "u2"},
+    {"i8", "i1"},   {"u8", "u1"},   {"i16", "i2"},   {"u16", "u2"},
+    {"i32", "i4"},  {"u32", "u4"},  {"i64", "i8"},   {"u64", "u8"},
+    {"e4m3", "u1"}, {"e5m2", "u1"}, {"ue8m0", "u1"}, {"e2m1x2", "u1"},
+};
+
+/// NumPy's dtype for a name in a launch file; empty where there is none, and
+/// `names` are those that there are.
+static std::string dtypeOf(const std::string &name, std::string &names) {
+  for (auto &[key, value] : kDtypes) {
     if (name == key)
       return value;
+    names += std::string(names.empty() ? "" : ", ") + key;
+  }
   return {};
 }
 
@@ -289,12 +326,13 @@ bool LaunchFile::writeOutput(const std::string &name, const JsonReader &json,
     if (!json.onlyKeys({"file", "dtype", "shape"}))
       return false;
     file = json["file"].string();
-    std::string dtype = json["dtype"].string();
+    std::string dtype = json["dtype"].string(), names;
     if (json.failed())
       return false;
-    array.dtype = dtypeOf(dtype);
+    array.dtype = dtypeOf(dtype, names);
     if (array.dtype.empty()) {
-      json["dtype"].fail("unknown type '" + dtype + "'");
+      json["dtype"].fail("unknown type '" + dtype + "', expected one of " +
+                         names);
       return false;
     }
     size_t item = mx::npyItemSize(array.dtype);
@@ -338,6 +376,7 @@ LaunchFileResult LaunchFile::run() {
   auto start = std::chrono::steady_clock::now();
   auto finish = [&] {
     result.error = error;
+    result.advice = adviceOnLines();
     if (error.empty() && !jsonError.empty())
       result.error = options.launchFile + ":" +
                      placeInJson(text, jsonError.steps) + ": " +

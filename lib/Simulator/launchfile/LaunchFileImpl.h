@@ -66,6 +66,7 @@ private:
   /// name their module themselves.
   bool loadModule(const std::string &path, bool isOfCommandLine);
   std::string adviceOnModules() const;
+  std::string adviceOnLines() const;
   bool linkModules();
   bool makeBuffer(const std::string &name, const JsonReader &json);
   bool makeTensorMap(const std::string &name, const JsonReader &json);
@@ -83,6 +84,8 @@ private:
   bool structure(const JsonReader &json, std::vector<uint8_t> &bytes,
                  unsigned &align);
   const Buffer *findBuffer(const JsonReader &json, const std::string &name);
+  bool findKernel(const JsonReader &json, Module *&module,
+                  const KernelInfo *&kernel);
   bool oneLaunch(const JsonReader &json);
   bool memset(const JsonReader &json);
   bool copy(const JsonReader &json);

@@ -111,8 +111,9 @@ bool LaunchFile::makeTensorMap(const std::string &name,
     if (!json.has(key))
       return;
     std::string text = json[key].string();
-    if (!json.failed() && !parse(text, out))
-      json[key].fail("unknown name '" + text + "'");
+    std::string names = json.failed() ? "" : parse(text, out);
+    if (!names.empty())
+      json[key].fail("unknown name '" + text + "', expected one of " + names);
   };
   json["type"];
   word("type", parseTmapType, map.type);
@@ -179,6 +180,9 @@ bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
   static const char *kinds[] = {
       "tensor_map", "buffer", "bytes", "struct", "i8",  "u8",   "i16", "u16",
       "i32",        "u32",    "i64",   "u64",    "f16", "bf16", "f32", "f64"};
+  static const std::string kKinds =
+      "expected one of tensor_map, buffer, bytes, struct, i8 to u64, f16, "
+      "bf16, f32, f64";
   std::string kind;
   bool isPatch = used.count("buffer_offset");
   const char *offsetKey = isPatch ? "buffer_offset" : "offset";
@@ -191,14 +195,13 @@ bool LaunchFile::value(const JsonReader &json, std::vector<uint8_t> &bytes,
         json.fail("has both '" + kind + "' and '" + key + "'");
       kind = key;
     } else if (!used.count(key) && key != offsetKey) {
-      json.fail("unknown key '" + key + "'");
+      json.fail("unknown key '" + key + "', " + kKinds);
     }
   }
   if (json.failed())
     return false;
   if (kind.empty()) {
-    json.fail("expected one of tensor_map, buffer, bytes, struct, i8 to u64, "
-              "f16, bf16, f32, f64");
+    json.fail(kKinds);
     return false;
   }
   if (kind != "buffer" && json.has(offsetKey) && !used.count(offsetKey)) {

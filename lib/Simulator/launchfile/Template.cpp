@@ -52,8 +52,9 @@ namespace {
 struct Value {
   ParameterUse use;
   uint32_t bytes;
-  std::string type; ///< of a number
-  std::string name; ///< of a buffer or tensor map
+  std::string type;  ///< of a number
+  std::string name;  ///< of a buffer or tensor map
+  unsigned rank = 0; ///< of a tensor map; 0: not known
 };
 
 class Template {
@@ -71,6 +72,7 @@ private:
   Value valueOf(const ParameterInfo &p, const ParameterWord &w) const;
   bool isStruct(const ParameterInfo &p) const;
   std::vector<Value> valuesOf(const ParameterInfo &p) const;
+  std::string aBuffer() const;
   std::string note(const ParameterInfo &p) const;
   void member(const Value &v);
   void argument(const ParameterInfo &p);
@@ -100,7 +102,7 @@ Value Template::valueOf(const ParameterInfo &p, const ParameterWord &w) const {
   std::string name = nameOf(p);
   if (isStruct(p))
     name += "_at_" + std::to_string(w.offset);
-  return {w.use, w.bytes, isFloat ? type : integer, name};
+  return {w.use, w.bytes, isFloat ? type : integer, name, w.rank};
 }
 
 /// A parameter that is not one word.
@@ -109,17 +111,33 @@ bool Template::isStruct(const ParameterInfo &p) const {
          (p.type.find('[') != std::string::npos || p.bytes > 8);
 }
 
+/// Words of vectors of more bytes have no value of their own.
+static bool isValue(const ParameterWord &w) {
+  return w.bytes <= 8 || w.use == ParameterUse::TensorMap;
+}
+
 std::vector<Value> Template::valuesOf(const ParameterInfo &p) const {
   if (p.use == ParameterUse::TensorMap)
-    return {{p.use, p.bytes, "", nameOf(p)}};
+    return {
+        {p.use, p.bytes, "", nameOf(p), p.words.empty() ? 0 : p.words[0].rank}};
   std::vector<Value> values;
   for (const ParameterWord &w : p.words)
-    if (w.bytes <= 8)
+    if (isValue(w))
       values.push_back(valueOf(p, w));
   if (values.empty() && !isStruct(p))
     values.push_back({ParameterUse::Unknown, p.bytes,
                       "i" + std::to_string(8 * p.bytes), nameOf(p)});
   return values;
+}
+
+/// The last buffer that is no tensor map's: kernels write to the last ones.
+std::string Template::aBuffer() const {
+  std::string name = "name";
+  for (const ParameterInfo &p : kernel.parameters)
+    for (const Value &v : valuesOf(p))
+      if (v.use == ParameterUse::Address)
+        name = v.name;
+  return name;
 }
 
 static const char *describe(ParameterUse use) {
@@ -146,7 +164,7 @@ std::string Template::note(const ParameterInfo &p) const {
   if (p.words.empty())
     return s + "no field of it is known: fields are {\"offset\": 0, \"i32\": "
                "1}, {\"offset\": 8, \"buffer\": \"A\"}, ...";
-  return s + "its fields are those that the kernel loads";
+  return s + "its fields are those that the kernel uses";
 }
 
 void Template::member(const Value &v) {
@@ -177,7 +195,7 @@ void Template::argument(const ParameterInfo &p) {
       json.value(kOpen);
     size_t k = 0;
     for (const ParameterWord &w : p.words) {
-      if (w.bytes > 8)
+      if (!isValue(w))
         continue;
       json.objectBegin();
       json.attribute("offset", w.offset);
@@ -238,10 +256,15 @@ void Template::memory() {
     json.objectBegin();
     json.attribute("buffer", v.name);
     json.attribute("type", kOpen);
-    for (const char *key : {"dims", "strides", "box"}) {
+    unsigned rank = std::max(v.rank, 1u);
+    // The innermost dimension has no stride.
+    for (auto [key, count] : {std::pair("dims", rank),
+                              std::pair("strides", v.rank ? rank - 1 : rank),
+                              std::pair("box", rank)}) {
       json.attributeBegin(key);
       json.arrayBegin();
-      json.value(kOpen);
+      for (unsigned k = 0; k < count; ++k)
+        json.value(kOpen);
       json.arrayEnd();
       json.attributeEnd();
     }
@@ -261,6 +284,11 @@ std::string Template::write() {
   json.value("Put a value in place of each \"?\". A buffer may have {\"file\": "
              "\"a.npy\"} in place of bytes and fill. What a parameter is used "
              "for is a guess from the instructions.");
+  json.value("outputs: the buffers to write when the run has ended, such as "
+             "{\"" +
+             aBuffer() +
+             "\": {\"file\": \"out.npy\", \"dtype\": "
+             "\"f32\", \"shape\": [128, 32]}}");
   for (const ParameterInfo &p : kernel.parameters)
     json.value(note(p));
   if (kernel.maximumBlock[0])

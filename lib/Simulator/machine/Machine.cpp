@@ -81,9 +81,9 @@ void Machine::add(Cluster &c, Finding finding, LaunchStatus status) {
   c.findings.emplace_back(std::move(finding), status);
 }
 
-bool Machine::count(Cta &cta, FindingKind kind, unsigned line) {
-  Tally &tally = cta.cluster->tallies[{kind, line}];
-  bool isNew = !tally.occurrences && !reported.count({kind, line});
+bool Machine::count(Cta &cta, const FindingKey &key) {
+  Tally &tally = cta.cluster->tallies[key];
+  bool isNew = !tally.occurrences && !reported.count(key);
   ++tally.occurrences;
   tally.ranks |= 1ull << cta.rank;
   return isNew;
@@ -203,7 +203,7 @@ static Finding place(Warp &w, const Instr *i, FindingKind kind,
 
 const Instr *Warp::fail(const Instr *i, FindingKind kind, std::string message,
                         uint32_t lanes) {
-  machine->count(*cta, kind, machine->program.infoOf(i).line);
+  machine->count(*cta, {kind, machine->program.infoOf(i).line, false});
   machine->add(*cta->cluster, place(*this, i, kind, std::move(message), lanes),
                kind == FindingKind::Unsupported ? LaunchStatus::BadInput
                                                 : LaunchStatus::Failed);
@@ -230,7 +230,7 @@ bool Warp::note(const Instr *i, FindingKind kind, std::string message,
 
 bool Warp::noteAlways(const Instr *i, FindingKind kind, std::string message,
                       uint32_t lanes, bool isWarning) {
-  if (!machine->count(*cta, kind, machine->program.infoOf(i).line))
+  if (!machine->count(*cta, {kind, machine->program.infoOf(i).line, isWarning}))
     return false;
   Finding f = place(*this, i, kind, std::move(message), lanes);
   f.isWarning = isWarning;

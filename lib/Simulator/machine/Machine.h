@@ -417,9 +417,9 @@ public:
   void checkNamedBarriers(Cta &cta);
   void checkClusterBarrier(Cluster &cluster);
   void add(Cluster &c, Finding finding, LaunchStatus status);
-  /// Counts what a CTA did, and says whether the kind is new at the line: one
-  /// report of it is enough.
-  bool count(Cta &cta, FindingKind kind, unsigned line);
+  /// Counts what a CTA did, and says whether it is new: one report of it is
+  /// enough.
+  bool count(Cta &cta, const FindingKey &key);
   /// What is in the report, and how often it was found by clusters that have
   /// ended.
   FindingCounts reported;

@@ -251,7 +251,7 @@ void Machine::retire(Cluster &c) {
                   std::to_string(leaks[0].column);
       f.hasCta = true;
       f.cta = cta->id;
-      if (count(*cta, f.kind, 0))
+      if (count(*cta, findingKey(f)))
         add(c, std::move(f), LaunchStatus::Failed);
     }
     cta->tensor->release(cta->owner);
@@ -267,7 +267,7 @@ void Machine::retire(Cluster &c) {
 void Machine::collect(Cluster &c) {
   for (auto &[finding, status] : c.findings) {
     report.status = std::min(report.status, status);
-    bool isNew = reported.try_emplace({finding.kind, finding.ptxLine}).second;
+    bool isNew = reported.try_emplace(findingKey(finding)).second;
     if (!isNew && status >= LaunchStatus::Failed && !c.stopped)
       continue;
     if (report.findings.size() < kMostUngrouped)

@@ -4,7 +4,7 @@
 // Words of parameters are followed through registers, in any order of the
 // instructions. A word is an address if memory is accessed by it, with an
 // offset or without, and a number of a float type if an instruction of that
-// type computes with it.
+// type computes with it. Where a copy finds its tensor map, there is one.
 //===----------------------------------------------------------------------===//
 
 #include "ParameterUses.h"
@@ -38,6 +38,7 @@ private:
   };
   /// Sums of many words are no longer any of them.
   static constexpr size_t kMostOrigins = 4;
+  static constexpr uint32_t kMapBytes = 128;
 
   Function &kernel;
   std::map<uint32_t, std::set<Origin>> of; ///< by register
@@ -50,8 +51,11 @@ private:
                : ~size_t(0);
   }
   std::set<Origin> originsOf(const Operand &op) const;
+  static std::set<Origin> moved(const std::set<Origin> &origins,
+                                const Operand &by);
   void define(const Operand &op, const std::set<Origin> &origins);
   void use(const Operand &op, ParameterUse how, std::string_view type);
+  void useMap(const Operand &op, const Instruction &i);
   void load(const Instruction &i);
   void visit(const Instruction &i);
 };
@@ -63,6 +67,18 @@ std::set<Uses::Origin> Uses::originsOf(const Operand &op) const {
     return {{k, uint32_t(op.value), true}};
   auto it = op.kind == Operand::Reg ? of.find(op.reg) : of.end();
   return it == of.end() ? std::set<Origin>() : it->second;
+}
+
+/// `by` is added to them: what is in a parameter lies at an offset then.
+std::set<Uses::Origin> Uses::moved(const std::set<Origin> &origins,
+                                   const Operand &by) {
+  std::set<Origin> all;
+  for (Origin o : origins) {
+    if (o.isAddress && by.kind == Operand::Imm)
+      o.offset += uint32_t(by.value);
+    all.insert(o);
+  }
+  return all;
 }
 
 void Uses::define(const Operand &op, const std::set<Origin> &origins) {
@@ -83,12 +99,8 @@ void Uses::use(const Operand &op, ParameterUse how, std::string_view type) {
     return;
   for (const Origin &o : origins) {
     ParameterInfo &p = kernel.info.parameters[o.parameter];
-    if (o.isAddress != (how == ParameterUse::TensorMap))
+    if (o.isAddress)
       continue;
-    if (how == ParameterUse::TensorMap) {
-      p.use = how;
-      continue;
-    }
     for (ParameterWord &word : p.words) {
       if (word.offset != o.offset || word.use >= how)
         continue;
@@ -101,6 +113,31 @@ void Uses::use(const Operand &op, ParameterUse how, std::string_view type) {
       word.type = type;
       hasChanged = true;
     }
+  }
+}
+
+/// The address of a tensor map, in an instruction that uses it: "2d" tells its
+/// rank.
+void Uses::useMap(const Operand &op, const Instruction &i) {
+  unsigned rank = 0;
+  for (std::string_view m : i.modifiers)
+    if (m.size() == 2 && m[0] >= '1' && m[0] <= '5' && m[1] == 'd')
+      rank = m[0] - '0';
+  std::set<Origin> origins = originsOf(op.parts[0]);
+  if (origins.size() > kMostOrigins)
+    return;
+  for (const Origin &o : origins) {
+    ParameterInfo &p = kernel.info.parameters[o.parameter];
+    uint32_t at = o.offset + uint32_t(op.value);
+    if (!o.isAddress || uint64_t(at) + kMapBytes > p.bytes)
+      continue;
+    auto it =
+        std::find_if(p.words.begin(), p.words.end(), [&](ParameterWord &w) {
+          return w.use == ParameterUse::TensorMap && w.offset == at;
+        });
+    if (it == p.words.end())
+      it = p.words.insert(it, {at, kMapBytes, ParameterUse::TensorMap, {}});
+    it->rank = std::max(it->rank, rank);
   }
 }
 
@@ -145,7 +182,7 @@ void Uses::visit(const Instruction &i) {
       continue;
     bool isMap = usesMaps && (op.parts.size() > 1 || has("tensormap"));
     if (isMap)
-      use(op.parts[0], ParameterUse::TensorMap, {});
+      useMap(op, i);
     use(op.parts[0], ParameterUse::Address, {});
   }
   if (i.operands.empty())
@@ -162,7 +199,10 @@ void Uses::visit(const Instruction &i) {
   if (i.opcode == "mov" || i.opcode == "cvta" || i.opcode == "add" ||
       i.opcode == "sub" || i.opcode == "selp")
     for (size_t k = 1; k < i.operands.size(); ++k)
-      define(i.operands[0], originsOf(i.operands[k]));
+      define(i.operands[0],
+             i.opcode == "add" && i.operands.size() == 3
+                 ? moved(originsOf(i.operands[k]), i.operands[3 - k])
+                 : originsOf(i.operands[k]));
   if (i.opcode == "mad" && i.operands.size() == 4)
     define(i.operands[0], originsOf(i.operands[3]));
 }
@@ -193,8 +233,9 @@ void Uses::find() {
                                  }),
                   p.words.end());
     // The type of a tensor map in CUDA, where no instruction uses it.
-    if (p.use == ParameterUse::Unknown && p.words.empty() && p.bytes == 128 &&
-        p.align == 64)
+    bool isMap = p.words.empty() ? p.align == 64
+                                 : p.words[0].use == ParameterUse::TensorMap;
+    if (p.bytes == kMapBytes && isMap)
       p.use = ParameterUse::TensorMap;
   }
 }

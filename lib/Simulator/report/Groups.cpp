@@ -34,7 +34,7 @@ void mx::sim::groupFindings(LaunchReport &report, const FindingCounts &counts,
   for (const Role &role : rolesOf(report))
     for (uint32_t warp : role.warps)
       roles[int(warp)] = role.name;
-  auto keyOf = [&](const Finding &f) {
+  auto groupOf = [&](const Finding &f) {
     const SourcePlace at = placeOf(f.source), other = placeOf(f.otherSource);
     // Without .loc each line of the PTX is its own, and has one finding.
     if (at.file.empty())
@@ -48,15 +48,15 @@ void mx::sim::groupFindings(LaunchReport &report, const FindingCounts &counts,
   // Of each group the lines that have counted: those of a line are one count.
   std::vector<FindingCount> totals;
   std::vector<std::set<FindingKey>> counted;
-  std::map<decltype(keyOf(Finding())), size_t> known;
+  std::map<decltype(groupOf(Finding())), size_t> known;
   for (Finding &f : report.findings) {
     if (canGroup(f)) {
-      auto [it, isNew] = known.emplace(keyOf(f), groups.size());
+      auto [it, isNew] = known.emplace(groupOf(f), groups.size());
       if (isNew) {
         totals.resize(groups.size() + 1);
         counted.resize(groups.size() + 1);
       }
-      FindingKey key = {f.kind, f.ptxLine};
+      FindingKey key = findingKey(f);
       auto count = counts.find(key);
       if (count != counts.end() && counted[it->second].insert(key).second)
         add(totals[it->second], count->second);
@@ -92,6 +92,7 @@ void mx::sim::groupMarks(const LaunchReport &report, Timeline &timeline) {
     auto group = std::find_if(
         report.findings.begin(), report.findings.end(), [&](const Finding &f) {
           return canGroup(f) && f.kind == mark.finding &&
+                 f.isWarning == mark.isWarning &&
                  (f.ptxLine == mark.line ||
                   std::count(f.lines.begin(), f.lines.end(), mark.line));
         });

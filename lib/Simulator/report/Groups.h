@@ -14,11 +14,16 @@
 #include "mx/Simulator/Trace.h"
 
 #include <map>
+#include <tuple>
 
 namespace mx::sim {
 
-/// What is one finding while a kernel runs: a kind at a line of the PTX.
-using FindingKey = std::pair<FindingKind, unsigned>;
+/// What is one finding while a kernel runs: a kind at a line of the PTX, and
+/// whether it is a warning, which must not stand for an error.
+using FindingKey = std::tuple<FindingKind, unsigned, bool>;
+inline FindingKey findingKey(const Finding &f) {
+  return {f.kind, f.ptxLine, f.isWarning};
+}
 struct FindingCount {
   uint64_t occurrences = 0;
   std::vector<uint64_t> ctas; ///< their indices in the grid

@@ -102,6 +102,15 @@ std::string mx::sim::demangled(const std::string &name) {
   return s;
 }
 
+std::string mx::sim::bothNames(const std::string &name) {
+  std::string whole = demangled(name);
+  return whole == name ? name : name + " (" + whole + ")";
+}
+
+bool mx::sim::isNameOf(const std::string &typed, const std::string &name) {
+  return typed == name || typed == shortName(name) || typed == demangled(name);
+}
+
 std::string mx::sim::shortVariableName(const std::string &name) {
   std::string s = demangled(name);
   return s == name ? s : s.substr(partsOf(s).last);

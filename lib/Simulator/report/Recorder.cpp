@@ -477,5 +477,7 @@ void Recorder::finding(const Finding &f, uint64_t step) {
     if (f.hasCta && cta->id.x == f.cta.x && cta->id.y == f.cta.y &&
         cta->id.z == f.cta.z)
       marks.push_back(
-          {cta->rank, f.warp, {0, step, f.ptxLine, intern(f.text()), f.kind}});
+          {cta->rank,
+           f.warp,
+           {0, step, f.ptxLine, intern(f.text()), f.kind, f.isWarning}});
 }

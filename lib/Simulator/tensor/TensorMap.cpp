@@ -53,14 +53,24 @@ constexpr std::string_view interleaves[] = {"none", "16b", "32b"};
 constexpr std::string_view l2Promotions[] = {"none", "64b", "128b", "256b"};
 constexpr std::string_view oobFills[] = {"zero", "nan"};
 
-template <typename T, unsigned N>
-bool find(const std::string_view (&names)[N], std::string_view name, T &value) {
-  for (unsigned i = 0; i < N; ++i)
-    if (names[i] == name) {
+std::string_view nameOf(std::string_view name) { return name; }
+template <typename Info>
+std::string_view nameOf(const Info &info) {
+  return info.name;
+}
+
+/// The value of a name in a table; empty, or else the names that there are.
+template <typename Entry, unsigned N, typename T>
+std::string find(const Entry (&table)[N], std::string_view name, T &value) {
+  std::string names;
+  for (unsigned i = 0; i < N; ++i) {
+    if (nameOf(table[i]) == name) {
       value = static_cast<T>(i);
-      return true;
+      return {};
     }
-  return false;
+    names.append(i ? ", " : "").append(nameOf(table[i]));
+  }
+  return names;
 }
 
 std::string str(uint64_t value) { return std::to_string(value); }
@@ -211,32 +221,21 @@ std::string mx::sim::validate(const TensorMapDesc &map) {
   return {};
 }
 
-bool mx::sim::parseTmapType(std::string_view name, TmapType &type) {
-  for (unsigned i = 0; i < numTypes; ++i)
-    if (types[i].name == name) {
-      type = static_cast<TmapType>(i);
-      return true;
-    }
-  return false;
+std::string mx::sim::parseTmapType(std::string_view name, TmapType &type) {
+  return find(types, name, type);
 }
-
-bool mx::sim::parseTmapSwizzle(std::string_view name, TmapSwizzle &swizzle) {
-  for (unsigned i = 0; i < numSwizzles; ++i)
-    if (swizzles[i].name == name) {
-      swizzle = static_cast<TmapSwizzle>(i);
-      return true;
-    }
-  return false;
+std::string mx::sim::parseTmapSwizzle(std::string_view name,
+                                      TmapSwizzle &swizzle) {
+  return find(swizzles, name, swizzle);
 }
-
-bool mx::sim::parseTmapInterleave(std::string_view name,
-                                  TmapInterleave &interleave) {
+std::string mx::sim::parseTmapInterleave(std::string_view name,
+                                         TmapInterleave &interleave) {
   return find(interleaves, name, interleave);
 }
-bool mx::sim::parseTmapL2(std::string_view name, TmapL2 &l2) {
+std::string mx::sim::parseTmapL2(std::string_view name, TmapL2 &l2) {
   return find(l2Promotions, name, l2);
 }
-bool mx::sim::parseTmapOob(std::string_view name, TmapOob &oob) {
+std::string mx::sim::parseTmapOob(std::string_view name, TmapOob &oob) {
   return find(oobFills, name, oob);
 }
 std::string_view mx::sim::name(TmapType type) {

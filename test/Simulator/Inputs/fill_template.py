@@ -68,3 +68,25 @@ launch["args"][2]["f32"], launch["args"][3]["i64"] = 3.0, 1
 launch["outputs"]["param_4"] = {"file": "scaled.npy", "dtype": "f32", "shape": [128]}
 run("params.ptx", "scaled", launch)
 assert set(floats("scaled.npy", 128)) == {5.25}
+
+# copies({CUtensorMap, CUtensorMap, int *, int}, CUtensorMap): of ranks 2, 3 and 1
+launch = read("copies")
+fields = [{"offset": 0, "tensor_map": "param_0_at_0"}, {"offset": 128, "tensor_map": "param_0_at_128"},
+          {"offset": 256, "buffer": "param_0_at_256"}, {"offset": 264, "i32": "?"}]
+assert launch["args"] == [{"struct": {"size": 384, "align": 64, "fields": fields}},
+                          {"tensor_map": "param_1"}], launch["args"]
+assert any('"param_0_at_256": {"file"' in note for note in launch["notes"])
+for name, rank in ("param_0_at_0", 2), ("param_0_at_128", 3), ("param_1", 1):
+    one = launch["tensor_maps"][name]
+    assert (one["dims"], one["strides"], one["box"]) == (
+        ["?"] * rank, ["?"] * (rank - 1), ["?"] * rank), (name, one)
+    launch["buffers"][name].update(bytes=256, fill="ff")
+    sides = [64, 1, 1][:rank]
+    one.update(type="i32", dims=sides, strides=[256, 256][:rank - 1], box=sides, swizzle="none")
+launch["grid"][0] = 1
+launch["buffers"]["param_0_at_256"]["bytes"] = 4
+launch["args"][0]["struct"]["fields"][3]["i32"] = 8
+launch["outputs"]["param_0_at_256"] = {"file": "copies.npy", "dtype": "i32", "shape": [1]}
+run("maps.ptx", "copies", launch)
+with open(f"{out}/copies.npy", "rb") as file:  # -1 + 8
+    assert struct.unpack("<i", file.read()[-4:]) == (7,)

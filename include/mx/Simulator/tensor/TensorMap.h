@@ -131,12 +131,14 @@ std::string replaceTensorMapField(uint8_t *image, TensorMapField field,
                                   unsigned ordinal, uint64_t value);
 
 /// The spellings of launch descriptions: "u8", "bf16", "u6_align16"; "none",
-/// "128b_atom32"; "16b"; "256b"; "nan". False when there is no such name.
-bool parseTmapType(std::string_view name, TmapType &type);
-bool parseTmapSwizzle(std::string_view name, TmapSwizzle &swizzle);
-bool parseTmapInterleave(std::string_view name, TmapInterleave &interleave);
-bool parseTmapL2(std::string_view name, TmapL2 &l2);
-bool parseTmapOob(std::string_view name, TmapOob &oob);
+/// "128b_atom32"; "16b"; "256b"; "nan". Empty, or else the names that there
+/// are.
+std::string parseTmapType(std::string_view name, TmapType &type);
+std::string parseTmapSwizzle(std::string_view name, TmapSwizzle &swizzle);
+std::string parseTmapInterleave(std::string_view name,
+                                TmapInterleave &interleave);
+std::string parseTmapL2(std::string_view name, TmapL2 &l2);
+std::string parseTmapOob(std::string_view name, TmapOob &oob);
 std::string_view name(TmapType type);
 std::string_view name(TmapSwizzle swizzle);
 std::string_view name(TmapInterleave interleave);
