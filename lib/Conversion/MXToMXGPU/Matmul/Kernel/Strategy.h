@@ -34,7 +34,7 @@ using AddCandidate = llvm::function_ref<void(ScheduleFields)>;
 
 class Strategy {
 public:
-  virtual ~Strategy() = default;
+  virtual ~Strategy();
 
   /// How it multiplies operands of such types, or none: not at all. It is asked
   /// for chips of its family alone (Strategies.def).
@@ -92,9 +92,7 @@ public:
   /// tiles of `fields` that is worth considering; `isPersistent` says that it
   /// has several.
   virtual void forEachLoop(ScheduleFields fields, bool isPersistent,
-                           AddCandidate add) const {
-    add(fields);
-  }
+                           AddCandidate add) const;
 
   // Costs (docs/Internals/ScheduleModel.md).
 
@@ -109,14 +107,10 @@ public:
   virtual int64_t getStepCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,
-                                const target::Rates &rates) const {
-    return rates.stepCycles;
-  }
+                                const target::Rates &rates) const;
   /// Of the loop over the reduction, whose longest part takes `longest`.
   virtual int64_t getLoopCycles(const MatmulProblem &problem,
-                                int64_t longest) const {
-    return longest;
-  }
+                                int64_t longest) const;
   /// Of kernels other than the product's.
   virtual int64_t getOtherKernels(const MatmulProblem &problem,
                                   const ScheduleFields &fields,
