@@ -10,6 +10,7 @@
 #include "../Matmul/Kernel/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
+#include "mx/Target/TensorMap.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"

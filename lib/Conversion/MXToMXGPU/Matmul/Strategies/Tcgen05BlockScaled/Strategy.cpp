@@ -73,7 +73,7 @@ struct BlockScaledTypes : RingTypes {
   /// the reduction is longer.
   BufferType getOperand(int64_t rows, Type type,
                         const target::OperandForm &form) const {
-    int64_t bits = target::getInfo(form.mapType).smemBits;
+    int64_t bits = getSharedBits(type, form.padded);
     int64_t elements =
         std::min(tileK, static_cast<int64_t>(mxgpu::Swizzle::Sw128) * 8 / bits);
     SmallVector<int64_t> shape = {rows, elements};
