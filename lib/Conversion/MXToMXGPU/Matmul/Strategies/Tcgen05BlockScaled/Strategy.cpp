@@ -128,8 +128,7 @@ Tcgen05BlockScaled::getBuffers(const MatmulProblem &problem,
   buffers.bScales = types.getTmemScales(fields.tile[1]);
   buffers.scaleStages = own.getScaleStages();
   buffers.otherWarps = 2; // loads, and the tensor core
-  types.addEpilogue(buffers, types.getTmemAccumulator(buffers.mma),
-                    kEpilogueWarps);
+  types.addEpilogue(buffers, types.getTmemAccumulator(), kEpilogueWarps);
   return buffers;
 }
 

@@ -137,8 +137,7 @@ MatmulBuffers Tcgen05UpcastB::getBuffers(const MatmulProblem &problem,
                         {AsyncKind::MmaCommit});
   buffers.accumulators = types.getAccumulators(own.getAccumulators());
   buffers.otherWarps = warps + 2; // loads, and the tensor core
-  types.addEpilogue(buffers, types.getTmemAccumulator(buffers.mma),
-                    kEpilogueWarps);
+  types.addEpilogue(buffers, types.getTmemAccumulator(), kEpilogueWarps);
   return buffers;
 }
 
