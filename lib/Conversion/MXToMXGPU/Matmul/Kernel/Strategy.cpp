@@ -38,17 +38,26 @@ int64_t Strategy::getLoopCycles(const MatmulProblem &, int64_t longest) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
+enum class OperandScales { BF16, Scaled, Either };
+
 struct ListedStrategy {
   target::MmaFamily family;
+  OperandScales a, b;
   const Strategy &(*get)();
 };
 } // namespace
 
 static constexpr ListedStrategy kStrategies[] = {
-#define MX_STRATEGY(name, family) {target::MmaFamily::family, &get##name},
+#define MX_STRATEGY(name, family, a, b)                                        \
+  {target::MmaFamily::family, OperandScales::a, OperandScales::b, &get##name},
 #include "Strategies.def"
 #undef MX_STRATEGY
 };
+
+static bool takes(OperandScales operand, bool hasScales) {
+  return operand == OperandScales::Either ||
+         hasScales == (operand == OperandScales::Scaled);
+}
 
 /// Those of plug-ins.
 static SmallVector<const Strategy *> &getRegistered() {
@@ -73,7 +82,9 @@ bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
     problem.strategies.push_back(&strategy);
   };
   for (const ListedStrategy &listed : kStrategies)
-    if (listed.family == target.mmaFamily)
+    if (listed.family == target.mmaFamily &&
+        takes(listed.a, types.hasScalesOfA()) &&
+        takes(listed.b, types.hasScalesOfB()))
       ask(listed.get());
   for (const Strategy *strategy : getRegistered())
     ask(*strategy);

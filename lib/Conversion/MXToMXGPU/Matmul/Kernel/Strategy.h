@@ -37,7 +37,7 @@ public:
   virtual ~Strategy();
 
   /// How it multiplies operands of such types, or none: not at all. It is asked
-  /// for chips of its family alone (Strategies.def).
+  /// for the chips and operands of its line in Strategies.def alone.
   virtual std::optional<target::ProductForm>
   match(const OperandTypes &types, const target::TargetInfo &target) const = 0;
 
@@ -159,13 +159,13 @@ protected:
   }
 };
 
-#define MX_STRATEGY(name, family) const Strategy &get##name();
+#define MX_STRATEGY(name, family, a, b) const Strategy &get##name();
 #include "Strategies.def"
 #undef MX_STRATEGY
 
 /// Adds the strategy of a plug-in to those of Strategies.def; it is asked after
-/// them, for every chip, and lives as long as the process. At start-up, before
-/// anything is compiled.
+/// them, for all chips and operands, and lives as long as the process. At
+/// start-up, before anything is compiled.
 void registerStrategy(const Strategy &strategy);
 
 /// The strategy of `problem` that `attr` names, or null.

@@ -24,8 +24,6 @@ class Tcgen05BlockScaled final : public StrategyOf<Tcgen05BlockScaledAttr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    if (!types.hasScalesOfA() || !types.hasScalesOfB())
-      return std::nullopt;
     return target::lookupProduct(target::kTcgen05BlockScaled, types.a, types.b,
                                  types.blockSize, types.scaleFormat);
   }

@@ -55,8 +55,6 @@ class Tcgen05UpcastB final : public StrategyOf<Tcgen05UpcastBAttr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    if (types.hasScalesOfA() || !types.hasScalesOfB())
-      return std::nullopt;
     return target::lookupProduct(target::kTcgen05F16, types.a, types.b,
                                  types.blockSize, types.scaleFormat);
   }
