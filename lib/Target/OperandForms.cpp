@@ -21,30 +21,25 @@ namespace {
 // 32 for the padded types, whose rows also have a multiple of 128 elements.
 // Packing fills rows up, and reads 32 elements at a time.
 constexpr OperandForm kForms[] = {
-    // kind, type, in the tensor map, padded, repacked, row multiple, alignment
-    {MmaKind::MXF8F6F4, MmaType::E4M3, TensorMapType::U8, false, false, 16, 16},
-    {MmaKind::MXF8F6F4, MmaType::E5M2, TensorMapType::U8, false, false, 16, 16},
-    {MmaKind::MXF8F6F4, MmaType::E2M3, TensorMapType::U6Align16, true, true, 32,
-     16},
-    {MmaKind::MXF8F6F4, MmaType::E3M2, TensorMapType::U6Align16, true, true, 32,
-     16},
-    {MmaKind::MXF8F6F4, MmaType::E2M1, TensorMapType::U4Align16, true, false,
-     128, 32},
-    {MmaKind::MXF4, MmaType::E2M1, TensorMapType::U4Align8, false, false, 32,
-     16},
-    {MmaKind::MXF4NVF4, MmaType::E2M1, TensorMapType::U4Align8, false, false,
-     32, 16},
+    // kind, type, padded, repacked, row multiple, alignment
+    {MmaKind::MXF8F6F4, MmaType::E4M3, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E5M2, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E2M3, true, true, 32, 16},
+    {MmaKind::MXF8F6F4, MmaType::E3M2, true, true, 32, 16},
+    {MmaKind::MXF8F6F4, MmaType::E2M1, true, false, 128, 32},
+    {MmaKind::MXF4, MmaType::E2M1, false, false, 32, 16},
+    {MmaKind::MXF4NVF4, MmaType::E2M1, false, false, 32, 16},
 };
 
 // Rows are strides of a tensor map of bytes, in bytes a multiple of 16.
 constexpr OperandForm kDequantizedForms[] = {
-    {MmaKind::MXF8F6F4, MmaType::E4M3, TensorMapType::U8, false, false, 16, 16},
-    {MmaKind::MXF8F6F4, MmaType::E5M2, TensorMapType::U8, false, false, 16, 16},
-    {MmaKind::MXF8F6F4, MmaType::E2M3, TensorMapType::U8, false, false, 16, 16},
-    {MmaKind::MXF8F6F4, MmaType::E3M2, TensorMapType::U8, false, false, 16, 16},
-    {MmaKind::MXF8F6F4, MmaType::E2M1, TensorMapType::U8, false, false, 32, 16},
+    {MmaKind::MXF8F6F4, MmaType::E4M3, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E5M2, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E2M3, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E3M2, false, false, 16, 16},
+    {MmaKind::MXF8F6F4, MmaType::E2M1, false, false, 32, 16},
     // Has no scales: it is multiplied as it is.
-    {MmaKind::F16, MmaType::BF16, TensorMapType::BF16, false, false, 8, 16},
+    {MmaKind::F16, MmaType::BF16, false, false, 8, 16},
 };
 
 /// The row of `type` among those that `isOf` takes.

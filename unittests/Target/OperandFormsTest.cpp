@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Target/OperandForms.h"
+#include "mx/Target/TensorMap.h"
 #include "gtest/gtest.h"
 #include <fstream>
 #include <sstream>
@@ -20,15 +21,25 @@ namespace {
 constexpr MmaType kNarrow[] = {MmaType::E4M3, MmaType::E5M2, MmaType::E2M3,
                                MmaType::E3M2, MmaType::E2M1};
 
+/// What copies elements of the form to shared memory as it says.
+const TensorMapTypeInfo &getMapInfo(const OperandForm &form) {
+  TensorMapType type = getBits(form.type) == 8   ? TensorMapType::U8
+                       : getBits(form.type) == 6 ? TensorMapType::U6Align16
+                       : form.padded             ? TensorMapType::U4Align16
+                                                 : TensorMapType::U4Align8;
+  return getInfo(type);
+}
+
 /// A matrix of the form with rows of `k` elements.
 TensorMapDesc describe(const OperandForm &form, uint64_t k, uint64_t address) {
+  const TensorMapTypeInfo &info = getMapInfo(form);
   TensorMapDesc desc;
-  desc.type = form.mapType;
+  desc.type = info.type;
   desc.rank = 2;
   desc.globalAddress = address;
   desc.dims = {k, 128};
-  desc.strides = {k * getInfo(form.mapType).bits / 8};
-  desc.box = {getInfo(form.mapType).smemBits == 4 ? 256u : 128u, 128};
+  desc.strides = {k * info.bits / 8};
+  desc.box = {info.smemBits == 4 ? 256u : 128u, 128};
   desc.swizzle = Swizzle::B128;
   return desc;
 }
@@ -39,10 +50,8 @@ TEST(OperandForms, EveryOperandOfEveryKindHasOne) {
     for (MmaType type : kNarrow)
       if (checkMmaTypes(kind, type, type, AccumulatorType::F32).empty()) {
         const OperandForm &form = getOperandForm(kind, type);
-        EXPECT_EQ(getInfo(form.mapType).bits, getBits(type));
         // An instruction reads 32 bytes whatever its K.
-        EXPECT_EQ(getInfo(kind).k * getInfo(form.mapType).smemBits / 8,
-                  kMmaKBytes);
+        EXPECT_EQ(getInfo(kind).k * getMapInfo(form).smemBits / 8, kMmaKBytes);
         ++count;
       }
   EXPECT_EQ(count, size_t(std::distance(getOperandForms().begin(),
@@ -107,7 +116,7 @@ TEST(OperandForms, ThePageShowsTheTable) {
   for (const OperandForm &form : getOperandForms()) {
     std::stringstream row;
     row << "| " << getInfo(form.kind).name << " | " << getName(form.type)
-        << " | " << getInfo(form.mapType).name
+        << " | " << getMapInfo(form).name
         << (form.repacked ? ", packed by a kernel" : "") << " | "
         << (form.padded ? "16 in 16 bytes" : "dense") << " | "
         << form.rowMultiple << " | " << form.alignment << " |\n";

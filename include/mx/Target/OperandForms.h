@@ -15,7 +15,6 @@
 #define MX_TARGET_OPERANDFORMS_H
 
 #include "mx/Target/MmaShapes.h"
-#include "mx/Target/TensorMap.h"
 
 namespace mx::target {
 
@@ -23,7 +22,6 @@ namespace mx::target {
 struct OperandForm {
   MmaKind kind;
   MmaType type;
-  TensorMapType mapType;
   /// Shared memory holds 16 elements in 16 bytes, whatever their width.
   bool padded;
   /// Memory has a byte for each element: a kernel of its own packs the rows

@@ -27,8 +27,8 @@ struct OperandTypes {
   unsigned blockSize;
   target::ScaleFormat scaleFormat;
 
-  bool hasScalesOfA() const { return a != target::MmaType::BF16; }
-  bool hasScalesOfB() const { return b != target::MmaType::BF16; }
+  bool hasScalesOfA() const;
+  bool hasScalesOfB() const;
 };
 
 /// How an instruction computes products
@@ -66,10 +66,10 @@ struct MatmulProblem {
 
   /// Whether A is elements with scales. Without them it is bf16, which the
   /// tensor core multiplies by a dequantized B.
-  bool hasScalesOfA() const { return !llvm::isa<mlir::BFloat16Type>(a); }
+  bool hasScalesOfA() const;
   /// Whether B is, too, and there is nothing to dequantize.
-  bool hasScales() const { return scales != nullptr; }
-  int64_t getOutBits() const { return out.getIntOrFloatBitWidth(); }
+  bool hasScales() const;
+  int64_t getOutBits() const;
   /// Elements of the reduction that one 512-byte tile of scales covers.
   int64_t getScaleTileK() const;
 };
@@ -86,12 +86,8 @@ bool matchStrategies(MatmulProblem &problem, const OperandTypes &types,
                      const target::TargetInfo &target);
 
 /// Whether a workspace holds an operand.
-inline bool holdsA(Workspace workspace) {
-  return workspace == Workspace::A || workspace == Workspace::AB;
-}
-inline bool holdsB(Workspace workspace) {
-  return workspace == Workspace::B || workspace == Workspace::AB;
-}
+bool holdsA(Workspace workspace);
+bool holdsB(Workspace workspace);
 
 /// Why operands of `op` cannot be dequantized to memory before; empty if they
 /// can.
@@ -105,7 +101,7 @@ struct MatmulBuffers {
   /// dequantized in the kernel, those of B have a ring of their own. An A
   /// without scales has no "sfa".
   RingType inputs, bInputs;
-  RingType getBInputs() const { return bInputs ? bInputs : inputs; }
+  RingType getBInputs() const;
   /// From the threads that dequantize B to the tensor core, field "b".
   RingType operands;
   /// From the tensor core to the epilogue, field "d".

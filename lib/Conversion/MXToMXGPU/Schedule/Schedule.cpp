@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Which strategies compute a product, the rules that need element types, shapes
-// or a chip, and the rings that all strategies have.
+// The rules that need element types, shapes or a chip, and the rings that all
+// strategies have.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Matmul/Kernel/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
+#include "mx/Target/TensorMap.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -20,77 +21,27 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 //===----------------------------------------------------------------------===//
-// Strategies
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct ListedStrategy {
-  target::MmaFamily family;
-  const Strategy &(*get)();
-};
-} // namespace
-
-static constexpr ListedStrategy kStrategies[] = {
-#define MX_STRATEGY(name, family) {target::MmaFamily::family, &get##name},
-#include "../Matmul/Kernel/Strategies.def"
-#undef MX_STRATEGY
-};
-
-/// Those of plug-ins.
-static SmallVector<const Strategy *> &getRegistered() {
-  static SmallVector<const Strategy *> strategies;
-  return strategies;
-}
-
-void mx::mxgpu::registerStrategy(const Strategy &strategy) {
-  getRegistered().push_back(&strategy);
-}
-
-bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
-                                const OperandTypes &types,
-                                const target::TargetInfo &target) {
-  problem.strategies.clear();
-  auto ask = [&](const Strategy &strategy) {
-    auto product = strategy.match(types, target);
-    if (!product)
-      return;
-    if (problem.strategies.empty())
-      problem.product = *product;
-    problem.strategies.push_back(&strategy);
-  };
-  for (const ListedStrategy &listed : kStrategies)
-    if (listed.family == target.mmaFamily)
-      ask(listed.get());
-  for (const Strategy *strategy : getRegistered())
-    ask(*strategy);
-  return !problem.strategies.empty();
-}
-
-const Strategy *mx::mxgpu::lookupStrategy(const MatmulProblem &problem,
-                                          StrategyAttrInterface attr) {
-  for (const Strategy *strategy : problem.strategies)
-    if (strategy->isOf(attr))
-      return strategy;
-  return nullptr;
-}
-
-const Strategy &mx::mxgpu::getStrategy(const MatmulProblem &problem,
-                                       const ScheduleFields &fields) {
-  const Strategy *strategy = lookupStrategy(problem, fields.strategy);
-  assert(strategy && "expected a schedule that was checked");
-  return *strategy;
-}
-
-void mx::mxgpu::resolveStrategy(const MatmulProblem &problem,
-                                ScheduleFields &fields) {
-  if (!fields.strategy)
-    fields.strategy =
-        problem.strategies.front()->getDefault(problem.out.getContext());
-}
-
-//===----------------------------------------------------------------------===//
 // Problem
 //===----------------------------------------------------------------------===//
+
+bool OperandTypes::hasScalesOfA() const { return a != target::MmaType::BF16; }
+bool OperandTypes::hasScalesOfB() const { return b != target::MmaType::BF16; }
+
+bool MatmulProblem::hasScalesOfA() const { return !isa<BFloat16Type>(a); }
+bool MatmulProblem::hasScales() const { return scales != nullptr; }
+int64_t MatmulProblem::getOutBits() const {
+  return out.getIntOrFloatBitWidth();
+}
+int64_t MatmulProblem::getScaleTileK() const {
+  return kScaleTileBlocks * product.blockSize;
+}
+
+bool mx::mxgpu::holdsA(Workspace workspace) {
+  return workspace == Workspace::A || workspace == Workspace::AB;
+}
+bool mx::mxgpu::holdsB(Workspace workspace) {
+  return workspace == Workspace::B || workspace == Workspace::AB;
+}
 
 /// The types of the operands where they are `a` and `b`, or none.
 static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
@@ -388,8 +339,8 @@ mx::mxgpu::checkSchedule(const MatmulProblem &problem,
 // Buffers
 //===----------------------------------------------------------------------===//
 
-int64_t MatmulProblem::getScaleTileK() const {
-  return kScaleTileBlocks * product.blockSize;
+RingType MatmulBuffers::getBInputs() const {
+  return bInputs ? bInputs : inputs;
 }
 
 int64_t mx::mxgpu::getStagedColumns(int64_t tileN, int64_t bits) {

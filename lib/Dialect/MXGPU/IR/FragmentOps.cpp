@@ -102,9 +102,7 @@ LogicalResult LoadAccumulatorOp::verify() {
   if (buffer.getShape()[1] % columns) // load_accumulator C4
     return emitOpError("expected a divisor of ")
            << buffer.getShape()[1] << " columns, found " << columns;
-  FragmentModes modes = FragmentLayoutAttr::getRowPerThread(columns);
-  auto layout =
-      FragmentLayoutAttr::get(getContext(), modes.threads, modes.values);
+  auto layout = FragmentLayoutAttr::getRowPerThread(getContext(), columns);
   if (type.getLayout() != layout) // load_accumulator C5
     return emitOpError("expected the layout of tcgen05.ld.32x32b, ")
            << layout << ", found " << type.getLayout();

@@ -74,8 +74,7 @@ static void printShapedBody(AsmPrinter &printer, ArrayRef<int64_t> shape,
   printer << '>';
 }
 
-/// Bits of one element in shared memory.
-static int64_t getStoredBitsOf(Type elementType, bool padded) {
+int64_t mx::mxgpu::getSharedBits(Type elementType, bool padded) {
   return padded ? 8 : elementType.getIntOrFloatBitWidth();
 }
 
@@ -110,13 +109,13 @@ static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected elements of whole bytes, found "
                        << elementType;
   // Far beyond any memory on a chip, and sums of such sizes do not overflow.
-  int64_t bits = getStoredBitsOf(elementType, padded);
+  int64_t bits = getSharedBits(elementType, padded);
   // shared C32
   for (int64_t size : shape)
     if (llvm::MulOverflow(bits, size, bits) || bits > 8 * kMaxBytes)
       return emitError() << "expected at most " << kMaxBytes
                          << " bytes, found more";
-  int64_t rowBits = shape.back() * getStoredBitsOf(elementType, padded);
+  int64_t rowBits = shape.back() * getSharedBits(elementType, padded);
   // shared C33
   if (rowBits % 8)
     return emitError() << "expected rows of whole bytes, found " << shape.back()
@@ -182,7 +181,7 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected padded box rows of "
                        << target::kTensorMapPaddedBox << " elements, found "
                        << box.back();
-  int64_t rowBytes = box.back() * getStoredBitsOf(elementType, padded) / 8;
+  int64_t rowBytes = box.back() * getSharedBits(elementType, padded) / 8;
   // tensor_map C5
   if (rowBytes % 16)
     return emitError() << "expected box rows of a multiple of 16 bytes, found "
@@ -191,7 +190,7 @@ TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 int64_t TensorMapType::getSizeInBytes() const {
-  return getBits(getBox(), getStoredBitsOf(getElementType(), getPadded())) / 8;
+  return getBits(getBox(), getSharedBits(getElementType(), getPadded())) / 8;
 }
 
 //===----------------------------------------------------------------------===//
@@ -258,8 +257,7 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 int64_t BufferType::getSizeInBytes() const {
-  return getBits(getShape(), getStoredBitsOf(getElementType(), getPadded())) /
-         8;
+  return getBits(getShape(), getSharedBits(getElementType(), getPadded())) / 8;
 }
 
 int64_t BufferType::getTransactionBytes() const {

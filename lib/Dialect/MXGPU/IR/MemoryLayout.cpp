@@ -19,6 +19,10 @@ using namespace mx::mxgpu;
 static constexpr int64_t kBarrierBytes = 2 * target::kMBarrierBytes;
 static constexpr llvm::StringLiteral kBarriersOf = "barriers of ";
 
+int64_t MemoryItem::getTotal() const {
+  return count * size - (count - 1) * shared;
+}
+
 std::string MemoryItem::getName() const {
   llvm::StringRef dot = field.empty() || ring.empty() ? "" : ".";
   return (what + ring + dot + field).str();
@@ -34,6 +38,10 @@ std::string MemoryItem::describe() const {
     text += llvm::formatv(" overlapped by {0}", shared);
   return text;
 }
+
+ArrayRef<MemoryItem> Memory::getItems() const { return items; }
+
+int64_t Memory::getUsed() const { return used; }
 
 int64_t Memory::take(MemoryItem item, int64_t alignment) {
   item.offset = llvm::alignTo(used, alignment);

@@ -125,6 +125,9 @@ std::optional<target::ScaleFormat> getScaleFormat(mlir::Type type);
 
 /// Bits that an element takes in memory: those of 6 bits have a byte.
 int64_t getStoredBits(mlir::Type element);
+/// Bits that an element of a buffer takes in shared memory: a padded one has a
+/// byte.
+int64_t getSharedBits(mlir::Type element, bool padded);
 
 /// Rows and columns of a fragment: a vector of one dimension is one row.
 llvm::SmallVector<int64_t, 2> getFragmentShape(mlir::VectorType type);

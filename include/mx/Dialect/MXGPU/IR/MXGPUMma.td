@@ -46,7 +46,8 @@ def MXGPU_FragmentLayoutAttr : AttrDef<MXGPU_Dialect, "FragmentLayout"> {
   let extraClassDeclaration = [{
     /// The layout in which tcgen05.ld.32x32b gives `columns` columns: a row for
     /// each of 128 threads.
-    static ::mx::mxgpu::FragmentModes getRowPerThread(int64_t columns);
+    static FragmentLayoutAttr getRowPerThread(::mlir::MLIRContext *context,
+                                              int64_t columns);
 
     int64_t getNumThreads() const;
     /// Elements that a thread holds.
@@ -98,9 +99,10 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
     }], "::mx::mxgpu::MmaShape", "getMmaShape">,
     InterfaceMethod<[{
       The modes of the layout in which the threads of a role hold `columns`
-      columns of the accumulator.
+      columns of the accumulator; none if it is in tensor memory.
     }], "::mx::mxgpu::FragmentModes", "getAccumulatorModes",
-        (ins "int64_t":$columns)>,
+        (ins "int64_t":$columns),
+        /*methodBody=*/"", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<[{
       The modes of the layout in which the threads of a role hold an operand
       with `columns` elements, or scales, of the reduction, of type `element`;
@@ -129,7 +131,7 @@ def MXGPU_MmaAttrInterface : AttrInterface<"MmaAttrInterface"> {
   ];
   let extraClassDeclaration = [{
     /// The type of `columns` columns of the accumulator, as elements of
-    /// `element`.
+    /// `element`; null if it is in tensor memory.
     ::mx::mxgpu::FragmentType getAccumulatorType(::mlir::Type element,
                                                  int64_t columns);
     /// The type of an operand in registers with `columns` elements, or scales,
@@ -173,7 +175,8 @@ def MXGPU_Tcgen05MmaAttr : MXGPU_Mma<"Tcgen05Mma", "tcgen05_mma"> {
     DefaultValuedParameter<"int64_t", "32">:$block);
 }
 
-def MXGPU_WgmmaAttr : MXGPU_Mma<"Wgmma", "wgmma", ["getOperandModes"]> {
+def MXGPU_WgmmaAttr
+    : MXGPU_Mma<"Wgmma", "wgmma", ["getAccumulatorModes", "getOperandModes"]> {
   let summary = "wgmma.mma_async";
   let description = [{
     The four warps of a warpgroup issue it together and hold its accumulator in

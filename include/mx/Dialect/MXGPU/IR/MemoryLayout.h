@@ -26,7 +26,8 @@ struct MemoryItem {
   /// Whether these are the stages of a ring after the first.
   bool isRest = false;
 
-  int64_t getTotal() const { return count * size - (count - 1) * shared; }
+  /// Bytes or columns of all things.
+  int64_t getTotal() const;
   /// "in.a", "barriers of in", "scales sfa".
   std::string getName() const;
   /// The same, "4 more stages of in", "2 stages of acc.d".
@@ -39,9 +40,9 @@ public:
   /// Takes what comes next, aligned; returns where it begins.
   int64_t take(MemoryItem item, int64_t alignment = 1);
 
-  llvm::ArrayRef<MemoryItem> getItems() const { return items; }
+  llvm::ArrayRef<MemoryItem> getItems() const;
   /// Bytes or columns.
-  int64_t getUsed() const { return used; }
+  int64_t getUsed() const;
 
 private:
   llvm::SmallVector<MemoryItem, 12> items;

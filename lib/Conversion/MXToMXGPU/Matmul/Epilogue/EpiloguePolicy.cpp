@@ -87,8 +87,9 @@ Value TmemAccumulator::getColumnOfPart(Value place, int64_t part) {
 }
 
 FragmentType TmemAccumulator::getType(int64_t count) {
-  MmaAttrInterface mma = product.buffers.mma;
-  return mma.getAccumulatorType(body.getF32Type(), count);
+  return FragmentType::get(
+      body.getF32Type(),
+      FragmentLayoutAttr::getRowPerThread(body.getContext(), count));
 }
 
 SmallVector<Value> TmemAccumulator::load(Value place, int64_t count) {

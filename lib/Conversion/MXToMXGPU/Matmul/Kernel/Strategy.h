@@ -34,10 +34,10 @@ using AddCandidate = llvm::function_ref<void(ScheduleFields)>;
 
 class Strategy {
 public:
-  virtual ~Strategy() = default;
+  virtual ~Strategy();
 
   /// How it multiplies operands of such types, or none: not at all. It is asked
-  /// for chips of its family alone (Strategies.def).
+  /// for the chips and operands of its line in Strategies.def alone.
   virtual std::optional<target::ProductForm>
   match(const OperandTypes &types, const target::TargetInfo &target) const = 0;
 
@@ -92,9 +92,7 @@ public:
   /// tiles of `fields` that is worth considering; `isPersistent` says that it
   /// has several.
   virtual void forEachLoop(ScheduleFields fields, bool isPersistent,
-                           AddCandidate add) const {
-    add(fields);
-  }
+                           AddCandidate add) const;
 
   // Costs (docs/Internals/ScheduleModel.md).
 
@@ -109,14 +107,10 @@ public:
   virtual int64_t getStepCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,
-                                const target::Rates &rates) const {
-    return rates.stepCycles;
-  }
+                                const target::Rates &rates) const;
   /// Of the loop over the reduction, whose longest part takes `longest`.
   virtual int64_t getLoopCycles(const MatmulProblem &problem,
-                                int64_t longest) const {
-    return longest;
-  }
+                                int64_t longest) const;
   /// Of kernels other than the product's.
   virtual int64_t getOtherKernels(const MatmulProblem &problem,
                                   const ScheduleFields &fields,
@@ -165,13 +159,13 @@ protected:
   }
 };
 
-#define MX_STRATEGY(name, family) const Strategy &get##name();
+#define MX_STRATEGY(name, family, a, b) const Strategy &get##name();
 #include "Strategies.def"
 #undef MX_STRATEGY
 
 /// Adds the strategy of a plug-in to those of Strategies.def; it is asked after
-/// them, for every chip, and lives as long as the process. At start-up, before
-/// anything is compiled.
+/// them, for all chips and operands, and lives as long as the process. At
+/// start-up, before anything is compiled.
 void registerStrategy(const Strategy &strategy);
 
 /// The strategy of `problem` that `attr` names, or null.

@@ -159,8 +159,10 @@ FragmentLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          "columns");
 }
 
-FragmentModes FragmentLayoutAttr::getRowPerThread(int64_t columns) {
-  return {{{target::kTmemLanes, 1, 0}}, {{columns, 0, 1}}};
+FragmentLayoutAttr FragmentLayoutAttr::getRowPerThread(MLIRContext *context,
+                                                       int64_t columns) {
+  return get(context, FragmentMode{target::kTmemLanes, 1, 0},
+             FragmentMode{columns, 0, 1});
 }
 
 static int64_t countAll(ArrayRef<FragmentMode> modes) {
@@ -358,7 +360,10 @@ int64_t FragmentType::getElementsOfWord() const {
   return isa<Float6E2M3FNType, Float6E3M2FNType>(getElementType()) ? 4 : 1;
 }
 
+/// Of a layout with modes, or null.
 static FragmentType makeFragment(Type element, const FragmentModes &modes) {
+  if (modes.values.empty())
+    return {};
   return FragmentType::get(
       element, FragmentLayoutAttr::get(element.getContext(), modes.threads,
                                        modes.values));
@@ -371,6 +376,5 @@ FragmentType MmaAttrInterface::getAccumulatorType(Type element,
 
 FragmentType MmaAttrInterface::getOperandType(MmaOperand operand, Type element,
                                               int64_t columns) {
-  FragmentModes modes = getOperandModes(operand, element, columns);
-  return modes.values.empty() ? FragmentType() : makeFragment(element, modes);
+  return makeFragment(element, getOperandModes(operand, element, columns));
 }

@@ -78,11 +78,6 @@ MmaShape Tcgen05MmaAttr::getMmaShape() const {
   return {getM(), getN(), target::getInfo(toTarget(getKind())).k};
 }
 
-/// As tcgen05.ld reads them.
-FragmentModes Tcgen05MmaAttr::getAccumulatorModes(int64_t columns) const {
-  return FragmentLayoutAttr::getRowPerThread(columns);
-}
-
 std::string
 Tcgen05MmaAttr::checkTarget(const target::TargetInfo &target) const {
   return target::checkMmaKind(target, toTarget(getKind()));

@@ -88,9 +88,8 @@ RingType RingTypes::getAccumulators(int64_t stages, int64_t overlap) const {
                  scope, overlap);
 }
 
-FragmentLayoutAttr RingTypes::getTmemAccumulator(MmaAttrInterface mma) const {
-  FragmentModes modes = mma.getAccumulatorModes(tileN);
-  return FragmentLayoutAttr::get(context, modes.threads, modes.values);
+FragmentLayoutAttr RingTypes::getTmemAccumulator() const {
+  return FragmentLayoutAttr::getRowPerThread(context, tileN);
 }
 
 BufferType RingTypes::getScales(int64_t rows) const {

@@ -58,7 +58,7 @@ struct RingTypes {
   /// Accumulators in tensor memory on their way to the epilogue, and as it
   /// reads them.
   RingType getAccumulators(int64_t stages, int64_t overlap = 0) const;
-  FragmentLayoutAttr getTmemAccumulator(MmaAttrInterface mma) const;
+  FragmentLayoutAttr getTmemAccumulator() const;
 
   /// Adds what follows the main loop: how threads hold an accumulator, rows
   /// that a warp stages for bulk stores, if the result is stored so, and the

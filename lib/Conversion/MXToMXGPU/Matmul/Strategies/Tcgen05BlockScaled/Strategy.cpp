@@ -24,8 +24,6 @@ class Tcgen05BlockScaled final : public StrategyOf<Tcgen05BlockScaledAttr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    if (!types.hasScalesOfA() || !types.hasScalesOfB())
-      return std::nullopt;
     return target::lookupProduct(target::kTcgen05BlockScaled, types.a, types.b,
                                  types.blockSize, types.scaleFormat);
   }
@@ -73,7 +71,7 @@ struct BlockScaledTypes : RingTypes {
   /// the reduction is longer.
   BufferType getOperand(int64_t rows, Type type,
                         const target::OperandForm &form) const {
-    int64_t bits = target::getInfo(form.mapType).smemBits;
+    int64_t bits = getSharedBits(type, form.padded);
     int64_t elements =
         std::min(tileK, static_cast<int64_t>(mxgpu::Swizzle::Sw128) * 8 / bits);
     SmallVector<int64_t> shape = {rows, elements};
@@ -128,8 +126,7 @@ Tcgen05BlockScaled::getBuffers(const MatmulProblem &problem,
   buffers.bScales = types.getTmemScales(fields.tile[1]);
   buffers.scaleStages = own.getScaleStages();
   buffers.otherWarps = 2; // loads, and the tensor core
-  types.addEpilogue(buffers, types.getTmemAccumulator(buffers.mma),
-                    kEpilogueWarps);
+  types.addEpilogue(buffers, types.getTmemAccumulator(), kEpilogueWarps);
   return buffers;
 }
 

@@ -55,8 +55,6 @@ class Tcgen05UpcastB final : public StrategyOf<Tcgen05UpcastBAttr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    if (types.hasScalesOfA() || !types.hasScalesOfB())
-      return std::nullopt;
     return target::lookupProduct(target::kTcgen05F16, types.a, types.b,
                                  types.blockSize, types.scaleFormat);
   }
@@ -137,8 +135,7 @@ MatmulBuffers Tcgen05UpcastB::getBuffers(const MatmulProblem &problem,
                         {AsyncKind::MmaCommit});
   buffers.accumulators = types.getAccumulators(own.getAccumulators());
   buffers.otherWarps = warps + 2; // loads, and the tensor core
-  types.addEpilogue(buffers, types.getTmemAccumulator(buffers.mma),
-                    kEpilogueWarps);
+  types.addEpilogue(buffers, types.getTmemAccumulator(), kEpilogueWarps);
   return buffers;
 }
 

@@ -84,9 +84,7 @@ private:
 class WgmmaBF16 final : public StrategyOf<WgmmaBF16Attr> {
 public:
   std::optional<target::ProductForm>
-  match(const OperandTypes &types, const target::TargetInfo &) const override {
-    if (types.hasScalesOfA() || types.hasScalesOfB())
-      return std::nullopt;
+  match(const OperandTypes &, const target::TargetInfo &) const override {
     return target::getBF16Product(target::kWgmmaBF16);
   }
 

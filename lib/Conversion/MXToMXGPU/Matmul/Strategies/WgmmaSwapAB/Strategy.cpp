@@ -31,8 +31,6 @@ class WgmmaSwapAB final : public StrategyOf<WgmmaSwapABAttr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    if (types.hasScalesOfA() || !types.hasScalesOfB())
-      return std::nullopt;
     return target::lookupProduct(target::kWgmmaBF16, types.a, types.b,
                                  types.blockSize, types.scaleFormat);
   }

@@ -31,8 +31,6 @@ class WgmmaUpcastB final : public StrategyOf<WgmmaUpcastBAttr> {
 public:
   std::optional<target::ProductForm>
   match(const OperandTypes &types, const target::TargetInfo &) const override {
-    if (!types.hasScalesOfB())
-      return std::nullopt;
     return target::lookupProduct(target::kWgmmaBF16, types.a, types.b,
                                  types.blockSize, types.scaleFormat);
   }

@@ -1,0 +1,114 @@
+//===- Strategy.cpp - The strategies there are, and their defaults --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Which strategies compute a product, and which of them a schedule names.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Strategy.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Defaults
+//===----------------------------------------------------------------------===//
+
+Strategy::~Strategy() = default;
+
+void Strategy::forEachLoop(ScheduleFields fields, bool,
+                           AddCandidate add) const {
+  add(fields);
+}
+
+int64_t Strategy::getStepCycles(const MatmulProblem &, const ScheduleFields &,
+                                const MatmulBuffers &,
+                                const target::Rates &rates) const {
+  return rates.stepCycles;
+}
+
+int64_t Strategy::getLoopCycles(const MatmulProblem &, int64_t longest) const {
+  return longest;
+}
+
+//===----------------------------------------------------------------------===//
+// The list
+//===----------------------------------------------------------------------===//
+
+namespace {
+enum class OperandScales { BF16, Scaled, Either };
+
+struct ListedStrategy {
+  target::MmaFamily family;
+  OperandScales a, b;
+  const Strategy &(*get)();
+};
+} // namespace
+
+static constexpr ListedStrategy kStrategies[] = {
+#define MX_STRATEGY(name, family, a, b)                                        \
+  {target::MmaFamily::family, OperandScales::a, OperandScales::b, &get##name},
+#include "Strategies.def"
+#undef MX_STRATEGY
+};
+
+static bool takes(OperandScales operand, bool hasScales) {
+  return operand == OperandScales::Either ||
+         hasScales == (operand == OperandScales::Scaled);
+}
+
+/// Those of plug-ins.
+static SmallVector<const Strategy *> &getRegistered() {
+  static SmallVector<const Strategy *> strategies;
+  return strategies;
+}
+
+void mx::mxgpu::registerStrategy(const Strategy &strategy) {
+  getRegistered().push_back(&strategy);
+}
+
+bool mx::mxgpu::matchStrategies(MatmulProblem &problem,
+                                const OperandTypes &types,
+                                const target::TargetInfo &target) {
+  problem.strategies.clear();
+  auto ask = [&](const Strategy &strategy) {
+    auto product = strategy.match(types, target);
+    if (!product)
+      return;
+    if (problem.strategies.empty())
+      problem.product = *product;
+    problem.strategies.push_back(&strategy);
+  };
+  for (const ListedStrategy &listed : kStrategies)
+    if (listed.family == target.mmaFamily &&
+        takes(listed.a, types.hasScalesOfA()) &&
+        takes(listed.b, types.hasScalesOfB()))
+      ask(listed.get());
+  for (const Strategy *strategy : getRegistered())
+    ask(*strategy);
+  return !problem.strategies.empty();
+}
+
+const Strategy *mx::mxgpu::lookupStrategy(const MatmulProblem &problem,
+                                          StrategyAttrInterface attr) {
+  for (const Strategy *strategy : problem.strategies)
+    if (strategy->isOf(attr))
+      return strategy;
+  return nullptr;
+}
+
+const Strategy &mx::mxgpu::getStrategy(const MatmulProblem &problem,
+                                       const ScheduleFields &fields) {
+  const Strategy *strategy = lookupStrategy(problem, fields.strategy);
+  assert(strategy && "expected a schedule that was checked");
+  return *strategy;
+}
+
+void mx::mxgpu::resolveStrategy(const MatmulProblem &problem,
+                                ScheduleFields &fields) {
+  if (!fields.strategy)
+    fields.strategy =
+        problem.strategies.front()->getDefault(problem.out.getContext());
+}
