@@ -210,8 +210,40 @@ def left_alone():
                  "expected the class nn.Linear itself",
                  "experts (Experts: hidden_dim: expected a multiple of 32"):
         assert text in message, (text, message)
+    assert message.endswith("; they go on working in their own dtype"), message
     assert "fits" not in message and type(model["fits"]) is mxt.MXLinear
     assert type(model["thin"]) is nn.Linear and type(model["experts"]) is Experts
+
+
+def reasons():
+    """Each stands once, with the names of the first modules that it is of, and says what to
+    do."""
+    ones = nn.ModuleList([nn.Linear(32, 32), nn.Linear(32, 32).double(), nn.LazyLinear(32),
+                          nn.utils.parametrizations.weight_norm(nn.Linear(32, 32)),
+                          *(nn.Linear(33, 32) for _ in range(40))])
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        mxt.convert(ones)
+    message = str(found[0].message)
+    for text in ("1 (Linear: weight: expected float32, bfloat16 or float16, found float64: call "
+                 ".float() on the model before)",
+                 "2 (LazyLinear: expected the class nn.Linear itself: run a batch through the "
+                 "model first", "3 (ParametrizedLinear: expected the class nn.Linear itself: "
+                 "call torch.nn.utils.parametrize.remove_parametrizations first",
+                 "4, 5, 6, 7, 8, 9, 10, 11 and 32 more (Linear: in_features: expected a "
+                 "multiple of 32, at least 32, found 33)"):
+        assert message.count(text) == 1, (text, message)
+    # What it says helps.
+    ones[1].float()
+    ones[2](torch.zeros(1, 32))
+    nn.utils.parametrize.remove_parametrizations(ones[3], "weight")
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        mxt.convert(ones)
+    assert [type(m) for m in ones[:5]] == [mxt.MXLinear] * 4 + [nn.Linear]
+    experts = Experts().double()
+    ref.refuses(ValueError, "(Experts: w1: expected float32, bfloat16 or float16, found "
+                "float64", mxt.convert, experts)
 
 
 def registered():
@@ -321,6 +353,12 @@ def errors():
          lambda: mxt.convert(make(), "fp8")),
         (ValueError, "model: expected an nn.Linear or grouped experts to convert, found "
          "none", lambda: mxt.convert(nn.Sequential(nn.ReLU()))),
+        (ValueError, "found none; no recipe converts Conv1d, LSTM", lambda: mxt.convert(
+            nn.Sequential(nn.Conv1d(4, 4, 3), nn.ReLU(), nn.LSTM(4, 4), nn.Conv1d(4, 4, 3)))),
+        (ValueError, "bf16, found 'mxfp4': did you mean mxfp4_weights?",
+         lambda: mxt.convert(make(), "mxfp4")),
+        (ValueError, "found 'mxfp8-floor': did you mean mxfp8_floor",
+         lambda: mxt.convert(make(), "mxfp8-floor")),
         (ValueError, "that the filter lets through, found none",
          lambda: mxt.convert(make(), filter=lambda module, name: False)),
         (ValueError, "found none; left as they are: 0 (Linear: in_features: expected a "
@@ -335,6 +373,6 @@ def errors():
 
 
 for part in (replaced, of_the_root, hooks, compiled_layers, computed_weights, transformer, shared,
-             filtered, left_alone, registered, other_experts, state_dicts, trains, errors):
+             filtered, left_alone, reasons, registered, other_experts, state_dicts, trains, errors):
     part()
     print(part.__name__, "right")

@@ -102,6 +102,16 @@ WRONG = [
      lambda: mxt.moe_layer(x, experts, tensor((4, 128, 32)), offs[0], offs.float(), offs)),
 ]
 
+# The gradient of a gradient, by each operator whose backward pass is an operator too.
+SECOND = ("gradients: expected those of first order, as operators of mx_compiler.torch have no "
+          "double backward, found a gradient of a gradient: leave out create_graph=True")
+leaf, w1, w2 = (t.detach().requires_grad_() for t in (x, experts, tensor((4, 128, 32))))
+for call in (lambda: mxt.mxfp8_mm(leaf, w), lambda: mxt.mxfp8_grouped_mm(leaf, turned, offs),
+             lambda: mxt.weight_only_grouped_mm(leaf, eq, es, offs, "mxfp4"),
+             lambda: mxt.moe_layer(leaf, w1, w2, offs, offs.float(), offs)):
+    gradient, = torch.autograd.grad(call().float().square().sum(), leaf, create_graph=True)
+    refuses(RuntimeError, SECOND, lambda: gradient.float().sum().backward())
+
 e4m3, plain = mxt.quantize_mxfp8(x, blocked=False)
 for kind, text, recipe, others in (
         (TypeError, "contraction_dim: expected (), (-1, -2) or (1, 0), found 3", 3,

@@ -12,6 +12,7 @@ from .._compile.compile import compile
 from .._compile.templates import Template
 from .._runtime.device import device_key
 from . import checks as check
+from .chip_sizes import named_reductions
 from .formats import find_format
 
 # Results of the forward pass that are not written wholly: x and h in groups along the
@@ -84,7 +85,10 @@ class MoELayer:
         self.formats = formats
         text = template_text(experts, hidden, intermediate,
                              *(format.elements for format in formats.values()))
-        self._program = compile(Template(text, "moe_layer"), chip=chip, cache=cache)
+        with named_reductions("hidden, intermediate",
+                              (format.name for format in formats.values()),
+                              f"{hidden} and {intermediate}", chip):
+            self._program = compile(Template(text, "moe_layer"), chip=chip, cache=cache)
 
     def quantize_weights(self, w1, w2, *, stream=None):
         """MoEWeights of w1, bf16, [G, 2 I, H] (gate, then up), and w2, bf16,

@@ -2,6 +2,7 @@
 """Products of block-scaled matrices, one at a time, in batches and in groups."""
 
 from . import checks as check
+from .chip_sizes import named_reductions
 from .mlir_text import Body, tensor
 from .quantized import Quantized, elements_type, scales_type
 from .specialize import find_entry, find_plan
@@ -46,9 +47,8 @@ def _plan_matmul(a, b, alpha, dtype):
     if left.shape[:-2] != right.shape[:-2]:
         raise ValueError(f"b: expected the batch {left.shape[:-2]} of a, found "
                          f"{right.shape[:-2]}")
-    return find_entry(_matmul_text, left.about(dynamic=len(left.shape) == 2 and
-                                               not left.has_few_rows(right)),
-                      right.about(), to.mlir, _factor_types(a, b, alpha))
+    return _find_product(_matmul_text, left, right, len(left.shape) == 2 and
+                         not left.has_few_rows(right), to.mlir, _factor_types(a, b, alpha))
 
 
 def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
@@ -92,10 +92,16 @@ def _plan_grouped(a, b, offsets, alpha, dtype, mode):
         if rank == 3 and side.shape[0] != groups:
             raise ValueError(f"{side.name}: expected one matrix for each of {groups} "
                              f"groups of offsets, found {side.shape[0]}")
-    return find_entry(_grouped_text, left.about(dynamic=mode == "rows" and
-                                                not left.has_few_rows(right)),
-                      right.about(), to.mlir, _factor_types(a, b, alpha), mode,
-                      groups, check.index_type("offsets", offsets))
+    return _find_product(_grouped_text, left, right, mode == "rows" and
+                         not left.has_few_rows(right), to.mlir, _factor_types(a, b, alpha),
+                         mode, groups, check.index_type("offsets", offsets))
+
+
+def _find_product(make_text, left, right, is_dynamic, *about):
+    """The entry of a product; `is_dynamic`: of any number of rows."""
+    with named_reductions("a, b", (left.kind, right.kind),
+                          f"shapes {left.shape} and {right.shape}"):
+        return find_entry(make_text, left.about(is_dynamic), right.about(), *about)
 
 
 class _Side:
@@ -118,6 +124,10 @@ class _Side:
                 name, x, ("bf16",), f": quantize it, as by mx_compiler.quantize({name}), or "
                 "convert it to bfloat16")
             self.element = found.mlir
+
+    @property
+    def kind(self):
+        return self.format.name if self.format else self.element
 
     def check_groups(self, kind, groups):
         if self.format is None:

@@ -240,11 +240,15 @@ def call(name, *arguments):
         fail(status)
 
 
+# The runtime does not know cpu, which the package has.
+_DEVICES = "sim:N, cuda or cuda:N, found", "sim:N, cuda, cuda:N or cpu, found"
+
+
 def fail(status, more=""):
     """Raises what this thread's last call reported; `more` follows it."""
     lib = library()
     # Before anything else can fail in this thread.
-    text = lib.mxGetThreadError().decode(errors="replace")
+    text = lib.mxGetThreadError().decode(errors="replace").replace(*_DEVICES)
     # The exception is the error from now on.
     lib.mxClearError()
     kind = InvalidValueError if status == INVALID_VALUE else Error

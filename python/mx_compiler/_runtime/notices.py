@@ -25,5 +25,5 @@ def say_once(text):
 def say_simulated():
     """Of a device that no one asked for."""
     say_once("no GPU here can run programs of mx: they run on the simulator, which is far "
-             "slower (MX_DEVICE=sim asks for it, and ends this notice; python -m mx_compiler "
-             "says more)")
+             "slower (what is compiled is for sm_100a unless MX_CHIP is set; MX_DEVICE=sim asks "
+             "for the simulator, and ends this notice; python -m mx_compiler says more)")

@@ -10,7 +10,7 @@ import mx_compiler as mx
 
 from . import __doc__ as text
 from . import program
-from .runner import PARTS, has_gpu, run
+from .runner import PARTS, has_gpu, run, why_no_device
 
 
 def main():
@@ -35,7 +35,10 @@ def main():
         mx.compile(program.SOURCE, chip=args.chip).save(args.write)
         return 0
     start = time.perf_counter()
-    passed = run(args.device or "sim", args.program, args.parts)
+    if why := why_no_device(args.device or "sim"):
+        print(f"selftest: error: {why}", file=sys.stderr)
+        return 2
+    passed = run(args.program, args.parts)
     # In a process of its own, which a fault of the GPU may end.
     if not args.device and not args.program and has_gpu():
         passed &= subprocess.run([sys.executable, "-m", "mx_compiler.selftest",

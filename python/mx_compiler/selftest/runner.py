@@ -34,10 +34,19 @@ def has_gpu():
             driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0)
 
 
-def run(device, directory=None, parts=()):
+def why_no_device(device):
+    """Sets the device; why it cannot be used, and what to do, else None."""
+    try:
+        mx.set_device(device)
+    except (mx.Error, ValueError) as error:
+        advice = f": leave out --device={device}, and the simulator is used"
+        return f"{error}{advice * device.startswith('cuda')}"
+    return None
+
+
+def run(directory=None, parts=()):
     """Runs the parts, all if none is named, or those of the compiled program in
-    `directory`; whether they passed."""
-    mx.set_device(device)
+    `directory`, on the device that was set; whether they passed."""
     info = mx.device_info()
     print(f"mx {mx.__version__} on {info.kind}: {info.name}", flush=True)
     names = list(parts or PARTS)

@@ -44,7 +44,7 @@ for kind, text, call in (
         (TypeError, "b: expected an array of bf16, found f32: quantize it, as by mx_compiler.quantize\\(b\\)", lambda: mx.matmul(x, np.ones((64, 64), np.float32))),
         (TypeError, "Quantized is no array: mx_compiler.dequantize\\(q\\) gives the matrix", lambda: np.asarray(q)),
         (TypeError, "Quantized is no array", lambda: np.array(q, dtype=np.float32)),
-        (ValueError, "expected device auto, sim, sim:N, cuda or cuda:N, found 'gpu': a GPU is cuda or cuda:N", lambda: mx.set_device("gpu")),
+        (ValueError, "expected device auto, sim, sim:N, cuda, cuda:N or cpu, found 'gpu': a GPU is cuda or cuda:N", lambda: mx.set_device("gpu")),
         (TypeError, "expected an array of ml_dtypes.float4_e2m1fn, found float32", lambda: mx.pack_fp4(np.ones((1, 2), np.float32))),
         (TypeError, "expected an array of uint8 with a dimension, found float32", lambda: mx.unpack_fp4(np.ones((1, 2), np.float32))),
         (ValueError, "x: expected at least 16 columns, found shape \\(4, 0\\)", lambda: mx.quantize(matrix(4, 0), "nvfp4")),

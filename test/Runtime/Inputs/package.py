@@ -28,7 +28,7 @@ def refuses(kind, text, call):
 
 # --- Devices ------------------------------------------------------------------
 
-refuses(mx.Error, "expected device auto, sim, sim:N, cuda or cuda:N, found 'tpu'",
+refuses(mx.Error, "expected device auto, sim, sim:N, cuda, cuda:N or cpu, found 'tpu'",
         lambda: mx.set_device("tpu"))
 mx.set_device("sim")
 mx.set_simulator_option("sm-count", 3)

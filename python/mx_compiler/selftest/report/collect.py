@@ -13,7 +13,7 @@ from importlib import metadata
 
 import mx_compiler as mx
 
-from ..runner import has_gpu
+from ..runner import has_gpu, why_no_device
 from . import timing
 from .cases import TABLE
 
@@ -161,10 +161,8 @@ def write_report(path, device=None):
         device = "cuda:0" if has_gpu() else "sim"
     if not _can_write(path):
         return _refuse(f"--report: expected a file that can be written, found {path}")
-    try:
-        mx.set_device(device)
-    except (mx.Error, ValueError) as error:
-        return _refuse(error)
+    if why := why_no_device(device):
+        return _refuse(why)
     report = collect(device)
     kind = report["device"]["kind"]
     print(f"mx {report['mx']} on {kind}: {report['device']['name']}")

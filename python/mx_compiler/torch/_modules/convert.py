@@ -9,7 +9,7 @@ import torch
 from . import fast_paths
 from .experts import GroupedExperts, MXGroupedExperts, check_experts, has_experts
 from .linear import MXLinear, check_linear
-from .parameters import Replacement
+from .parameters import FLOATS, Replacement, dtype_name
 from .recipes import find_recipe
 from .routed_experts import from_routed, is_routed, looks_like_experts, routers
 from .weight_only import MXWeightOnlyExperts, MXWeightOnlyLinear, Quantized
@@ -72,9 +72,9 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     new parameters, which want gradients and are tied to no others. What functions of
     `register_experts` returned stays.
 
-    Returns the model. Modules whose sizes do not fit, those of subclasses of nn.Linear,
-    and those that look like experts of a class that is not known, stay; one UserWarning
-    names them. Raises a ValueError if nothing is converted, a TypeError or ValueError
+    Returns the model. Modules whose sizes or dtypes do not fit, those of subclasses of
+    nn.Linear, and those that look like experts of a class that is not known, stay and work
+    in their own dtype; one UserWarning names them. Raises a ValueError if nothing is converted, a TypeError or ValueError
     that names the argument."""
     if not isinstance(model, torch.nn.Module):
         raise TypeError("model: expected a torch.nn.Module, found "
@@ -87,7 +87,7 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
     is_back = isinstance(recipe, str) and recipe == PLAIN
     recipe = None if is_back else find_recipe(recipe, others=(PLAIN,))
     find = _find_back if is_back else _find
-    new, left, done, inside = {}, [], 0, set() if is_back else routers(model)
+    new, left, done, inside = {}, {}, 0, set() if is_back else routers(model)
     # A module that stands in two places is replaced by one module in both.
     for name, module in model.named_modules():
         found = None if module in inside else find(module)
@@ -100,21 +100,41 @@ def convert(model, recipe="mxfp8", *, filter=None, strict=False):
             new[module] = _check_module(found(module, recipe), module)
             inside.update(module.modules())
         except ValueError as error:
-            left.append(f"{name or 'the model'} ({type(module).__name__}: {error})")
-    names = "; ".join(left)
+            left.setdefault((type(module).__name__, str(error)), []).append(name or "the model")
+    names = "; ".join(f"{_shorten(names)} ({kind}: {why})"
+                      for (kind, why), names in left.items())
     if not new and not done:
         wanted = ("modules of mx_compiler.torch to turn back" if is_back
                   else "an nn.Linear or grouped experts to convert")
         raise ValueError(f"model: expected {wanted}"
                          f"{'' if filter is None else ' that the filter lets through'}, "
-                         f"found none{f'; left as they are: {names}' * bool(left)}")
+                         f"found none{f'; left as they are: {names}' * bool(left)}"
+                         f"{'' if is_back else _name_others(model)}")
     if left and strict:
         raise ValueError("model: expected modules that can all be converted, as strict "
                          f"says, found others: {names}; nothing was replaced")
     model = _replace(model, new)
     if left:
-        warnings.warn(f"mx_compiler.torch.convert: left as they are: {names}", stacklevel=2)
+        warnings.warn(f"mx_compiler.torch.convert: left as they are: {names}; they go on "
+                      "working in their own dtype", stacklevel=2)
     return model
+
+
+_MOST_NAMES = 8
+
+
+def _shorten(names):
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + f" and {more} more" * (more > 0)
+
+
+def _name_others(model):
+    """The end of a message: the classes of layers with parameters that stay."""
+    found = {part for module in model.modules() if _find(module) for part in module.modules()}
+    others = {type(module).__name__: None for module in model.modules()
+              if module not in found and any(x is not None
+                                             for x in module._parameters.values())}
+    return f"; no recipe converts {_shorten([*others])}" * bool(others)
 
 
 def _check_module(found, module):
@@ -145,7 +165,7 @@ def _find(module):
     if has_experts(module) and _takes_counts(module):
         return _convert_experts
     if is_routed(module):
-        return from_routed
+        return _convert_routed
     if looks_like_experts(module):
         return _refuse_unknown
     return None
@@ -192,13 +212,39 @@ def _refuse_unknown(module, recipe):
 
 def _convert_linear(module, recipe):
     if type(module) not in (torch.nn.Linear, MXLinear):
-        raise ValueError("expected the class nn.Linear itself")
-    check_linear(module)
+        raise ValueError(f"expected the class nn.Linear itself{_advise(module)}")
+    _check_floats(module)
+    check_linear(module, not recipe.weight_only)
     cls = MXWeightOnlyLinear if recipe.weight_only else MXLinear
     return cls.from_linear(module, recipe)
 
 
+def _advise(module):
+    """What makes an nn.Linear of a subclass."""
+    if isinstance(module, torch.nn.modules.lazy.LazyModuleMixin):
+        return ": run a batch through the model first, which makes it one"
+    if torch.nn.utils.parametrize.is_parametrized(module):
+        return (": call torch.nn.utils.parametrize.remove_parametrizations first, which "
+                "makes it one")
+    return (", as a subclass may compute something else: put an nn.Linear with the same "
+            "parameters in its place if it does not")
+
+
+def _check_floats(module):
+    """Raises a ValueError if products would refuse the dtype of the parameters."""
+    for name, x in module._parameters.items():
+        if x is not None and x.dtype not in FLOATS:
+            raise ValueError(f"{name}: expected float32, bfloat16 or float16, found "
+                             f"{dtype_name(x)}: call .float() on the model before")
+
+
+def _convert_routed(module, recipe):
+    _check_floats(module)
+    return from_routed(module, recipe)
+
+
 def _convert_experts(module, recipe):
+    _check_floats(module)
     check_experts(module)
     cls = MXWeightOnlyExperts if recipe.weight_only else MXGroupedExperts
     return cls.from_experts(module, recipe)

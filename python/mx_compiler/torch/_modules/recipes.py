@@ -2,6 +2,7 @@
 """What a module computes with: formats, rounding, and which products are quantized."""
 
 import dataclasses
+import difflib
 
 from ..._ops import checks as check
 from ..._ops.formats import find_format
@@ -84,9 +85,18 @@ def find_recipe(recipe, argument="recipe", others=()):
         raise TypeError(f"{argument}: expected an mx_compiler.torch.Recipe or the name of one, "
                         f"found {type(recipe).__name__}")
     if recipe not in RECIPES:
+        known = (*RECIPES, *others)
         raise ValueError(f"{argument}: expected an mx_compiler.torch.Recipe or one of "
-                         f"{', '.join((*RECIPES, *others))}, found {recipe!r}")
+                         f"{', '.join(known)}, found {recipe!r}{_suggest(recipe, known)}")
     return RECIPES[recipe]
+
+
+def _suggest(name, known):
+    """The end of a message: names that begin so, else those that are spelled like it."""
+    name = name.lower()
+    close = ([full for full in known if name and full.startswith(name)]
+             or difflib.get_close_matches(name, known, 2))
+    return f": did you mean {' or '.join(close)}?" if close else ""
 
 
 def training_recipe(recipe, module, weight_only):

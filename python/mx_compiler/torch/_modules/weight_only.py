@@ -142,7 +142,7 @@ class MXWeightOnlyLinear(Quantized):
     """nn.Linear with a quantized weight: buffers weight_elements and weight_scales, and
     the parameter bias. Differentiable in x and bias.
 
-    in_features, out_features  multiples of 32
+    in_features  a multiple of 32; out_features is any number
     recipe    an mx_compiler.torch.Recipe with weight_only, or the name of one
     device    of the buffers and of bias
     dtype     of bias
@@ -157,7 +157,7 @@ class MXWeightOnlyLinear(Quantized):
     def __init__(self, in_features, out_features, bias=True, recipe="mxfp4_weights",
                  device=None, dtype=None):
         check.size("in_features", in_features, 32)
-        check.size("out_features", out_features, 32)
+        check.size("out_features", out_features, 1)
         recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear")
         super().__init__()
         self.recipe, self.float_dtype = recipe, dtype or torch.get_default_dtype()
@@ -170,7 +170,7 @@ class MXWeightOnlyLinear(Quantized):
     def from_linear(cls, linear, recipe="mxfp4_weights"):
         """Of an nn.Linear, whose weight is quantized now; bias is the same parameter,
         and hooks of calls are kept."""
-        check_linear(linear)
+        check_linear(linear, trains=False)
         recipe = weight_only_recipe(recipe, "MXWeightOnlyLinear", "MXLinear")
         for name in ("weight", "bias"):
             check_parameter(linear, name)

@@ -77,3 +77,16 @@ def add_bias(y, bias):
                          f"the outputs (N), found {bias.dtype} of shape "
                          f"{tuple(bias.shape)}")
     return y + bias.to(y.dtype)
+
+
+def refuse_second_order(*operators):
+    """Gives these operators of backward passes a gradient that is an error: PyTorch's own
+    names its functions that register one."""
+    def refuse(ctx, *gradients):
+        raise RuntimeError("gradients: expected those of first order, as operators of "
+                           "mx_compiler.torch have no double backward, found a gradient of a "
+                           "gradient: leave out create_graph=True, or let layers that need "
+                           "it stay as they are by a filter of convert")
+
+    for name in operators:
+        torch.library.register_autograd(f"mx::{name}", refuse)

@@ -12,7 +12,7 @@ from ..._ops.quantized import scales_shape
 from ..._arrays.interop import place_of
 from ..._runtime.device import device_key, on_device
 from . import tensors
-from .checks import check_one_device, check_tensor
+from .checks import check_one_device, check_tensor, refuse_second_order
 
 
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -196,3 +196,4 @@ def _backward(ctx, gradients):
 
 
 _moe.register_autograd(_backward, setup_context=_keep)
+refuse_second_order("moe_layer_backward")

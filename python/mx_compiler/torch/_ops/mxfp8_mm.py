@@ -23,7 +23,7 @@ from ..._ops.quantize import quantize_for_product as quantize
 from ..._ops.quantized import Quantized
 from . import tensors
 from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
-                     check_one_device, check_tensor)
+                     check_one_device, check_tensor, refuse_second_order)
 
 _MATRICES = ("f32", "bf16", "f16")
 
@@ -288,3 +288,4 @@ _linear.register_autograd(_backward(torch.ops.mx.linear_backward, 2),
                           setup_context=_keep(2))
 _grouped.register_autograd(_backward(torch.ops.mx.grouped_linear_backward, 3),
                            setup_context=_keep(3))
+refuse_second_order("linear_backward", "grouped_linear_backward")

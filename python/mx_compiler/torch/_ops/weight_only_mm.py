@@ -13,7 +13,7 @@ from ..._ops import products
 from ..._ops.formats import find_format
 from . import tensors
 from .checks import (add_bias, as_rows, check_flag, check_names, check_one_device,
-                     check_tensor, check_tensors)
+                     check_tensor, check_tensors, refuse_second_order)
 
 _RESULTS = ("bf16", "f16", "f32")
 
@@ -289,3 +289,4 @@ torch.library.register_autograd("mx::weight_only_mm", _weight_only_backward,
 torch.library.register_autograd("mx::weight_only_grouped_mm",
                                 _weight_only_grouped_backward,
                                 setup_context=_keep_weights)
+refuse_second_order("weight_only_grouped_mm_backward")

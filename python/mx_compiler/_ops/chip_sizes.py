@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Sizes that blocks allow and a chip does not: with E2M1, sm_100a multiplies by larger
+steps. The compiler knows them, and these errors say what to do in Python."""
+
+import contextlib
+import re
+
+from .._compile.compile import default_chip
+from .._runtime.errors import CompileError
+
+_REDUCTION = re.compile(r"expected a reduction of a multiple of (\d+) elements")
+
+
+@contextlib.contextmanager
+def named_reductions(names, formats, found, chip=None):
+    """Within it the compiler's error about what a product sums over is a ValueError about
+    the arguments `names`, which are `found`."""
+    try:
+        yield
+    except CompileError as error:
+        wanted = _REDUCTION.search(str(error))
+        if wanted is None:
+            raise
+        raise ValueError(
+            f"{names}: expected a multiple of {wanted[1]} for K, which is summed over, with "
+            f"{' and '.join(dict.fromkeys(formats))} on {chip or default_chip()}, found "
+            f"{found}: pad with zeros, take other formats, or set MX_CHIP=sm_90a for the "
+            "simulator or MX_DEVICE=cpu for the reference path, which take it") from error

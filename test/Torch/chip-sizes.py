@@ -1,0 +1,64 @@
+# REQUIRES: torch
+# RUN: env MX_DEVICE=sim MX_CHIP= MX_PTXAS=none %python_torch %s sm_100a
+# RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
+# RUN: env MX_DEVICE=cpu MX_CHIP= %python_torch %s
+"""Sizes that blocks of 32 allow and sm_100a does not: E2M1 beside another format wants a
+multiple of 128, E2M1 alone one of 64. The error names both shapes and says what takes them;
+what takes them gives the products of float64."""
+
+import sys
+
+import numpy as np
+import torch
+
+import mx_compiler.torch as mxt
+import reference as ref
+
+IS_NARROW = sys.argv[1:] == ["sm_100a"]
+MESSAGE = ("expected a multiple of {} for K, which is summed over, with {} on sm_100a, found {}: pad "
+           "with zeros, take other formats, or set MX_CHIP=sm_90a for the simulator or "
+           "MX_DEVICE=cpu for the reference path, which take it")
+
+
+def refused_or(step, formats, found, names, call):
+    """The result of `call`, None where it was refused as it should be."""
+    if not IS_NARROW:
+        return call()
+    ref.refuses(ValueError, f"{names}: {MESSAGE.format(step, formats, found)}", call)
+
+
+def linear(inputs, outputs, **fields):
+    torch.manual_seed(2)
+    plain = torch.nn.Linear(inputs, outputs, bias=False)
+    return mxt.convert(plain, mxt.Recipe(**fields), strict=True)
+
+
+def check(y, x, layer):
+    recipe = layer.recipe
+    X, W = (ref.blocked(ref.exact(v), f) for v, f in ((x, recipe.activations),
+                                                      (layer.weight, recipe.weights)))
+    ref.near(y, X @ W.T, np.abs(X) @ np.abs(W).T, torch.bfloat16)
+
+
+for step, formats, fields in (
+        (128, "mxfp8_e4m3 and mxfp4", {"weights": "mxfp4"}),
+        (128, "mxfp4 and mxfp8_e4m3", {"activations": "mxfp4"}),
+        (64, "mxfp4", {"activations": "mxfp4", "weights": "mxfp4"})):
+    layer, x = linear(step // 2, 64, **fields), ref.tensor((16, step // 2), 3, spread=1)
+    y = refused_or(step, formats, f"shapes (16, {step // 2}) and (64, {step // 2})", "a, b",
+                   lambda: layer(x))
+    if y is not None:
+        check(y, x, layer)
+    layer, x = linear(step, 64, **fields), ref.tensor((16, step), 3, spread=1)
+    check(layer(x), x, layer)
+
+# The gradient of x is summed over the outputs.
+layer, x = linear(128, 64, weights="mxfp4"), ref.tensor((16, 128), 3, spread=1).requires_grad_()
+y = layer(x)
+refused_or(128, "mxfp8_e4m3 and mxfp4", "shapes (16, 64) and (128, 64)", "a, b",
+           lambda: y.float().sum().backward())
+
+tokens, probs, ends = mxt.route(torch.tensor([[0, 1]] * 8), torch.full((8, 2), 0.5), 2)
+refused_or(128, "mxfp8_e4m3 and mxfp4", "64 and 64", "hidden, intermediate",
+           lambda: mxt.moe_layer(ref.tensor((8, 64)), ref.tensor((2, 128, 64)),
+                                 ref.tensor((2, 64, 64)), tokens, probs, ends, weights="mxfp4"))
