@@ -191,8 +191,8 @@ void SumKernel::storeRow(Value accumulators, Value row, Value column,
   // What is added to is loaded too, in as long pieces as its type allows.
   int64_t alignment = 16;
   if (op.getAccumulate())
-    alignment = std::max(alignment,
-                         getLoadAlignment(getResultType(), kSumColumns));
+    alignment =
+        std::max(alignment, getLoadAlignment(getResultType(), kSumColumns));
   require(isAligned(body, result, alignment));
   if (Value aligned = elements.region.areLoadsAligned(body, kSumColumns))
     require(aligned);
