@@ -75,6 +75,9 @@ def python_with_sanitizers(python, name="python3-with-sanitizers"):
 # PyTorch is too large for a requirement of the suite (scripts/setup --torch).
 torch_python = os.environ.get("MX_TORCH_PYTHON") or config.mx_python
 torchao_python = os.environ.get("MX_TORCHAO_PYTHON") or torch_python
+for name, path in ("MX_TORCH_PYTHON", torch_python), ("MX_TORCHAO_PYTHON", torchao_python):
+    if not shutil.which(path):
+        lit_config.fatal(f"{name}: expected the path of a Python, found '{path}'")
 
 # --- What any suite with mx has -------------------------------------------------
 

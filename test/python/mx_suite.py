@@ -54,11 +54,8 @@ print(f"sm{major.value}{minor.value}", *["cuda-gpus"] * (count.value > 1))
 
 
 def probe(code, python=sys.executable):
-    """The output of a Python program, or None where it fails or `python` is none."""
-    try:
-        done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60)
-    except OSError:
-        return None
+    """The output of a Python program, or None where it fails."""
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60)
     return done.stdout.strip() if done.returncode == 0 else None
 
 
