@@ -43,6 +43,15 @@ protected:
               MX_SUCCESS)
         << mxGetThreadError();
   }
+  /// The program of the files, whose kernel the fake driver has, on the device
+  /// in use.
+  static void loadSum(ProgramFiles &files, mxProgram &program, mxEntry &entry) {
+    fakeCuda()->parameters = 4;
+    files.write("kernels.cubin", kPtx);
+    ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
+        << mxGetThreadError();
+    ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  }
   static Log takeLog() { return std::exchange(fakeCuda()->log, {}); }
   static void *allocOn(int number, size_t bytes) {
     void *memory = nullptr;
@@ -206,13 +215,9 @@ TEST_F(Gpus, ModulesAreUsedWhereTheyWereLoaded) {
 
 TEST_F(Gpus, ProgramsAreLoadedOnceOnEach) {
   ProgramFiles files("kernel", "false");
-  fakeCuda()->parameters = 4;
-  files.write("kernels.cubin", kPtx);
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
-  ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
-      << mxGetThreadError();
-  ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(loadSum(files, program, entry));
   auto countLoads = [] {
     int count = 0;
     for (const std::string &line : takeLog())
@@ -257,13 +262,9 @@ TEST_F(Gpus, ProgramsAreLoadedOnceOnEach) {
 /// Loading waits, which would end the capture.
 TEST_F(Gpus, ProgramsAreLoadedBeforeTheyAreCaptured) {
   ProgramFiles files("kernel", "false");
-  fakeCuda()->parameters = 4;
-  files.write("kernels.cubin", kPtx);
   mxProgram program = nullptr;
   mxEntry entry = nullptr;
-  ASSERT_EQ(mxProgramLoad(&program, files.path.c_str()), MX_SUCCESS)
-      << mxGetThreadError();
-  ASSERT_EQ(mxProgramGetEntry(&entry, program, "sum"), MX_SUCCESS);
+  ASSERT_NO_FATAL_FAILURE(loadSum(files, program, entry));
   void *memory[4];
   for (void *&place : memory)
     place = allocOn(1, 4096);
