@@ -5,6 +5,7 @@ as a table between the markers of a page that keeps them.
 
 usage: chart.py RESULTS.json docs/Figures/speed.svg [docs/Benchmarks.md]
 
+RESULTS.json is of speed.py, with the training step that training.py adds.
 Ratios are times of the fastest peer by those of mx. ROWS says which cases are drawn, the
 ones that mx loses among them."""
 
@@ -16,6 +17,7 @@ import sys
 
 import report
 import targets
+import training
 
 WIDTH, ROW, TOP = 920, 21, 74
 LEFT, RIGHT = 372, 690  # of the plot
@@ -75,6 +77,10 @@ ROWS = {
         Row("top 2 of 8, 16384 tokens", "layer-top2of8", LAYER, targets.LAYERS),
         Row("top 8 of 64, 16384 tokens", "layer-top8of64", LAYER, targets.LAYERS),
     ],
+    "Training step of examples/train_moe_torch.py, MXFP8": [
+        Row("16384 tokens, 82 million parameters", training.NAME, "torch.compile bf16",
+            ("torch bf16",)),
+    ],
 }
 
 
@@ -85,20 +91,28 @@ def verdict(value, spread):
     return "faster" if value > 1 else "slower"
 
 
-def measured(results):
+def rows_of(data):
+    """Of speed.py, and of training.py."""
+    return data["rows"] + ([data["training"]] if "training" in data else [])
+
+
+def measured(data):
     """(group, [(row, ratio, its spread, microseconds of mx and of the peer)])"""
+    results = rows_of(data)
     for group, rows in ROWS.items():
+        if rows[0].case == training.NAME and "training" not in data:
+            continue
         found = [(row, row.ratio(results)) for row in rows]
         missing = [row.case for row, ratio in found if not ratio]
         if missing:
             sys.exit(f"expected results of {', '.join(missing)} and its peer, found none: "
-                     "run OUT/run of benchmarks/products/build")
+                     "run OUT/run of benchmarks/products/build, and training.py")
         yield group, [(row, *ratio[:4]) for row, ratio in found]
 
 
 def dates(data):
     """From the first to the last day of the results."""
-    days = sorted({row.get("date", data["about"]["date"])[:10] for row in data["rows"]})
+    days = sorted({row.get("date", data["about"]["date"])[:10] for row in rows_of(data)})
     return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
 
@@ -132,7 +146,7 @@ class Drawing:
 
 
 def draw(data):
-    groups = list(measured(data["rows"]))
+    groups = list(measured(data))
     height = TOP + sum(ROW * (len(rows) + 1) + 6 for _, rows in groups) + 44
     drawing = Drawing()
     bottom = height - 40
@@ -168,7 +182,7 @@ def draw(data):
 def table(data):
     text = (f"{data['about']['gpu']}, {dates(data)}, driver {data['about']['driver']}, PyTorch "
             f"{data['about']['torch']}.\n\n")
-    for group, rows in measured(data["rows"]):
+    for group, rows in measured(data):
         text += report.header(group, "peer", "peer / mx", "spread", "mx, µs", "peer, µs", "mx")
         for row, value, spread, mine, peer in rows:
             text += report.row(row.title, row.peer, f"{value:.2f}", f"{spread:.2f}", f"{mine:.1f}",

@@ -96,10 +96,10 @@ def show(row):
 def write(path, about, rows):
     """Rows of this run, and those of earlier ones in the order of the cases.
     Each says when and with which commit it was measured if that differs."""
-    old = json.loads(path.read_text())["rows"] if path.exists() else []
-    known = {row["name"]: row for row in old} | {row["name"]: row for row in rows}
+    old = json.loads(path.read_text()) if path.exists() else dict(rows=[])
+    known = {row["name"]: row for row in old["rows"]} | {row["name"]: row for row in rows}
     order = [case.name for case in cases.CASES if case.name in known]
-    path.write_text(json.dumps(dict(about=about, rows=[known[name] for name in order]),
+    path.write_text(json.dumps(old | dict(about=about, rows=[known[name] for name in order]),
                                indent=1) + "\n")
 
 
