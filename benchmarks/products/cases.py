@@ -5,7 +5,7 @@
 usage: cases.py MX_COMPILE DIRECTORY [CASE...]
 
 A case has one program for each *way*: a schedule that is given, or none, which
-leaves the choice to mx-select-schedule."""
+leaves the choice to mx-select-schedule, for sizes that it knows or for any rows."""
 
 import dataclasses
 import pathlib
@@ -22,6 +22,8 @@ FEW_ROWS = 1024
 # allow it, or always to bf16. With a workspace both operands are dequantized
 # before.
 CHOSEN = {"mx": ""}
+# What a way says instead of a schedule: types do not know the rows.
+DYNAMIC = "dynamic"
 TILE = ("tile = [256, 128, 64], strategy = #mxgpu.wgmma_upcast_b<operand_stages = 4{}>, "
         "staging = 1, raster = group_m(8), epilogue = tma_store")
 IN_F16 = TILE.format(", f16_scale_range = true")
@@ -39,18 +41,22 @@ PROGRAM = """
 !o = tensor<{groups}xi32>
 !out = tensor<{out_shape}xbf16>
 func.func @main({arguments}) -> !out {{
-  %init = tensor.empty() : !out
+  {count}%init = tensor.empty({rows}) : !out
   %y = {op} ins({ins} : {ins_types}){offsets} outs(%init : !out)
       {block}{schedule} -> !out
   return %y : !out
 }}
 """
+# With rows that only a call knows.
+COUNT = """%c0 = arith.constant 0 : index
+  %rows = tensor.dim %a, %c0 : !a
+  """
 # Packed weights take activations of 16 bits: those of MXFP8 are dequantized before.
 DEQUANTIZED = """!x = tensor<{a_shape}xbf16{a_layout}>
 func.func @main({arguments}) -> !out {{
-  %numbers = tensor.empty() : !x
+  {count}%numbers = tensor.empty({rows}) : !x
   %x = mx.dequantize{ragged} ins(%a, %as : !a, !as){offsets} outs(%numbers : !x) -> !x
-  %init = tensor.empty() : !out
+  %init = tensor.empty({rows}) : !out
   %y = {op} ins(%x, %b, %bs : !x, !b, !bs){offsets} outs(%init : !out)
       {block}{schedule} -> !out
   return %y : !out
@@ -84,6 +90,9 @@ class Case:
     packed: bool = False
     groups: int = 0
     gradient: bool = False
+    # How rows are spread over groups: "" by up to 40 % unevenly; "uniform": each
+    # row's group is drawn, all alike; "zipf": the i-th most frequent as 1 / i.
+    load: str = ""
     # "wide": scales over 40 binades. "grid": bf16 operands with values of MXFP8.
     values: str = ""
     ways: tuple = tuple(CHOSEN.items())
@@ -111,7 +120,7 @@ class Case:
         ways = [name for name, _ in self.ways]
         return self.name + (f"@{ways.index(way)}" if ways.index(way) else "")
 
-    def _shapes(self):
+    def _shapes(self, is_dynamic):
         if self.gradient:
             ragged = f", #mx.ragged<groups = {self.groups}, align = 128>"
             scales = f", ragged = reduction, groups = {self.groups}"
@@ -123,13 +132,16 @@ class Case:
         blocks = self.k // self.block
         batch = (self.groups,) if self.groups else ()
         rows = f", ragged = rows, groups = {self.groups}" if self.groups else ""
-        return dict(a_shape=by(self.m, self.k), as_shape=by(self.m, blocks),
+        m = "?" if is_dynamic else self.m
+        return dict(a_shape=by(m, self.k), as_shape=by(m, blocks),
                     b_shape=by(*batch, self.n, self.k), bs_shape=by(*batch, self.n, blocks),
                     a_layout="", b_layout="", as_layout=rows, bs_layout="",
-                    out_shape=by(self.m, self.n))
+                    out_shape=by(m, self.n))
 
     def text(self, way="mx"):
         body = dict(self.ways)[way]
+        is_dynamic = body == DYNAMIC
+        body = "" if is_dynamic else body
         schedule = f"{{mxgpu.schedule = #mxgpu.schedule<{body}>}}" if body else ""
         names = [name for name, element in (("a", self.a), ("as", self.a), ("b", self.b),
                                             ("bs", self.b)) if name[1:] != "s" or element != "bf16"]
@@ -148,7 +160,8 @@ class Case:
             ins=", ".join(f"%{name}" for name in names),
             ins_types=", ".join(f"!{name}" for name in names),
             offsets=" offsets(%o : !o)" if self.groups else "",
-            block="block_size = 16 " if self.block == 16 else "", **self._shapes())
+            count=COUNT if is_dynamic else "", rows="%rows" if is_dynamic else "",
+            block="block_size = 16 " if self.block == 16 else "", **self._shapes(is_dynamic))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,13 +251,13 @@ CASES = [
 ]
 
 
-def compile_way(mx_compile, case, way, directory):
-    """Whether the compiler took it."""
+def compile_way(mx_compile, case, way, directory, quiet=False):
+    """Whether the compiler took it; `quiet`: it does not say why not."""
     name = case.program(way)
     source = directory / f"{name}.mlir"
     source.write_text(case.text(way))
     command = [mx_compile, source, f"--chip={CHIP}", "-o", directory / name]
-    return subprocess.run(command).returncode == 0
+    return subprocess.run(command, stderr=subprocess.DEVNULL if quiet else None).returncode == 0
 
 
 def compile_case(mx_compile, case, directory):

@@ -28,9 +28,14 @@ class MxProgram:
         self.count = len(self.sets) - 1  # the last one is for the comparison
 
     def arrays(self, tensors, values):
-        return [mx.DeviceArray.from_pointer(t.data_ptr(), tuple(
-            t.shape if extent is None else extent for extent in value.shape), value.dtype)
+        return [mx.DeviceArray.from_pointer(t.data_ptr(), self.shape(t, value), value.dtype)
                 for t, value in zip(tensors, values)]
+
+    @staticmethod
+    def shape(tensor, value):
+        """As the program has it; the tensor knows what a call decides."""
+        return tuple(tensor.shape[i] if extent is None else extent
+                     for i, extent in enumerate(value.shape))
 
     def pack(self, elements):
         """The weights in the order in which threads hold them, ahead of time."""

@@ -18,8 +18,13 @@ ROWS_COMPARED = 64
 
 
 def group_ends(case):
-    """Uneven by 40 %, always the same."""
-    shares = np.random.default_rng(19).uniform(0.6, 1.4, case.groups)
+    """Always the same for a case (cases.Case.load)."""
+    random = np.random.default_rng(19)
+    if case.load:
+        shares = 1 / np.arange(1, case.groups + 1) ** (case.load == "zipf")
+        sizes = random.multinomial(case.m, random.permutation(shares / shares.sum()))
+        return [int(end) for end in np.cumsum(sizes)]
+    shares = random.uniform(0.6, 1.4, case.groups)
     return [int(end) for end in np.round(np.cumsum(shares) / shares.sum() * case.m)]
 
 
@@ -148,6 +153,8 @@ class GroupedRows(Product):
         (a, b), wrong = self.sets[index], 0
         per_group = max(2, ROWS_COMPARED // self.case.groups)
         for group, (begin, end) in enumerate(zip([0, *self.ends], self.ends)):
+            if begin == end:
+                continue
             rows = torch.linspace(begin, end - 1, per_group, device="cuda").long()
             part = b.values[group * self.case.n:(group + 1) * self.case.n]
             wrong += count_wrong(out[rows], a.values[rows].double(), part.double(), self.case.k)
@@ -194,7 +201,7 @@ class Gradient(Product):
 
     def rows_wrong(self, out, index):
         (a, b), wrong = self.sets[index], 0
-        rows = torch.linspace(0, self.case.n - 1, ROWS_COMPARED // self.case.groups,
+        rows = torch.linspace(0, self.case.n - 1, max(1, ROWS_COMPARED // self.case.groups),
                               device="cuda").long()
         for group, (begin, end) in enumerate(zip(self.starts, self.starts[1:])):
             wide = a.values[rows, begin:end].double()
