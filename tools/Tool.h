@@ -14,6 +14,7 @@
 #include "mx/Support/InputFile.h"
 #include "mx/Support/Printable.h"
 #include "mx/Support/Version.h"
+#include "mx/Target/TargetInfo.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -107,6 +108,13 @@ struct CompilerOptions {
       "fuse", llvm::cl::init(true),
       llvm::cl::desc("compute what is quantized where it is quantized, and "
                      "finish products where they are computed (the default)"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<int64_t> maxSchedules{
+      "max-schedules", llvm::cl::init(target::kMaxSchedules),
+      llvm::cl::value_desc("N"),
+      llvm::cl::desc("most schedules of a product whose rows, groups or "
+                     "reduction no type knows; with 1 a row's sums do not "
+                     "depend on how many rows there are"),
       llvm::cl::cat(category)};
   llvm::cl::opt<bool> explain{
       "mx-explain",

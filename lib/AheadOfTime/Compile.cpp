@@ -140,6 +140,7 @@ static LogicalResult compile(ModuleOp module,
   MXToNVVMOptions nvvm;
   nvvm.chip = options.chip;
   nvvm.explain = options.explain;
+  nvvm.maxSchedules = options.maxSchedules;
   nvvm.fuse = options.fuse;
   nvvm.skipHostCode = false; // there is none
   PassManager toKernels(module.getContext());

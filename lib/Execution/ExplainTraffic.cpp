@@ -28,6 +28,9 @@ static bool toLaunches(ModuleOp module, const ExplainTrafficOptions &options) {
   MXToNVVMOptions pipeline;
   pipeline.chip = options.chip;
   pipeline.fuse = options.fuse;
+  // Of the schedules of a product of unknown sizes one runs: which one is not
+  // asked, and those that fit all sizes have no workspace.
+  pipeline.maxSchedules = 1;
   pipeline.skipHostCode = false;
   PassManager pm(module.getContext());
   buildMXToMXGPUPipeline(pm, pipeline);

@@ -170,6 +170,7 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
   MXToNVVMOptions nvvm;
   nvvm.chip = options.chip;
   nvvm.explain = options.explain;
+  nvvm.maxSchedules = options.maxSchedules;
   nvvm.fuse = options.fuse;
   nvvm.skipHostCode = false; // Program::compile has left none
   PassManager pm(module->getContext());

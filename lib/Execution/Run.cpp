@@ -208,6 +208,7 @@ int mx::run(const RunOptions &given) {
   compile.chip = options.chip;
   compile.saveTemps = options.saveTemps;
   compile.explain = options.explain;
+  compile.maxSchedules = options.maxSchedules;
   compile.fuse = options.fuse;
   OwningOpRef<ModuleOp> lowered = module->clone();
   auto program = [&] {

@@ -114,7 +114,9 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
                        bool hostReads) {
   buildMXFusionPipeline(pm, options);
   pm.addPass(createMXVerifyTensors({/*onDevice=*/true}));
-  pm.addPass(mxgpu::createMXSelectSchedule({options.chip, options.explain}));
+  pm.addPass(mxgpu::createMXSelectSchedule(
+      {options.chip, options.explain, options.maxSchedules}));
+  pm.addPass(mxgpu::createMXExpandSchedules());
   pm.addPass(createMXMaterializeLayouts());
   pm.addPass(mxgpu::createMXDequantizeOperands({options.chip}));
   pm.addPass(

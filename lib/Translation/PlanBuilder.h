@@ -32,6 +32,7 @@ private:
   mlir::LogicalResult translate(mlir::Block &block);
   mlir::LogicalResult translate(mlir::Operation *op);
   mlir::LogicalResult translateAlloc(mxplan::AllocOp op);
+  plan::Number getBytesIfRun(plan::Number bytes);
   void translateConstant(mxplan::ConstantOp op);
   void translateAddress(mxplan::AddressOp op);
   mlir::LogicalResult translateCopy(mxplan::CopyOp op);
@@ -90,6 +91,9 @@ private:
   llvm::SmallVector<mlir::Operation *> calls;
   /// What the loops around carry.
   std::vector<plan::Buffer> carried;
+  /// Of the branches around what is translated: what decides them, and whether
+  /// they run where it is not 0.
+  std::vector<std::pair<plan::Number, bool>> branches;
   unsigned chosenCount = 0, mapCount = 0;
   /// The tensor maps of the table.
   std::vector<unsigned> tableMaps;

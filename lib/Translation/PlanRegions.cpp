@@ -99,7 +99,9 @@ LogicalResult PlanBuilder::translateIf(scf::IfOp op) {
     return failure();
   step.results = std::move(*results);
   for (Region &region : op->getRegions()) {
+    branches.push_back({step.condition, &region == &op.getThenRegion()});
     FailureOr<plan::Block> block = translateRegion(region);
+    branches.pop_back();
     if (failed(block))
       return failure();
     step.blocks.push_back(std::move(*block));
@@ -274,6 +276,17 @@ static bool mayOutliveRound(Value buffer) {
   });
 }
 
+/// Bytes of a buffer, 0 where the branches around it are known not to run: its
+/// place in the workspace is then as large as that of the branch that does.
+Number PlanBuilder::getBytesIfRun(Number bytes) {
+  for (auto [condition, isThen] : branches)
+    if (numbers.isSize(condition))
+      bytes = isThen
+                  ? numbers.apply(plan::Operator::Select, condition, bytes, 0)
+                  : numbers.apply(plan::Operator::Select, condition, 0, bytes);
+  return bytes;
+}
+
 LogicalResult PlanBuilder::translateAlloc(mxplan::AllocOp op) {
   if (auto result = resultOf.find(op); result != resultOf.end()) {
     buffers[op] = {Buffer::Result, result->second};
@@ -287,6 +300,7 @@ LogicalResult PlanBuilder::translateAlloc(mxplan::AllocOp op) {
     set(op, step.results[0]);
     return success();
   }
+  bytes = getBytesIfRun(bytes);
   auto add = [&] {
     entry.workBuffers.push_back({0, bytes});
     return Buffer{Buffer::Work, unsigned(entry.workBuffers.size()) - 1};

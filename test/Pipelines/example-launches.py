@@ -13,7 +13,8 @@ import sys
 
 examples, mx_opt = sys.argv[1:3]
 
-# Of each file and entry, as --mx-to-mxgpu writes them; a kernel's name begins with that of the entry.
+# Of each file and entry, as --mx-to-mxgpu writes them with one schedule for all sizes; a kernel's name begins with that of
+# the entry.
 LAUNCHES = {
     ("grouped_matmul", "main"): "quantize quantize_0 grouped_matmul",
     ("grouped_schedule", "rows"): "grouped_matmul",
@@ -52,7 +53,7 @@ BEFORE = {
 
 def find_launches(file, passes):
     """Pairs of an entry and what it launches."""
-    text = subprocess.run([mx_opt, file, *passes, "--mx-to-mxgpu"], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run([mx_opt, file, *passes, "--mx-to-mxgpu=max-schedules=1"], capture_output=True, text=True, check=True).stdout
     for function in re.split(r"^  func\.func ", text, flags=re.MULTILINE)[1:]:
         entry = re.match(r"(?:private )?@(\w+)", function).group(1)
         yield entry, [name.removeprefix(entry + "_") for name in re.findall(r"mxgpu\.launch @kernels::@(\w+)", function)]

@@ -51,6 +51,7 @@ extern "C" int mxCompileMain(int argc, char **argv) {
   options.ptxas = asked.ptxas;
   options.fuse = asked.fuse;
   options.explain = asked.explain;
+  options.maxSchedules = asked.maxSchedules;
   options.quiet = asked.quiet;
   return mx::compileToDirectory(options);
 }

@@ -78,6 +78,7 @@ extern "C" int mxRunMain(int argc, char **argv) {
   options.saveTemps = asked.saveTemps;
   options.fuse = asked.fuse;
   options.explain = asked.explain;
+  options.maxSchedules = asked.maxSchedules;
   options.printTiming = asked.timing;
   options.quiet = asked.quiet;
   return mx::run(options);

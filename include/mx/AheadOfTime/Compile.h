@@ -34,6 +34,8 @@ struct CompileModuleOptions {
   bool explain = false;
   /// Whether operations are fused (mx-to-mxgpu's `fuse`).
   bool fuse = true;
+  /// Most schedules of a product of unknown sizes (mx-to-nvvm's).
+  int64_t maxSchedules = target::kMaxSchedules;
 };
 
 /// What a program consists of, as mxProgramLoadParts takes it.

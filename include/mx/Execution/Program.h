@@ -37,6 +37,8 @@ struct CompileOptions {
   bool explain = false;
   /// Whether operations are fused on a GPU (mx-to-nvvm's `fuse`).
   bool fuse = true;
+  /// Most schedules of a product of unknown sizes (mx-to-nvvm's).
+  int64_t maxSchedules = target::kMaxSchedules;
   /// On the CPU: whether what a call finds wrong with its data ends the
   /// process, as a tool does, or is the error of `run`.
   bool endProcess = true;

@@ -9,6 +9,7 @@
 #ifndef MX_EXECUTION_RUN_H
 #define MX_EXECUTION_RUN_H
 
+#include "mx/Target/TargetInfo.h"
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct RunOptions {
   bool explain = false;
   /// Whether operations are fused on a GPU (mx-to-nvvm's `fuse`).
   bool fuse = true;
+  /// Most schedules of a product of unknown sizes (mx-to-nvvm's).
+  int64_t maxSchedules = target::kMaxSchedules;
   /// Print how long compiling and running took.
   bool printTiming = false;
   /// Leave out what mx/Support/Notices.h prints.

@@ -33,6 +33,11 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
           "print the choice of each schedule, its memory map and the "
           "reason to stderr"),
       llvm::cl::init(false)};
+  Option<int64_t> maxSchedules{
+      *this, "max-schedules",
+      llvm::cl::desc("most schedules of a product whose rows, groups or "
+                     "reduction no type knows (default: 8)"),
+      llvm::cl::init(target::kMaxSchedules)};
   Option<int64_t> unrollK{
       *this, "unroll-k",
       llvm::cl::desc("steps of a reduction that the body of a loop has in "

@@ -92,7 +92,7 @@ func.func @weights(%a: !a, %b: !b, %bs: !bs, %y: !y) -> !y {
 
 // -----
 
-// Unknown rows may be few.
+// Unknown rows have schedules for few and for many: these dequantize both operands before.
 
 !a = tensor<?x8192xf8E4M3FN>
 !as = tensor<?x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -101,9 +101,31 @@ func.func @weights(%a: !a, %b: !b, %bs: !bs, %y: !y) -> !y {
 !y = tensor<?x8192xbf16>
 
 // CHECK-LABEL: mx.matmul in @unknown: ? x 8192 x 8192, e4m3 x e4m3
-// CHECK-NOT:   workspace
-// CHECK-NOT:   w-a
+// CHECK:       [[LAST:[0-9]+]]  all others
+// CHECK:       case 1, m up to
+// CHECK:       schedule:
+// CHECK-NOT:   workspace = ab
+// CHECK:       case [[LAST]], all others, for example
+// CHECK-NEXT:  mx.matmul in @unknown: 8192 x 8192 x 8192, bf16 x bf16
+// CHECK-NEXT:  schedule: {{.*}}workspace = ab
 func.func @unknown(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
   %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y) -> !y
+  return %0 : !y
+}
+
+// -----
+
+// What is unknown of weights is assumed: with small M a workspace would cost more than it gains.
+
+!a = tensor<?x?xf8E4M3FN>
+!as = tensor<?x?xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<?x?xbf16>
+
+// CHECK-LABEL: mx.matmul in @any: ? x ? x ?, e4m3 x e4m3
+// CHECK:       unknown rows: modelled as 8192
+// CHECK-NOT:   workspace
+// CHECK-NOT:   w-a
+func.func @any(%a: !a, %as: !as, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %a, %as : !a, !as, !a, !as) outs(%y : !y) -> !y
   return %0 : !y
 }

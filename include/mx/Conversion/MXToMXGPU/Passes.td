@@ -17,9 +17,10 @@ def MXSelectSchedule
   let description = [{
     Gives each `mx.matmul` that has no `mxgpu.schedule` the legal schedule that
     an analytic model of the chip finds fastest for its shape
-    (docs/Internals/ScheduleModel.md; dynamic sizes count as 8192). An existing schedule
-    is kept; if it does not give the number of stages, it gets as many as fit
-    into shared memory.
+    (docs/Internals/ScheduleModel.md). Where types leave sizes open it gets
+    `mxgpu.schedules` instead, up to `max-schedules` schedules, each with the
+    sizes it is for, unless one suits all sizes. An existing schedule is kept; if it does
+    not give the number of stages, it gets as many as fit into shared memory.
 
     `explain`, or `--mx-explain` in mx-opt and mx-run, prints the candidates
     with their modelled terms, why the second one lost, and the memory map.
@@ -27,9 +28,44 @@ def MXSelectSchedule
   let options = [
     MX_ChipOption,
     Option<"explain", "explain", "bool", /*default=*/"false",
-           "Print the choice, the memory map and the reason to stderr">
+           "Print the choice, the memory map and the reason to stderr">,
+    Option<"maxSchedules", "max-schedules", "int64_t", /*default=*/"::mx::target::kMaxSchedules",
+           "Most schedules of a matmul of unknown sizes; with 1 a row's sums do "
+           "not depend on how many rows there are">
   ];
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
+}
+
+def MXExpandSchedules : Pass<"mx-expand-schedules", "::mlir::ModuleOp"> {
+  let summary = "Choose by the sizes of a call where there are several schedules";
+  let description = [{
+    A product with `mxgpu.schedules` becomes an `scf.if` for each case but the
+    last, by the sizes that the host knows when it is called, and in each branch
+    the product with the schedule of that case.
+
+    ```mlir
+    %y = mx.matmul ins(%a, %as, %b, %bs : ...) outs(%init : ...) {mxgpu.schedules = [
+        #mxgpu.schedule_case<max_m = 64, schedule = #few>,
+        #mxgpu.schedule_case<schedule = #many>]}
+    ```
+
+    becomes
+
+    ```mlir
+    %m = tensor.dim %a, %c0 : tensor<?x512xf8E4M3FN>
+    %fits = arith.cmpi sle, %m, %c64 : index
+    %y = scf.if %fits -> (tensor<?x256xbf16>) {
+      %few = mx.matmul ins(%a, %as, %b, %bs : ...) outs(%init : ...) {mxgpu.schedule = #few}
+      scf.yield %few : tensor<?x256xbf16>
+    } else {
+      %many = mx.matmul ins(%a, %as, %b, %bs : ...) outs(%init : ...) {mxgpu.schedule = #many}
+      scf.yield %many : tensor<?x256xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def MXSelectQuantizeSchedule

@@ -113,22 +113,76 @@ int64_t getWorkspaceCycles(MatmulOpInterface op, const MatmulProblem &problem,
                            const target::TargetInfo &target);
 
 /// `rankSchedules` of `op` together with those of what remains of it where
-/// operands are dequantized to memory before; without these where sizes are not
-/// known, as few rows would pay for all of B.
+/// operands are dequantized to memory before. `whole` is its problem, whose
+/// sizes may be others than its types know.
 std::vector<Candidate> rankWithWorkspaces(MatmulOpInterface op,
+                                          const MatmulProblem &whole,
                                           const target::TargetInfo &target);
+
+/// What remains of `whole`, the problem of `op`, with a workspace.
+std::optional<MatmulProblem> getRemainder(MatmulOpInterface op,
+                                          const MatmulProblem &whole,
+                                          Workspace workspace,
+                                          const target::TargetInfo &target);
+
+/// The sizes of a product that may be known only at run time.
+enum class SizeName { M, N, K, Groups };
+inline constexpr SizeName kSizeNames[] = {SizeName::M, SizeName::N, SizeName::K,
+                                          SizeName::Groups};
+llvm::StringRef stringifySizeName(SizeName name);
+/// One of them of `problem`, to be read or set.
+int64_t &getSizeOf(MatmulProblem &problem, SizeName name);
+/// Those that no type knows.
+llvm::SmallVector<SizeName, 4> getUnknown(MatmulProblem problem);
+
+/// A schedule for all sizes up to a limit that no case before it is for.
+struct ScheduleCase {
+  /// By SizeName, or ShapedType::kDynamic without.
+  std::array<int64_t, 4> limits;
+  ScheduleAttr schedule;
+  /// How many sizes were compared, and how much longer than the best schedule
+  /// it is modelled to take there, in thousandths: on average, and at worst.
+  int64_t sizes = 0, meanLoss = 0, worstLoss = 0;
+  /// The product of one of these sizes, as an example.
+  MatmulProblem example;
+};
+
+/// Whether schedules of a product are chosen by the sizes of a call: by rows
+/// and groups, where its weights are known, or by the reduction, which in a
+/// gradient of weights is over rows. Other unknown sizes are assumed: a few
+/// schedules cannot be right for all of them.
+bool hasCases(const MatmulProblem &problem);
+
+/// Schedules of `op`, which has cases: as few as take hardly longer than the
+/// best for each of many sizes (docs/Internals/ScheduleModel.md), and at most
+/// `most`. Empty where it has no schedule.
+std::vector<ScheduleCase> selectCases(MatmulOpInterface op,
+                                      const MatmulProblem &problem,
+                                      int64_t most,
+                                      const target::TargetInfo &target);
 
 /// The first of them.
 std::optional<Candidate> selectSchedule(const MatmulProblem &problem,
                                         const target::TargetInfo &target);
 
+/// Who chose a schedule: the model for these sizes, the model for a range of
+/// them, or a person at the operation.
+enum class ScheduleOrigin { Model, Range, Person };
+
 /// Prints the schedule of `op`, the best of `candidates` with their modelled
 /// terms, why the second lost, and where everything lies (--mx-explain).
-/// `isGiven`: a person wrote the schedule.
 void explainSchedule(llvm::raw_ostream &os, MatmulOpInterface op,
                      const MatmulProblem &problem, ScheduleAttr schedule,
-                     bool isGiven, llvm::ArrayRef<Candidate> candidates,
+                     ScheduleOrigin origin,
+                     llvm::ArrayRef<Candidate> candidates,
                      const target::TargetInfo &target);
+
+/// The same of `op`, some of whose sizes no type knows: which schedule is for
+/// which sizes, and each as above, at its example.
+void explainCases(llvm::raw_ostream &os, MatmulOpInterface op,
+                  const MatmulProblem &problem,
+                  llvm::ArrayRef<ScheduleCase> cases,
+                  const target::TargetInfo &target);
 
 } // namespace mx::mxgpu
 

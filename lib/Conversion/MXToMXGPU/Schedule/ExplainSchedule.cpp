@@ -251,11 +251,10 @@ static StringRef describe(Workspace workspace) {
                                      : "b is";
 }
 
-void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
-                                const MatmulProblem &problem,
-                                ScheduleAttr schedule, bool isGiven,
-                                ArrayRef<Candidate> candidates,
-                                const target::TargetInfo &target) {
+/// The product: operation, sizes, types and chip.
+static void printProduct(raw_ostream &os, MatmulOpInterface op,
+                         const MatmulProblem &problem,
+                         const target::TargetInfo &target) {
   os << op->getName();
   if (auto function = op->getParentOfType<FunctionOpInterface>())
     os << " in @" << function.getName();
@@ -267,12 +266,21 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   os << " (" << problem.product.getInstruction() << ") to "
      << getElementTypeOrSelf(op.getResultTensor().getType()) << ", "
      << target.chip << " with " << target.smCount << " SMs\n";
+}
+
+void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
+                                const MatmulProblem &problem,
+                                ScheduleAttr schedule, ScheduleOrigin origin,
+                                ArrayRef<Candidate> candidates,
+                                const target::TargetInfo &target) {
+  printProduct(os, op, problem, target);
   os << "  schedule: " << schedule << '\n';
   os << "  "
-     << (isGiven ? "written at the operation"
-                 : llvm::formatv("chosen of {0} candidates by the model",
-                                 candidates.size())
-                       .str())
+     << (origin == ScheduleOrigin::Person
+             ? "written at the operation"
+             : llvm::formatv("chosen of {0} candidates by the model",
+                             candidates.size())
+                   .str())
      << "; all cycles are modelled, none is measured\n";
   for (auto [size, name] :
        {std::pair(problem.m, "rows"), std::pair(problem.n, "columns"),
@@ -290,7 +298,8 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
                       getModelledCost(problem, fields, target)};
   if (fields.workspace != Workspace::None) {
     chosen.cost.dequantize = getWorkspaceCycles(
-        op, *getMatmulProblem(op, target), fields.workspace, target);
+        op, *getRemainder(op, problem, Workspace::None, target),
+        fields.workspace, target);
     chosen.cost.total += chosen.cost.dequantize;
     os << "  " << describe(fields.workspace)
        << " dequantized to memory before: " << chosen.cost.dequantize
@@ -304,10 +313,11 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
      << " work tiles in " << chosen.cost.waves
      << (chosen.cost.waves == 1 ? " wave" : " waves") << ", limited by "
      << chosen.cost.getLimit() << "\n\n";
-  if (isGiven) {
-    os << "as written:\n";
+  if (origin != ScheduleOrigin::Model) {
+    bool isWritten = origin == ScheduleOrigin::Person;
+    os << (isWritten ? "as written:\n" : "for all of these sizes:\n");
     printTable(os, chosen);
-    os << "the model's own:\n";
+    os << (isWritten ? "the model's own:\n" : "for this one alone:\n");
   }
   printTable(os, candidates);
   if (candidates.size() > 1)
@@ -342,4 +352,49 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
     os << count << (i ? " " : " registers ") << role;
   }
   os << "\n\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Cases
+//===----------------------------------------------------------------------===//
+
+/// "2.5 %" of thousandths.
+static std::string getPercent(int64_t thousandths) {
+  return llvm::formatv("{0}.{1} %", thousandths / 10,
+                       std::abs(thousandths % 10));
+}
+
+/// "m up to 64, n up to 512", "all others".
+static std::string getLimits(const ScheduleCase &one) {
+  std::string text;
+  for (SizeName name : kSizeNames)
+    if (int64_t limit = one.limits[static_cast<size_t>(name)];
+        !ShapedType::isDynamic(limit))
+      text += llvm::formatv("{0}{1} up to {2}", text.empty() ? "" : ", ",
+                            stringifySizeName(name), limit);
+  return text.empty() ? "all others" : text;
+}
+
+void mx::mxgpu::explainCases(raw_ostream &os, MatmulOpInterface op,
+                             const MatmulProblem &problem,
+                             ArrayRef<ScheduleCase> cases,
+                             const target::TargetInfo &target) {
+  printProduct(os, op, problem, target);
+  os << "  a schedule for each range of sizes; the first that the sizes fit "
+        "runs\n";
+  for (auto [index, one] : llvm::enumerate(cases))
+    os << "  " << index + 1 << "  " << getLimits(one) << ": modelled at "
+       << one.sizes << (one.sizes == 1 ? " size" : " sizes")
+       << ", slower than the best schedule there by "
+       << getPercent(one.meanLoss) << " on average, "
+       << getPercent(one.worstLoss) << " at worst\n";
+  os << '\n';
+  for (auto [index, one] : llvm::enumerate(cases)) {
+    os << "case " << index + 1 << ", " << getLimits(one) << ", for example\n";
+    explainSchedule(
+        os, op,
+        *getRemainder(op, one.example, one.schedule.getWorkspace(), target),
+        one.schedule, ScheduleOrigin::Range,
+        rankWithWorkspaces(op, one.example, target), target);
+  }
 }

@@ -195,20 +195,14 @@ mx::mxgpu::rankSchedules(const MatmulProblem &problem,
 }
 
 std::vector<Candidate>
-mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op,
+mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
                               const target::TargetInfo &target) {
-  std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
-  if (!whole)
-    return {};
-  std::vector<Candidate> candidates = rankSchedules(*whole, target);
-  if (llvm::any_of(ArrayRef{whole->m, whole->n, whole->k},
-                   ShapedType::isDynamic))
-    return candidates;
+  std::vector<Candidate> candidates = rankSchedules(whole, target);
   for (Workspace workspace : {Workspace::A, Workspace::B, Workspace::AB}) {
     if (!explainNoWorkspace(op, workspace, target).empty())
       continue;
-    int64_t before = getWorkspaceCycles(op, *whole, workspace, target);
-    auto problem = getMatmulProblem(op, target, workspace);
+    int64_t before = getWorkspaceCycles(op, whole, workspace, target);
+    auto problem = getRemainder(op, whole, workspace, target);
     for (Candidate &candidate : rankSchedules(*problem, target)) {
       candidate.fields.workspace = workspace;
       candidate.cost.dequantize = before;

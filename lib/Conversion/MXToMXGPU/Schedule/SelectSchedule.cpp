@@ -52,6 +52,11 @@ struct SelectSchedulePass final
       getOperation().emitError() << error;
       return signalPassFailure();
     }
+    if (maxSchedules < 1) {
+      getOperation().emitError("expected max-schedules of 1 or more, found ")
+          << maxSchedules;
+      return signalPassFailure();
+    }
     WalkResult result =
         getOperation().walk([&](MatmulOpInterface op) -> WalkResult {
           if (!target->rates)
@@ -66,29 +71,104 @@ struct SelectSchedulePass final
   /// Leaves an operation that no kernel can do to the message of the pass that
   /// builds kernels.
   LogicalResult select(MatmulOpInterface op, const target::TargetInfo &target) {
-    auto given = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
-    Workspace workspace = given ? given.getWorkspace() : Workspace::None;
-    if (std::string why = explainNoWorkspace(op, workspace, target);
+    if (auto given = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName)) {
+      FailureOr<ScheduleAttr> schedule = complete(op, given, target);
+      if (failed(schedule))
+        return failure();
+      op->setAttr(kScheduleAttrName, *schedule);
+      return success();
+    }
+    if (auto given = op->getAttrOfType<ArrayAttr>(kSchedulesAttrName))
+      return completeCases(op, given, target);
+    std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
+    if (!problem)
+      return success();
+    if (hasCases(*problem))
+      return chooseCases(op, *problem, target);
+    std::vector<Candidate> candidates =
+        getUnknown(*problem).empty() ? rankWithWorkspaces(op, *problem, target)
+                                     : rankSchedules(*problem, target);
+    if (candidates.empty())
+      return success();
+    setSchedule(op, *problem, candidates, target);
+    return success();
+  }
+
+private:
+  bool isExplained() const { return explain || isExplainRequested(); }
+
+  /// A schedule that a person wrote, with what it leaves open; `explain` prints
+  /// it beside the model's own.
+  FailureOr<ScheduleAttr> complete(MatmulOpInterface op, ScheduleAttr given,
+                                   const target::TargetInfo &target) {
+    ScheduleFields fields = given.getFields();
+    if (std::string why = explainNoWorkspace(op, fields.workspace, target);
         !why.empty())
       return op->emitOpError(why);
-    bool isExplained = explain || isExplainRequested();
-    std::vector<Candidate> candidates;
-    if (!given || isExplained)
-      candidates = rankWithWorkspaces(op, target);
-    if (!given && candidates.empty())
-      return success();
-    ScheduleFields fields =
-        given ? given.getFields() : candidates.front().fields;
     std::optional<MatmulProblem> problem =
         getMatmulProblem(op, target, fields.workspace);
     if (!problem)
-      return success();
+      return given;
+    completeSchedule(*problem, fields, target);
+    auto schedule = ScheduleAttr::get(op->getContext(), fields);
+    if (isExplained())
+      explainSchedule(
+          llvm::errs(), op, *problem, schedule, ScheduleOrigin::Person,
+          rankWithWorkspaces(op, *getMatmulProblem(op, target), target),
+          target);
+    return schedule;
+  }
+
+  LogicalResult completeCases(MatmulOpInterface op, ArrayAttr cases,
+                              const target::TargetInfo &target) {
+    SmallVector<Attribute> completed;
+    for (auto one : cases.getAsRange<ScheduleCaseAttr>()) {
+      FailureOr<ScheduleAttr> schedule =
+          complete(op, one.getSchedule(), target);
+      if (failed(schedule))
+        return failure();
+      completed.push_back(ScheduleCaseAttr::get(op->getContext(), one.getMaxM(),
+                                                one.getMaxN(), one.getMaxK(),
+                                                one.getMaxGroups(), *schedule));
+    }
+    op->setAttr(kSchedulesAttrName,
+                ArrayAttr::get(op->getContext(), completed));
+    return success();
+  }
+
+  /// The best of `candidates`, for a product of the sizes of `whole`.
+  void setSchedule(MatmulOpInterface op, const MatmulProblem &whole,
+                   ArrayRef<Candidate> candidates,
+                   const target::TargetInfo &target) {
+    ScheduleFields fields = candidates.front().fields;
+    auto problem = getRemainder(op, whole, fields.workspace, target);
     completeSchedule(*problem, fields, target);
     auto schedule = ScheduleAttr::get(op->getContext(), fields);
     op->setAttr(kScheduleAttrName, schedule);
-    if (isExplained)
-      explainSchedule(llvm::errs(), op, *problem, schedule, bool(given),
-                      candidates, target);
+    if (isExplained())
+      explainSchedule(llvm::errs(), op, *problem, schedule,
+                      ScheduleOrigin::Model, candidates, target);
+  }
+
+  LogicalResult chooseCases(MatmulOpInterface op, const MatmulProblem &problem,
+                            const target::TargetInfo &target) {
+    std::vector<ScheduleCase> cases =
+        selectCases(op, problem, maxSchedules, target);
+    if (cases.empty())
+      return success();
+    if (isExplained())
+      explainCases(llvm::errs(), op, problem, cases, target);
+    if (cases.size() == 1) {
+      op->setAttr(kScheduleAttrName, cases.front().schedule);
+      return success();
+    }
+    SmallVector<Attribute> attributes;
+    for (const ScheduleCase &one : cases)
+      attributes.push_back(
+          ScheduleCaseAttr::get(op->getContext(), one.limits[0], one.limits[1],
+                                one.limits[2], one.limits[3], one.schedule));
+    op->setAttr(kSchedulesAttrName,
+                ArrayAttr::get(op->getContext(), attributes));
     return success();
   }
 };

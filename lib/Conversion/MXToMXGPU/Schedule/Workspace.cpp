@@ -51,12 +51,26 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
   return {};
 }
 
+std::optional<MatmulProblem>
+mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &whole,
+                        Workspace workspace, const target::TargetInfo &target) {
+  std::optional<MatmulProblem> rest = getMatmulProblem(op, target, workspace);
+  if (rest) {
+    rest->m = whole.m;
+    rest->n = whole.n;
+    rest->k = whole.k;
+    rest->groups = whole.groups;
+  }
+  return rest;
+}
+
 /// Thousandths of the memory's rate at which mx.dequantize reads and writes:
 /// 3.72 TB/s were measured on an H200, for E4M3.
 static constexpr int64_t kMemoryShare = 908;
 
 /// Whether a quantizer of the same function makes an operand for this product
-/// alone: it gives the values instead (mx-fuse-fake-quantize).
+/// alone: it gives the values instead (mx-fuse-fake-quantize). Not where only
+/// the call knows the schedule: the quantizer runs before it is chosen.
 static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
   return elements.getDefiningOp<QuantizeOp>() && elements.hasOneUse() &&
          scales && scales.hasOneUse() &&
@@ -80,13 +94,15 @@ int64_t mx::mxgpu::getWorkspaceCycles(MatmulOpInterface op,
     cycles += (isMade ? 0 : rates.nextKernel) +
               ceilDiv(moved * 1000, rates.hbmBytesPerClk * kMemoryShare);
   };
+  bool isChosenByCall = hasCases(*getMatmulProblem(op, target));
   // Each group of rows has a matrix b of its own.
   bool hasGroups = problem.ragged == RaggedKind::Rows;
   if (holdsA(workspace))
     add(orAssumed(problem.m), problem.product.a->type,
-        isMadeFor(op, op.getA(), op.getAScales()));
+        !isChosenByCall && isMadeFor(op, op.getA(), op.getAScales()));
   if (holdsB(workspace))
     add(orAssumed(problem.n) * (hasGroups ? orAssumed(problem.groups) : 1),
-        problem.product.b->type, isMadeFor(op, op.getB(), op.getBScales()));
+        problem.product.b->type,
+        !isChosenByCall && isMadeFor(op, op.getB(), op.getBScales()));
   return cycles;
 }

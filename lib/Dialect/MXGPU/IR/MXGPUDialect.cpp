@@ -84,6 +84,13 @@ static constexpr CarriedAttribute kCarried[] = {
      "#mxgpu.schedule",
      {"mx.matmul", "mx.grouped_matmul"},
      [](Attribute attribute) { return isa<ScheduleAttr>(attribute); }},
+    {kSchedulesAttrName,
+     "an array of #mxgpu.schedule_case",
+     {"mx.matmul", "mx.grouped_matmul"},
+     [](Attribute attribute) {
+       auto cases = dyn_cast<ArrayAttr>(attribute);
+       return cases && llvm::all_of(cases, llvm::IsaPred<ScheduleCaseAttr>);
+     }},
     {kQuantizeScheduleAttrName,
      "#mxgpu.quantize_schedule",
      {"mx.quantize", "mx.dequantize"},
@@ -93,6 +100,26 @@ static constexpr CarriedAttribute kCarried[] = {
      {"scf.parallel"},
      [](Attribute attribute) { return isa<StringAttr>(attribute); }},
 };
+
+/// One of the schedules fits whatever the sizes are, and each may run.
+static LogicalResult verifyCases(Operation *op, ArrayAttr cases) {
+  // carried_attributes C4
+  if (op->hasAttr(kScheduleAttrName))
+    return op->emitOpError("expected ") << kScheduleAttrName << " or "
+                                        << kSchedulesAttrName << ", found both";
+  // carried_attributes C5
+  if (cases.empty() ||
+      cast<ScheduleCaseAttr>(cases.getValue().back()).isLimited())
+    return op->emitOpError("expected the last of ")
+           << kSchedulesAttrName << " to have no limit";
+  // carried_attributes C6
+  for (Attribute attribute : cases.getValue().drop_back())
+    if (!cast<ScheduleCaseAttr>(attribute).isLimited())
+      return op->emitOpError("expected each of ")
+             << kSchedulesAttrName << " but the last to have a limit, found "
+             << attribute;
+  return success();
+}
 
 LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
@@ -113,6 +140,8 @@ LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
     return op->emitOpError("expected ")
            << known->name << " to be " << known->type << ", found "
            << attribute.getValue();
+  if (attribute.getName() == kSchedulesAttrName)
+    return verifyCases(op, cast<ArrayAttr>(attribute.getValue()));
   return success();
 }
 

@@ -199,3 +199,28 @@ LogicalResult QuantizeScheduleAttr::verify(
                        << " stages of inputs, found " << inputStages;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Cases
+//===----------------------------------------------------------------------===//
+
+bool ScheduleCaseAttr::isLimited() const {
+  return !llvm::all_of(
+      ArrayRef{getMaxM(), getMaxN(), getMaxK(), getMaxGroups()},
+      ShapedType::isDynamic);
+}
+
+LogicalResult
+ScheduleCaseAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                         int64_t maxM, int64_t maxN, int64_t maxK,
+                         int64_t maxGroups, ScheduleAttr) {
+  // schedule_case C1
+  for (auto [limit, name] : {std::pair(maxM, "max_m"),
+                             {maxN, "max_n"},
+                             {maxK, "max_k"},
+                             {maxGroups, "max_groups"}})
+    if (limit < 0 && !ShapedType::isDynamic(limit))
+      return emitError() << "expected " << name << " of 0 or above, found "
+                         << limit;
+  return success();
+}

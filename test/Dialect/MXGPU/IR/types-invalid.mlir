@@ -410,6 +410,72 @@ func.func @f(%a: tensor<128x128xf8E4M3FN>, %s: tensor<128x4xf8E8M0FNU, #mx.scale
 
 // -----
 
+!a = tensor<128x128xf8E4M3FN>
+!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<128x128xf32>
+func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
+  // carried_attributes C3
+  // expected-error @below {{'mx.matmul' op expected mxgpu.schedules to be an array of #mxgpu.schedule_case, found 1 : i64}}
+  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = 1} -> !y
+  return %0 : !y
+}
+
+// -----
+
+!a = tensor<128x128xf8E4M3FN>
+!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<128x128xf32>
+func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
+  // carried_attributes C4
+  // expected-error @below {{'mx.matmul' op expected mxgpu.schedule or mxgpu.schedules, found both}}
+  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 128]>, mxgpu.schedules = [#mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]} -> !y
+  return %0 : !y
+}
+
+// -----
+
+!a = tensor<128x128xf8E4M3FN>
+!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<128x128xf32>
+func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
+  // carried_attributes C5
+  // expected-error @below {{'mx.matmul' op expected the last of mxgpu.schedules to have no limit}}
+  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = [#mxgpu.schedule_case<max_m = 4, schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]} -> !y
+  return %0 : !y
+}
+
+// -----
+
+!a = tensor<128x128xf8E4M3FN>
+!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<128x128xf32>
+func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
+  // carried_attributes C5
+  // expected-error @below {{'mx.matmul' op expected the last of mxgpu.schedules to have no limit}}
+  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = []} -> !y
+  return %0 : !y
+}
+
+// -----
+
+!a = tensor<128x128xf8E4M3FN>
+!s = tensor<128x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<128x128xf32>
+func.func @f(%a: !a, %s: !s, %y: !y) -> !y {
+  // carried_attributes C6
+  // expected-error @below {{'mx.matmul' op expected each of mxgpu.schedules but the last to have a limit, found #mxgpu.schedule_case}}
+  %0 = mx.matmul ins(%a, %s, %a, %s : !a, !s, !a, !s) outs(%y : !y) {mxgpu.schedules = [#mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>, #mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 128, 128]>>]} -> !y
+  return %0 : !y
+}
+
+// -----
+
+// schedule_case C1
+// expected-error @below {{expected max_n of 0 or above, found -1}}
+#case = #mxgpu.schedule_case<max_n = -1, schedule = #mxgpu.schedule<tile = [128, 128, 128]>>
+
+// -----
+
 // shared C30
 // expected-error @below {{expected elements of 4 or 6 bits with padded, found 'i8'}}
 func.func private @f(!mxgpu.buffer<smem<128x16xi8, padded>>)

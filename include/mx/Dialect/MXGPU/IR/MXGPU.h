@@ -99,6 +99,8 @@ namespace mx::mxgpu {
 
 /// Name of the attribute by which an `mx.matmul` carries its schedule.
 inline constexpr llvm::StringLiteral kScheduleAttrName = "mxgpu.schedule";
+/// The same of one whose sizes are known only at run time: an array of cases.
+inline constexpr llvm::StringLiteral kSchedulesAttrName = "mxgpu.schedules";
 /// The same of an `mx.quantize` or `mx.dequantize`.
 inline constexpr llvm::StringLiteral kQuantizeScheduleAttrName =
     "mxgpu.quantize_schedule";

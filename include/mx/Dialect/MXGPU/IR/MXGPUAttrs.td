@@ -100,6 +100,38 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
   }];
 }
 
+def MXGPU_ScheduleCaseAttr : AttrDef<MXGPU_Dialect, "ScheduleCase"> {
+  let mnemonic = "schedule_case";
+  let summary = "a schedule for some sizes of a matmul";
+  let description = [{
+    An element of the attribute `mxgpu.schedules` of an `mx.matmul` whose sizes
+    are known only at run time: the schedule of products of up to `max_m` rows,
+    `max_n` columns (of all B matrices), `max_k` elements of the reduction and
+    `max_groups` groups, as far as these are given. The first case that the
+    sizes fit is the one that runs; the last has no limit. Rows are those of all
+    groups together, with the padding of matrices that are masked.
+
+    Set by `mx-select-schedule`, or by hand; `mx-expand-schedules` turns it into
+    branches.
+
+    Example: `mxgpu.schedules = [#mxgpu.schedule_case<max_m = 64, schedule =
+    #mxgpu.schedule<tile = [64, 256, 128]>>, #mxgpu.schedule_case<schedule =
+    #mxgpu.schedule<tile = [256, 128, 64]>>]`.
+  }];
+  let parameters = (ins
+    DefaultValuedParameter<"int64_t", "::mlir::ShapedType::kDynamic">:$max_m,
+    DefaultValuedParameter<"int64_t", "::mlir::ShapedType::kDynamic">:$max_n,
+    DefaultValuedParameter<"int64_t", "::mlir::ShapedType::kDynamic">:$max_k,
+    DefaultValuedParameter<"int64_t", "::mlir::ShapedType::kDynamic">:$max_groups,
+    "::mx::mxgpu::ScheduleAttr":$schedule);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// Whether it has a limit.
+    bool isLimited() const;
+  }];
+  let genVerifyDecl = 1;
+}
+
 def MXGPU_QuantizeScheduleAttr : AttrDef<MXGPU_Dialect, "QuantizeSchedule"> {
   let mnemonic = "quantize_schedule";
   let summary = "all choices that define a quantizer's kernel";

@@ -1,0 +1,140 @@
+//===- ExpandSchedules.cpp - Branches by the sizes of a product -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A product with a schedule for each range of sizes becomes one product for
+// each, in branches of the host, which knows the sizes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MXGPU/IR/MXGPU.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+namespace mx::mxgpu {
+#define GEN_PASS_DEF_MXEXPANDSCHEDULES
+#include "mx/Conversion/MXToMXGPU/Passes.h.inc"
+} // namespace mx::mxgpu
+
+namespace {
+
+/// Writes branches where an operation stands.
+class Expander {
+public:
+  explicit Expander(MatmulOpInterface op)
+      : op(op), rewriter(op->getContext()), loc(op->getLoc()) {}
+
+  void run(ArrayRef<ScheduleCaseAttr> cases) {
+    rewriter.setInsertionPoint(op);
+    rewriter.replaceOp(op, build(cases)->getResults());
+  }
+
+private:
+  Value getDim(Value shaped, int64_t fromEnd);
+  Value getIndex(int64_t value) {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  }
+  Value getM();
+  Value getN();
+  Value fits(ScheduleCaseAttr one);
+  Operation *build(ArrayRef<ScheduleCaseAttr> cases);
+
+  MatmulOpInterface op;
+  IRRewriter rewriter;
+  Location loc;
+};
+
+} // namespace
+
+/// An extent, counted from the last dimension, which is 1.
+Value Expander::getDim(Value shaped, int64_t fromEnd) {
+  int64_t dim = cast<ShapedType>(shaped.getType()).getRank() - fromEnd;
+  if (isa<TensorType>(shaped.getType()))
+    return tensor::DimOp::create(rewriter, loc, shaped, dim);
+  return memref::DimOp::create(rewriter, loc, shaped, dim);
+}
+
+/// Rows of all groups, as `getMatmulProblem` counts them.
+Value Expander::getM() {
+  Value rows = getDim(op.getA(), 2);
+  if (!op.isMasked())
+    return rows;
+  Value matrices = getDim(op.getA(), 3);
+  return arith::MulIOp::create(rewriter, loc, matrices, rows);
+}
+
+/// Columns of all B matrices.
+Value Expander::getN() {
+  Value columns = getDim(op.getResultTensor(), 1);
+  if (op.getNumB() == 1)
+    return columns;
+  return arith::MulIOp::create(rewriter, loc, columns, getIndex(op.getNumB()));
+}
+
+/// Whether the sizes are within the limits of a case.
+Value Expander::fits(ScheduleCaseAttr one) {
+  Value all;
+  auto check = [&](int64_t limit, llvm::function_ref<Value()> getSize) {
+    if (ShapedType::isDynamic(limit))
+      return;
+    Value size = getSize();
+    Value most = getIndex(limit);
+    Value is = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::sle,
+                                     size, most);
+    all = all ? arith::AndIOp::create(rewriter, loc, all, is) : is;
+  };
+  check(one.getMaxM(), [&] { return getM(); });
+  check(one.getMaxN(), [&] { return getN(); });
+  check(one.getMaxK(), [&] { return getDim(op.getA(), 1); });
+  check(one.getMaxGroups(), [&] {
+    return op.getGroupOffsets() ? getDim(op.getGroupOffsets(), 1) : getIndex(1);
+  });
+  return all;
+}
+
+Operation *Expander::build(ArrayRef<ScheduleCaseAttr> cases) {
+  if (cases.size() == 1) {
+    Operation *copy = rewriter.clone(*op);
+    copy->removeAttr(kSchedulesAttrName);
+    copy->setAttr(kScheduleAttrName, cases.front().getSchedule());
+    return copy;
+  }
+  Value condition = fits(cases.front());
+  auto branch =
+      scf::IfOp::create(rewriter, loc, op->getResultTypes(), condition,
+                        /*addThenBlock=*/true, /*addElseBlock=*/true);
+  auto fill = [&](Block *block, ArrayRef<ScheduleCaseAttr> rest) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToEnd(block);
+    Operation *inner = build(rest);
+    scf::YieldOp::create(rewriter, loc, inner->getResults());
+  };
+  fill(branch.thenBlock(), cases.take_front());
+  fill(branch.elseBlock(), cases.drop_front());
+  return branch;
+}
+
+namespace {
+struct ExpandSchedulesPass final
+    : mx::mxgpu::impl::MXExpandSchedulesBase<ExpandSchedulesPass> {
+  void runOnOperation() override {
+    SmallVector<MatmulOpInterface> ops;
+    getOperation().walk([&](MatmulOpInterface op) {
+      if (op->hasAttr(kSchedulesAttrName))
+        ops.push_back(op);
+    });
+    for (MatmulOpInterface op : ops) {
+      auto cases = op->getAttrOfType<ArrayAttr>(kSchedulesAttrName);
+      Expander(op).run(llvm::to_vector(cases.getAsRange<ScheduleCaseAttr>()));
+    }
+  }
+};
+} // namespace

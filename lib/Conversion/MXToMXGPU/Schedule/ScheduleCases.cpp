@@ -1,0 +1,362 @@
+//===- ScheduleCases.cpp - Schedules of a product of unknown sizes --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Where types leave sizes open, the model ranks schedules at many sizes. Cases
+// are a list, of which the first that sizes fit runs: upper limits are all that
+// they need. A case more is added where it gains most, and the limits of all
+// are moved for as long as that gains, until a further one would gain little.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Matmul/Kernel/Strategy.h"
+#include "llvm/ADT/MapVector.h"
+#include <set>
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Thousandths of the time, on average over all sizes, that one more must gain.
+static constexpr int64_t kLeastGain = 2;
+/// How much longer a schedule is taken to last where another strategy wins by
+/// more than the model sees (Strategy::excludesOthers).
+static constexpr int64_t kExcludedFactor = 2;
+
+StringRef mx::mxgpu::stringifySizeName(SizeName name) {
+  constexpr StringLiteral kNames[] = {"m", "n", "k", "groups"};
+  return kNames[static_cast<size_t>(name)];
+}
+
+int64_t &mx::mxgpu::getSizeOf(MatmulProblem &problem, SizeName name) {
+  int64_t *const sizes[] = {&problem.m, &problem.n, &problem.k,
+                            &problem.groups};
+  return *sizes[static_cast<size_t>(name)];
+}
+
+SmallVector<SizeName, 4> mx::mxgpu::getUnknown(MatmulProblem problem) {
+  SmallVector<SizeName, 4> unknown;
+  for (SizeName name : kSizeNames)
+    if (ShapedType::isDynamic(getSizeOf(problem, name)))
+      unknown.push_back(name);
+  return unknown;
+}
+
+bool mx::mxgpu::hasCases(const MatmulProblem &problem) {
+  bool hasM = ShapedType::isDynamic(problem.m),
+       hasK = ShapedType::isDynamic(problem.k);
+  return !ShapedType::isDynamic(problem.n) && hasM != hasK;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes that are compared
+//===----------------------------------------------------------------------===//
+
+/// Powers of two from `first` to `last`, and where `isDense` what lies half-way
+/// between: sizes of tiles among them.
+static SmallVector<int64_t> getSizes(int64_t first, int64_t last,
+                                     bool isDense) {
+  SmallVector<int64_t> sizes;
+  for (int64_t size = first; size <= last; size *= isDense ? 2 : 4) {
+    sizes.push_back(size);
+    if (isDense && size > 1 && size < last)
+      sizes.push_back(size / 2 * 3);
+  }
+  return sizes;
+}
+
+/// Of a size that no type knows; fewer if it is one of several.
+static SmallVector<int64_t> getSizes(SizeName name, bool isAlone) {
+  switch (name) {
+  case SizeName::M:
+    return getSizes(1, 1 << 17, isAlone);
+  case SizeName::K:
+    return getSizes(1 << 5, 1 << 17, isAlone);
+  case SizeName::Groups:
+    return getSizes(1, 1 << 8, isAlone);
+  case SizeName::N:
+    break;
+  }
+  llvm_unreachable("a size that has cases");
+}
+
+//===----------------------------------------------------------------------===//
+// Losses
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Sizes, and what each schedule loses there to the best one, in thousandths.
+struct Point {
+  MatmulProblem problem;
+  /// What remains of it with each workspace, and whether there a strategy
+  /// wins that excludes others.
+  struct Rest {
+    std::optional<MatmulProblem> problem;
+    int64_t before = 0;
+    bool excludesOthers = false;
+  };
+  std::array<Rest, 4> rests;
+  int64_t best = 0;
+  SmallVector<int64_t> losses;
+};
+
+using Limits = std::array<int64_t, 4>; // by SizeName
+
+/// A case: the points that are its own, and the schedule that loses least
+/// there, all together.
+struct Leaf {
+  SmallVector<unsigned> points;
+  unsigned schedule = 0;
+  int64_t loss = 0;
+};
+
+/// Cases in the order in which they are tried.
+struct Division {
+  std::vector<Limits> limits;
+  std::vector<Leaf> leaves;
+  int64_t loss = 0;
+};
+
+class CaseSelector {
+public:
+  CaseSelector(MatmulOpInterface op, const MatmulProblem &problem,
+               const target::TargetInfo &target)
+      : op(op), typed(problem), target(target) {}
+
+  std::vector<ScheduleCase> run(int64_t most);
+
+private:
+  void addPoints();
+  void addPoint(const MatmulProblem &problem);
+  bool isLegal(const ScheduleFields &fields) const;
+  int64_t getCycles(const Point &point, const Candidate &candidate) const;
+  void settle(Leaf &leaf) const;
+  Division divide(std::vector<Limits> limits) const;
+  void
+  forEachLimit(llvm::function_ref<void(size_t size, int64_t limit)> call) const;
+  Division addCase(const Division &division) const;
+  Division moveLimits(Division division) const;
+  ScheduleCase getCase(const Limits &limits, const Leaf &leaf) const;
+
+  MatmulOpInterface op;
+  const MatmulProblem typed;
+  const target::TargetInfo &target;
+  std::vector<Point> points;
+  /// The best ones of any point, by their attribute.
+  llvm::MapVector<ScheduleAttr, Candidate> schedules;
+};
+
+} // namespace
+
+/// Whatever the sizes are: bulk stores need rows that types know.
+bool CaseSelector::isLegal(const ScheduleFields &fields) const {
+  auto rest = getRemainder(op, typed, fields.workspace, target);
+  return !(fields.epilogue == Epilogue::TmaStore && !canStoreByTma(*rest)) &&
+         !checkSchedule(*rest, fields, target);
+}
+
+void CaseSelector::addPoint(const MatmulProblem &problem) {
+  std::vector<Candidate> candidates = rankWithWorkspaces(op, problem, target);
+  llvm::erase_if(candidates, [&](const Candidate &candidate) {
+    return !isLegal(candidate.fields);
+  });
+  if (candidates.empty())
+    return;
+  Point &point = points.emplace_back();
+  point.problem = problem;
+  point.best = std::max<int64_t>(candidates.front().cost.total, 1);
+  for (const Candidate &candidate : candidates) {
+    Workspace workspace = candidate.fields.workspace;
+    Point::Rest &rest = point.rests[static_cast<size_t>(workspace)];
+    if (rest.problem)
+      continue;
+    rest.problem = getRemainder(op, problem, workspace, target);
+    rest.before = workspace == Workspace::None
+                      ? 0
+                      : getWorkspaceCycles(op, problem, workspace, target);
+    rest.excludesOthers = candidate.strategy->excludesOthers();
+  }
+  Candidate best = candidates.front();
+  completeSchedule(*getRemainder(op, problem, best.fields.workspace, target),
+                   best.fields, target);
+  schedules.insert({ScheduleAttr::get(op->getContext(), best.fields), best});
+}
+
+void CaseSelector::addPoints() {
+  SmallVector<SizeName, 4> unknown = getUnknown(typed);
+  std::vector<MatmulProblem> problems = {typed};
+  for (SizeName name : unknown) {
+    std::vector<MatmulProblem> more;
+    for (const MatmulProblem &problem : problems)
+      for (int64_t size : getSizes(name, unknown.size() == 1))
+        getSizeOf(more.emplace_back(problem), name) = size;
+    problems = std::move(more);
+  }
+  for (const MatmulProblem &problem : problems)
+    addPoint(problem);
+}
+
+int64_t CaseSelector::getCycles(const Point &point,
+                                const Candidate &candidate) const {
+  const Point::Rest &rest =
+      point.rests[static_cast<size_t>(candidate.fields.workspace)];
+  // Where a workspace has no legal schedule at all.
+  if (!rest.problem)
+    return kExcludedFactor * kExcludedFactor * point.best;
+  int64_t cycles =
+      getModelledCost(*rest.problem, candidate.fields, target).total +
+      rest.before;
+  return rest.excludesOthers == candidate.strategy->excludesOthers()
+             ? cycles
+             : std::max(cycles, point.best) * kExcludedFactor;
+}
+
+//===----------------------------------------------------------------------===//
+// Cases
+//===----------------------------------------------------------------------===//
+
+/// Finds its schedule.
+void CaseSelector::settle(Leaf &leaf) const {
+  if (leaf.points.empty())
+    return;
+  leaf.loss = std::numeric_limits<int64_t>::max();
+  for (unsigned schedule = 0; schedule < schedules.size(); ++schedule) {
+    int64_t loss = 0;
+    for (unsigned point : leaf.points)
+      loss += points[point].losses[schedule];
+    if (loss < leaf.loss) {
+      leaf.loss = loss;
+      leaf.schedule = schedule;
+    }
+  }
+}
+
+/// Gives each point to the first case that it fits.
+Division CaseSelector::divide(std::vector<Limits> limits) const {
+  Division division;
+  division.leaves.resize(limits.size());
+  for (auto [index, point] : llvm::enumerate(points)) {
+    MatmulProblem problem = point.problem;
+    size_t first = 0;
+    auto fits = [&](SizeName name) {
+      int64_t limit = limits[first][static_cast<size_t>(name)];
+      return ShapedType::isDynamic(limit) || getSizeOf(problem, name) <= limit;
+    };
+    while (!llvm::all_of(kSizeNames, fits))
+      ++first;
+    division.leaves[first].points.push_back(index);
+  }
+  for (Leaf &leaf : division.leaves) {
+    settle(leaf);
+    division.loss += leaf.loss;
+  }
+  division.limits = std::move(limits);
+  return division;
+}
+
+/// All limits that separate points.
+void CaseSelector::forEachLimit(
+    llvm::function_ref<void(size_t size, int64_t limit)> call) const {
+  for (SizeName name : kSizeNames) {
+    std::set<int64_t> sizes;
+    for (const Point &point : points) {
+      MatmulProblem problem = point.problem;
+      sizes.insert(getSizeOf(problem, name));
+    }
+    sizes.erase(std::prev(sizes.end()));
+    for (int64_t limit : sizes)
+      call(static_cast<size_t>(name), limit);
+  }
+}
+
+/// The best division with a case more: as one that there is, and before it, for
+/// sizes up to a limit.
+Division CaseSelector::addCase(const Division &division) const {
+  Division best = division;
+  forEachLimit([&](size_t size, int64_t limit) {
+    for (size_t i = 0; i < division.limits.size(); ++i) {
+      std::vector<Limits> limits = division.limits;
+      limits.insert(limits.begin() + i, limits[i]);
+      limits[i][size] = limit;
+      if (Division other = divide(std::move(limits)); other.loss < best.loss)
+        best = std::move(other);
+    }
+  });
+  return best;
+}
+
+/// Moves one limit at a time.
+Division CaseSelector::moveLimits(Division division) const {
+  for (int64_t before = division.loss + 1; division.loss < before;) {
+    before = division.loss;
+    Division best = division;
+    forEachLimit([&](size_t size, int64_t limit) {
+      for (size_t i = 0; i + 1 < division.limits.size(); ++i) {
+        std::vector<Limits> limits = division.limits;
+        if (ShapedType::isDynamic(limits[i][size]))
+          continue;
+        limits[i][size] = limit;
+        if (Division other = divide(std::move(limits)); other.loss < best.loss)
+          best = std::move(other);
+      }
+    });
+    division = std::move(best);
+  }
+  return division;
+}
+
+ScheduleCase CaseSelector::getCase(const Limits &limits,
+                                   const Leaf &leaf) const {
+  ScheduleCase found;
+  found.limits = limits;
+  found.schedule = schedules.getArrayRef()[leaf.schedule].first;
+  found.sizes = leaf.points.size();
+  found.meanLoss = leaf.loss / found.sizes;
+  for (unsigned point : leaf.points)
+    found.worstLoss =
+        std::max(found.worstLoss, points[point].losses[leaf.schedule]);
+  // Where sizes are in order, the largest but for those beyond what is assumed
+  // of sizes that nothing is known of.
+  unsigned last = leaf.points.front();
+  for (unsigned point : leaf.points) {
+    MatmulProblem problem = points[point].problem;
+    if (llvm::all_of(kSizeNames, [&](SizeName name) {
+          return getSizeOf(problem, name) <= kAssumedSize;
+        }))
+      last = point;
+  }
+  found.example = points[last].problem;
+  return found;
+}
+
+std::vector<ScheduleCase> CaseSelector::run(int64_t most) {
+  addPoints();
+  if (points.empty())
+    return {};
+  for (Point &point : points)
+    for (const auto &[attr, candidate] : schedules)
+      point.losses.push_back(getCycles(point, candidate) * 1000 / point.best -
+                             1000);
+  Limits none;
+  none.fill(ShapedType::kDynamic);
+  Division division = divide({none});
+  int64_t least = kLeastGain * static_cast<int64_t>(points.size());
+  while (static_cast<int64_t>(division.limits.size()) < most) {
+    Division more = moveLimits(addCase(division));
+    if (division.loss - more.loss < least)
+      break;
+    division = std::move(more);
+  }
+  std::vector<ScheduleCase> cases;
+  for (auto [limits, leaf] : llvm::zip_equal(division.limits, division.leaves))
+    if (!leaf.points.empty())
+      cases.push_back(getCase(limits, leaf));
+  return cases;
+}
+
+std::vector<ScheduleCase>
+mx::mxgpu::selectCases(MatmulOpInterface op, const MatmulProblem &problem,
+                       int64_t most, const target::TargetInfo &target) {
+  return CaseSelector(op, problem, target).run(most);
+}

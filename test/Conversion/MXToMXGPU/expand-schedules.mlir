@@ -1,0 +1,109 @@
+// RUN: mx-opt %s -split-input-file --mx-expand-schedules | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mx-select-schedule=chip=sm_90a | FileCheck %s --check-prefix=COMPLETE
+
+// Each schedule has a branch of the host, in the order of the cases.
+
+!a = tensor<?x512xf8E4M3FN>
+!as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!b = tensor<256x512xf8E4M3FN>
+!bs = tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<?x256xbf16>
+
+// CHECK-LABEL: func.func @tensors(
+// CHECK-SAME:  %[[A:[^:]*]]: tensor<?x512xf8E4M3FN>
+// CHECK-SAME:  %[[Y:[^:]*]]: tensor<?x256xbf16>)
+// CHECK:       %[[M:.*]] = tensor.dim %[[A]], %{{.*}} : tensor<?x512xf8E4M3FN>
+// CHECK:       %[[C64:.*]] = arith.constant 64 : index
+// CHECK:       %[[FEW:.*]] = arith.cmpi sle, %[[M]], %[[C64]] : index
+// CHECK:       %[[R:.*]] = scf.if %[[FEW]] -> (tensor<?x256xbf16>) {
+// CHECK:         %[[Y0:.*]] = mx.matmul {{.*}} outs(%[[Y]] : tensor<?x256xbf16>) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 64],
+// CHECK-NEXT:    scf.yield %[[Y0]]
+// CHECK-NEXT:  } else {
+// CHECK:         arith.cmpi sle, %{{.*}}, %c512
+// CHECK:         scf.if
+// CHECK:           tile = [128, 128, 64]
+// CHECK:         } else {
+// CHECK:           tile = [256, 128, 64]
+// CHECK-NOT:   mxgpu.schedules
+// CHECK:       return %[[R]]
+
+// What a case leaves open is filled in as where there is one schedule.
+// COMPLETE-LABEL: func.func @tensors
+// COMPLETE:       mxgpu.schedules = [#mxgpu.schedule_case<max_m = 64, schedule = <tile = [64, 256, 64], stages = {{[0-9]+}}, strategy = #mxgpu.wgmma_upcast_b,
+// COMPLETE-SAME:  #mxgpu.schedule_case<schedule = <tile = [256, 128, 64], stages
+func.func @tensors(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y) {mxgpu.schedules = [
+      #mxgpu.schedule_case<max_m = 64, schedule = #mxgpu.schedule<tile = [64, 256, 64]>>,
+      #mxgpu.schedule_case<max_m = 512, schedule = #mxgpu.schedule<tile = [128, 128, 64]>>,
+      #mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [256, 128, 64]>>]} -> !y
+  return %0 : !y
+}
+
+// -----
+
+// Buffers have no results. Rows of groups are counted together, columns of all B
+// matrices, and every limit counts.
+
+// CHECK-LABEL: func.func @groups(
+// CHECK-SAME:  %[[A:[^:]*]]: memref<?x512xbf16>
+// CHECK-SAME:  %[[O:[^:]*]]: memref<?xi32>
+// CHECK-SAME:  %[[Y:[^:]*]]: memref<?x256xbf16>
+// CHECK:       %[[M:.*]] = memref.dim %[[A]], %{{.*}}
+// CHECK:       %[[M0:.*]] = arith.cmpi sle, %[[M]], %{{.*}} : index
+// CHECK:       %[[N:.*]] = memref.dim %[[Y]], %{{.*}}
+// CHECK:       %[[C2:.*]] = arith.constant 2 : index
+// CHECK:       %[[N2:.*]] = arith.muli %[[N]], %[[C2]] : index
+// CHECK:       %[[N0:.*]] = arith.cmpi sle, %[[N2]], %{{.*}} : index
+// CHECK:       %[[MN:.*]] = arith.andi %[[M0]], %[[N0]] : i1
+// CHECK:       %[[K:.*]] = memref.dim %[[A]], %{{.*}}
+// CHECK:       %[[K0:.*]] = arith.cmpi sle, %[[K]]
+// CHECK:       %[[MNK:.*]] = arith.andi %[[MN]], %[[K0]] : i1
+// CHECK:       %[[G:.*]] = memref.dim %[[O]]
+// CHECK:       %[[G0:.*]] = arith.cmpi sle, %[[G]]
+// CHECK:       %[[ALL:.*]] = arith.andi %[[MNK]], %[[G0]] : i1
+// CHECK:       scf.if %[[ALL]] {
+// CHECK:         mx.grouped_matmul {{.*}}num_b = 2 {mxgpu.schedule = 
+// CHECK:       } else {
+// CHECK:         mx.grouped_matmul {{.*}}num_b = 2 {mxgpu.schedule = 
+// CHECK:       }
+// CHECK:       return
+
+// COMPLETE-LABEL: func.func @groups
+// COMPLETE:       mxgpu.schedules
+func.func @groups(%a: memref<?x512xbf16>, %b: memref<?x512x512xf4E2M1FN>, %bs: memref<?x4x4x32x4x4xf8E8M0FNU>,
+                  %o: memref<?xi32>, %y: memref<?x256xbf16>) {
+  mx.grouped_matmul ragged = rows ins(%a, %b, %bs : memref<?x512xbf16>, memref<?x512x512xf4E2M1FN>,
+      memref<?x4x4x32x4x4xf8E8M0FNU>) offsets(%o : memref<?xi32>) outs(%y : memref<?x256xbf16>) num_b = 2 {mxgpu.schedules = [
+      #mxgpu.schedule_case<max_m = 64, max_n = 512, max_k = 512, max_groups = 8, schedule = #mxgpu.schedule<tile = [32, 256, 128], strategy = #mxgpu.wgmma_swap_ab>>,
+      #mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 256, 64]>>]} epilogue {
+    ^bb0(%gate: f32, %up: f32, %row: index, %column: index):
+      %v = arith.mulf %gate, %up : f32
+      %r = arith.truncf %v : f32 to bf16
+      mx.yield %r : bf16
+    }
+  return
+}
+
+// -----
+
+// Rows of masked groups are those of all their matrices.
+
+!x = tensor<?x?x512xbf16>
+!w = tensor<?x256x512xf4E2M1FN>
+!ws = tensor<?x256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!r = tensor<?x?x256xbf16>
+
+// CHECK-LABEL: func.func @masked(
+// CHECK-SAME:  %[[X:[^:]*]]: tensor<?x?x512xbf16>
+// CHECK:       %[[ROWS:.*]] = tensor.dim %[[X]], %{{.*}}
+// CHECK:       %[[MATRICES:.*]] = tensor.dim %[[X]], %{{.*}}
+// CHECK:       %[[M:.*]] = arith.muli %[[MATRICES]], %[[ROWS]] : index
+// CHECK:       arith.cmpi sle, %[[M]]
+
+// COMPLETE-LABEL: func.func @masked
+func.func @masked(%x: !x, %w: !w, %ws: !ws, %counts: tensor<?xi32>, %r: !r) -> !r {
+  %0 = mx.grouped_matmul ragged = rows masked ins(%x, %w, %ws : !x, !w, !ws) offsets(%counts : tensor<?xi32>) outs(%r : !r) {mxgpu.schedules = [
+      #mxgpu.schedule_case<max_m = 64, schedule = #mxgpu.schedule<tile = [32, 256, 128], strategy = #mxgpu.wgmma_swap_ab>>,
+      #mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 256, 64]>>]} -> !r
+  return %0 : !r
+}
