@@ -268,8 +268,18 @@ LogicalResult PlanBuilder::translateRequire(mxgpu::RequireOp op) {
       format = format.drop_front();
     }
   }
-  numbers.require(numbers.get(op.getCondition()), std::move(text),
-                  getNumbers(op.getValues()));
+  Number condition = numbers.get(op.getCondition());
+  std::vector<Number> values = getNumbers(op.getValues());
+  // What branches around it decide is known too: it is checked before anything
+  // is launched.
+  std::optional<Number> implied = getConditionIfRun(condition);
+  if (implied && numbers.isKnown(*implied) &&
+      llvm::all_of(values,
+                   [&](Number value) { return numbers.isKnown(value); }))
+    numbers.require(*implied, std::move(text), std::move(values),
+                    /*isEarly=*/true);
+  else
+    numbers.require(condition, std::move(text), std::move(values));
   return success();
 }
 

@@ -33,6 +33,7 @@ private:
   mlir::LogicalResult translate(mlir::Operation *op);
   mlir::LogicalResult translateAlloc(mxplan::AllocOp op);
   plan::Number getBytesIfRun(plan::Number bytes);
+  std::optional<plan::Number> getConditionIfRun(plan::Number condition);
   void translateConstant(mxplan::ConstantOp op);
   void translateAddress(mxplan::AddressOp op);
   mlir::LogicalResult translateCopy(mxplan::CopyOp op);

@@ -287,6 +287,21 @@ Number PlanBuilder::getBytesIfRun(Number bytes) {
   return bytes;
 }
 
+/// A condition that holds where the branches around it do not run; none where
+/// something else is around, or what only the run decides.
+std::optional<Number> PlanBuilder::getConditionIfRun(Number condition) {
+  if (numbers.getDepth() != branches.size())
+    return std::nullopt;
+  for (auto [decision, isThen] : branches) {
+    if (!numbers.isSize(decision))
+      return std::nullopt;
+    condition =
+        isThen ? numbers.apply(plan::Operator::Select, decision, condition, 1)
+               : numbers.apply(plan::Operator::Select, decision, 1, condition);
+  }
+  return condition;
+}
+
 LogicalResult PlanBuilder::translateAlloc(mxplan::AllocOp op) {
   if (auto result = resultOf.find(op); result != resultOf.end()) {
     buffers[op] = {Buffer::Result, result->second};

@@ -62,12 +62,12 @@ Number PlanScalars::get(Value value) const {
 }
 
 void PlanScalars::require(Number condition, std::string message,
-                          std::vector<Number> values) {
+                          std::vector<Number> values, bool isEarly) {
   if (condition.isConstant() && condition.value)
     return;
   plan::Requirement requirement = {condition, std::move(message),
                                    std::move(values)};
-  if (isInBlock() || !isKnown(condition)) {
+  if ((isInBlock() && !isEarly) || !isKnown(condition)) {
     addStep(plan::Step::Require).requirement = std::move(requirement);
     return;
   }

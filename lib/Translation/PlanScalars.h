@@ -60,9 +60,10 @@ public:
                       mlir::Type type);
   void requireNonNegative(mlir::Operation *at, plan::Number number);
 
-  /// Requires `condition` unless it is known to hold.
+  /// Requires `condition` unless it is known to hold: before the steps where
+  /// no block is open, or `isEarly`, and all that it says is known there.
   void require(plan::Number condition, std::string message,
-               std::vector<plan::Number> values);
+               std::vector<plan::Number> values, bool isEarly = false);
 
   /// Steps go into a block, until it is closed.
   void open(std::vector<plan::Step> &steps) {

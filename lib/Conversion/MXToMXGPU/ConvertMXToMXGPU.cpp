@@ -120,11 +120,6 @@ struct DequantizeOperandsPass final
     if (std::string why = explainNoWorkspace(op, workspace, target);
         !why.empty())
       return op->emitOpError(why);
-    if (!op->getNumResults())
-      return op->emitOpError("expected tensors with workspace = ")
-             << stringifyWorkspace(workspace)
-             << ", found memrefs: run mx-dequantize-operands before "
-                "bufferization";
     ScheduleFields fields = schedule.getFields();
     fields.workspace = Workspace::None;
     op->setAttr(kScheduleAttrName, ScheduleAttr::get(op->getContext(), fields));

@@ -55,3 +55,11 @@ func.func @experts(%x: memref<128x4096xbf16>, %w: memref<8x4096x4096xf4E2M1FN>, 
     }
   return
 }
+
+// What would be dequantized to memory before has no place where there are memrefs.
+// CHECK-LABEL: mx.matmul in @large:
+// CHECK-NOT:   workspace
+func.func @large(%x: memref<?x8192xbf16>, %w: memref<8192x8192xf4E2M1FN>, %ws: memref<64x64x32x4x4xf8E8M0FNU>, %y: memref<?x8192xbf16>) {
+  mx.matmul ins(%x, %w, %ws : memref<?x8192xbf16>, memref<8192x8192xf4E2M1FN>, memref<64x64x32x4x4xf8E8M0FNU>) outs(%y : memref<?x8192xbf16>)
+  return
+}

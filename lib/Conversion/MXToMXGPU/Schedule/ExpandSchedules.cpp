@@ -34,10 +34,12 @@ public:
 
   void run(ArrayRef<ScheduleCaseAttr> cases) {
     rewriter.setInsertionPoint(op);
+    copyEmptyOuts();
     rewriter.replaceOp(op, build(cases)->getResults());
   }
 
 private:
+  void copyEmptyOuts();
   Value getDim(Value shaped, int64_t fromEnd);
   Value getIndex(int64_t value) {
     return arith::ConstantIndexOp::create(rewriter, loc, value);
@@ -53,6 +55,14 @@ private:
 };
 
 } // namespace
+
+/// Gives each result memory of its own: bufferization sees that products may
+/// share what `tensor.empty` stands for, but not through a branch.
+void Expander::copyEmptyOuts() {
+  for (OpOperand &operand : op->getOpOperands())
+    if (auto empty = operand.get().getDefiningOp<tensor::EmptyOp>())
+      operand.set(rewriter.clone(*empty)->getResult(0));
+}
 
 /// An extent, counted from the last dimension, which is 1.
 Value Expander::getDim(Value shaped, int64_t fromEnd) {

@@ -360,8 +360,9 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
 
 /// "2.5 %" of thousandths.
 static std::string getPercent(int64_t thousandths) {
-  return llvm::formatv("{0}.{1} %", thousandths / 10,
-                       std::abs(thousandths % 10));
+  int64_t size = std::abs(thousandths);
+  return llvm::formatv("{0}{1}.{2} %", thousandths < 0 ? "-" : "", size / 10,
+                       size % 10);
 }
 
 /// "m up to 64, n up to 512", "all others".

@@ -54,7 +54,7 @@ struct SelectSchedulePass final
     }
     if (maxSchedules < 1) {
       getOperation().emitError("expected max-schedules of 1 or more, found ")
-          << maxSchedules;
+          << maxSchedules.getValue();
       return signalPassFailure();
     }
     WalkResult result =
@@ -86,8 +86,10 @@ struct SelectSchedulePass final
     if (hasCases(*problem))
       return chooseCases(op, *problem, target);
     std::vector<Candidate> candidates =
-        getUnknown(*problem).empty() ? rankWithWorkspaces(op, *problem, target)
-                                     : rankSchedules(*problem, target);
+        llvm::none_of(ArrayRef{problem->m, problem->n, problem->k},
+                      ShapedType::isDynamic)
+            ? rankWithWorkspaces(op, *problem, target)
+            : rankSchedules(*problem, target);
     if (candidates.empty())
       return success();
     setSchedule(op, *problem, candidates, target);

@@ -48,6 +48,10 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
                          name, target.chip,
                          holdsA(workspace) ? "bf16" : "elements",
                          holdsB(workspace) ? "bf16" : "elements");
+  if (!op->getNumResults())
+    return llvm::formatv("expected tensors with {0}, found memrefs: run "
+                         "mx-dequantize-operands before bufferization",
+                         name);
   return {};
 }
 
