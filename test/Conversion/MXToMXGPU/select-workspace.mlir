@@ -129,3 +129,22 @@ func.func @any(%a: !a, %as: !as, %y: !y) -> !y {
   %0 = mx.matmul ins(%a, %as, %a, %as : !a, !as, !a, !as) outs(%y : !y) -> !y
   return %0 : !y
 }
+
+// -----
+
+// Nor does what is printed beside a schedule that a person wrote.
+
+!a = tensor<?x8192xf8E4M3FN>
+!as = tensor<?x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!b = tensor<8192x8192xf8E4M3FN>
+!bs = tensor<8192x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<?x8192xbf16>
+
+// CHECK-LABEL: mx.matmul in @written: ? x 8192 x 8192, e4m3 x e4m3
+// CHECK:       written at the operation
+// CHECK:       the model's own:
+// CHECK-NOT:   w-a
+func.func @written(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64]>} -> !y
+  return %0 : !y
+}

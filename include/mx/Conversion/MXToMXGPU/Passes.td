@@ -19,8 +19,9 @@ def MXSelectSchedule
     an analytic model of the chip finds fastest for its shape
     (docs/Internals/ScheduleModel.md). Where types leave sizes open it gets
     `mxgpu.schedules` instead, up to `max-schedules` schedules, each with the
-    sizes it is for, unless one suits all sizes. An existing schedule is kept; if it does
-    not give the number of stages, it gets as many as fit into shared memory.
+    sizes it is for, unless one suits all sizes. An existing schedule is kept;
+    if it does not give the number of stages, it gets as many as fit into shared
+    memory.
 
     `explain`, or `--mx-explain` in mx-opt and mx-run, prints the candidates
     with their modelled terms, why the second one lost, and the memory map.

@@ -85,11 +85,7 @@ struct SelectSchedulePass final
       return success();
     if (hasCases(*problem))
       return chooseCases(op, *problem, target);
-    std::vector<Candidate> candidates =
-        llvm::none_of(ArrayRef{problem->m, problem->n, problem->k},
-                      ShapedType::isDynamic)
-            ? rankWithWorkspaces(op, *problem, target)
-            : rankSchedules(*problem, target);
+    std::vector<Candidate> candidates = rank(op, *problem, target);
     if (candidates.empty())
       return success();
     setSchedule(op, *problem, candidates, target);
@@ -98,6 +94,17 @@ struct SelectSchedulePass final
 
 private:
   bool isExplained() const { return explain || isExplainRequested(); }
+
+  /// Candidates for the sizes that types know, the others assumed: without
+  /// workspaces then, as small M would pay for all of B.
+  static std::vector<Candidate> rank(MatmulOpInterface op,
+                                     const MatmulProblem &problem,
+                                     const target::TargetInfo &target) {
+    if (llvm::any_of(ArrayRef{problem.m, problem.n, problem.k},
+                     ShapedType::isDynamic))
+      return rankSchedules(problem, target);
+    return rankWithWorkspaces(op, problem, target);
+  }
 
   /// A schedule that a person wrote, with what it leaves open; `explain` prints
   /// it beside the model's own.
@@ -114,10 +121,9 @@ private:
     completeSchedule(*problem, fields, target);
     auto schedule = ScheduleAttr::get(op->getContext(), fields);
     if (isExplained())
-      explainSchedule(
-          llvm::errs(), op, *problem, schedule, ScheduleOrigin::Person,
-          rankWithWorkspaces(op, *getMatmulProblem(op, target), target),
-          target);
+      explainSchedule(llvm::errs(), op, *problem, schedule,
+                      ScheduleOrigin::Person,
+                      rank(op, *getMatmulProblem(op, target), target), target);
     return schedule;
   }
 

@@ -73,8 +73,7 @@ mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &whole,
 static constexpr int64_t kMemoryShare = 908;
 
 /// Whether a quantizer of the same function makes an operand for this product
-/// alone: it gives the values instead (mx-fuse-fake-quantize). Not where only
-/// the call knows the schedule: the quantizer runs before it is chosen.
+/// alone: it gives the values instead (mx-fuse-fake-quantize).
 static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
   return elements.getDefiningOp<QuantizeOp>() && elements.hasOneUse() &&
          scales && scales.hasOneUse() &&
@@ -98,6 +97,7 @@ int64_t mx::mxgpu::getWorkspaceCycles(MatmulOpInterface op,
     cycles += (isMade ? 0 : rates.nextKernel) +
               ceilDiv(moved * 1000, rates.hbmBytesPerClk * kMemoryShare);
   };
+  // Quantizers run before a call chooses, and so write elements and scales.
   bool isChosenByCall = hasCases(*getMatmulProblem(op, target));
   // Each group of rows has a matrix b of its own.
   bool hasGroups = problem.ragged == RaggedKind::Rows;
