@@ -196,8 +196,7 @@ def measure(out, results, only, seconds):
                     if (out / case.program(way)).exists()]
             wrong = sum(problem.wrong(one) for one in ours)
             everyone = ours + problem.peers()
-            times = (timing.measure_graphs(everyone, seconds, sustained=False) if case.few_rows
-                     else timing.measure_launches(everyone, seconds))
+            times = timing.measure_one_way(everyone, seconds, case.few_rows)
             measured[case.name] = dict(wrong=wrong, implementations=times)
             results.write_text(json.dumps(data, indent=1) + "\n")
             print(f"{case.name}: {wrong} wrong", {name: microseconds(entry) for name, entry in

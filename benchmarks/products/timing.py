@@ -133,6 +133,13 @@ def measure_graphs(implementations, seconds, sustained=True):
     return found
 
 
+def measure_one_way(implementations, seconds, few_rows):
+    """Launches, burst and sustained; of products with small M graphs after a pause alone."""
+    if few_rows:
+        return measure_graphs(implementations, seconds, sustained=False)
+    return measure_launches(implementations, seconds)
+
+
 def measure_launches(implementations, seconds, only_burst=()):
     """By name: burst, then rounds of sustained launches in turn."""
     found, once = {}, {}

@@ -127,8 +127,7 @@ def measure(out, results, only, seconds):
                 for way, is_compiled in tried.items() if is_compiled]
         right = [c for c in ours if not problem.wrong(c)]
         everyone = right + problem.peers()[:1]
-        found = (timing.measure_graphs(everyone, seconds, sustained=False) if case.few_rows
-                 else timing.measure_launches(everyone, seconds))
+        found = timing.measure_one_way(everyone, seconds, case.few_rows)
         data["cases"][case.name] = dict(found=found, wrong=[c.name for c in ours if c not in right])
         results.write_text(json.dumps(data, indent=1) + "\n")
         print(table(dict(data, cases={case.name: data["cases"][case.name]})), flush=True)
