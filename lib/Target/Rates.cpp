@@ -17,12 +17,16 @@ const Rates mx::target::kB200Rates;
 /// The H200, measured by benchmarks/chip (docs/ChipSpeed.md) but for the size
 /// of the cache: loads by the copy engine, a hand-over by an mbarrier, and what
 /// a box takes from L2 and from HBM. What is not here is assumed to be as on
-/// the B200.
+/// the B200. What has another source below was fitted to the times of products
+/// (docs/Internals/ScheduleModel.md): loads of the same rows by several SMs,
+/// which the L2 answers together, and stores.
 static constexpr Rates h200() {
   Rates rates;
-  rates.l2BytesPerClk = 4700;
+  rates.l2BytesPerClk = 6700; // fitted; 4700 where no two SMs share rows
   rates.l2Bytes = 50u << 20;
   rates.hbmBytesPerClk = 2070;
+  rates.directTogetherPercent = 500; // fitted
+  rates.stagedTogetherPercent = 270; // fitted
   rates.handOver = 75;
   rates.loadLatency = 354 + rates.handOver;
   rates.missLatency = 913 - 354;

@@ -8,6 +8,7 @@
 #ifndef MX_LIB_SIMULATOR_MACHINE_LIMITS_H
 #define MX_LIB_SIMULATOR_MACHINE_LIMITS_H
 
+#include <cstddef>
 #include <cstdint>
 
 namespace mx::sim {

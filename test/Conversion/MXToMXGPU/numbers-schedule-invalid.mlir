@@ -15,8 +15,8 @@ func.func @main(%x: !x, %y: !y) {
 !x = memref<512x512xbf16>
 !y = memref<512x512xbf16>
 func.func @main(%x: !x, %y: !y) {
-  // expected-error @below {{expected a tile of 64, 128 or 256 columns, found 192}}
-  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 192, 64], stages = 4>}
+  // expected-error @below {{expected a tile of 64, 96, 128, 160, 192, 224 or 256 columns, found 80}}
+  mx.matmul ins(%x, %x : !x, !x) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 80, 64], stages = 4>}
   return
 }
 

@@ -18,8 +18,8 @@ func.func @main(%a: !a, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @rows(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 16, 32, 48, 64 or 128 rows with wgmma_swap_ab, found 256}}
-  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [256, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
+  // expected-error @below {{expected a tile of a multiple of 16 rows with wgmma_swap_ab, found 24}}
+  mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [24, 64, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
 
@@ -30,7 +30,7 @@ func.func @rows(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @columns(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of 64, 128 or 256 columns with wgmma_swap_ab, found 32}}
+  // expected-error @below {{expected a tile of 64, 128, 192 or 256 columns with wgmma_swap_ab, found 32}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 32, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }
@@ -54,7 +54,7 @@ func.func @depth(%x: !x, %w: !w, %s: !s, %y: !y) {
 !s = memref<2x2x32x4x4xf8E8M0FNU>
 !y = memref<16x256xf32>
 func.func @sums(%x: !x, %w: !w, %s: !s, %y: !y) {
-  // expected-error @below {{expected a tile of at most 16384 elements with wgmma_swap_ab, the accumulator that registers hold, found 128 x 256}}
+  // expected-error @below {{expected a tile of at most 96 rows with 256 columns and wgmma_swap_ab, the accumulator that registers hold, found 128}}
   mx.matmul ins(%x, %w, %s : !x, !w, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 256, 64], stages = 4, strategy = #mxgpu.wgmma_swap_ab>}
   return
 }

@@ -77,6 +77,13 @@ SWAPPED = [
     "tile = [32, 128, 128], strategy = #mxgpu.wgmma_swap_ab<ctas_per_sm = 2>",
     "tile = [48, 64, 64], strategy = #mxgpu.wgmma_swap_ab",
     "tile = [48, 256, 128], strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [80, 64, 64], strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [112, 192, 128], strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [160, 128, 64], strategy = #mxgpu.wgmma_swap_ab, pdl",
+    "tile = [256, 128, 128], strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [96, 256, 64], stages = 2, strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [144, 192, 64], strategy = #mxgpu.wgmma_swap_ab",
+    "tile = [208, 64, 128], strategy = #mxgpu.wgmma_swap_ab",
 ]
 NUMBERS = [("bf16", None)]
 NUMBERS_SCHEDULES = [
@@ -90,6 +97,10 @@ NUMBERS_SCHEDULES = [
     "tile = [256, 256, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>, epilogue = tma_store",
     "tile = [256, 256, 64], stages = 1, strategy = #mxgpu.wgmma_bf16<ctas = 2>",
     "tile = [128, 128, 64], stages = 1",
+    "tile = [128, 192, 64], epilogue = tma_store",
+    "tile = [256, 160, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>, epilogue = tma_store",
+    "tile = [64, 96, 64]",
+    "tile = [256, 224, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>",
 ]
 SPLITS = [("split_k = 2", "false"), ("split_k = 2", "true"), ("split_k = 4", "true")]
 NAN = np.float32(np.nan)
@@ -112,7 +123,7 @@ class Case:
         self.block = 16 if self.scales == "f8E4M3FN" else 32
         self.m = int(rng.choice([1, 16, 64, 129, rng.integers(1, 300)]))
         if is_swapped:
-            self.m = int(rng.choice([1, 3, 16, 17, 33, 64, 100]))
+            self.m = int(rng.choice([1, 3, 16, 17, 33, 64, 100, 250]))
         self.n = int(rng.choice([8, 64, 136, 256, rng.integers(1, 300)]))
         self.k = int(rng.choice([32, 64, 96, 256, 32 * rng.integers(1, 20)]))
         if is_numbers:  # no blocks
@@ -145,7 +156,7 @@ class Case:
         if self.kind == "parts":  # whole tiles of scales for each part
             return self.rng.choice([s for s in schedules if not s or s in WIDE or "128, 256" in s or "256, 256" in s])
         if self.kind == "quantized":
-            whole = WHOLE + NUMBERS_SCHEDULES[4:]
+            whole = WHOLE + NUMBERS_SCHEDULES[4:10]  # of 128 and 256 columns
             return self.rng.choice([s for s in schedules if not s or s in whole])
         if self.kind == "dense" and self.k >= 128 and self.index % 4 == 3:
             return f"tile = [{64 if self.is_wgmma else 128}, 128, 64], split_k = 2"
@@ -155,7 +166,7 @@ class Case:
 
     def choose_swapped(self):
         if self.kind == "parts":
-            return self.rng.choice(SWAPPED[1::3])
+            return self.rng.choice(SWAPPED[1:13:3])
         schedule = SWAPPED[int(self.rng.integers(len(SWAPPED)))]
         if self.kind == "dense" and self.k >= 256 and self.index % 4:
             split, in_cluster = SPLITS[self.index % 4 - 1]

@@ -53,14 +53,19 @@ bool mx::mxgpu::hasCases(const MatmulProblem &problem) {
 //===----------------------------------------------------------------------===//
 
 /// Powers of two from `first` to `last`, and where `isDense` what lies half-way
-/// between: sizes of tiles among them.
+/// between, and a quarter of the way where tiles have as many rows or a few
+/// times as many: one more tile is then much of the time.
 static SmallVector<int64_t> getSizes(int64_t first, int64_t last,
                                      bool isDense) {
+  constexpr int64_t kFirstOfTiles = 64, kLastOfTiles = 1024;
   SmallVector<int64_t> sizes;
   for (int64_t size = first; size <= last; size *= isDense ? 2 : 4) {
-    sizes.push_back(size);
-    if (isDense && size > 1 && size < last)
-      sizes.push_back(size / 2 * 3);
+    int64_t parts = !isDense || size == last                       ? 1
+                    : size >= kFirstOfTiles && size < kLastOfTiles ? 4
+                    : size > 1                                     ? 2
+                                                                   : 1;
+    for (int64_t part = 0; part < parts; ++part)
+      sizes.push_back(size + size * part / parts);
   }
   return sizes;
 }

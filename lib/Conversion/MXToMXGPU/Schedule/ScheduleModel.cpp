@@ -41,16 +41,21 @@ static int64_t getGroups(const MatmulProblem &problem, RaggedKind kind) {
              : std::max<int64_t>(problem.groups, 1);
 }
 
-/// Groups are modelled as of equal size, and have whole tiles; but where a tile
-/// may have as few rows as a group, half of them as half as large, and the
-/// others as half as large again: weights are read again for each tile of a
-/// group.
+/// Types know how many rows groups have on average. Of one with more rows than
+/// a tile half of the last tile is empty, on average over all sizes. Where a
+/// tile may have as few rows as a group, half of the groups are modelled as
+/// half as large, and the others as half as large again: weights are read again
+/// for each tile of a group.
 static int64_t getRowTiles(const MatmulProblem &problem,
                            const ScheduleFields &fields, int64_t m) {
   int64_t groups = getGroups(problem, RaggedKind::Rows);
   int64_t rows = ceilDiv(m, groups);
-  if (groups == 1 || !getStrategy(problem, fields).hasLowTiles())
-    return groups * ceilDiv(rows, fields.tile[0]);
+  if (groups == 1)
+    return ceilDiv(m, fields.tile[0]);
+  if (rows > fields.tile[0])
+    return ceilDiv(groups * (2 * rows + fields.tile[0]), 2 * fields.tile[0]);
+  if (!getStrategy(problem, fields).hasLowTiles())
+    return groups;
   int64_t few = ceilDiv(ceilDiv(rows, 2), fields.tile[0]);
   int64_t many = ceilDiv(ceilDiv(rows * 3, 2), fields.tile[0]);
   return ceilDiv(groups * (few + many), 2);
@@ -181,11 +186,12 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
     stageBytes += buffers.bInputs.getStageBytes();
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;
-  cost.ring = ceilDiv(steps * (rates.loadLatency + stageFill) + cost.mma,
-                      fields.stages);
+  cost.ring = ceilDiv(
+      steps * (rates.loadLatency + stageFill) + cost.mma,
+      std::max<int64_t>(fields.stages - strategy.getHeldStages(fields), 1));
   cost.steps = steps * strategy.getStepCycles(problem, fields, buffers, rates);
   int64_t loop = strategy.getLoopCycles(
-      problem,
+      problem, fields,
       std::max({cost.mma + cost.steps, cost.port, cost.fill, cost.ring}));
 
   // The epilogue of one CTA.
@@ -201,6 +207,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   if (buffers.accumulators)
     read = ceilDiv(kScaleTileRows * tileN * 4, rates.tmemReadBytesPerClk);
   int64_t latency = rates.directLatency;
+  int64_t together = rates.directTogetherPercent;
   if (fields.epilogue == Epilogue::Direct) {
     bool readsC = problem.accumulate && !isSplit;
     cost.epilogue =
@@ -210,10 +217,11 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
     cost.epilogue = read + ceilDiv(storedBytes, rates.stagedBytesPerClk) +
                     buffers * rates.stagedBufferCycles;
     latency = rates.stagedLatency;
+    together = rates.stagedTogetherPercent;
   }
   RingType accumulators = buffers.accumulators;
   if (!accumulators || accumulators.getStages() == 1)
-    cost.exposed = cost.epilogue + rates.handOver;
+    cost.exposed = cost.epilogue * together / 100 + rates.handOver;
   else if (int64_t overlap = accumulators.getOverlap())
     cost.exposed = ceilDiv(cost.epilogue * overlap, tileN) + rates.handOver;
   cost.period =

@@ -168,6 +168,13 @@ static bool isBoxOf(int64_t size, int64_t tile, int64_t matrix) {
   return (tile % size == 0 || size % tile == 0) && matrix % size == 0;
 }
 
+/// Rows that may begin in the middle of a tile: halves of tiles, of which the
+/// matrix has one more.
+static bool mayBeginInTile(int64_t rows, int64_t allRows) {
+  constexpr int64_t kHalf = kScaleTileRows / 2;
+  return rows > kScaleTileRows && rows % kHalf == 0 && rows + kHalf <= allRows;
+}
+
 LogicalResult LoadFragmentScalesOp::verify() {
   auto type = cast<FragmentType>(getFragment());
   FragmentLayoutAttr layout = type.getLayout();
@@ -202,8 +209,9 @@ LogicalResult LoadFragmentScalesOp::verify() {
   int64_t rows = type.getRows(), blocks = std::max<int64_t>(columns / block, 1);
   int64_t allRows = tiles->first * kScaleTileRows;
   int64_t allBlocks = tiles->second * kScaleTileBlocks;
+  bool isBoxOfRows = isBoxOf(rows, kScaleTileRows, allRows);
   // load_fragment_scales C3
-  if (!isBoxOf(rows, kScaleTileRows, allRows) ||
+  if ((!isBoxOfRows && !mayBeginInTile(rows, allRows)) ||
       !isBoxOf(blocks, kScaleTileBlocks, allBlocks))
     return emitOpError("expected a fragment whose rows and blocks divide a "
                        "tile of ")
@@ -219,7 +227,9 @@ LogicalResult LoadFragmentScalesOp::verify() {
       return emitOpError("expected the scales of a thread's rows and blocks, ")
              << expected << ", found " << getType();
   }
-  if (failed(verifyCoordinate(*this, getRow(), rows, allRows, "row")))
+  if (failed(verifyCoordinate(*this, getRow(),
+                              isBoxOfRows ? rows : kScaleTileRows / 2, allRows,
+                              "row")))
     return failure();
   return verifyCoordinate(*this, getBlock(), blocks, allBlocks, "block");
 }

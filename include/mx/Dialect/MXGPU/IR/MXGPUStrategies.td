@@ -148,7 +148,7 @@ def MXGPU_WgmmaUpcastBAttr
 
 def MXGPU_WgmmaSwapABAttr
     : MXGPU_StrategyAttr<"WgmmaSwapAB", "wgmma_swap_ab"> {
-  let summary = "bf16 by a B that goes through registers, by wgmma, for small M";
+  let summary = "bf16 by a B that goes through registers, by wgmma, for any M";
   let description = [{
     The rows of the instruction are columns of the tile: B is dequantized in the
     registers of the warpgroups that multiply (sm_90a, A of bf16).
@@ -158,8 +158,8 @@ def MXGPU_WgmmaSwapABAttr
     | `cluster_split = b` | `false` | as of `#mxgpu.wgmma_upcast_b` |
     | `ctas_per_sm = n` | 1 | CTAs that share an SM: each has a part of its shared memory and registers |
 
-    Tiles have 16, 32, 48, 64 or 128 rows; 64, 128 or 256 columns, with 128 rows
-    at most 128; and 64 or 128 elements of the reduction. Results are stored
+    Tiles have a multiple of 16 rows, up to 256 of 64 or 128 columns, 160 of 192
+    and 96 of 256; and 64 or 128 elements of the reduction. Results are stored
     from registers.
 
     Example: `#mxgpu.wgmma_swap_ab<ctas_per_sm = 2>`.
@@ -182,9 +182,9 @@ def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16"> {
     |---|---|---|
     | `ctas = n` | 1 | CTAs that share a tile: of 2 each multiplies half of the rows by all of B, of which it loads half for both |
 
-    Tiles have 64, 128 or 256 rows, twice as many of two CTAs; 64, 128 or 256
-    columns, with 256 rows of a CTA at most 128; and 64 elements of the
-    reduction.
+    Tiles have 64, 128 or 256 rows, twice as many of two CTAs; a multiple of 32
+    columns, 64 to 256, with 256 rows of a CTA at most 128; and 64 elements of
+    the reduction.
 
     Example: `#mxgpu.wgmma_bf16<ctas = 2>`.
   }];

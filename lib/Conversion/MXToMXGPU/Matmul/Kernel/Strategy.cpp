@@ -29,7 +29,8 @@ int64_t Strategy::getStepCycles(const MatmulProblem &, const ScheduleFields &,
   return rates.stepCycles;
 }
 
-int64_t Strategy::getLoopCycles(const MatmulProblem &, int64_t longest) const {
+int64_t Strategy::getLoopCycles(const MatmulProblem &, const ScheduleFields &,
+                                int64_t longest) const {
   return longest;
 }
 

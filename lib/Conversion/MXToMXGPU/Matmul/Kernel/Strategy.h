@@ -108,8 +108,13 @@ public:
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,
                                 const target::Rates &rates) const;
+  /// Stages of the ring that products hold at any time, and no load has.
+  virtual int64_t getHeldStages(const ScheduleFields &fields) const {
+    return 0;
+  }
   /// Of the loop over the reduction, whose longest part takes `longest`.
   virtual int64_t getLoopCycles(const MatmulProblem &problem,
+                                const ScheduleFields &fields,
                                 int64_t longest) const;
   /// Of kernels other than the product's.
   virtual int64_t getOtherKernels(const MatmulProblem &problem,

@@ -1,4 +1,4 @@
-//===- Strategy.cpp - W times X^T by wgmma, for small M -------------------===//
+//===- Strategy.cpp - W times X^T by wgmma --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
@@ -20,6 +20,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mx;
@@ -61,6 +62,14 @@ public:
 
   bool hasLowTiles() const override { return true; }
 
+  /// While a part of a step is multiplied, the step before is released.
+  int64_t getHeldStages(const ScheduleFields &fields) const override {
+    return SwapABMainLoop::getParts(fields.tile[0]) - 1;
+  }
+  int64_t getStepCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override;
   int64_t getPortCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,
                         const MatmulBuffers &buffers,
@@ -113,47 +122,60 @@ MatmulBuffers WgmmaSwapAB::getBuffers(const MatmulProblem &problem,
 // Rules
 //===----------------------------------------------------------------------===//
 
-static constexpr int64_t kSwapABRows[] = {16, 32, 48, 64, 128};
-static constexpr int64_t kSwapABColumns[] = {64, 128, 256};
+/// Rows of a tile, the columns of an instruction: those of a warp's registers
+/// are 8, and of two rows' sums a thread writes whole sectors.
+static constexpr int64_t kRowStep = 16, kMostRows = 256;
+static constexpr int64_t kSwapABColumns[] = {64, 128, 192, 256};
 static constexpr int64_t kSwapABDepths[] = {64, 128};
 
 /// Parts of B, of which a thread has a row each.
 static constexpr int64_t kMostParts = 2;
-/// Accumulators of a tile: 32 for each thread of four warpgroups, 64 for one of
-/// two.
-static constexpr int64_t kMostSwapABAccumulators = 64 * 256;
-/// Warpgroups of which, with that of the loads, threads have few registers.
-static constexpr int64_t kManyWarpgroups = 4;
-
-namespace {
-struct TileSizes {
-  ArrayRef<int64_t> sizes;
-  StringRef names;
+/// Registers of a thread that multiplies and of one that loads, by warpgroups
+/// that multiply, and the most rows of a tile: ptxas 13.0 serializes the
+/// instructions of more, or spills in the loop. Of the most rows it spills up
+/// to 124 bytes in the epilogue.
+struct ThreadRegisters {
+  int64_t multiply, load, mostRows;
 };
-} // namespace
+static constexpr ThreadRegisters kThreadRegisters[] = {
+    {232, 40, kMostRows}, {232, 40, kMostRows}, {160, 32, 160}, {112, 32, 96}};
+/// The same of tiles of few accumulators.
+static constexpr ThreadRegisters kFewRegisters[] = {
+    {200, 40, 128}, {200, 40, 128}, {152, 40, 64}, {104, 40, 64}};
 
-/// By the number of the dimension.
-static constexpr TileSizes kTileSizes[] = {
-    {kSwapABRows, "16, 32, 48, 64 or 128 rows"},
-    {kSwapABColumns, "64, 128 or 256 columns"},
-    {kSwapABDepths, "64 or 128 reduction "
-                    "elements"}};
+static const ThreadRegisters &getThreadRegisters(const ScheduleFields &fields) {
+  int64_t index = getSwapABWarpgroups(fields) - 1;
+  const ThreadRegisters &few = kFewRegisters[index];
+  return fields.tile[0] <= few.mostRows ? few : kThreadRegisters[index];
+}
 
 static std::optional<ScheduleError>
 checkSwapABTile(const ScheduleFields &fields) {
-  for (auto [size, row] : llvm::zip_equal(fields.tile, kTileSizes))
-    if (!llvm::is_contained(row.sizes, size))
-      return ScheduleError{
-          llvm::formatv("expected a tile of {0} with wgmma_swap_ab, found {1}",
-                        row.names, size),
-          {}};
-  int64_t rows = fields.tile[0], columns = fields.tile[1];
-  if (rows * columns > kMostSwapABAccumulators)
+  auto [rows, columns, depth] = fields.tile;
+  if (rows % kRowStep)
     return ScheduleError{
-        llvm::formatv(
-            "expected a tile of at most {0} elements with wgmma_swap_ab, "
-            "the accumulator that registers hold, found {1} x {2}",
-            kMostSwapABAccumulators, rows, columns),
+        llvm::formatv("expected a tile of a multiple of {0} rows with "
+                      "wgmma_swap_ab, found {1}",
+                      kRowStep, rows),
+        {}};
+  if (!llvm::is_contained(kSwapABColumns, columns))
+    return ScheduleError{
+        llvm::formatv("expected a tile of 64, 128, 192 or 256 columns with "
+                      "wgmma_swap_ab, found {0}",
+                      columns),
+        {}};
+  if (!llvm::is_contained(kSwapABDepths, depth))
+    return ScheduleError{
+        llvm::formatv("expected a tile of 64 or 128 reduction elements with "
+                      "wgmma_swap_ab, found {0}",
+                      depth),
+        {}};
+  if (int64_t most = getThreadRegisters(fields).mostRows; rows > most)
+    return ScheduleError{
+        llvm::formatv("expected a tile of at most {0} rows with {1} columns "
+                      "and wgmma_swap_ab, the accumulator that registers hold, "
+                      "found {2}",
+                      most, columns, rows),
         {}};
   return std::nullopt;
 }
@@ -163,7 +185,7 @@ static bool canReadB(const MatmulProblem &problem) {
   if (!problem.isPackedB)
     return true;
   ScheduleFields fields;
-  fields.tile = {kSwapABRows[0], kSwapABColumns[0], kSwapABDepths[0]};
+  fields.tile = {kRowStep, kSwapABColumns[0], kSwapABDepths[0]};
   return isOfPackedWeights(SwapABLayouts(getSwapABMma(problem, fields),
                                          kSwapABDepths[0], problem.numB)
                                .getLoad());
@@ -236,15 +258,14 @@ WgmmaSwapAB::checkSchedule(const MatmulProblem &problem,
 //===----------------------------------------------------------------------===//
 
 /// A thread's accumulators, elements of B before and after they are
-/// dequantized, and room for addresses: ptxas 13.0 does not spill then.
+/// dequantized, and room for addresses.
 SmallVector<int64_t>
 WgmmaSwapAB::getRegisters(const MatmulProblem &problem,
                           const ScheduleFields &fields) const {
   if (fields.strategy.getCtasPerSm() > 1)
     return {};
-  if (getSwapABWarpgroups(fields) >= kManyWarpgroups)
-    return {104, 40};
-  return {200, 40};
+  const ThreadRegisters &registers = getThreadRegisters(fields);
+  return {registers.multiply, registers.load};
 }
 
 std::optional<ScheduleError>
@@ -263,23 +284,11 @@ WgmmaSwapAB::checkRegisters(const MatmulProblem &problem,
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Rows of a group up to which threads of their own that dequantize B are not
-/// worth their detour through shared memory: it is dequantized again for every
-/// 128 rows.
-static constexpr int64_t kFewRows = 256;
-
-/// Whether types say that rows are few.
-static bool hasFewRows(const MatmulProblem &problem) {
-  if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.groups))
-    return false;
-  return ceilDiv(problem.m, std::max<int64_t>(problem.groups, 1)) <= kFewRows;
-}
-
 void WgmmaSwapAB::forEachTile(const MatmulProblem &problem,
                               AddCandidate add) const {
-  if (problem.numB > kMostParts || !canReadB(problem) || !hasFewRows(problem))
+  if (problem.numB > kMostParts || !canReadB(problem))
     return;
-  for (int64_t rows : kSwapABRows)
+  for (int64_t rows = kRowStep; rows <= kMostRows; rows += kRowStep)
     for (int64_t columns : kSwapABColumns)
       for (int64_t depth : kSwapABDepths) {
         ScheduleFields fields;
@@ -308,7 +317,8 @@ void WgmmaSwapAB::refineSplit(const MatmulProblem &problem,
   // On an H200 3 % of the time with small M, but with a kernel that adds splits
   // 4 % more.
   fields.pdl = fields.splitK == 1 || fields.strategy.getClusterSplit();
-  bool readsOnce = fields.pdl && readsBOnce(problem, fields);
+  bool readsOnce = fields.pdl && problem.ragged != RaggedKind::None &&
+                   readsBOnce(problem, fields);
   fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;
   fields.l2B = readsOnce ? CacheHint::EvictFirst : CacheHint::None;
 }
@@ -317,34 +327,59 @@ void WgmmaSwapAB::refineSplit(const MatmulProblem &problem,
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Instructions counted in machine code of ptxas 13.0 for MXFP4: for two
-/// elements, single bytes' loads among them, and for a step besides.
-static constexpr int64_t kInstructionsOfPair = 7, kInstructionsOfStep = 55;
+/// Cycles of a step, fitted to 400 products on an H200. Of an element that a
+/// thread dequantizes: of its own warpgroup, and of each that issues to the
+/// same schedulers. Besides, what of the products of a step nothing overlaps,
+/// and a step's waits: with two parts of a step, and with one.
+static constexpr double kOwnElement = 3.44, kSharedElement = 3.25;
+struct OverlapCosts {
+  double products, step;
+};
+static constexpr OverlapCosts kInParts = {0.755, 129}, kWhole = {0.7, 189};
+/// More that products take than the tensor core needs, in per cent.
+static constexpr int64_t kMoreProducts = 13;
 
-/// Cycles of a thread that dequantizes B and multiplies, for an element and for
-/// a step: measured on an H200.
-static constexpr int64_t kSwapABCycles = 12, kSwapABStep = 120;
+/// What an element takes, to one of MXFP4 that is not packed: single bytes'
+/// loads, conversions and scales, in per cent.
+static int64_t getElementPercent(const MatmulProblem &problem) {
+  int64_t percent = target::getBits(problem.product.b->type) > 4 ? 109 : 100;
+  if (problem.isPackedB)
+    percent = percent * 5 / 8;
+  // Scales that are no powers of two, twice as many.
+  if (problem.product.blockSize < 32)
+    percent += 12;
+  return percent;
+}
 
-/// Cycles of the warpgroups that dequantize B and multiply. While some wait,
-/// each scheduler issues an instruction of one of its others, of which each
-/// warpgroup has a warp.
-static int64_t getThreadCycles(const ScheduleFields &fields,
+/// Of the warpgroups that dequantize B and multiply.
+static int64_t getThreadCycles(const MatmulProblem &problem,
+                               const ScheduleFields &fields,
                                const MatmulBuffers &buffers,
                                const target::Rates &rates) {
   int64_t threads = buffers.bInputs.getConsumerThreads();
-  int64_t elements = ceilDiv(fields.tile[1] * fields.tile[2], threads);
+  double elements = ceilDiv(fields.tile[1] * fields.tile[2], threads) *
+                    static_cast<double>(getElementPercent(problem)) / 100;
   int64_t groups = threads / target::kWarpGroupSize;
   int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k) *
                      buffers.mma.getCycles(rates);
-  int64_t issued =
-      (elements / 2 * kInstructionsOfPair + kInstructionsOfStep) * groups;
-  // Of both together they do three tenths at the same time.
-  return std::max({elements * kSwapABCycles + kSwapABStep + products / groups,
-                   issued, (issued + products) * 7 / 10});
+  const OverlapCosts &costs =
+      SwapABMainLoop::getParts(fields.tile[0]) > 1 ? kInParts : kWhole;
+  return std::llround(elements * (kSharedElement * groups + kOwnElement) +
+                      costs.products * products + costs.step);
+}
+
+/// Products are slower than the tensor core is, for waits and reads of A.
+int64_t WgmmaSwapAB::getStepCycles(const MatmulProblem &,
+                                   const ScheduleFields &fields,
+                                   const MatmulBuffers &buffers,
+                                   const target::Rates &rates) const {
+  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k) *
+                     buffers.mma.getCycles(rates);
+  return products * kMoreProducts / 100;
 }
 
 /// B stays in registers, and the instructions of each 64 columns read A.
-int64_t WgmmaSwapAB::getPortCycles(const MatmulProblem &,
+int64_t WgmmaSwapAB::getPortCycles(const MatmulProblem &problem,
                                    const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,
                                    const target::Rates &rates) const {
@@ -352,5 +387,5 @@ int64_t WgmmaSwapAB::getPortCycles(const MatmulProblem &,
       (1 + fields.tile[1] / target::kWgmmaM) * buffers.inputs.getStageBytes() +
       2 * buffers.bInputs.getStageBytes();
   return std::max(ceilDiv(bytes, rates.smemReadBytesPerClk),
-                  getThreadCycles(fields, buffers, rates));
+                  getThreadCycles(problem, fields, buffers, rates));
 }
