@@ -76,6 +76,11 @@ def tile(scales):
     return tiles.permute(0, 3, 2, 1, 4).contiguous()
 
 
+def tile_matrices(scales, matrices):
+    """Each of several matrices, one below the other, has tiles of its own."""
+    return torch.stack([tile(part) for part in scales.chunk(matrices)]) if matrices else tile(scales)
+
+
 def tile_groups(scales, ends):
     """Groups of rows: each starts with a tile of its own (docs/Spec.md)."""
     rows, blocks = scales.shape
@@ -102,10 +107,10 @@ class Operand:
 
     kind: "" for what quantizers give; "wide": scales over 40 binades; "grid":
     bf16 numbers that MXFP8 has; "exact": so small integers that all sums are
-    exact in f32, in any order. ends: rows are groups. valid: all other columns
+    exact in f32, in any order. ends: rows are groups; matrices: of as many rows each. valid: all other columns
     are zeros, which belong to no group."""
 
-    def __init__(self, element, scale, rows, k, kind="", ends=None, valid=None):
+    def __init__(self, element, scale, rows, k, kind="", ends=None, valid=None, matrices=0):
         if element == "bf16" and kind != "grid":
             self.values = self.elements = (
                 torch.randint(-2, 3, (rows, k), device="cuda").bfloat16() if kind == "exact" else
@@ -130,4 +135,4 @@ class Operand:
             self.elements, self.scales = self.values, None
             return
         self.elements = pack(codes, element)
-        self.scales = tile_groups(scales, ends) if ends else tile(scales)
+        self.scales = tile_groups(scales, ends) if ends else tile_matrices(scales, matrices)

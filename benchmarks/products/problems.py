@@ -128,7 +128,8 @@ class GroupedRows(Product):
         if not hasattr(self, "ends_on_device"):
             self.ends_on_device = torch.tensor(self.ends, dtype=torch.int32, device="cuda")
         return [Operand(case.a, case.scale, case.m, case.k, kind, ends=self.ends),
-                Operand(case.b, case.scale, case.groups * case.n, case.k, kind)]
+                Operand(case.b, case.scale, case.groups * case.n, case.k, kind,
+                        matrices=case.groups)]
 
     def offsets(self):
         return [self.ends_on_device]
