@@ -107,8 +107,9 @@ class Operand:
 
     kind: "" for what quantizers give; "wide": scales over 40 binades; "grid":
     bf16 numbers that MXFP8 has; "exact": so small integers that all sums are
-    exact in f32, in any order. ends: rows are groups; matrices: of as many rows each. valid: all other columns
-    are zeros, which belong to no group."""
+    exact in f32, in any order. ends: rows are groups. matrices: how many there are,
+    of as many rows each, one below the other. valid: all other columns are zeros,
+    which belong to no group."""
 
     def __init__(self, element, scale, rows, k, kind="", ends=None, valid=None, matrices=0):
         if element == "bf16" and kind != "grid":

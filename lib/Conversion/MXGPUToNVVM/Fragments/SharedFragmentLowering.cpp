@@ -141,17 +141,11 @@ public:
     Value row = addModes(thread, &FragmentMode::rows);
     threadBlock = arith::DivUIOp::create(
         builder, addModes(thread, &FragmentMode::columns), builder.i32(block));
-    // A box of rows that is no part of a tile, nor whole ones, may begin in the
-    // middle of one: places of its beginning and of a row in it do not add up.
-    Value boxRow = builder.toI32(adaptor.getRow());
-    int64_t rows = layout.getShape().first;
-    if (rows > kScaleTileRows && rows % kScaleTileRows) {
-      row = builder.add(row, boxRow);
-      boxRow = builder.i32(0);
-    }
+    // A box may begin in the middle of a tile: places of its beginning and of a
+    // row in it do not add up, that of their sum is right for all.
+    row = builder.add(row, builder.toI32(adaptor.getRow()));
     Value inBox = builder.add(placeRow(row), placeBlock(threadBlock));
-    Value box = builder.add(placeRow(boxRow),
-                            placeBlock(builder.toI32(adaptor.getBlock())));
+    Value box = placeBlock(builder.toI32(adaptor.getBlock()));
     start = builder.offset(builder.offset(adaptor.getBuffer(), box), inBox);
     if (op.getExtent())
       extent = builder.toI32(adaptor.getExtent());

@@ -52,20 +52,25 @@ bool mx::mxgpu::hasCases(const MatmulProblem &problem) {
 // Sizes that are compared
 //===----------------------------------------------------------------------===//
 
-/// Powers of two from `first` to `last`, and where `isDense` what lies half-way
-/// between, and a quarter of the way where tiles have as many rows or a few
-/// times as many: one more tile is then much of the time.
+/// How many sizes are compared from a power of two up to the next: four where
+/// tiles have as many rows, or a few times as many, as one more tile is then
+/// much of the time.
+static int64_t getSizesFrom(int64_t power) {
+  constexpr int64_t kFirstOfTiles = 64, kLastOfTiles = 1024;
+  if (power >= kFirstOfTiles && power < kLastOfTiles)
+    return 4;
+  return power > 1 ? 2 : 1;
+}
+
+/// Powers of two from `first` to `last`, and where `isDense` sizes between
+/// them.
 static SmallVector<int64_t> getSizes(int64_t first, int64_t last,
                                      bool isDense) {
-  constexpr int64_t kFirstOfTiles = 64, kLastOfTiles = 1024;
   SmallVector<int64_t> sizes;
   for (int64_t size = first; size <= last; size *= isDense ? 2 : 4) {
-    int64_t parts = !isDense || size == last                       ? 1
-                    : size >= kFirstOfTiles && size < kLastOfTiles ? 4
-                    : size > 1                                     ? 2
-                                                                   : 1;
-    for (int64_t part = 0; part < parts; ++part)
-      sizes.push_back(size + size * part / parts);
+    int64_t count = isDense && size < last ? getSizesFrom(size) : 1;
+    for (int64_t i = 0; i < count; ++i)
+      sizes.push_back(size + size * i / count);
   }
   return sizes;
 }

@@ -69,8 +69,9 @@ mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &whole,
 }
 
 /// Thousandths of the memory's rate at which mx.dequantize reads and writes:
-/// 3.72 TB/s were measured on an H200, for E4M3, 908 of them at the highest
-/// clock. Products have a lower one, of which the memory knows nothing.
+/// 3.72 TB/s were measured on an H200, for E4M3. At the highest clock of the
+/// SMs that is 908; under products the SMs have a lower one, and cycles are
+/// longer.
 static constexpr int64_t kMemoryShare = 1094;
 
 /// Whether a quantizer of the same function makes an operand for this product

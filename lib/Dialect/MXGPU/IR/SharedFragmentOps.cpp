@@ -168,11 +168,16 @@ static bool isBoxOf(int64_t size, int64_t tile, int64_t matrix) {
   return (tile % size == 0 || size % tile == 0) && matrix % size == 0;
 }
 
-/// Rows that may begin in the middle of a tile: halves of tiles, of which the
-/// matrix has one more.
-static bool mayBeginInTile(int64_t rows, int64_t allRows) {
+/// Rows that may begin in the middle of a tile, or at one: tiles and half of
+/// one, of which the matrix has the other half. Those of a thread lie so close
+/// that wherever its first one is, the others are as far from it in memory.
+static bool mayBeginInTile(FragmentLayoutAttr layout, int64_t allRows) {
   constexpr int64_t kHalf = kScaleTileRows / 2;
-  return rows > kScaleTileRows && rows % kHalf == 0 && rows + kHalf <= allRows;
+  int64_t rows = layout.getShape().first;
+  return rows > kScaleTileRows && rows % kScaleTileRows == kHalf &&
+         rows + kHalf <= allRows &&
+         llvm::all_of(layout.getRowOffsets(),
+                      [](int64_t offset) { return offset < kHalf; });
 }
 
 LogicalResult LoadFragmentScalesOp::verify() {
@@ -211,7 +216,7 @@ LogicalResult LoadFragmentScalesOp::verify() {
   int64_t allBlocks = tiles->second * kScaleTileBlocks;
   bool isBoxOfRows = isBoxOf(rows, kScaleTileRows, allRows);
   // load_fragment_scales C3
-  if ((!isBoxOfRows && !mayBeginInTile(rows, allRows)) ||
+  if ((!isBoxOfRows && !mayBeginInTile(layout, allRows)) ||
       !isBoxOf(blocks, kScaleTileBlocks, allBlocks))
     return emitOpError("expected a fragment whose rows and blocks divide a "
                        "tile of ")

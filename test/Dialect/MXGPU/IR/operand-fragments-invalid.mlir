@@ -633,3 +633,55 @@ func.func @rows(%p: !part) {
   %y = mxgpu.concat_rows %p : !part -> !whole
   return
 }
+
+// -----
+
+// Of 192 rows, which may begin in the middle of a tile, a thread has some of 64.
+!in = !mxgpu.ring<1 x (sf: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(32)>
+!sf = !mxgpu.buffer<smem<2x1x2x256xf8E8M0FNU>>
+!q = !mxgpu.fragment<192x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [32: 1 row], values = [32: 1 column, 6: 32 rows]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(1) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment_scales C3
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a fragment whose rows and blocks divide a tile of 128x4 or are those of some, and divide the buffer's 256x4, found 192x1}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<6x1xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (sf: smem<3x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(256)>
+!sf = !mxgpu.buffer<smem<3x1x2x256xf8E8M0FNU>>
+!q = !mxgpu.fragment<256x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [256: 1 row], values = [32: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    mxgpu.role @read warps(8) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // load_fragment_scales C3
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a fragment whose rows and blocks divide a tile of 128x4 or are those of some, and divide the buffer's 384x4, found 256x1}}
+      %s = mxgpu.load_fragment_scales %sf at [%i, %i] block(32) for !q : !sf -> vector<1x1xf8E8M0FNU>
+    }
+  }
+}
+
+// -----
+
+!in = !mxgpu.ring<1 x (sf: smem<2x1x2x256xf8E8M0FNU>), producer = bulk_copy, consumer = threads(192)>
+!sf = !mxgpu.buffer<smem<2x1x2x256xf8E8M0FNU>>
+!q = !mxgpu.fragment<192x32xf8E4M3FN, #mxgpu.fragment_layout<threads = [64: 1 row, 3: 64 rows], values = [32: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel(%i: index) {
+    %in = mxgpu.ring "in" : !in
+    %c32 = arith.constant 32 : index
+    mxgpu.role @read warps(6) {
+      %stage, %sf = mxgpu.consumer_wait %in : !in
+      // expected-error @below {{'mxgpu.load_fragment_scales' op expected a row that is a multiple of 64 below 256, found 32}}
+      %s = mxgpu.load_fragment_scales %sf at [%c32, %i] block(32) for !q : !sf -> vector<1x1xf8E8M0FNU>
+    }
+  }
+}

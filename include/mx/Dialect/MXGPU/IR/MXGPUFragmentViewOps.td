@@ -178,8 +178,8 @@ def MXGPU_LoadFragmentScalesOp : MXGPU_Op<"load_fragment_scales",
   let description = [{
     The fragment is a box of `for`'s shape. Its first row is `row`, and its first
     column begins block `block`, both of the buffer and multiples of what the box
-    has of them; rows that are not whole tiles, but more than one, begin at a
-    multiple of 64. A block is `block(n)` columns. The result has a row for each row
+    has of them; rows that are tiles and half of one begin at a multiple of 64, and
+    those of a thread are less than 64 apart. A block is `block(n)` columns. The result has a row for each row
     that the thread holds, and in it the scales of the blocks that its columns
     touch, both in ascending order. With `extent` the fragment's blocks from
     number `extent` on have scales whose bits are 0, whatever memory holds.

@@ -19,11 +19,6 @@ namespace mx::mxgpu {
 /// has a block of 64.
 int64_t getWgmmaWarpgroups(int64_t rows);
 
-/// Cycles of a loop in which wgmma reads A where it was loaded: longer than
-/// each of its parts, on an H200 by 17 to 27 % in eight products of 4096 x 4096
-/// x 4096 to 131072 x 2048 x 7168, of bf16 and of weights.
-inline int64_t getWgmmaLoopCycles(int64_t longest) { return longest * 7 / 6; }
-
 /// Registers of a thread of each of `groups` warpgroups together.
 int64_t getRegistersOfGroups(int64_t groups, const target::TargetInfo &target);
 /// Checks the registers of a kernel where `groups` warpgroups multiply and one

@@ -20,7 +20,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace mx;
@@ -122,8 +121,8 @@ MatmulBuffers WgmmaSwapAB::getBuffers(const MatmulProblem &problem,
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Rows of a tile, the columns of an instruction: those of a warp's registers
-/// are 8, and of two rows' sums a thread writes whole sectors.
+/// Rows of a tile are columns of the instruction, which takes any multiple of
+/// 8: every other one is choice enough.
 static constexpr int64_t kRowStep = 16, kMostRows = 256;
 static constexpr int64_t kSwapABColumns[] = {64, 128, 192, 256};
 static constexpr int64_t kSwapABDepths[] = {64, 128};
@@ -132,8 +131,8 @@ static constexpr int64_t kSwapABDepths[] = {64, 128};
 static constexpr int64_t kMostParts = 2;
 /// Registers of a thread that multiplies and of one that loads, by warpgroups
 /// that multiply, and the most rows of a tile: ptxas 13.0 serializes the
-/// instructions of more, or spills in the loop. Of the most rows it spills up
-/// to 124 bytes in the epilogue.
+/// instructions of more. A thread of the highest tiles spills up to 532
+/// bytes, in the epilogue.
 struct ThreadRegisters {
   int64_t multiply, load, mostRows;
 };
@@ -306,7 +305,8 @@ void WgmmaSwapAB::forEachTile(const MatmulProblem &problem,
 /// time of 1024 rows in 32 groups on an H200, if the L2 knows.
 static bool readsBOnce(const MatmulProblem &problem,
                        const ScheduleFields &fields) {
-  if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.groups))
+  if (problem.ragged == RaggedKind::None || ShapedType::isDynamic(problem.m) ||
+      ShapedType::isDynamic(problem.groups))
     return false;
   return ceilDiv(problem.m, std::max<int64_t>(problem.groups, 1)) <=
          fields.tile[0];
@@ -317,8 +317,7 @@ void WgmmaSwapAB::refineSplit(const MatmulProblem &problem,
   // On an H200 3 % of the time with small M, but with a kernel that adds splits
   // 4 % more.
   fields.pdl = fields.splitK == 1 || fields.strategy.getClusterSplit();
-  bool readsOnce = fields.pdl && problem.ragged != RaggedKind::None &&
-                   readsBOnce(problem, fields);
+  bool readsOnce = fields.pdl && readsBOnce(problem, fields);
   fields.l2A = readsOnce ? CacheHint::EvictLast : CacheHint::None;
   fields.l2B = readsOnce ? CacheHint::EvictFirst : CacheHint::None;
 }
@@ -327,15 +326,16 @@ void WgmmaSwapAB::refineSplit(const MatmulProblem &problem,
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Cycles of a step, fitted to 400 products on an H200. Of an element that a
-/// thread dequantizes: of its own warpgroup, and of each that issues to the
-/// same schedulers. Besides, what of the products of a step nothing overlaps,
-/// and a step's waits: with two parts of a step, and with one.
-static constexpr double kOwnElement = 3.44, kSharedElement = 3.25;
+/// Hundredths of cycles, fitted to 527 timings on an H200, of an element that
+/// a thread dequantizes: of its own warpgroup, and of each that issues to the
+/// same schedulers.
+static constexpr int64_t kOwnElement = 344, kSharedElement = 325;
+/// The part of a step's products that nothing overlaps, in thousandths, and
+/// cycles of a step's waits: with two parts of a step, and with one.
 struct OverlapCosts {
-  double products, step;
+  int64_t products, step;
 };
-static constexpr OverlapCosts kInParts = {0.755, 129}, kWhole = {0.7, 189};
+static constexpr OverlapCosts kInParts = {755, 129}, kWhole = {700, 189};
 /// More that products take than the tensor core needs, in per cent.
 static constexpr int64_t kMoreProducts = 13;
 
@@ -351,21 +351,30 @@ static int64_t getElementPercent(const MatmulProblem &problem) {
   return percent;
 }
 
+static int64_t getProductCycles(const ScheduleFields &fields,
+                                const MatmulBuffers &buffers,
+                                const target::Rates &rates) {
+  return ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k) *
+         buffers.mma.getCycles(rates);
+}
+
 /// Of the warpgroups that dequantize B and multiply.
 static int64_t getThreadCycles(const MatmulProblem &problem,
                                const ScheduleFields &fields,
                                const MatmulBuffers &buffers,
                                const target::Rates &rates) {
   int64_t threads = buffers.bInputs.getConsumerThreads();
-  double elements = ceilDiv(fields.tile[1] * fields.tile[2], threads) *
-                    static_cast<double>(getElementPercent(problem)) / 100;
+  int64_t elements = ceilDiv(fields.tile[1] * fields.tile[2], threads);
   int64_t groups = threads / target::kWarpGroupSize;
-  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k) *
-                     buffers.mma.getCycles(rates);
   const OverlapCosts &costs =
       SwapABMainLoop::getParts(fields.tile[0]) > 1 ? kInParts : kWhole;
-  return std::llround(elements * (kSharedElement * groups + kOwnElement) +
-                      costs.products * products + costs.step);
+  // Per cent of hundredths.
+  constexpr int64_t kUnit = 10000;
+  int64_t sum = elements * getElementPercent(problem) *
+                    (kSharedElement * groups + kOwnElement) +
+                getProductCycles(fields, buffers, rates) * costs.products *
+                    (kUnit / 1000);
+  return (sum + kUnit / 2) / kUnit + costs.step;
 }
 
 /// Products are slower than the tensor core is, for waits and reads of A.
@@ -373,9 +382,7 @@ int64_t WgmmaSwapAB::getStepCycles(const MatmulProblem &,
                                    const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,
                                    const target::Rates &rates) const {
-  int64_t products = ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k) *
-                     buffers.mma.getCycles(rates);
-  return products * kMoreProducts / 100;
+  return getProductCycles(fields, buffers, rates) * kMoreProducts / 100;
 }
 
 /// B stays in registers, and the instructions of each 64 columns read A.
