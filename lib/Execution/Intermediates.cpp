@@ -57,6 +57,11 @@ public:
           scalesOf(dequantize.getInput(), dequantize.getScales(),
                    dequantize.getBlockSize());
         })
+        .Case<PermuteReductionOp>([&](PermuteReductionOp permute) {
+          if (permute.getScales())
+            scalesOf(permute.getInput(), permute.getScales(),
+                     permute.getBlockSize());
+        })
         .Case<MatmulOp, GroupedMatmulOp>([&](auto matmul) {
           if (matmul.getAScales())
             scalesOf(matmul.getA(), matmul.getAScales(), matmul.getBlockSize());

@@ -223,6 +223,7 @@ struct ConvertMXToCPUPass final
       return signalPassFailure();
     decomposeMatmuls(getOperation());
     mx::cpu::decomposeQuantizations(getOperation());
+    mx::cpu::decomposePermutations(getOperation());
     TypeConverter converter;
     mx::addStorageConversions(converter);
     RewritePatternSet patterns(&getContext());
@@ -234,6 +235,7 @@ struct ConvertMXToCPUPass final
     target.addLegalOp<mx::YieldOp>();
     mx::cpu::populateQuantizePatterns(converter, patterns);
     mx::cpu::populateDequantizePatterns(converter, patterns);
+    mx::cpu::populatePermuteReductionPatterns(converter, patterns);
     mx::cpu::populateMatmulPatterns(converter, patterns);
     mx::populateStoragePatterns(converter, patterns, target);
     if (failed(applyPartialConversion(getOperation(), target,

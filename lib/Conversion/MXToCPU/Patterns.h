@@ -20,6 +20,8 @@ void populateQuantizePatterns(const mlir::TypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
 void populateDequantizePatterns(const mlir::TypeConverter &converter,
                                 mlir::RewritePatternSet &patterns);
+void populatePermuteReductionPatterns(const mlir::TypeConverter &converter,
+                                      mlir::RewritePatternSet &patterns);
 void populateMatmulPatterns(const mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 
@@ -34,6 +36,8 @@ void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,
 /// Quantizations of which something is dequantized at once become ones of which
 /// nothing is, and the rest.
 void decomposeQuantizations(mlir::Operation *root);
+/// Permutations of what has scales become ones of its numbers.
+void decomposePermutations(mlir::Operation *root);
 
 /// The array that an operand has become: `original` is the operand before type
 /// conversion.

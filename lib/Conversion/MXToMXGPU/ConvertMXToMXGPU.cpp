@@ -49,26 +49,37 @@ namespace mx::mxgpu {
 // segments is 0, and stays 0.
 
 /// The numbers of an operand as a tensor of their own, of the groups that
-/// divide its rows, if any.
+/// divide its rows, if any; with `isPermuted` its reduction is, and there may be
+/// no scales.
 static Value dequantize(OpBuilder &builder, Location loc, Value elements,
-                        Value scales, Value offsets, int64_t blockSize) {
+                        Value scales, Value offsets, int64_t blockSize,
+                        bool isPermuted) {
   auto type = cast<RankedTensorType>(elements.getType());
   auto numbers = type.clone(builder.getBF16Type());
   Value empty = tensor::EmptyOp::create(
       builder, loc, tensor::getMixedSizes(builder, loc, elements),
       numbers.getElementType());
+  // Numbers without scales are where they are, whatever their groups.
+  if (!scales)
+    offsets = {};
   RaggedKindAttr ragged;
   if (offsets)
     ragged = RaggedKindAttr::get(builder.getContext(), RaggedKind::Rows);
+  auto block = builder.getI64IntegerAttr(scales ? blockSize : 32);
+  if (isPermuted)
+    return PermuteReductionOp::create(builder, loc, TypeRange{numbers},
+                                      elements, scales, offsets,
+                                      ValueRange{empty}, ragged, block)
+        .getResult(0);
   auto op =
       DequantizeOp::create(builder, loc, TypeRange{numbers}, elements, scales,
                            /*global_scale=*/Value(), offsets, ValueRange{empty},
-                           ragged, builder.getI64IntegerAttr(blockSize));
+                           ragged, block);
   return op.getResult(0);
 }
 
 template <typename OpT>
-static void dequantizeOperands(OpT op, Workspace workspace) {
+static void dequantizeOperands(OpT op, Workspace workspace, bool permutesA) {
   OpBuilder builder(op);
   int64_t blockSize = op.getBlockSize();
   // Where groups have matrices the rows of a are those of a batch.
@@ -76,13 +87,15 @@ static void dequantizeOperands(OpT op, Workspace workspace) {
   if (holdsA(workspace)) {
     Value numbers =
         dequantize(builder, op.getLoc(), op.getA(), op.getAScales(),
-                   hasRows ? op.getGroupOffsets() : Value(), blockSize);
+                   hasRows ? op.getGroupOffsets() : Value(), blockSize,
+                   permutesA);
     op.getAMutable().assign(numbers);
     op.getAScalesMutable().clear();
   }
   if (holdsB(workspace)) {
     Value numbers = dequantize(builder, op.getLoc(), op.getB(), op.getBScales(),
-                               /*offsets=*/Value(), blockSize);
+                               /*offsets=*/Value(), blockSize,
+                               /*isPermuted=*/false);
     op.getBMutable().assign(numbers);
     op.getBScalesMutable().clear();
   }
@@ -114,19 +127,22 @@ struct DequantizeOperandsPass final
   static LogicalResult rewrite(MatmulOpInterface op,
                                const target::TargetInfo &target) {
     auto schedule = op->getAttrOfType<ScheduleAttr>(kScheduleAttrName);
-    if (!schedule || schedule.getWorkspace() == Workspace::None)
+    if (!schedule)
       return success();
     Workspace workspace = schedule.getWorkspace();
-    if (std::string why = explainNoWorkspace(op, workspace, target);
+    ScheduleFields fields = schedule.getFields();
+    bool permutesA = fields.strategy && fields.strategy.getPermutedA();
+    if (std::string why = explainNoWorkspace(op, workspace, permutesA, target);
         !why.empty())
       return op->emitOpError(why);
-    ScheduleFields fields = schedule.getFields();
+    if (workspace == Workspace::None)
+      return success();
     fields.workspace = Workspace::None;
     op->setAttr(kScheduleAttrName, ScheduleAttr::get(op->getContext(), fields));
     if (auto matmul = dyn_cast<MatmulOp>(*op))
-      dequantizeOperands(matmul, workspace);
+      dequantizeOperands(matmul, workspace, permutesA);
     else
-      dequantizeOperands(cast<GroupedMatmulOp>(*op), workspace);
+      dequantizeOperands(cast<GroupedMatmulOp>(*op), workspace, permutesA);
     return success();
   }
 };
@@ -295,8 +311,8 @@ struct ConvertMXToMXGPUPass final
       return convertAmax(amax, module);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
       return convertQuantize(quantize, module, target);
-    if (auto dequantize = dyn_cast<DequantizeOp>(op))
-      return convertDequantize(dequantize, module, done);
+    if (auto operands = DequantizeOperands::get(op))
+      return convertDequantize(*operands, module, done);
     if (auto relayout = dyn_cast<RelayoutOp>(op))
       return convertRelayout(relayout, module);
     if (auto pack = dyn_cast<PackWeightsOp>(op))

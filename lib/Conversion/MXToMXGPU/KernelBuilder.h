@@ -95,9 +95,20 @@ llvm::LogicalResult convertAmax(AmaxOp op, mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertQuantize(QuantizeOp op,
                                     mlir::gpu::GPUModuleOp module,
                                     const target::TargetInfo &target);
+/// What mx.dequantize and mx.permute_reduction have in common. Null where there
+/// is none.
+struct DequantizeOperands {
+  mlir::Operation *op;
+  mlir::Value input, scales, globalScale, offsets, out;
+  int64_t blockSize;
+  bool isPermuted;
+
+  /// Of one of both operations; none of others.
+  static std::optional<DequantizeOperands> get(mlir::Operation *op);
+};
 /// Adds to `done` what its kernel does of other operations.
 llvm::LogicalResult
-convertDequantize(DequantizeOp op, mlir::gpu::GPUModuleOp module,
+convertDequantize(DequantizeOperands operands, mlir::gpu::GPUModuleOp module,
                   llvm::SmallPtrSetImpl<mlir::Operation *> &done);
 
 llvm::LogicalResult convertCombine(CombineOp op, mlir::gpu::GPUModuleOp module);
@@ -149,7 +160,8 @@ bool isByTiles(QuantizeOp op);
 /// The schedule that measurements advise.
 QuantizeScheduleAttr selectQuantizeSchedule(QuantizeOp op,
                                             const target::TargetInfo &target);
-QuantizeScheduleAttr selectDequantizeSchedule(DequantizeOp op);
+QuantizeScheduleAttr
+selectDequantizeSchedule(const DequantizeOperands &operands);
 
 /// Fails unless whole passes of a schedule's threads over rows in pieces of
 /// blocks cover its tile.

@@ -8,6 +8,7 @@
 #include "Machine.h"
 
 #include "../report/Recorder.h"
+#include "Limits.h"
 
 #include "mx/Simulator/Report.h"
 #include "mx/Simulator/tensor/Mbarrier.h"

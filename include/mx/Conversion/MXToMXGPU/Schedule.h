@@ -53,6 +53,8 @@ struct MatmulProblem {
   bool isQuantized = false;
   /// Whether B is packed weights.
   bool isPackedB = false;
+  /// Whether A is written before, so that its reduction may be permuted.
+  bool canPermuteA = false;
   /// Whether rows are added to indexed rows of the result.
   bool isScattered = false;
   /// The dimension that groups divide.
@@ -89,10 +91,14 @@ bool matchStrategies(MatmulProblem &problem, const OperandTypes &types,
 bool holdsA(Workspace workspace);
 bool holdsB(Workspace workspace);
 
-/// Why operands of `op` cannot be dequantized to memory before; empty if they
-/// can.
+/// Why operands of `op` cannot be dequantized to memory before, or its A
+/// permuted, which may be bf16 then; empty if they can.
 std::string explainNoWorkspace(MatmulOpInterface op, Workspace workspace,
+                               bool permutesA,
                                const target::TargetInfo &target);
+
+/// Why the reduction of an A of bf16 cannot be permuted; empty if it can.
+std::string explainNoPermutedA(const MatmulProblem &problem);
 
 /// The rings and scales of a kernel: what a stage of each holds, how many there
 /// are, and who fills and empties them. Null where there are none.

@@ -118,6 +118,38 @@ struct StoreBlockLowering final : OpLowering<StoreBlockOp> {
   }
 };
 
+/// A transposition of 4 x 4 words among lanes two apart, in two steps: those
+/// whose numbers differ in a bit exchange the words whose numbers differ in
+/// theirs.
+struct PermuteBlockLowering final : OpLowering<PermuteBlockOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, PermuteBlockOp op,
+               OpAdaptor adaptor) const override {
+    Values words = splitWords(builder, adaptor.getInput());
+    Value lane = builder.laneId();
+    for (size_t bit : {1, 2}) {
+      size_t distance = 2 * bit; // lanes of the same half of a run
+      Value isUpper = arith::CmpIOp::create(
+          builder, arith::CmpIPredicate::ne,
+          arith::AndIOp::create(builder, lane, builder.i32(distance)),
+          builder.i32(0));
+      for (size_t i = 0; i < words.size(); ++i) {
+        if (i & bit)
+          continue;
+        Value &low = words[i], &high = words[i + bit];
+        Value sent = arith::SelectOp::create(builder, isUpper, low, high);
+        Value got = builder.shuffleXor(sent, distance);
+        low = arith::SelectOp::create(builder, isUpper, got, low);
+        high = arith::SelectOp::create(builder, isUpper, high, got);
+      }
+    }
+    return {joinWords(builder, words,
+                      cast<VectorType>(getTypeConverter()->convertType(
+                          op.getType())))};
+  }
+};
+
 struct QuantizeBlockLowering final : OpLowering<QuantizeBlockOp> {
   using OpLowering::OpLowering;
 
@@ -263,7 +295,8 @@ struct AtomicMaxLowering final : OpLowering<AtomicMaxOp> {
 
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
-  patterns.add<LoadBlockLowering, StoreBlockLowering, QuantizeBlockLowering,
+  patterns.add<LoadBlockLowering, StoreBlockLowering, PermuteBlockLowering,
+               QuantizeBlockLowering,
                ReduceLanesLowering, WarpMaxLowering, ThreadAmaxLowering,
                LoadRelaxedLowering, AtomicMaxLowering>(converter,
                                                        patterns.getContext());

@@ -1,10 +1,11 @@
-//===- DequantizeKernel.cpp - The kernel of mx.dequantize -----------------===//
+//===- DequantizeKernel.cpp - Kernels that write numbers as bf16 ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
 // As quantizers along rows (QuantizeKernel.cpp): threads hold pieces of rows,
 // all of which they load before they use the first, and no memory is shared.
-// Two operations that follow each other, as those of both operands of a
+// mx.permute_reduction has the same kernel, whose lanes exchange elements before
+// they store them. Two mx.dequantize that follow each other, as those of both operands of a
 // product, are one kernel: the tiles of the second come after those of the
 // first.
 //
@@ -15,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mx/Support/ReductionOrder.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/TargetInfo.h"
 
@@ -30,15 +32,37 @@ using namespace mx::mxgpu;
 /// tile may be missing.
 static constexpr int64_t kPieces = 4;
 
+std::optional<DequantizeOperands> DequantizeOperands::get(Operation *op) {
+  if (auto dequantize = dyn_cast<DequantizeOp>(op))
+    return DequantizeOperands{op,
+                              dequantize.getInput(),
+                              dequantize.getScales(),
+                              dequantize.getGlobalScale(),
+                              dequantize.getOffsets(),
+                              dequantize.getOuts()[0],
+                              int64_t(dequantize.getBlockSize()),
+                              /*isPermuted=*/false};
+  if (auto permute = dyn_cast<PermuteReductionOp>(op))
+    return DequantizeOperands{op,
+                              permute.getInput(),
+                              permute.getScales(),
+                              /*globalScale=*/Value(),
+                              permute.getOffsets(),
+                              permute.getOuts()[0],
+                              int64_t(permute.getBlockSize()),
+                              /*isPermuted=*/true};
+  return std::nullopt;
+}
+
 namespace {
 
 /// What a kernel dequantizes, on the host and in the kernel.
 class DequantizedTensor {
 public:
-  DequantizedTensor(DequantizeOp op, QuantizeScheduleAttr schedule,
+  DequantizedTensor(DequantizeOperands operands, QuantizeScheduleAttr schedule,
                     KernelBuilder &host, KernelBuilder &body)
-      : op(op), schedule(schedule), host(host), body(body),
-        batch(op.getInput().getType().getRank() - 2) {}
+      : operands(operands), schedule(schedule), host(host), body(body),
+        batch(cast<MemRefType>(operands.input.getType()).getRank() - 2) {}
 
   void checkSizes();
   /// Tiles of rows: of all groups, whatever their sizes, or of all matrices.
@@ -64,18 +88,20 @@ private:
   };
 
   bool isTiled() {
-    return isMaterialized(cast<MemRefType>(op.getScales().getType()),
+    return operands.scales &&
+           isMaterialized(cast<MemRefType>(operands.scales.getType()),
                           batch + 2);
   }
   int64_t getTileRows() { return schedule.getTile()[0]; }
   Value getBatchSize();
   Value roundUpRows(int64_t multiple);
   Value getScaleRow(ForEachWorkTileOp tile);
+  Value getPermutedColumn(Value column);
   TileRows getTileRows(ForEachWorkTileOp tile, Value row);
   /// The pieces of such rows of it, `step` apart, that a thread has.
   void buildPieces(const TileRows &first, ArrayRef<int64_t> rows, Value column);
 
-  DequantizeOp op;
+  DequantizeOperands operands;
   QuantizeScheduleAttr schedule;
   KernelBuilder &host, &body;
   int64_t batch; ///< dimensions before the matrix
@@ -86,70 +112,75 @@ private:
 } // namespace
 
 void DequantizedTensor::checkSizes() {
-  host.requireGroups(op.getOffsets());
-  Value input = op.getInput(), scales = op.getScales(), out = op.getOuts()[0];
+  host.requireGroups(operands.offsets);
+  Value input = operands.input, scales = operands.scales, out = operands.out;
   for (int64_t dim = 0; dim < batch + 2; ++dim)
     host.requireSize(host.dim(input, dim), host.dim(out, dim),
                      "dimension " + Twine(dim) + " of input");
-  for (int64_t dim = 0; dim < batch; ++dim)
-    host.requireSize(host.dim(scales, dim), host.dim(out, dim),
-                     "dimension " + Twine(dim) + " of scales");
-  int64_t block = op.getBlockSize();
   Value rows = host.dim(out, batch), columns = host.dim(out, batch + 1);
-  host.requireMultiple(columns, block,
+  host.requireMultiple(columns,
+                       operands.isPermuted ? kReductionBlock
+                                           : operands.blockSize,
                        "dimension " + Twine(batch + 1) + " of input");
-  Value rowTiles;
-  if (op.getOffsets())
-    rowTiles = host.packedTiles(rows, kScaleTileRows, op.getOffsets());
-  requireScaleSizes(host, scales, rows, columns, block, rowTiles, "scales",
-                    batch);
+  if (scales) {
+    for (int64_t dim = 0; dim < batch; ++dim)
+      host.requireSize(host.dim(scales, dim), host.dim(out, dim),
+                       "dimension " + Twine(dim) + " of scales");
+    Value rowTiles;
+    if (operands.offsets)
+      rowTiles = host.packedTiles(rows, kScaleTileRows, operands.offsets);
+    requireScaleSizes(host, scales, rows, columns, operands.blockSize, rowTiles,
+                      "scales", batch);
+  }
   auto type = cast<MemRefType>(input.getType());
   if (!type.getLayout().isIdentity())
     requireRows(host, input, schedule.getVector(), kLoadBytes, "the input");
 }
 
 Value DequantizedTensor::getBatchSize() {
-  Value size = host.dim(op.getInput(), 0);
+  Value size = host.dim(operands.input, 0);
   for (int64_t dim = 1; dim < batch; ++dim)
-    size = host.mul(size, host.dim(op.getInput(), dim));
+    size = host.mul(size, host.dim(operands.input, dim));
   return size;
 }
 
 Value DequantizedTensor::getRowTiles() {
-  Value rows = host.dim(op.getOuts()[0], batch);
-  if (op.getOffsets())
-    return host.packedTiles(rows, getTileRows(), op.getOffsets());
+  Value rows = host.dim(operands.out, batch);
+  if (operands.offsets)
+    return host.packedTiles(rows, getTileRows(), operands.offsets);
   Value tiles = host.ceilDiv(rows, getTileRows());
   return batch ? host.mul(getBatchSize(), tiles) : tiles;
 }
 
 Value DequantizedTensor::getColumnTiles() {
-  return host.ceilDiv(host.dim(op.getOuts()[0], batch + 1),
+  return host.ceilDiv(host.dim(operands.out, batch + 1),
                       schedule.getTile()[1]);
 }
 
 /// Stacked matrices are one. With scales in tiles each has its own, so that the
 /// kernel is told where they begin.
 void DequantizedTensor::addArguments(SmallVectorImpl<Value> &arguments) {
-  for (Value value : {toBytes(host, op.getInput()), Value(op.getScales()),
-                      Value(op.getOuts()[0])})
-    arguments.push_back(collapseLeading(host, value, batch + 1));
-  if (Value scale = op.getGlobalScale())
+  for (Value value : {toBytes(host, operands.input), operands.scales,
+                      operands.out})
+    if (value)
+      arguments.push_back(collapseLeading(host, value, batch + 1));
+  if (Value scale = operands.globalScale)
     arguments.push_back(scale);
-  if (Value offsets = op.getOffsets())
+  if (Value offsets = operands.offsets)
     arguments.push_back(offsets);
   if (batch)
-    llvm::append_values(arguments, host.dim(op.getInput(), batch),
+    llvm::append_values(arguments, host.dim(operands.input, batch),
                         getBatchSize());
 }
 
 void DequantizedTensor::takeArguments(Block::args_iterator &next) {
   input = *next++;
-  scales = *next++;
+  if (operands.scales)
+    scales = *next++;
   out = *next++;
-  if (op.getGlobalScale())
+  if (operands.globalScale)
     decode = *next++;
-  if (op.getOffsets())
+  if (operands.offsets)
     offsets = *next++;
   if (batch) {
     rows = *next++;
@@ -196,14 +227,26 @@ DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   return {elements, scaleRow, body.add(first, rows)};
 }
 
+/// Lane 2 t + u of eight has element 8 (4 u + t) and following of its 64
+/// (mxgpu.permute_block).
+Value DequantizedTensor::getPermutedColumn(Value column) {
+  constexpr int64_t kHalf = kReductionRun / 2;
+  Value in = arith::RemUIOp::create(body, column, body.index(kReductionBlock));
+  Value run = body.div(in, kReductionRun);
+  Value half = body.div(
+      arith::RemUIOp::create(body, in, body.index(kReductionRun)), kHalf);
+  Value place = body.add(body.mul(half, body.index(kReductionBlock / 2)),
+                         body.mul(run, body.index(kHalf)));
+  return body.add(arith::SubIOp::create(body, column, in), place);
+}
+
 void DequantizedTensor::buildPieces(const TileRows &first,
                                     ArrayRef<int64_t> rows, Value column) {
   int64_t vector = schedule.getVector();
   auto inputType =
-      VectorType::get(vector, getElementTypeOrSelf(op.getInput().getType()));
-  Type scaleType = getElementTypeOrSelf(scales.getType());
+      VectorType::get(vector, getElementTypeOrSelf(operands.input.getType()));
   auto outType = VectorType::get(vector, getElementTypeOrSelf(out.getType()));
-  Value block = body.div(column, op.getBlockSize());
+  Value block = body.div(column, operands.blockSize);
   struct Piece {
     Value row, codes, scale;
   };
@@ -218,14 +261,21 @@ void DequantizedTensor::buildPieces(const TileRows &first,
                                 first.end),
           row, getRows());
     Value codes = LoadBlockOp::create(body, inputType, input, row, column);
-    Value scale = LoadScaleOp::create(body, scaleType, scales,
-                                      body.add(first.scales, i), block);
+    Value scale;
+    if (scales)
+      scale = LoadScaleOp::create(body, getElementTypeOrSelf(scales.getType()),
+                                  scales, body.add(first.scales, i), block);
     pieces.push_back({row, codes, scale});
   }
+  Value place = operands.isPermuted ? getPermutedColumn(column) : column;
   for (const Piece &piece : pieces) {
-    Value numbers = DequantizeBlockOp::create(body, outType, piece.codes,
-                                              piece.scale, decode);
-    StoreBlockOp::create(body, numbers, out, piece.row, column);
+    Value numbers = piece.codes;
+    if (piece.scale)
+      numbers = DequantizeBlockOp::create(body, outType, piece.codes,
+                                          piece.scale, decode);
+    if (operands.isPermuted)
+      numbers = PermuteBlockOp::create(body, numbers);
+    StoreBlockOp::create(body, numbers, out, piece.row, place);
   }
 }
 
@@ -289,24 +339,26 @@ static void buildBody(KernelBuilder &body, QuantizeScheduleAttr schedule,
                        arith::SubIOp::create(body, tile.getRow(), firstRows));
 }
 
-static void buildKernel(ArrayRef<DequantizeOp> ops,
+static void buildKernel(ArrayRef<DequantizeOperands> all,
                         QuantizeScheduleAttr schedule,
                         gpu::GPUModuleOp module) {
-  DequantizeOp last = ops.back();
-  KernelBuilder host(last.getLoc(), last);
-  KernelBuilder body(last.getLoc(), host.getContext());
+  const DequantizeOperands &last = all.back();
+  KernelBuilder host(last.op->getLoc(), last.op);
+  KernelBuilder body(last.op->getLoc(), host.getContext());
   SmallVector<DequantizedTensor, 2> tensors;
   SmallVector<Value> arguments;
   Value rowTiles;
-  for (DequantizeOp op : ops) {
-    DequantizedTensor &tensor = tensors.emplace_back(op, schedule, host, body);
+  for (const DequantizeOperands &operands : all) {
+    DequantizedTensor &tensor =
+        tensors.emplace_back(operands, schedule, host, body);
     tensor.checkSizes();
     tensor.addArguments(arguments);
     Value tiles = tensor.getRowTiles();
     rowTiles = rowTiles ? host.add(rowTiles, tiles) : tiles;
   }
-  KernelOp kernel =
-      host.kernel(module, "dequantize", ValueRange(arguments).getTypes());
+  KernelOp kernel = host.kernel(
+      module, last.isPermuted ? "permute_reduction" : "dequantize",
+      ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   kernel.setMinCtas(schedule.getCtas());
   Block &entry = kernel.getBody().front();
@@ -319,56 +371,59 @@ static void buildKernel(ArrayRef<DequantizeOp> ops,
   buildBody(body, schedule, tensors);
   host.launch(kernel, host.mul(rowTiles, tensors.front().getColumnTiles()),
               arguments);
-  for (DequantizeOp op : ops)
-    op.erase();
+  for (const DequantizeOperands &operands : all)
+    operands.op->erase();
 }
 
 //===----------------------------------------------------------------------===//
 // Which operations
 //===----------------------------------------------------------------------===//
 
-static QuantizeScheduleAttr getSchedule(DequantizeOp op) {
-  auto schedule =
-      op->getAttrOfType<QuantizeScheduleAttr>(kQuantizeScheduleAttrName);
-  return schedule ? schedule : selectDequantizeSchedule(op);
+static QuantizeScheduleAttr getSchedule(const DequantizeOperands &operands) {
+  auto schedule = operands.op->getAttrOfType<QuantizeScheduleAttr>(
+      kQuantizeScheduleAttrName);
+  return schedule ? schedule : selectDequantizeSchedule(operands);
 }
 
-/// The next operation if it can be part of the kernel of `op`: it has tiles of
-/// as many columns, and needs nothing that is between them.
-static DequantizeOp findSecond(DequantizeOp op) {
-  Operation *next = op->getNextNode();
+/// The next operation if it can be part of the kernel of `first`: it has tiles
+/// of as many columns, and needs nothing that is between them.
+static std::optional<DequantizeOperands>
+findSecond(const DequantizeOperands &first) {
+  Operation *next = first.op->getNextNode();
   while (isa_and_present<memref::AllocOp>(next) ||
          (next && !isa<DequantizeOp>(next) && isMemoryEffectFree(next)))
     next = next->getNextNode();
-  auto second = dyn_cast_if_present<DequantizeOp>(next);
-  if (!second || op.getOffsets() || second.getOffsets() ||
-      getSchedule(op) != getSchedule(second))
-    return {};
-  auto getColumns = [](DequantizeOp it) {
-    return cast<MemRefType>(it.getOuts()[0].getType()).getShape().back();
+  if (!isa_and_present<DequantizeOp>(next))
+    return std::nullopt;
+  DequantizeOperands second = *DequantizeOperands::get(next);
+  if (first.isPermuted || first.offsets || second.offsets ||
+      getSchedule(first) != getSchedule(second))
+    return std::nullopt;
+  auto getColumns = [](Value out) {
+    return cast<MemRefType>(out.getType()).getShape().back();
   };
-  int64_t columns = getColumns(op);
-  Value out = op.getOuts()[0];
-  if (ShapedType::isDynamic(columns) || columns != getColumns(second) ||
-      !out.getDefiningOp<memref::AllocOp>() ||
-      llvm::is_contained(second->getOperands(), out))
-    return {};
+  int64_t columns = getColumns(first.out);
+  if (ShapedType::isDynamic(columns) || columns != getColumns(second.out) ||
+      !first.out.getDefiningOp<memref::AllocOp>() ||
+      llvm::is_contained(next->getOperands(), first.out))
+    return std::nullopt;
   return second;
 }
 
 LogicalResult
-mx::mxgpu::convertDequantize(DequantizeOp op, gpu::GPUModuleOp module,
+mx::mxgpu::convertDequantize(DequantizeOperands operands,
+                             gpu::GPUModuleOp module,
                              llvm::SmallPtrSetImpl<Operation *> &done) {
-  QuantizeScheduleAttr schedule = getSchedule(op);
-  if (failed(verifyDequantizeSupport(op, schedule)))
+  QuantizeScheduleAttr schedule = getSchedule(operands);
+  if (failed(verifyDequantizeSupport(operands, schedule)))
     return failure();
-  SmallVector<DequantizeOp, 2> ops = {op};
-  if (DequantizeOp second = findSecond(op)) {
-    if (failed(verifyDequantizeSupport(second, schedule)))
+  SmallVector<DequantizeOperands, 2> all = {operands};
+  if (std::optional<DequantizeOperands> second = findSecond(operands)) {
+    if (failed(verifyDequantizeSupport(*second, schedule)))
       return failure();
-    done.insert(second);
-    ops.push_back(second);
+    done.insert(second->op);
+    all.push_back(*second);
   }
-  buildKernel(ops, schedule, module);
+  buildKernel(all, schedule, module);
   return success();
 }

@@ -10,6 +10,7 @@
 #include "../ElementRegion.h"
 #include "../KernelBuilder.h"
 #include "QuantizeInputLoader.h"
+#include "mx/Support/ReductionOrder.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -224,41 +225,59 @@ void mx::mxgpu::checkQuantizeSizes(KernelBuilder &host, QuantizeOp op,
 
 /// Fails unless operands are matrices, or batches of them, in rows that threads
 /// can read.
-static LogicalResult verifyDequantizeForm(DequantizeOp op,
+static LogicalResult verifyDequantizeForm(const DequantizeOperands &operands,
                                           QuantizeScheduleAttr schedule) {
-  if (op.getRaggedOrNone() == RaggedKind::Reduction)
-    return op.emitOpError("expected no ragged reduction on the GPU, found one: "
-                          "dequantize it as the matrix that it is, without "
-                          "offsets");
-  auto input = cast<MemRefType>(op.getInput().getType());
+  Operation *op = operands.op;
+  if (auto dequantize = dyn_cast<DequantizeOp>(op);
+      dequantize && dequantize.getRaggedOrNone() == RaggedKind::Reduction)
+    return op->emitOpError("expected no ragged reduction on the GPU, found "
+                           "one: dequantize it as the matrix that it is, "
+                           "without offsets");
+  auto input = cast<MemRefType>(operands.input.getType());
   bool isWhole = isContiguous(input);
   if (!isWhole && (input.getRank() != 2 || !mayHaveStride(input)))
-    return op.emitOpError("expected the input to be a matrix whose rows are "
-                          "contiguous, with 4 and 6 bits and in batches with "
-                          "identity layout, on the GPU, found ")
+    return op->emitOpError("expected the input to be a matrix whose rows are "
+                           "contiguous, with 4 and 6 bits and in batches with "
+                           "identity layout, on the GPU, found ")
            << input;
   if (!isWhole &&
       failed(verifyRowStride(op, input, schedule.getVector(), "the input")))
     return failure();
-  for (auto [value, name] : {std::pair(Value(op.getScales()), "scales"),
-                             std::pair(op.getOuts()[0], "the result")})
+  for (auto [value, name] : {std::pair(operands.scales, "scales"),
+                             std::pair(operands.out, "the result")}) {
+    if (!value)
+      continue;
     // Scales of one matrix, row by row, may be any slice.
     if (auto type = cast<MemRefType>(value.getType());
-        !isContiguous(type) && (value != op.getScales() || type.getRank() != 2))
-      return op.emitOpError("expected ")
+        !isContiguous(type) &&
+        (value != operands.scales || type.getRank() != 2))
+      return op->emitOpError("expected ")
              << name << " with identity layout on the GPU, found " << type;
+  }
   return success();
 }
 
 LogicalResult
-mx::mxgpu::verifyDequantizeSupport(DequantizeOp op,
+mx::mxgpu::verifyDequantizeSupport(const DequantizeOperands &operands,
                                    QuantizeScheduleAttr schedule) {
-  if (failed(verifyDequantizeForm(op, schedule)) ||
-      failed(verifyRowSchedule(op, op.getBlockSize(), schedule)))
+  Operation *op = operands.op;
+  if (failed(verifyDequantizeForm(operands, schedule)) ||
+      failed(verifyRowSchedule(op, operands.blockSize, schedule)))
     return failure();
-  if (op.getOffsets() && schedule.getTile()[0] != kScaleTileRows)
-    return op.emitOpError("expected a tile of ")
+  if (operands.offsets && schedule.getTile()[0] != kScaleTileRows)
+    return op->emitOpError("expected a tile of ")
            << kScaleTileRows << " rows with groups, each of which has whole "
            << "tiles of scales, found " << schedule.getTile()[0];
+  // What mxgpu.permute_block exchanges.
+  constexpr int64_t kPermutedVector = kReductionRun / 2;
+  if (!operands.isPermuted)
+    return success();
+  if (schedule.getVector() != kPermutedVector ||
+      schedule.getTile()[1] % kReductionBlock)
+    return op->emitOpError("expected a schedule with vectors of ")
+           << kPermutedVector << " elements and a multiple of "
+           << kReductionBlock << " columns, found vectors of "
+           << schedule.getVector() << " and " << schedule.getTile()[1]
+           << " columns";
   return success();
 }

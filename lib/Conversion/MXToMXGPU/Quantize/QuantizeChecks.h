@@ -20,7 +20,7 @@ llvm::LogicalResult verifyQuantizeSchedule(QuantizeOp op,
                                            QuantizeScheduleAttr schedule);
 /// Says at `op` what the kernel dequantizes where it asks for more, with such a
 /// schedule.
-llvm::LogicalResult verifyDequantizeSupport(DequantizeOp op,
+llvm::LogicalResult verifyDequantizeSupport(const DequantizeOperands &operands,
                                             QuantizeScheduleAttr schedule);
 /// Requires at run time what the verifier could not see in dynamic shapes.
 void checkQuantizeSizes(KernelBuilder &host, QuantizeOp op,

@@ -302,7 +302,8 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
         fields.workspace, target);
     chosen.cost.total += chosen.cost.dequantize;
     os << "  " << describe(fields.workspace)
-       << " dequantized to memory before: " << chosen.cost.dequantize
+       << (fields.strategy.getPermutedA() ? " permuted" : " dequantized")
+       << " to memory before: " << chosen.cost.dequantize
        << " modelled cycles, from here on of bf16\n";
   }
   int64_t permille = getIdealCycles(problem, target) * 1000 /

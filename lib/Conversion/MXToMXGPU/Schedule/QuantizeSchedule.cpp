@@ -318,21 +318,22 @@ mx::mxgpu::selectQuantizeSchedule(QuantizeOp op, const TargetInfo &target) {
 }
 
 /// Rows of a group, on average, that are few of the tile that each has.
-static bool hasSmallGroups(DequantizeOp op) {
-  if (!op.getOffsets())
+static bool hasSmallGroups(const DequantizeOperands &operands) {
+  if (!operands.offsets)
     return false;
   constexpr int64_t kFewRows = kScaleTileRows / 2;
-  int64_t rows = op.getInput().getType().getDimSize(0);
-  int64_t groups = cast<ShapedType>(op.getOffsets().getType()).getDimSize(0);
+  int64_t rows = cast<ShapedType>(operands.input.getType()).getDimSize(0);
+  int64_t groups = cast<ShapedType>(operands.offsets.getType()).getDimSize(0);
   return !ShapedType::isDynamic(rows) && !ShapedType::isDynamic(groups) &&
          rows <= kFewRows * groups;
 }
 
 /// Writes the most: 16 bytes of a half or 32 of an f32 for each thread. Small
 /// groups have wide tiles: each CTA looks for its group first.
-QuantizeScheduleAttr mx::mxgpu::selectDequantizeSchedule(DequantizeOp op) {
-  int64_t columns = hasSmallGroups(op) ? 512 : 128;
-  return QuantizeScheduleAttr::get(op.getContext(), {128, columns},
+QuantizeScheduleAttr
+mx::mxgpu::selectDequantizeSchedule(const DequantizeOperands &operands) {
+  int64_t columns = hasSmallGroups(operands) ? 512 : 128;
+  return QuantizeScheduleAttr::get(operands.op->getContext(), {128, columns},
                                    /*threads=*/512, /*vector=*/8, /*stages=*/1,
                                    /*ctas=*/2);
 }
@@ -360,9 +361,9 @@ struct SelectQuantizeSchedulePass final
       if (auto quantize = dyn_cast<QuantizeOp>(op))
         op->setAttr(kQuantizeScheduleAttrName,
                     selectQuantizeSchedule(quantize, *target));
-      else if (auto dequantize = dyn_cast<DequantizeOp>(op))
+      else if (auto operands = DequantizeOperands::get(op))
         op->setAttr(kQuantizeScheduleAttrName,
-                    selectDequantizeSchedule(dequantize));
+                    selectDequantizeSchedule(*operands));
     });
   }
 };

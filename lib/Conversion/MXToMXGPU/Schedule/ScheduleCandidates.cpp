@@ -199,11 +199,16 @@ mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
                               const target::TargetInfo &target) {
   std::vector<Candidate> candidates = rankSchedules(whole, target);
   for (Workspace workspace : {Workspace::A, Workspace::B, Workspace::AB}) {
-    if (!explainNoWorkspace(op, workspace, target).empty())
+    auto problem = getRemainder(op, whole, workspace, target);
+    bool mayPermute = problem && problem->canPermuteA;
+    if (!explainNoWorkspace(op, workspace, mayPermute, target).empty())
       continue;
     int64_t before = getWorkspaceCycles(op, whole, workspace, target);
-    auto problem = getRemainder(op, whole, workspace, target);
     for (Candidate &candidate : rankSchedules(*problem, target)) {
+      if (!explainNoWorkspace(op, workspace,
+                              candidate.fields.strategy.getPermutedA(), target)
+               .empty())
+        continue;
       candidate.fields.workspace = workspace;
       candidate.cost.dequantize = before;
       candidate.cost.total += before;

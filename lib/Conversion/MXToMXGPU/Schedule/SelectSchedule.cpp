@@ -111,7 +111,9 @@ private:
   FailureOr<ScheduleAttr> complete(MatmulOpInterface op, ScheduleAttr given,
                                    const target::TargetInfo &target) {
     ScheduleFields fields = given.getFields();
-    if (std::string why = explainNoWorkspace(op, fields.workspace, target);
+    bool permutesA = fields.strategy && fields.strategy.getPermutedA();
+    if (std::string why =
+            explainNoWorkspace(op, fields.workspace, permutesA, target);
         !why.empty())
       return op->emitOpError(why);
     std::optional<MatmulProblem> problem =

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
+#include "mx/Support/ReductionOrder.h"
 #include "mx/Target/MmaFamilies.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -15,9 +16,40 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+std::string mx::mxgpu::explainNoPermutedA(const MatmulProblem &problem) {
+  if (!problem.hasScales())
+    return "expected b with scales with permuted_a, found it without: leave it "
+           "out";
+  if (problem.isPackedB)
+    return "expected no permuted_a with packed weights, of which a thread reads "
+           "adjacent elements as they are: leave it out";
+  if (ShapedType::isDynamic(problem.k))
+    return "expected a reduction that types know with permuted_a, found an "
+           "unknown one: leave it out";
+  if (problem.k % kReductionBlock)
+    return llvm::formatv("expected a reduction of a multiple of {0} elements "
+                         "with permuted_a, found {1}: leave it out",
+                         kReductionBlock, problem.k);
+  return {};
+}
+
+/// Whether mx.permute_reduction writes a tensor, or a memref.
+static bool isPermuted(Value a) {
+  if (a.getDefiningOp<PermuteReductionOp>())
+    return true;
+  return llvm::any_of(a.getUsers(), [&](Operation *user) {
+    auto permute = dyn_cast<PermuteReductionOp>(user);
+    return permute && permute.getOuts()[0] == a;
+  });
+}
+
 std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
-                                          Workspace workspace,
+                                          Workspace workspace, bool permutesA,
                                           const target::TargetInfo &target) {
+  if (permutesA && workspace != Workspace::A &&
+      !(workspace == Workspace::None && isPermuted(op.getA())))
+    return llvm::formatv("expected workspace = a with permuted_a, found {0}",
+                         stringifyWorkspace(workspace));
   if (workspace == Workspace::None)
     return {};
   std::string name = "workspace = " + stringifyWorkspace(workspace).str();
@@ -27,7 +59,7 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
                          "by the scales: leave it out",
                          name, target.chip);
   for (auto [isHeld, scales, what] :
-       {std::tuple(holdsA(workspace), op.getAScales(), "a"),
+       {std::tuple(holdsA(workspace) && !permutesA, op.getAScales(), "a"),
         std::tuple(holdsB(workspace), op.getBScales(), "b")})
     if (isHeld && !scales)
       return llvm::formatv("expected {0} with scales for {1}, found it "
@@ -48,12 +80,18 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
                          name, target.chip,
                          holdsA(workspace) ? "bf16" : "elements",
                          holdsB(workspace) ? "bf16" : "elements");
+  if (permutesA)
+    if (std::string why =
+            explainNoPermutedA(*getMatmulProblem(op, target, workspace));
+        !why.empty())
+      return why;
   if (!op->getNumResults())
     return llvm::formatv("expected tensors with {0}, found memrefs: run "
                          "mx-dequantize-operands before bufferization",
                          name);
   return {};
 }
+
 
 std::optional<MatmulProblem>
 mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &whole,
@@ -64,6 +102,8 @@ mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &whole,
     rest->n = whole.n;
     rest->k = whole.k;
     rest->groups = whole.groups;
+    rest->canPermuteA = workspace == Workspace::A && !rest->hasScalesOfA() &&
+                        explainNoPermutedA(*rest).empty();
   }
   return rest;
 }
@@ -91,7 +131,9 @@ int64_t mx::mxgpu::getWorkspaceCycles(MatmulOpInterface op,
   auto add = [&](int64_t rows, target::MmaType type, bool isMade) {
     int64_t elements = rows * orAssumed(problem.k);
     int64_t bytes = ceilDiv(elements * target::getBits(type), 8);
-    int64_t scales = ceilDiv(elements, problem.product.blockSize);
+    int64_t scales = type == target::MmaType::BF16
+                         ? 0
+                         : ceilDiv(elements, problem.product.blockSize);
     int64_t numbers = 2 * elements;
     // The bytes are neither written nor read.
     int64_t moved =

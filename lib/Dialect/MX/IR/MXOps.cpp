@@ -80,6 +80,7 @@ MX_DEFINE_INTERFACES(QuantizeOp, false,
                      getOffsets() ? getOffsets() : getGather())
 MX_DEFINE_INTERFACES(AmaxOp, false, Value())
 MX_DEFINE_INTERFACES(DequantizeOp, false, getOffsets())
+MX_DEFINE_INTERFACES(PermuteReductionOp, false, getOffsets())
 MX_DEFINE_INTERFACES(RelayoutOp, false, getOffsets())
 MX_DEFINE_INTERFACES(PackWeightsOp, false, Value())
 MX_DEFINE_INTERFACES(MatmulOp, readsOuts(), Value())

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MXChecks.h"
+#include "mx/Support/ReductionOrder.h"
 #include "mx/Support/ScaleLayout.h"
 
 using namespace mlir;
@@ -92,6 +93,77 @@ LogicalResult DequantizeOp::verify() {
   if (failed(verifyElementEncoding(*this, input, ragged, groups)))
     return failure();
   // dequantize C13
+  return verifyNoEncoding(*this, out);
+}
+
+//===----------------------------------------------------------------------===//
+// Permute a reduction
+//===----------------------------------------------------------------------===//
+
+/// Scales of the input, and of the groups of its rows.
+static LogicalResult verifyPermutedScales(PermuteReductionOp op,
+                                          const Named &input) {
+  Named scales{op.getScales(), "scales"};
+  // permute_reduction C6
+  if (failed(
+          verifyBlock(op, input, scales.elementType(), op.getBlockSize())))
+    return failure();
+  SmallVector<int64_t> shape(input.type().getShape());
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= op.getBlockSize();
+  RaggedKind ragged = op.getRaggedOrNone();
+  int64_t groups = op.getOffsets() ? getNumGroups(op.getOffsets()) : 0;
+  // permute_reduction C7
+  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)))
+    return failure();
+  // permute_reduction C8
+  return verifyScaleLayout(op, scales, input.rank(), ragged, groups);
+}
+
+LogicalResult PermuteReductionOp::verify() {
+  Named input{getInput(), "input"};
+  // permute_reduction C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // permute_reduction C2
+  if (failed(verifyOneOut(*this, getOuts())))
+    return failure();
+  Named out{getOuts()[0], "outs"};
+  // permute_reduction C3
+  if (failed(verifyMinRank(*this, input)))
+    return failure();
+  // permute_reduction C4
+  if (!out.elementType().isBF16())
+    return errorAt(*this, out)
+           << "expected outs of bf16, found " << out.elementType();
+  // permute_reduction C5
+  if (!getScales() && !input.elementType().isBF16())
+    return errorAt(*this, input) << "expected an input of bf16, or scales, "
+                                    "found an input of "
+                                 << input.elementType() << " without";
+  if (getScales() && failed(verifyPermutedScales(*this, input)))
+    return failure();
+  // permute_reduction C9
+  if (getOffsets() && (!getScales() || getRaggedOrNone() != RaggedKind::Rows))
+    return emitOpError("expected offsets of groups with scales and ragged = "
+                       "rows, found them without");
+  // permute_reduction C10
+  if (failed(verifyRagged(*this, getRagged(), getOffsets())))
+    return failure();
+  // permute_reduction C11
+  if (getRagged() && failed(verifyRank(*this, input, 2)))
+    return failure();
+  int64_t rank = input.rank();
+  // permute_reduction C12
+  if (failed(verifyMultiple(*this, input, rank - 1, kReductionBlock)))
+    return failure();
+  // permute_reduction C13
+  if (failed(verifyRank(*this, out, rank)) ||
+      failed(verifyShape(*this, input, out.type().getShape())))
+    return failure();
+  // permute_reduction C14
+  if (failed(verifyNoEncoding(*this, input)))
+    return failure();
   return verifyNoEncoding(*this, out);
 }
 

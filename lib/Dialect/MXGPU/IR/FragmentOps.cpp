@@ -355,6 +355,14 @@ LogicalResult DequantizeBlockOp::verify() {
   return success();
 }
 
+LogicalResult PermuteBlockOp::verify() {
+  auto type = cast<VectorType>(getType());
+  auto expected = VectorType::get(8, BFloat16Type::get(getContext()));
+  if (type == expected) // permute_block C1
+    return success();
+  return emitOpError("expected ") << expected << ", found " << type;
+}
+
 /// A matrix of scales, or tiles of them, and one of its scales. A matrix that
 /// is read may be a slice.
 static LogicalResult verifyScales(Operation *op, MemRefType type, Type scale,

@@ -12,6 +12,7 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -74,7 +75,7 @@ namespace {
 /// builds kernels of them. This dialect knows them by name only.
 struct CarriedAttribute {
   StringRef name, type;
-  StringRef carriers[2]; // or one
+  StringRef carriers[3]; // or fewer
   bool (*isOfType)(Attribute);
 };
 } // namespace
@@ -93,7 +94,7 @@ static constexpr CarriedAttribute kCarried[] = {
      }},
     {kQuantizeScheduleAttrName,
      "#mxgpu.quantize_schedule",
-     {"mx.quantize", "mx.dequantize"},
+     {"mx.quantize", "mx.dequantize", "mx.permute_reduction"},
      [](Attribute attribute) { return isa<QuantizeScheduleAttr>(attribute); }},
     {kSimpleKernelAttrName,
      "a string",
@@ -121,6 +122,16 @@ static LogicalResult verifyCases(Operation *op, ArrayAttr cases) {
   return success();
 }
 
+/// "a", "a and b", or "a, b and c".
+static std::string listCarriers(const CarriedAttribute &carried) {
+  SmallVector<StringRef> names;
+  llvm::copy_if(carried.carriers, std::back_inserter(names),
+                [](StringRef name) { return !name.empty(); });
+  StringRef last = names.pop_back_val();
+  return names.empty() ? last.str()
+                       : llvm::join(names, ", ") + " and " + last.str();
+}
+
 LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   const CarriedAttribute *known =
@@ -133,8 +144,7 @@ LogicalResult MXGPUDialect::verifyOperationAttribute(Operation *op,
   // carried_attributes C2
   if (!llvm::is_contained(known->carriers, op->getName().getStringRef()))
     return op->emitOpError("expected ")
-           << known->name << " only on " << known->carriers[0]
-           << (known->carriers[1].empty() ? "" : " and ") << known->carriers[1];
+           << known->name << " only on " << listCarriers(*known);
   // carried_attributes C3
   if (!known->isOfType(attribute.getValue()))
     return op->emitOpError("expected ")

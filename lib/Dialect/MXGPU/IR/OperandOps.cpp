@@ -15,7 +15,7 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 /// Columns of the smallest block that a format has.
-static constexpr int64_t kSmallestBlock = 16;
+static constexpr int64_t kSmallestBlock = 8;
 
 /// Types of the elements and of their scales.
 static LogicalResult verifyFormats(DequantizeFragmentOp op, Type element,

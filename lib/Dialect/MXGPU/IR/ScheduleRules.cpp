@@ -142,7 +142,7 @@ WgmmaUpcastBAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult
 WgmmaSwapABAttr::verify(function_ref<InFlightDiagnostic()> emitError, bool,
-                        int64_t ctasPerSm) {
+                        int64_t ctasPerSm, bool) {
   // wgmma_swap_ab C1
   return verifyCounts(emitError, {{ctasPerSm, "CTAs of an SM"}});
 }

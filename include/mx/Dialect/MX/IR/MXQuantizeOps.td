@@ -372,6 +372,51 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
   let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
 }
 
+def MX_PermuteReductionOp : MX_StructuredOp<"permute_reduction"> {
+  let summary = "bf16 numbers with the reduction in the order of threads";
+  let description = [{
+    The numbers of A, `M x K` or a batch of such matrices, with the columns of
+    each 64 in another order: column `16 t + 4 s + 2 h + j` of them, where t and
+    s are less than 4 and h and j less than 2, becomes column
+    `16 s + 8 h + 2 t + j`.
+
+    A product whose schedule has `#mxgpu.wgmma_swap_ab<permuted_a = true>` takes
+    its A in this order, in which a thread multiplies adjacent elements of B
+    (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
+
+    With `scales` the input is elements, whose numbers are those of
+    `mx.dequantize`, and with `ragged = rows` and `offsets` the scales of groups
+    of rows; without, the input is bf16.
+
+    Example:
+
+    ```mlir
+    %x = mx.permute_reduction ins(%a : tensor<?x512xbf16>)
+        outs(%init : tensor<?x512xbf16>) -> tensor<?x512xbf16>
+    %y = mx.permute_reduction ins(%q : tensor<?x512xf8E4M3FN>)
+        scales(%s : tensor<?x16xf8E8M0FNU>)
+        outs(%init : tensor<?x512xbf16>) -> tensor<?x512xbf16>
+    ```
+  }];
+  let arguments = (ins
+    AnyTypeOf<[MX_ElementTensorOrMemRef, MX_FloatTensorOrMemRef]>:$input,
+    Optional<MX_ScaleTensorOrMemRef>:$scales,
+    Optional<MX_Offsets>:$offsets,
+    Variadic<MX_FloatTensorOrMemRef>:$outs,
+    OptionalAttr<MX_RaggedKindAttr>:$ragged,
+    DefaultValuedAttr<I64Attr, "32">:$block_size);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    (`ragged` `=` $ragged^)?
+    `ins` `(` $input `:` type($input) `)`
+    (`scales` `(` $scales^ `:` type($scales) `)`)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    `outs` `(` $outs `:` type($outs) `)`
+    (`block_size` `=` $block_size^)? attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = dpsDeclaration # raggedDeclaration;
+}
+
 def MX_RelayoutOp : MX_StructuredOp<"relayout"> {
   let summary = "write the same scales in another physical layout";
   let description = [{

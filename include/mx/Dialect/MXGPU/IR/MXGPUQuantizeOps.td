@@ -239,6 +239,28 @@ def MXGPU_DequantizeBlockOp : MXGPU_Op<"dequantize_block", [Pure]> {
   let hasVerifier = 1;
 }
 
+def MXGPU_PermuteBlockOp : MXGPU_Op<"permute_block", [
+    Pure, SameOperandsAndResultType]> {
+  let summary = "exchange elements so that a reduction is in the order of threads";
+  let description = [{
+    Eight adjacent lanes, the first of which is a multiple of eight, have eight
+    adjacent elements each of 64. Of these, lane `2 t + u` gets elements
+    `8 (4 u + t)` and following in the order of `mx.permute_reduction`: those
+    that lane `2 p + u` had as elements `2 t` and `2 t + 1` are its elements
+    `2 p` and `2 p + 1`. All lanes of a warp execute it together.
+
+    Example:
+
+    ```mlir
+    %y = mxgpu.permute_block %x : vector<8xbf16>
+    ```
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$input);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
 def MXGPU_StoreScalesOp : MXGPU_Op<"store_scales"> {
   let summary = "write the scales of the lanes of a warp";
   let description = [{

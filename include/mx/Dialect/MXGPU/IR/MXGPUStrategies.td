@@ -34,6 +34,9 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
         CTAs that share an SM: each has a part of its shared memory and of its
         registers.
       }], "int64_t", "getCtasPerSm", (ins), "", "return 1;">,
+    InterfaceMethod<[{
+        Whether A is in the order of mx.permute_reduction.
+      }], "bool", "getPermutedA", (ins), "", "return false;">,
     InterfaceMethod<"How a CTA gets its next work tile.",
       "::mx::mxgpu::TileLoop", "getTileLoop", (ins), "",
       "return ::mx::mxgpu::TileLoop::Static;">,
@@ -157,6 +160,7 @@ def MXGPU_WgmmaSwapABAttr
     |---|---|---|
     | `cluster_split = b` | `false` | as of `#mxgpu.wgmma_upcast_b` |
     | `ctas_per_sm = n` | 1 | CTAs that share an SM: each has a part of its shared memory and registers |
+    | `permuted_a = b` | `false` | A is in the order of `mx.permute_reduction`, so that a thread reads adjacent elements of B: with `workspace = a`, a reduction of a multiple of 64 elements, and a B that is not packed |
 
     Tiles have a multiple of 16 rows, up to 256 of 64 or 128 columns, 160 of 192
     and 96 of 256; and 64 or 128 elements of the reduction. Results are stored
@@ -165,10 +169,10 @@ def MXGPU_WgmmaSwapABAttr
     Example: `#mxgpu.wgmma_swap_ab<ctas_per_sm = 2>`.
   }];
   let parameters = (ins MXGPU_Flag:$cluster_split,
-    MXGPU_Count<"1">:$ctas_per_sm);
+    MXGPU_Count<"1">:$ctas_per_sm, MXGPU_Flag:$permuted_a);
   let builders = [AttrBuilder<(ins CArg<"bool", "false">:$cluster_split,
-    CArg<"int64_t", "1">:$ctas_per_sm), [{
-      return $_get($_ctxt, cluster_split, ctas_per_sm);
+    CArg<"int64_t", "1">:$ctas_per_sm, CArg<"bool", "false">:$permuted_a), [{
+      return $_get($_ctxt, cluster_split, ctas_per_sm, permuted_a);
     }]>];
   let genVerifyDecl = 1;
 }

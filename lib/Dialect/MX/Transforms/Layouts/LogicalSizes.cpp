@@ -58,6 +58,8 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
   } else if (auto dequantize = dyn_cast<DequantizeOp>(op)) {
     if (is(dequantize.getScalesMutable()))
       return {dequantize.getInput(), dequantize.getBlockSize()};
+  } else if (auto permute = dyn_cast<PermuteReductionOp>(op)) {
+    return {permute.getInput(), permute.getBlockSize()};
   } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
     if (matmul.getAScales() && is(matmul.getAScalesMutable()[0]))
       return {matmul.getA(), matmul.getBlockSize()};

@@ -77,13 +77,14 @@ LoadedTile UpcastMainLoop::loadTile(ConsumerWaitOp stage, StringRef elements,
 }
 
 Value UpcastMainLoop::dequantize(LoadedTile tile, FragmentLayoutAttr layout,
-                                 Value reference) {
+                                 Value reference, int64_t block) {
   if (!layout)
     layout = cast<FragmentType>(tile.elements.getType()).getLayout();
   Type type = reference ? getUpcastType() : Type(body.getBF16Type());
   return DequantizeFragmentOp::create(
       body, FragmentType::get(type, layout), tile.elements, tile.scales,
-      reference, reference && isFinite(), product.problem.product.blockSize);
+      reference, reference && isFinite(),
+      block ? block : product.problem.product.blockSize);
 }
 
 /// The part of a tile of B that this thread has, if it writes other rows than

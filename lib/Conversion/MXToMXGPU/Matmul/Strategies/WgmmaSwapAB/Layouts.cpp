@@ -10,6 +10,7 @@
 
 #include "Layouts.h"
 #include "../Common/LayoutModes.h"
+#include "mx/Support/ReductionOrder.h"
 #include "mx/Target/Wgmma.h"
 
 using namespace mlir;
@@ -31,11 +32,44 @@ FragmentLayoutAttr SwapABLayouts::get(ArrayRef<FragmentMode> threads,
   return makeLayout(mma.getContext(), threads, values);
 }
 
+int64_t SwapABLayouts::getRun() const {
+  return std::min(tileK / kReductionLanes, kReductionRun);
+}
+
+SmallVector<FragmentMode> SwapABLayouts::getLoadThreads(int64_t run) const {
+  return {columns(kReductionLanes, run), rows(8, 2 / parts),
+          rows(4, 16 / parts),
+          rows(mma.getWarpgroups(), target::kWgmmaM / parts)};
+}
+
+/// Of a permuted tile a thread has a run of columns of each 64, or of all if
+/// there are fewer.
 FragmentLayoutAttr SwapABLayouts::getLoad() const {
-  return get({columns(4, 2), rows(8, 2 / parts), rows(4, 16 / parts),
-              rows(mma.getWarpgroups(), target::kWgmmaM / parts)},
-             {columns(2, 1), rows(2, getStepOfTwo()), columns(2, 8),
-              columns(tileK / 16, 16)});
+  if (!isPermuted)
+    return get(getLoadThreads(2), {columns(2, 1), rows(2, getStepOfTwo()),
+                                   columns(2, 8), columns(tileK / 16, 16)});
+  int64_t run = getRun();
+  return get(getLoadThreads(run),
+             {columns(2, 1), columns(run / 2, 2),
+              columns(tileK / (run * kReductionLanes), run * kReductionLanes),
+              rows(2, getStepOfTwo())});
+}
+
+/// The registers of `getLoad` in the order of `getOperand`.
+FragmentLayoutAttr SwapABLayouts::getDequantized() const {
+  if (!isPermuted)
+    return getLoad();
+  int64_t run = getRun();
+  return get(getLoadThreads(run),
+             {columns(2, 1), rows(2, getStepOfTwo()), columns(run / 2, 2),
+              columns(tileK / (run * kReductionLanes), run * kReductionLanes)});
+}
+
+FragmentLayoutAttr SwapABLayouts::getHalves() const {
+  int64_t half = getRun() / 2;
+  return get(getLoadThreads(half),
+             {columns(2, 1), columns(half / 2, 2), columns(2, tileK / 2),
+              rows(2, getStepOfTwo())});
 }
 
 FragmentLayoutAttr SwapABLayouts::getOperand() const {

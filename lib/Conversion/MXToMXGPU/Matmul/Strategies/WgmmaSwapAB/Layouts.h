@@ -5,7 +5,10 @@
 // With wgmma_swap_ab the rows of wgmma are columns of the tile, rows of B, and
 // its columns are rows of the tile: D^T = B * A^T. Its A is B, dequantized in
 // the registers of the MMA warpgroups; its B is A, of bf16, where the copy
-// engine put it. The reduction is as in memory.
+// engine put it. The reduction is as in memory, where wgmma gives a thread two
+// adjacent elements of each eight: of narrow elements a byte, or two. With A in
+// the order of mx.permute_reduction (mx/Support/ReductionOrder.h) they are 16
+// adjacent ones of each 64.
 //
 // wgmma gives a thread rows i and i + 8 of each 64. Which rows of B they are is
 // for us to say: two adjacent ones, so that eight lanes have 16 adjacent ones,
@@ -32,13 +35,18 @@ WgmmaAttr getSwapABMma(const MatmulProblem &problem,
 
 class SwapABLayouts {
 public:
-  /// Of a B in `parts`, one or two.
-  SwapABLayouts(WgmmaAttr mma, int64_t tileK, int64_t parts)
-      : mma(mma), tileK(tileK), parts(parts) {}
+  /// Of a B in `parts`, one or two; with `isPermuted` columns of a tile are in
+  /// memory as threads have them, A being in the order of mx.permute_reduction.
+  SwapABLayouts(WgmmaAttr mma, int64_t tileK, int64_t parts, bool isPermuted)
+      : mma(mma), tileK(tileK), parts(parts), isPermuted(isPermuted) {}
 
-  /// A tile of B as threads read it, and as wgmma takes it.
+  /// A tile of B as threads read it, dequantize it, and as wgmma takes it.
   FragmentLayoutAttr getLoad() const;
+  FragmentLayoutAttr getDequantized() const;
   FragmentLayoutAttr getOperand() const;
+  /// What `getLoad` gives, with columns by halves of the reduction: those of
+  /// the first are what a thread multiplies first.
+  FragmentLayoutAttr getHalves() const;
   /// Accumulators as wgmma gives them, and which elements of the result they
   /// are.
   FragmentLayoutAttr getAccumulator() const;
@@ -51,8 +59,13 @@ private:
   /// Which of a thread's two rows of B.
   int64_t getStepOfTwo() const { return parts > 1 ? mma.getM() / parts : 1; }
 
+  llvm::SmallVector<FragmentMode> getLoadThreads(int64_t run) const;
+  /// Adjacent columns of a permuted tile that a thread has.
+  int64_t getRun() const;
+
   WgmmaAttr mma;
   int64_t tileK, parts;
+  bool isPermuted;
 };
 
 } // namespace mx::mxgpu

@@ -8,6 +8,7 @@
 
 #include "MainLoop.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mx/Support/ReductionOrder.h"
 
 using namespace mlir;
 using namespace mx;
@@ -32,17 +33,27 @@ LoadedTile SwapABMainLoop::loadTileOfB(Value row, ForEachKOp step) {
 
 Value SwapABMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
   if (getParts() == 1)
-    return relabel(dequantize(tile), swapped.getOperand());
+    return relabel(dequantize(tile, swapped.getDequantized()),
+                   swapped.getOperand());
   auto type = FragmentType::get(product.problem.b, ofPart.getLoad());
+  // A run of a permuted tile lies in one block, whose scale both halves have.
+  bool isHalfOfRun = isPermuted() && schedule.getTileK() == kReductionBlock;
+  if (isHalfOfRun)
+    tile.elements = relabel(tile.elements, swapped.getHalves());
   tile.elements = ExtractColumnsOp::create(
       body, type, tile.elements, body.index(part * type.getColumns()));
+  if (isHalfOfRun)
+    return relabel(dequantize(tile, ofPart.getDequantized(), Value(),
+                              product.problem.product.blockSize / getParts()),
+                   ofPart.getOperand());
   auto scales = cast<VectorType>(tile.scales.getType());
   int64_t rows = scales.getDimSize(0),
           blocks = scales.getDimSize(1) / getParts();
   tile.scales = vector::ExtractStridedSliceOp::create(
       body, tile.scales, ArrayRef<int64_t>{0, part * blocks},
       ArrayRef<int64_t>{rows, blocks}, ArrayRef<int64_t>{1, 1});
-  return relabel(dequantize(tile), ofPart.getOperand());
+  return relabel(dequantize(tile, ofPart.getDequantized()),
+                 ofPart.getOperand());
 }
 
 /// An instruction reads its registers until it is finished: the next but one of

@@ -19,11 +19,11 @@ public:
   SwapABMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
       : UpcastMainLoop(kernel, work, b),
         swapped(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
-                kernel.product.schedule.getTileK(),
-                kernel.product.problem.numB),
+                kernel.product.schedule.getTileK(), kernel.product.problem.numB,
+                isPermuted()),
         ofPart(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
                kernel.product.schedule.getTileK() / getParts(),
-               kernel.product.problem.numB) {}
+               kernel.product.problem.numB, isPermuted()) {}
 
   void createRings() override;
   void buildRoles(EpiloguePolicy &epilogue) override;
@@ -38,6 +38,10 @@ public:
 
 private:
   int64_t getParts() const { return getParts(schedule.getTileM()); }
+  bool isPermuted() const {
+    return llvm::cast<WgmmaSwapABAttr>(schedule.getFields().strategy)
+        .getPermutedA();
+  }
 
   /// The copy engine loads rows of A as they are.
   int64_t getRowsOfBox() const override { return schedule.getTileM(); }

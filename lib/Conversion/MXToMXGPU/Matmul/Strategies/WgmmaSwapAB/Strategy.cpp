@@ -56,7 +56,7 @@ public:
   getClusterSplit(const ScheduleFields &fields) const override {
     WgmmaSwapABAttr own = getOwn(fields);
     return WgmmaSwapABAttr::get(own.getContext(), /*cluster_split=*/true,
-                                own.getCtasPerSm());
+                                own.getCtasPerSm(), own.getPermutedA());
   }
 
   bool hasLowTiles() const override { return true; }
@@ -85,8 +85,8 @@ public:
     return std::make_unique<SwapABMainLoop>(kernel, work, b);
   }
 
-  std::string describe(const ScheduleFields &) const override {
-    return " swap";
+  std::string describe(const ScheduleFields &fields) const override {
+    return getOwn(fields).getPermutedA() ? " swap permuted" : " swap";
   }
 };
 
@@ -112,7 +112,9 @@ MatmulBuffers WgmmaSwapAB::getBuffers(const MatmulProblem &problem,
   buffers.bInputs = types.getBInputs(threads);
   buffers.otherWarps = 1; // loads
   types.addEpilogue(buffers,
-                    SwapABLayouts(mma, types.tileK, problem.numB).getResult(),
+                    SwapABLayouts(mma, types.tileK, problem.numB,
+                                  getOwn(fields).getPermutedA())
+                        .getResult(),
                     threads / target::kWarpSize);
   return buffers;
 }
@@ -186,7 +188,8 @@ static bool canReadB(const MatmulProblem &problem) {
   ScheduleFields fields;
   fields.tile = {kRowStep, kSwapABColumns[0], kSwapABDepths[0]};
   return isOfPackedWeights(SwapABLayouts(getSwapABMma(problem, fields),
-                                         kSwapABDepths[0], problem.numB)
+                                         kSwapABDepths[0], problem.numB,
+                                         /*isPermuted=*/false)
                                .getLoad());
 }
 
@@ -234,6 +237,9 @@ WgmmaSwapAB::checkSchedule(const MatmulProblem &problem,
         "packed weights adjacent rows of one: leave it out, "
         "or pack no weights",
         {}};
+  if (getOwn(fields).getPermutedA())
+    if (std::string why = explainNoPermutedA(problem); !why.empty())
+      return ScheduleError{why, {}};
   if (problem.isQuantized)
     return ScheduleError{
         "expected no wgmma_swap_ab with a quantized result, whose "
@@ -291,7 +297,9 @@ void WgmmaSwapAB::forEachTile(const MatmulProblem &problem,
     for (int64_t columns : kSwapABColumns)
       for (int64_t depth : kSwapABDepths) {
         ScheduleFields fields;
-        fields.strategy = getDefault(problem.out.getContext());
+        fields.strategy = WgmmaSwapABAttr::get(
+            problem.out.getContext(), /*cluster_split=*/false,
+            /*ctas_per_sm=*/1, problem.canPermuteA);
         fields.tile = {rows, columns, depth};
         if (checkSwapABTile(fields))
           continue;
@@ -341,8 +349,11 @@ static constexpr int64_t kMoreProducts = 13;
 
 /// What an element takes, to one of MXFP4 that is not packed: single bytes'
 /// loads, conversions and scales, in per cent.
-static int64_t getElementPercent(const MatmulProblem &problem) {
+static int64_t getElementPercent(const MatmulProblem &problem,
+                                 bool isPermuted) {
   int64_t percent = target::getBits(problem.product.b->type) > 4 ? 109 : 100;
+  if (isPermuted)
+    return percent * 5 / 8;
   if (problem.isPackedB)
     percent = percent * 5 / 8;
   // Scales that are no powers of two, twice as many.
@@ -360,7 +371,7 @@ static int64_t getProductCycles(const ScheduleFields &fields,
 
 /// Of the warpgroups that dequantize B and multiply.
 static int64_t getThreadCycles(const MatmulProblem &problem,
-                               const ScheduleFields &fields,
+                               const ScheduleFields &fields, bool isPermuted,
                                const MatmulBuffers &buffers,
                                const target::Rates &rates) {
   int64_t threads = buffers.bInputs.getConsumerThreads();
@@ -370,7 +381,7 @@ static int64_t getThreadCycles(const MatmulProblem &problem,
       SwapABMainLoop::getParts(fields.tile[0]) > 1 ? kInParts : kWhole;
   // Per cent of hundredths.
   constexpr int64_t kUnit = 10000;
-  int64_t sum = elements * getElementPercent(problem) *
+  int64_t sum = elements * getElementPercent(problem, isPermuted) *
                     (kSharedElement * groups + kOwnElement) +
                 getProductCycles(fields, buffers, rates) * costs.products *
                     (kUnit / 1000);
@@ -394,5 +405,7 @@ int64_t WgmmaSwapAB::getPortCycles(const MatmulProblem &problem,
       (1 + fields.tile[1] / target::kWgmmaM) * buffers.inputs.getStageBytes() +
       2 * buffers.bInputs.getStageBytes();
   return std::max(ceilDiv(bytes, rates.smemReadBytesPerClk),
-                  getThreadCycles(problem, fields, buffers, rates));
+                  getThreadCycles(problem, fields,
+                                  getOwn(fields).getPermutedA(), buffers,
+                                  rates));
 }

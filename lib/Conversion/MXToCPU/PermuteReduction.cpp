@@ -1,0 +1,95 @@
+//===- PermuteReduction.cpp - Numbers in the order of threads -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// With scales, what mx.permute_reduction comes to: mx.dequantize, and
+// mx.permute_reduction of its result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Support/ReductionOrder.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::cpu;
+
+namespace {
+
+struct PermuteReductionOpLowering final : EmittingPattern<PermuteReductionOp> {
+  using EmittingPattern::EmittingPattern;
+
+  void emit(Emitter &emitter, PermuteReductionOp op,
+            OpAdaptor adaptor) const override {
+    OpBuilder &builder = emitter.getBuilder();
+    Value input = adaptor.getInput(), out = adaptor.getOuts()[0];
+    int64_t rank = cast<MemRefType>(out.getType()).getRank();
+    Elements elements = getElements(op.getInput(), input);
+    for (int64_t i = 0; i < rank; ++i)
+      emitter.checkDim("input", elements, i, emitter.dim(out, i));
+    Int rows = emitter.dim(out, rank - 2), columns = emitter.dim(out, rank - 1);
+    emitter.checkMultiple("input", rank - 1, columns, kReductionBlock);
+    emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
+      emitter.loop(emitter.index(0), rows, 1, [&](Int row) {
+        emitter.loop(emitter.index(0), columns, 1, [&](Int column) {
+          SmallVector<Value> source(batch), target(batch);
+          source.append({row, column});
+          target.append({row, getPlace(column)});
+          Value number =
+              memref::LoadOp::create(builder, op.getLoc(), input, source);
+          memref::StoreOp::create(builder, op.getLoc(), number, out, target);
+        });
+      });
+    });
+  }
+
+private:
+  /// getPermutedPlace (mx/Support/ReductionOrder.h) of a column.
+  static Int getPlace(Int column) {
+    Int in = column % kReductionBlock;
+    Int lane = in / kReductionRun;
+    Int pair = in % kReductionRun / kReductionPair;
+    Int place = (pair * kReductionLanes + lane) * kReductionPair;
+    place = place + in % kReductionPair;
+    return place + (column - in);
+  }
+};
+
+} // namespace
+
+void mx::cpu::decomposePermutations(Operation *root) {
+  SmallVector<PermuteReductionOp> ops;
+  root->walk([&](PermuteReductionOp op) {
+    if (op.getScales())
+      ops.push_back(op);
+  });
+  for (PermuteReductionOp op : ops) {
+    OpBuilder builder(op);
+    Value out = op.getOuts()[0];
+    auto type = cast<MemRefType>(out.getType());
+    SmallVector<Value> sizes;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        sizes.push_back(
+            memref::DimOp::create(builder, op.getLoc(), out, dim));
+    Value numbers = memref::AllocOp::create(
+        builder, op.getLoc(),
+        MemRefType::get(type.getShape(), type.getElementType()), sizes);
+    DequantizeOp::create(builder, op.getLoc(), TypeRange(), op.getInput(),
+                         op.getScales(), /*global_scale=*/Value(),
+                         op.getOffsets(), numbers,
+                         op.getRaggedAttr(), op.getBlockSizeAttr());
+    op.getInputMutable().assign(numbers);
+    op.getScalesMutable().clear();
+    op.getOffsetsMutable().clear();
+    op.removeRaggedAttr();
+    op.setBlockSize(32);
+  }
+}
+
+void mx::cpu::populatePermuteReductionPatterns(const TypeConverter &converter,
+                                               RewritePatternSet &patterns) {
+  patterns.add<PermuteReductionOpLowering>(converter, patterns.getContext());
+}
