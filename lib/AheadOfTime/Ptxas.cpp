@@ -66,10 +66,11 @@ static int execute(StringRef program, ArrayRef<StringRef> arguments,
   return status;
 }
 
-static bool knowsChip(const std::string &ptxas, const std::string &chip) {
+/// Whether its help has a chip, or an option.
+static bool knows(const std::string &ptxas, StringRef word) {
   std::string help;
   return sys::fs::can_execute(ptxas) && execute(ptxas, {"--help"}, help) == 0 &&
-         StringRef(help).contains(chip);
+         StringRef(help).contains(word);
 }
 
 /// Those of NVIDIA's Python packages, where this is mx's: packages lie beside
@@ -112,7 +113,7 @@ std::string mx::findPtxas(const std::string &name, const std::string &chip) {
   addPackaged(places);
   places.push_back("/usr/local/cuda/bin/ptxas");
   for (const std::string &place : places)
-    if (knowsChip(place, chip))
+    if (knows(place, chip))
       return place;
   return {};
 }
@@ -139,7 +140,13 @@ Expected<std::string> mx::assemble(const std::string &ptxas,
   if (error)
     return makeError(input.path + ": cannot write: " + error.message());
   std::string log, arch = "-arch=" + chip;
-  if (int status = execute(ptxas, {arch, input.path, "-o", output.path}, log))
+  SmallVector<StringRef> options = {arch, input.path, "-o", output.path};
+  // Kernels at the same time, on as many processors as there are.
+  constexpr StringLiteral kSplitCompile = "--split-compile";
+  std::string split = kSplitCompile.str() + "=0";
+  if (knows(ptxas, kSplitCompile))
+    options.push_back(split);
+  if (int status = execute(ptxas, options, log))
     return makeError(ptxas + ": " + StringRef(log).rtrim(),
                      status < 0 ? kExitBadInput : kExitFault);
   std::string cubin = readFile(output.path);

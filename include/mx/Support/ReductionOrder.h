@@ -5,8 +5,9 @@
 // wgmma.mma_async gives a thread of A elements 2 t, 2 t + 1, 2 t + 8 and
 // 2 t + 9 of each 16 of the reduction, where t is its number modulo 4 (PTX ISA,
 // "Register Fragments for wgmma.mma_async.m64nNk16"). The order of a reduction
-// is free if both operands have the same: one in which thread t has elements
-// 16 t to 16 t + 15 of each 64, adjacent in memory, costs it one load.
+// is free if both operands have the same: one in which thread t has adjacent
+// elements in memory, 16 t to 16 t + 15 of each 64, costs it one load. Where 64
+// do not divide the reduction, thread t has 8 t to 8 t + 7 of each 32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +18,19 @@
 
 namespace mx {
 
-/// Threads that share rows, adjacent elements that each has, and elements of
-/// all of them, which are permuted among each other.
-inline constexpr int64_t kReductionLanes = 4, kReductionRun = 16;
-inline constexpr int64_t kReductionBlock = kReductionLanes * kReductionRun;
-/// Adjacent elements of a thread that stay adjacent.
-inline constexpr int64_t kReductionPair = 2;
+/// Threads that share rows, and adjacent elements that stay adjacent.
+inline constexpr int64_t kReductionLanes = 4, kReductionPair = 2;
+/// What divides a reduction that can be permuted.
+inline constexpr int64_t kReductionMultiple = 32;
 
-/// Where element `k` of a reduction lies in the permuted one: of each 64,
-/// element 16 t + 4 s + 2 h + j at 16 s + 8 h + 2 t + j.
-constexpr int64_t getPermutedPlace(int64_t k) {
-  int64_t block = k - k % kReductionBlock, in = k % kReductionBlock;
-  int64_t lane = in / kReductionRun, pair = in % kReductionRun / kReductionPair;
-  return block + (pair * kReductionLanes + lane) * kReductionPair +
-         in % kReductionPair;
+/// Elements of a reduction of `k` that are permuted among each other.
+constexpr int64_t getReductionBlock(int64_t k) {
+  return k % (2 * kReductionMultiple) ? kReductionMultiple
+                                      : 2 * kReductionMultiple;
+}
+/// Adjacent elements of a thread.
+constexpr int64_t getReductionRun(int64_t k) {
+  return getReductionBlock(k) / kReductionLanes;
 }
 
 } // namespace mx

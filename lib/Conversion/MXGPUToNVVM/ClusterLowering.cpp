@@ -6,7 +6,8 @@
 // add up, and the kernels before and after this one.
 //
 // To add accumulators, each CTA writes its own to its shared memory, and the
-// first one reads those of the others there.
+// first one reads those of the others there, or each the registers that it has
+// of the sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,8 @@ namespace {
 class PartWords {
 public:
   PartWords(NVVMBuilder &builder, AddPartsOp op, Value thread, int64_t words)
-      : builder(builder), chunk(words % 4 ? 1 : 4), count(words / chunk),
+      : builder(builder), chunk(words % kPartChunk ? 1 : kPartChunk),
+        count(words / chunk),
         stride(chunk * 4 * op.getType().getLayout().getNumThreads()) {
     Value bytes = builder.mul(thread, builder.i32(chunk * 4));
     own = builder.offset(builder.shared(*op.getOffset()), bytes);
@@ -38,24 +40,29 @@ public:
                           words.slice(i * chunk, chunk));
   }
 
-  /// `words`, and what the other CTAs have, a chunk after the other.
-  SmallVector<Value> add(ArrayRef<Value> words, int64_t parts) {
+  /// Adds to those of `words` from `first` up to `end`, which are CTA `rank`'s,
+  /// those of the others, in the order of ranks.
+  void add(MutableArrayRef<Value> words, int64_t rank, int64_t parts,
+           int64_t first, int64_t end) {
     // Their addresses would otherwise be registers of the loop before.
     Value here = builder.keep(own);
     SmallVector<Value> others;
-    for (int64_t rank = 1; rank < parts; ++rank)
-      others.push_back(builder.inCta(here, rank));
-    SmallVector<Value> sums;
-    for (int64_t i = 0; i < count; ++i) {
-      SmallVector<Value> sum(words.slice(i * chunk, chunk));
-      for (Value other : others)
-        for (auto [all, part] : llvm::zip_equal(
-                 sum,
-                 builder.loadShared(builder.offset(other, i * stride), chunk)))
-          all = add(all, part);
-      llvm::append_range(sums, sum);
+    for (int64_t other = 0; other < parts; ++other)
+      others.push_back(other == rank ? Value() : builder.inCta(here, other));
+    for (int64_t i = first; i < end; i += chunk) {
+      SmallVector<Value> sum;
+      for (Value other : others) {
+        SmallVector<Value> part(words.slice(i, chunk));
+        if (other)
+          part = builder.loadShared(builder.offset(other, i / chunk * stride),
+                                    chunk);
+        if (!sum.empty())
+          for (auto [word, before] : llvm::zip_equal(part, sum))
+            word = add(before, word);
+        sum = part;
+      }
+      llvm::copy(sum, words.begin() + i);
     }
-    return sums;
   }
 
 private:
@@ -91,6 +98,10 @@ struct AddPartsLowering final : OpConversionPattern<AddPartsOp> {
     SmallVector<Value> part = splitWords(builder, own);
     words.store(part);
     builder.syncCluster();
+    if (op.getDistributed()) {
+      rewriter.replaceOp(op, addShares(builder, words, part, *parts, type));
+      return success();
+    }
     auto ifOp = scf::IfOp::create(builder, TypeRange(type), builder.isLeader(),
                                   /*withElse=*/true);
     {
@@ -98,14 +109,40 @@ struct AddPartsLowering final : OpConversionPattern<AddPartsOp> {
       builder.setInsertionPointToStart(ifOp.elseBlock());
       scf::YieldOp::create(builder, own);
       builder.setInsertionPointToStart(ifOp.thenBlock());
-      scf::YieldOp::create(builder,
-                           joinWords(builder, words.add(part, *parts), type));
+      words.add(part, /*rank=*/0, *parts, /*first=*/0, part.size());
+      scf::YieldOp::create(builder, joinWords(builder, part, type));
     }
     rewriter.replaceOp(op, ifOp.getResult(0));
     return success();
   }
 
 private:
+  /// A branch for each rank from `rank` on, as registers have no numbers.
+  static Value addShares(NVVMBuilder &builder, PartWords &words,
+                         ArrayRef<Value> part, int64_t parts, VectorType type,
+                         int64_t rank = 0) {
+    auto add = [&] {
+      SmallVector<Value> sum(part);
+      int64_t count = sum.size();
+      words.add(sum, rank, parts, getFirstOfShare(count, rank, parts),
+                getFirstOfShare(count, rank + 1, parts));
+      return joinWords(builder, sum, type);
+    };
+    if (rank == parts - 1)
+      return add();
+    Value isIt = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq,
+                                       builder.ctaRank(), builder.i32(rank));
+    auto ifOp = scf::IfOp::create(builder, TypeRange(type), isIt,
+                                  /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(ifOp.thenBlock());
+    scf::YieldOp::create(builder, add());
+    builder.setInsertionPointToStart(ifOp.elseBlock());
+    scf::YieldOp::create(
+        builder, addShares(builder, words, part, parts, type, rank + 1));
+    return ifOp.getResult(0);
+  }
+
   /// CTAs of a cluster of the function that was a kernel.
   static std::optional<int64_t> getClusterSize(Operation *op) {
     auto function = op->getParentOfType<LLVM::LLVMFuncOp>();

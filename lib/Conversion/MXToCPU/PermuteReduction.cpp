@@ -30,13 +30,14 @@ struct PermuteReductionOpLowering final : EmittingPattern<PermuteReductionOp> {
     for (int64_t i = 0; i < rank; ++i)
       emitter.checkDim("input", elements, i, emitter.dim(out, i));
     Int rows = emitter.dim(out, rank - 2), columns = emitter.dim(out, rank - 1);
-    emitter.checkMultiple("input", rank - 1, columns, kReductionBlock);
+    int64_t run =
+        getReductionRun(cast<MemRefType>(out.getType()).getShape().back());
     emitter.loopOverDims(out, rank - 2, [&](ArrayRef<Value> batch) {
       emitter.loop(emitter.index(0), rows, 1, [&](Int row) {
         emitter.loop(emitter.index(0), columns, 1, [&](Int column) {
           SmallVector<Value> source(batch), target(batch);
           source.append({row, column});
-          target.append({row, getPlace(column)});
+          target.append({row, getPlace(column, run)});
           Value number =
               memref::LoadOp::create(builder, op.getLoc(), input, source);
           memref::StoreOp::create(builder, op.getLoc(), number, out, target);
@@ -46,11 +47,12 @@ struct PermuteReductionOpLowering final : EmittingPattern<PermuteReductionOp> {
   }
 
 private:
-  /// getPermutedPlace (mx/Support/ReductionOrder.h) of a column.
-  static Int getPlace(Int column) {
-    Int in = column % kReductionBlock;
-    Int lane = in / kReductionRun;
-    Int pair = in % kReductionRun / kReductionPair;
+  /// Thread t has run t of each block, of which pair i comes after pair i of
+  /// the threads before it.
+  static Int getPlace(Int column, int64_t run) {
+    Int in = column % (run * kReductionLanes);
+    Int lane = in / run;
+    Int pair = in % run / kReductionPair;
     Int place = (pair * kReductionLanes + lane) * kReductionPair;
     place = place + in % kReductionPair;
     return place + (column - in);
@@ -72,15 +74,14 @@ void mx::cpu::decomposePermutations(Operation *root) {
     SmallVector<Value> sizes;
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (type.isDynamicDim(dim))
-        sizes.push_back(
-            memref::DimOp::create(builder, op.getLoc(), out, dim));
+        sizes.push_back(memref::DimOp::create(builder, op.getLoc(), out, dim));
     Value numbers = memref::AllocOp::create(
         builder, op.getLoc(),
         MemRefType::get(type.getShape(), type.getElementType()), sizes);
     DequantizeOp::create(builder, op.getLoc(), TypeRange(), op.getInput(),
                          op.getScales(), /*global_scale=*/Value(),
-                         op.getOffsets(), numbers,
-                         op.getRaggedAttr(), op.getBlockSizeAttr());
+                         op.getOffsets(), numbers, op.getRaggedAttr(),
+                         op.getBlockSizeAttr());
     op.getInputMutable().assign(numbers);
     op.getScalesMutable().clear();
     op.getOffsetsMutable().clear();

@@ -1,8 +1,8 @@
 // RUN: mx-opt %s -split-input-file --convert-mx-to-mxgpu="chip=sm_90a" --canonicalize --cse | FileCheck %s
 
 // With cluster_split the CTAs of a cluster have parts of the reduction of a tile.
-// The first adds them up and stores the result: no memory for parts, and no
-// second kernel. With ctas = n an SM has n CTAs, each with a part of its memory.
+// Each adds up and stores some rows of the result: no memory for parts, and no
+// second kernel. With wgmma_upcast_b the first of them does it all. With ctas = n an SM has n CTAs, each with a part of its memory.
 
 // CHECK-LABEL: func.func @parts(
 // CHECK-NOT:     memref.alloc
@@ -18,13 +18,9 @@
 // CHECK:         mxgpu.role @multiply warps(4) {
 // CHECK:           %[[PART:.*]] = mxgpu.for_each_k
 // CHECK:           %[[THREAD:.*]] = mxgpu.thread_id
-// CHECK-NEXT:      %[[ADDED:.*]] = mxgpu.add_parts %[[PART]] thread(%[[THREAD]])
-// CHECK-NEXT:      %[[RANK:.*]] = mxgpu.cta_rank
-// CHECK-NEXT:      %[[FIRST:.*]] = arith.cmpi eq, %[[RANK]], %c0{{.*}} : index
-// CHECK-NEXT:      scf.if %[[FIRST]] {
-// CHECK-NEXT:        mxgpu.relabel_fragment %[[ADDED]]
-// CHECK:             mxgpu.store_fragment
-// CHECK:           mxgpu.end_parts
+// CHECK-NEXT:      %[[ADDED:.*]] = mxgpu.add_parts %[[PART]] thread(%[[THREAD]]) distributed
+// CHECK-NEXT:      mxgpu.end_parts
+// CHECK-COUNT-4:   scf.if
 !x = memref<16x512xbf16>
 !w = memref<128x512xf4E2M1FN>
 !ws = memref<1x4x32x4x4xf8E8M0FNU>
@@ -40,7 +36,10 @@ func.func @parts(%x: !x, %w: !w, %ws: !ws, %y: !y) {
 // Threads of their own may dequantize B, and A too.
 // CHECK-LABEL: mxgpu.kernel @dequantized_matmul({{.*}} parts(2)
 // CHECK:         mxgpu.tile_scheduler static {{.*}} split(2 step 64)
-// CHECK:         mxgpu.add_parts
+// CHECK:         mxgpu.add_parts %{{.*}} thread(%{{.*}}) :
+// CHECK:         scf.if
+// CHECK:         mxgpu.store_fragment
+// CHECK:         mxgpu.end_parts
 // CHECK:         mxgpu.role @dequantize
 // CHECK-NOT:     mxgpu.kernel
 !a = memref<128x512xf8E4M3FN>

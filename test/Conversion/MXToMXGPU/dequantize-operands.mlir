@@ -59,3 +59,39 @@ func.func @masked(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y)
       outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = a>} -> !y
   return %0 : !y
 }
+
+// -----
+
+// With permuted_a the reduction of A is permuted, of elements with scales and of
+// bf16, whose groups do not matter.
+
+!a = tensor<?x512xf8E4M3FN>
+!as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!b = tensor<256x512xf4E2M1FN>
+!bs = tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<?x256xf32>
+
+// CHECK-LABEL: func @permuted(
+// CHECK:         %[[X:.*]] = mx.permute_reduction ins(%{{.*}} : tensor<?x512xf8E4M3FN>) scales(%{{.*}} : tensor<?x4x32x4x4xf8E8M0FNU>) outs(%{{.*}} : tensor<?x512xbf16>)
+// CHECK:         mx.matmul ins(%[[X]], %{{.*}}, %{{.*}} : tensor<?x512xbf16>, {{.*}}) {{.*}} strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>
+func.func @permuted(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 128, 64], workspace = a, strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
+  return %0 : !y
+}
+
+// -----
+
+!a = tensor<300x96xbf16>
+!b = tensor<4x48x96xf4E2M1FN>
+!bs = tensor<4x48x3xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<300x48xf32>
+
+// CHECK-LABEL: func @permuted_rows(
+// CHECK:         %[[X:.*]] = mx.permute_reduction ins(%{{.*}} : tensor<300x96xbf16>) outs(%{{.*}} : tensor<300x96xbf16>) -> tensor<300x96xbf16>
+// CHECK:         mx.grouped_matmul ragged = rows ins(%[[X]], %{{.*}}, %{{.*}} : {{.*}}) offsets
+func.func @permuted_rows(%a: !a, %b: !b, %bs: !bs, %o: tensor<4xi32>, %y: !y) -> !y {
+  %0 = mx.grouped_matmul ragged = rows ins(%a, %b, %bs : !a, !b, !bs) offsets(%o : tensor<4xi32>)
+      outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [16, 128, 64], workspace = a, strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
+  return %0 : !y
+}

@@ -102,8 +102,15 @@ NUMBERS_SCHEDULES = [
     "tile = [64, 96, 64]",
     "tile = [256, 224, 64], strategy = #mxgpu.wgmma_bf16<ctas = 2>",
 ]
-SPLITS = [("split_k = 2", "false"), ("split_k = 2", "true"), ("split_k = 4", "true")]
+SPLITS = [("split_k = 2", "false"), ("split_k = 3", "true"), ("split_k = 4", "true")]
 NAN = np.float32(np.nan)
+
+
+def with_own(schedule, field):
+    """A schedule with wgmma_swap_ab with one more of its strategy's fields."""
+    return re.sub("wgmma_swap_ab(<(.*?)>)?",
+                  lambda m: f"wgmma_swap_ab<{field}, {m[2]}>" if m[2] else f"wgmma_swap_ab<{field}>",
+                  schedule)
 
 
 class Case:
@@ -137,7 +144,7 @@ class Case:
         # Bulk stores take rows of multiples of 16 bytes.
         if "tma_store" in self.schedule and self.n % 8:
             self.n += 8 - self.n % 8
-        self.is_dynamic = index % 3 == 0
+        self.is_dynamic, self.knows_k = index % 3 == 0, False
         self.has_specials = index % 5 == 2
         self.activations = "f16" if self.is_exact and index % 2 and not is_numbers else "bf16"
         self.accumulates = self.kind in ("dense", "rows", "reduction") and index % 4 in ((1, 2) if is_swapped else (1,))
@@ -170,10 +177,9 @@ class Case:
         schedule = SWAPPED[int(self.rng.integers(len(SWAPPED)))]
         if self.kind == "dense" and self.k >= 256 and self.index % 4:
             split, in_cluster = SPLITS[self.index % 4 - 1]
-            own = f"cluster_split = {in_cluster}"
-            schedule = re.sub("wgmma_swap_ab(<(.*?)>)?",
-                              lambda m: f"wgmma_swap_ab<{own}, {m[2]}>" if m[2] else f"wgmma_swap_ab<{own}>",
-                              schedule) + f", {split}"
+            if self.k < 384:  # steps of 128
+                split = split.replace("3", "2")
+            schedule = with_own(schedule, f"cluster_split = {in_cluster}") + f", {split}"
         return schedule
 
     def name(self):
@@ -243,11 +249,12 @@ def unpack_nibbles(codes, element):
 
 def text(case, is_packed=False):
     size = (lambda n: "?") if case.is_dynamic else str
-    m, n, k = size(case.m), size(case.n * case.parts), size(case.k)
+    of_k = str if case.knows_k else size
+    m, n, k = size(case.m), size(case.n * case.parts), of_k(case.k)
     groups = case.groups
     batch = f"{groups}x" if groups else ""
     a_batch = batch if case.kind == "masked" else ""
-    blocks = size(case.k // case.block)
+    blocks = of_k(case.k // case.block)
     x = f"tensor<{a_batch}{m}x{k}x{case.activations}>"
     packed = ", #mx.weight_layout<fragment_64x64>" if is_packed else ""
     w = f"tensor<{batch}{n}x{k}x{case.weights}{packed}>"
@@ -259,7 +266,7 @@ def text(case, is_packed=False):
     body, types, more, before, result = "", "", "", "", "!y"
     types = f"!x = {x}\n!w = {w}\n!y = {y}\n" + ("" if case.is_numbers else f"!ws = {ws}\n")
     if case.kind == "slice":
-        types += f"!wide = tensor<{size(case.m + 5)}x{size(case.k + 40)}x{case.activations}>\n"
+        types += f"!wide = tensor<{size(case.m + 5)}x{of_k(case.k + 40)}x{case.activations}>\n"
         arguments = arguments.replace("%x: !x", "%wide: !wide")
         sizes = f"[{case.m}, {case.k}]"
         static = f"tensor<{case.m}x{case.k}x{case.activations}>"
@@ -535,11 +542,15 @@ def main():
     parser.add_argument("--packed", action="store_true")
     parser.add_argument("--swap-ab", action="store_true")
     parser.add_argument("--numbers", action="store_true")
+    parser.add_argument("--permuted", action="store_true", help="with --swap-ab: permuted_a")
     args = parser.parse_args()
     os.makedirs(args.directory, exist_ok=True)
     count = args.count or len(WEIGHTS) * (len(KINDS) - args.swap_ab + args.numbers)
     numbers = range(args.first, args.first + count, args.step)
     cases = [Case(i, args.device, args.chip, args.swap_ab, args.numbers) for i in numbers]
+    for case in cases if args.permuted else []:
+        case.schedule = with_own(case.schedule, "permuted_a = true") + ", workspace = a"
+        case.knows_k = True
     cases = [case for case in cases if args.only in case.name()]
     if args.packed and args.swap_ab:  # whose parts have rows in common
         cases = [case for case in cases if case.kind != "parts"]

@@ -118,9 +118,9 @@ struct StoreBlockLowering final : OpLowering<StoreBlockOp> {
   }
 };
 
-/// A transposition of 4 x 4 words among lanes two apart, in two steps: those
-/// whose numbers differ in a bit exchange the words whose numbers differ in
-/// theirs.
+/// A transposition of 4 x 4 words among the lanes of a run's first or second
+/// eight elements, in two steps: those whose numbers differ in a bit exchange
+/// the words whose numbers differ in theirs.
 struct PermuteBlockLowering final : OpLowering<PermuteBlockOp> {
   using OpLowering::OpLowering;
 
@@ -129,7 +129,7 @@ struct PermuteBlockLowering final : OpLowering<PermuteBlockOp> {
     Values words = splitWords(builder, adaptor.getInput());
     Value lane = builder.laneId();
     for (size_t bit : {1, 2}) {
-      size_t distance = 2 * bit; // lanes of the same half of a run
+      int64_t distance = op.getRun() / 8 * bit;
       Value isUpper = arith::CmpIOp::create(
           builder, arith::CmpIPredicate::ne,
           arith::AndIOp::create(builder, lane, builder.i32(distance)),
@@ -144,9 +144,9 @@ struct PermuteBlockLowering final : OpLowering<PermuteBlockOp> {
         high = arith::SelectOp::create(builder, isUpper, high, got);
       }
     }
-    return {joinWords(builder, words,
-                      cast<VectorType>(getTypeConverter()->convertType(
-                          op.getType())))};
+    return {joinWords(
+        builder, words,
+        cast<VectorType>(getTypeConverter()->convertType(op.getType())))};
   }
 };
 
@@ -296,8 +296,7 @@ struct AtomicMaxLowering final : OpLowering<AtomicMaxOp> {
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   patterns.add<LoadBlockLowering, StoreBlockLowering, PermuteBlockLowering,
-               QuantizeBlockLowering,
-               ReduceLanesLowering, WarpMaxLowering, ThreadAmaxLowering,
-               LoadRelaxedLowering, AtomicMaxLowering>(converter,
-                                                       patterns.getContext());
+               QuantizeBlockLowering, ReduceLanesLowering, WarpMaxLowering,
+               ThreadAmaxLowering, LoadRelaxedLowering, AtomicMaxLowering>(
+      converter, patterns.getContext());
 }

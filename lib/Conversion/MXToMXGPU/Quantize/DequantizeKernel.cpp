@@ -4,10 +4,10 @@
 //
 // As quantizers along rows (QuantizeKernel.cpp): threads hold pieces of rows,
 // all of which they load before they use the first, and no memory is shared.
-// mx.permute_reduction has the same kernel, whose lanes exchange elements before
-// they store them. Two mx.dequantize that follow each other, as those of both operands of a
-// product, are one kernel: the tiles of the second come after those of the
-// first.
+// mx.permute_reduction has the same kernel, whose lanes exchange elements
+// before they store them. Two mx.dequantize that follow each other, as those of
+// both operands of a product, are one kernel: the tiles of the second come
+// after those of the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,6 +96,7 @@ private:
   Value getBatchSize();
   Value roundUpRows(int64_t multiple);
   Value getScaleRow(ForEachWorkTileOp tile);
+  int64_t getRun();
   Value getPermutedColumn(Value column);
   TileRows getTileRows(ForEachWorkTileOp tile, Value row);
   /// The pieces of such rows of it, `step` apart, that a thread has.
@@ -118,10 +119,9 @@ void DequantizedTensor::checkSizes() {
     host.requireSize(host.dim(input, dim), host.dim(out, dim),
                      "dimension " + Twine(dim) + " of input");
   Value rows = host.dim(out, batch), columns = host.dim(out, batch + 1);
-  host.requireMultiple(columns,
-                       operands.isPermuted ? kReductionBlock
-                                           : operands.blockSize,
-                       "dimension " + Twine(batch + 1) + " of input");
+  host.requireMultiple(
+      columns, operands.isPermuted ? kReductionMultiple : operands.blockSize,
+      "dimension " + Twine(batch + 1) + " of input");
   if (scales) {
     for (int64_t dim = 0; dim < batch; ++dim)
       host.requireSize(host.dim(scales, dim), host.dim(out, dim),
@@ -153,15 +153,14 @@ Value DequantizedTensor::getRowTiles() {
 }
 
 Value DequantizedTensor::getColumnTiles() {
-  return host.ceilDiv(host.dim(operands.out, batch + 1),
-                      schedule.getTile()[1]);
+  return host.ceilDiv(host.dim(operands.out, batch + 1), schedule.getTile()[1]);
 }
 
 /// Stacked matrices are one. With scales in tiles each has its own, so that the
 /// kernel is told where they begin.
 void DequantizedTensor::addArguments(SmallVectorImpl<Value> &arguments) {
-  for (Value value : {toBytes(host, operands.input), operands.scales,
-                      operands.out})
+  for (Value value :
+       {toBytes(host, operands.input), operands.scales, operands.out})
     if (value)
       arguments.push_back(collapseLeading(host, value, batch + 1));
   if (Value scale = operands.globalScale)
@@ -227,16 +226,24 @@ DequantizedTensor::getTileRows(ForEachWorkTileOp tile, Value row) {
   return {elements, scaleRow, body.add(first, rows)};
 }
 
-/// Lane 2 t + u of eight has element 8 (4 u + t) and following of its 64
-/// (mxgpu.permute_block).
+int64_t DequantizedTensor::getRun() {
+  return getReductionRun(
+      cast<MemRefType>(operands.out.getType()).getShape().back());
+}
+
+/// Where the elements lie that mxgpu.permute_block gives the thread that has
+/// loaded those from `column` on: of runs that two lanes have, first those of
+/// all first lanes.
 Value DequantizedTensor::getPermutedColumn(Value column) {
-  constexpr int64_t kHalf = kReductionRun / 2;
-  Value in = arith::RemUIOp::create(body, column, body.index(kReductionBlock));
-  Value run = body.div(in, kReductionRun);
-  Value half = body.div(
-      arith::RemUIOp::create(body, in, body.index(kReductionRun)), kHalf);
-  Value place = body.add(body.mul(half, body.index(kReductionBlock / 2)),
-                         body.mul(run, body.index(kHalf)));
+  int64_t run = getRun(), block = run * kReductionLanes, half = run / 2;
+  if (run == schedule.getVector())
+    return column;
+  Value in = arith::RemUIOp::create(body, column, body.index(block));
+  Value lane = body.div(in, run);
+  Value isSecond =
+      body.div(arith::RemUIOp::create(body, in, body.index(run)), half);
+  Value place = body.mul(isSecond, body.index(block / 2));
+  place = body.add(place, body.mul(lane, body.index(half)));
   return body.add(arith::SubIOp::create(body, column, in), place);
 }
 
@@ -274,7 +281,8 @@ void DequantizedTensor::buildPieces(const TileRows &first,
       numbers = DequantizeBlockOp::create(body, outType, piece.codes,
                                           piece.scale, decode);
     if (operands.isPermuted)
-      numbers = PermuteBlockOp::create(body, numbers);
+      numbers =
+          PermuteBlockOp::create(body, numbers.getType(), numbers, getRun());
     StoreBlockOp::create(body, numbers, out, piece.row, place);
   }
 }
@@ -356,9 +364,9 @@ static void buildKernel(ArrayRef<DequantizeOperands> all,
     Value tiles = tensor.getRowTiles();
     rowTiles = rowTiles ? host.add(rowTiles, tiles) : tiles;
   }
-  KernelOp kernel = host.kernel(
-      module, last.isPermuted ? "permute_reduction" : "dequantize",
-      ValueRange(arguments).getTypes());
+  KernelOp kernel =
+      host.kernel(module, last.isPermuted ? "permute_reduction" : "dequantize",
+                  ValueRange(arguments).getTypes());
   kernel.setQuantizeScheduleAttr(schedule);
   kernel.setMinCtas(schedule.getCtas());
   Block &entry = kernel.getBody().front();

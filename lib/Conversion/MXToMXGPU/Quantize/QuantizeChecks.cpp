@@ -269,14 +269,15 @@ mx::mxgpu::verifyDequantizeSupport(const DequantizeOperands &operands,
            << kScaleTileRows << " rows with groups, each of which has whole "
            << "tiles of scales, found " << schedule.getTile()[0];
   // What mxgpu.permute_block exchanges.
-  constexpr int64_t kPermutedVector = kReductionRun / 2;
+  constexpr int64_t kPermutedVector = 8,
+                    kPermutedColumns = 2 * kReductionMultiple;
   if (!operands.isPermuted)
     return success();
   if (schedule.getVector() != kPermutedVector ||
-      schedule.getTile()[1] % kReductionBlock)
+      schedule.getTile()[1] % kPermutedColumns)
     return op->emitOpError("expected a schedule with vectors of ")
            << kPermutedVector << " elements and a multiple of "
-           << kReductionBlock << " columns, found vectors of "
+           << kPermutedColumns << " columns, found vectors of "
            << schedule.getVector() << " and " << schedule.getTile()[1]
            << " columns";
   return success();

@@ -88,9 +88,17 @@ getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
   return choices;
 }
 
+/// How many CTAs run at a time in clusters of `parts`, which lie in a GPU
+/// processing cluster each. With 132 SMs 108 of three CTAs and 112 of four and
+/// eight did on an H100, 120 and 128 did not.
+static int64_t getCtasOfClusters(int64_t parts, int64_t workers) {
+  constexpr int64_t kPercent = 85;
+  return parts == 2 ? workers : workers * kPercent / 100;
+}
+
 /// Splits of the reduction, where tiles alone leave workers idle, and the
-/// strategy of each, whose CTAs of a cluster may have them: of two, as clusters
-/// of more leave SMs idle.
+/// strategy of each, whose CTAs of a cluster may have them: of two, or of more
+/// where they share the sum.
 static SmallVector<std::pair<int64_t, StrategyAttrInterface>>
 getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
                 const ScheduleFields &fields,
@@ -107,8 +115,12 @@ getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
     if (parts <= steps && tiles * parts <= 2 * grid.workers)
       choices.push_back({parts, fields.strategy});
   StrategyAttrInterface inCluster = strategy.getClusterSplit(fields);
-  if (inCluster && steps >= 2 && tiles * 2 <= grid.workers)
-    choices.push_back({2, inCluster});
+  for (int64_t parts : {2, 3, 4, 6, 8}) {
+    bool isLegal = inCluster && (parts == 2 || strategy.distributesParts());
+    if (isLegal && parts <= steps &&
+        tiles * parts <= getCtasOfClusters(parts, grid.workers))
+      choices.push_back({parts, inCluster});
+  }
   return choices;
 }
 

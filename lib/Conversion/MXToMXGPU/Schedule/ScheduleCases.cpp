@@ -11,6 +11,7 @@
 
 #include "../Matmul/Kernel/Strategy.h"
 #include "llvm/ADT/MapVector.h"
+#include <cmath>
 #include <set>
 
 using namespace mlir;
@@ -52,25 +53,35 @@ bool mx::mxgpu::hasCases(const MatmulProblem &problem) {
 // Sizes that are compared
 //===----------------------------------------------------------------------===//
 
-/// How many sizes are compared from a power of two up to the next: four where
-/// tiles have as many rows, or a few times as many, as one more tile is then
-/// much of the time.
-static int64_t getSizesFrom(int64_t power) {
-  constexpr int64_t kFirstOfTiles = 64, kLastOfTiles = 1024;
-  if (power >= kFirstOfTiles && power < kLastOfTiles)
-    return 4;
-  return power > 1 ? 2 : 1;
-}
+namespace {
+/// So many sizes are compared from each power of two below `end` up to the
+/// next.
+struct SizesOfOctave {
+  int64_t end, count;
+};
+} // namespace
 
-/// Powers of two from `first` to `last`, and where `isDense` sizes between
-/// them.
-static SmallVector<int64_t> getSizes(int64_t first, int64_t last,
-                                     bool isDense) {
+/// Tiles have a multiple of 16 rows, up to 256: a size just above those of
+/// some tiles needs one more, which is much of the time if they are few.
+static constexpr SizesOfOctave kRows[] = {{16, 1},    {64, 2},     {128, 4},
+                                          {256, 8},   {2048, 16},  {4096, 8},
+                                          {16384, 4}, {1 << 17, 1}};
+static constexpr SizesOfOctave kOthers[] = {{1 << 17, 2}};
+
+/// From `first` to `last`, both powers of two: those of the table or, where a
+/// size is one of several, every fourth power of two.
+static SmallVector<int64_t> getSizes(int64_t first, int64_t last, bool isAlone,
+                                     ArrayRef<SizesOfOctave> octaves) {
   SmallVector<int64_t> sizes;
-  for (int64_t size = first; size <= last; size *= isDense ? 2 : 4) {
-    int64_t count = isDense && size < last ? getSizesFrom(size) : 1;
+  for (int64_t size = first; size <= last; size *= isAlone ? 2 : 4) {
+    int64_t count = 1;
+    if (isAlone && size < last)
+      count = llvm::find_if(octaves, [&](const SizesOfOctave &octave) {
+                return size < octave.end;
+              })->count;
     for (int64_t i = 0; i < count; ++i)
-      sizes.push_back(size + size * i / count);
+      if (size * i % count == 0)
+        sizes.push_back(size + size * i / count);
   }
   return sizes;
 }
@@ -79,15 +90,22 @@ static SmallVector<int64_t> getSizes(int64_t first, int64_t last,
 static SmallVector<int64_t> getSizes(SizeName name, bool isAlone) {
   switch (name) {
   case SizeName::M:
-    return getSizes(1, 1 << 17, isAlone);
+    return getSizes(1, 1 << 17, isAlone, kRows);
   case SizeName::K:
-    return getSizes(1 << 5, 1 << 17, isAlone);
+    return getSizes(1 << 5, 1 << 17, isAlone, kOthers);
   case SizeName::Groups:
-    return getSizes(1, 1 << 8, isAlone);
+    return getSizes(1, 1 << 8, isAlone, kOthers);
   case SizeName::N:
     break;
   }
   llvm_unreachable("a size that has cases");
+}
+
+/// Thousandths of an octave from one size to the next: as likely as others are
+/// the sizes of an octave together.
+static int64_t getWeight(int64_t size, int64_t before) {
+  return std::max<int64_t>(
+      std::llround(1000 * std::log2(double(size) / double(before))), 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -108,7 +126,17 @@ struct Point {
   };
   std::array<Rest, 4> rests;
   int64_t best = 0;
+  /// How much the point counts (getWeight).
+  int64_t weight = 1000;
   SmallVector<int64_t> losses;
+
+  /// What a schedule loses there, for the choice: much is worse than a little
+  /// at many sizes, as each of them is someone's.
+  int64_t getBadness(unsigned schedule) const {
+    constexpr int64_t kMuch = 50;
+    int64_t loss = losses[schedule];
+    return weight * (loss + loss * loss / kMuch);
+  }
 };
 
 using Limits = std::array<int64_t, 4>; // by SizeName
@@ -138,7 +166,7 @@ public:
 
 private:
   void addPoints();
-  void addPoint(const MatmulProblem &problem);
+  void addPoint(const MatmulProblem &problem, int64_t weight);
   bool isLegal(const ScheduleFields &fields) const;
   int64_t getCycles(const Point &point, const Candidate &candidate) const;
   void settle(Leaf &leaf) const;
@@ -166,7 +194,7 @@ bool CaseSelector::isLegal(const ScheduleFields &fields) const {
          !checkSchedule(*rest, fields, target);
 }
 
-void CaseSelector::addPoint(const MatmulProblem &problem) {
+void CaseSelector::addPoint(const MatmulProblem &problem, int64_t weight) {
   std::vector<Candidate> candidates = rankWithWorkspaces(op, problem, target);
   llvm::erase_if(candidates, [&](const Candidate &candidate) {
     return !isLegal(candidate.fields);
@@ -175,6 +203,7 @@ void CaseSelector::addPoint(const MatmulProblem &problem) {
     return;
   Point &point = points.emplace_back();
   point.problem = problem;
+  point.weight = weight;
   point.best = std::max<int64_t>(candidates.front().cost.total, 1);
   for (const Candidate &candidate : candidates) {
     Workspace workspace = candidate.fields.workspace;
@@ -195,16 +224,21 @@ void CaseSelector::addPoint(const MatmulProblem &problem) {
 
 void CaseSelector::addPoints() {
   SmallVector<SizeName, 4> unknown = getUnknown(typed);
-  std::vector<MatmulProblem> problems = {typed};
+  bool isAlone = unknown.size() == 1;
+  std::vector<std::pair<MatmulProblem, int64_t>> problems = {{typed, 1000}};
   for (SizeName name : unknown) {
-    std::vector<MatmulProblem> more;
-    for (const MatmulProblem &problem : problems)
-      for (int64_t size : getSizes(name, unknown.size() == 1))
-        getSizeOf(more.emplace_back(problem), name) = size;
+    std::vector<std::pair<MatmulProblem, int64_t>> more;
+    SmallVector<int64_t> sizes = getSizes(name, isAlone);
+    for (const auto &[problem, weight] : problems)
+      for (auto [i, size] : llvm::enumerate(sizes)) {
+        more.emplace_back(problem, i && isAlone ? getWeight(size, sizes[i - 1])
+                                                : weight);
+        getSizeOf(more.back().first, name) = size;
+      }
     problems = std::move(more);
   }
-  for (const MatmulProblem &problem : problems)
-    addPoint(problem);
+  for (const auto &[problem, weight] : problems)
+    addPoint(problem, weight);
 }
 
 int64_t CaseSelector::getCycles(const Point &point,
@@ -234,7 +268,7 @@ void CaseSelector::settle(Leaf &leaf) const {
   for (unsigned schedule = 0; schedule < schedules.size(); ++schedule) {
     int64_t loss = 0;
     for (unsigned point : leaf.points)
-      loss += points[point].losses[schedule];
+      loss += points[point].getBadness(schedule);
     if (loss < leaf.loss) {
       leaf.loss = loss;
       leaf.schedule = schedule;
@@ -322,10 +356,12 @@ ScheduleCase CaseSelector::getCase(const Limits &limits,
   found.limits = limits;
   found.schedule = schedules.getArrayRef()[leaf.schedule].first;
   found.sizes = leaf.points.size();
-  found.meanLoss = leaf.loss / found.sizes;
-  for (unsigned point : leaf.points)
-    found.worstLoss =
-        std::max(found.worstLoss, points[point].losses[leaf.schedule]);
+  for (unsigned point : leaf.points) {
+    int64_t loss = points[point].losses[leaf.schedule];
+    found.meanLoss += loss;
+    found.worstLoss = std::max(found.worstLoss, loss);
+  }
+  found.meanLoss /= found.sizes;
   // Where sizes are in order, the largest but for those beyond what is assumed
   // of sizes that nothing is known of.
   unsigned last = leaf.points.front();
@@ -351,7 +387,9 @@ std::vector<ScheduleCase> CaseSelector::run(int64_t most) {
   Limits none;
   none.fill(ShapedType::kDynamic);
   Division division = divide({none});
-  int64_t least = kLeastGain * static_cast<int64_t>(points.size());
+  int64_t least = 0;
+  for (const Point &point : points)
+    least += kLeastGain * point.weight;
   while (static_cast<int64_t>(division.limits.size()) < most) {
     Division more = moveLimits(addCase(division));
     if (division.loss - more.loss < least)

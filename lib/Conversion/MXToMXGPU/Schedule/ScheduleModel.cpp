@@ -151,7 +151,8 @@ StringRef ModelledCost::getPipe() const {
 
 /// Of a cluster, on an H200: until it has met, and bytes a cycle of what one
 /// CTA reads in the shared memory of another.
-static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24;
+static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24,
+                         kMoreParts = 280;
 
 int64_t mx::mxgpu::getProductPortCycles(const ScheduleFields &fields,
                                         const MatmulBuffers &buffers,
@@ -219,6 +220,10 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
     latency = rates.stagedLatency;
     together = rates.stagedTogetherPercent;
   }
+  // CTAs that share the sum store a part of it each.
+  bool isShared = isInCluster && strategy.distributesParts();
+  if (isShared)
+    cost.epilogue = ceilDiv(cost.epilogue, fields.splitK);
   RingType accumulators = buffers.accumulators;
   if (!accumulators || accumulators.getStages() == 1)
     cost.exposed = cost.epilogue * together / 100 + rates.handOver;
@@ -248,11 +253,12 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.ends = rates.setUp + (ctas > 1 ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
               rates.mmaLatency + latency + cost.epilogue;
-  // The cluster meets twice, and its first CTA reads the other parts.
+  // The cluster meets twice, and its first CTA reads the other parts, or each
+  // some of them.
   if (isInCluster)
-    cost.sum =
-        2 * kMeetingCycles +
-        ceilDiv((fields.splitK - 1) * buffers.partBytes, kPartBytesPerClk);
+    cost.sum = 2 * kMeetingCycles + (fields.splitK - 2) * kMoreParts +
+               ceilDiv((fields.splitK - 1) * buffers.partBytes,
+                       kPartBytesPerClk * (isShared ? fields.splitK : 1));
   if (isSplit) {
     // The splits are read back, and the result is written.
     int64_t bytes = partBytes + outBytes * (problem.accumulate ? 2 : 1);

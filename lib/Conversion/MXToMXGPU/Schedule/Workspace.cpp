@@ -21,15 +21,16 @@ std::string mx::mxgpu::explainNoPermutedA(const MatmulProblem &problem) {
     return "expected b with scales with permuted_a, found it without: leave it "
            "out";
   if (problem.isPackedB)
-    return "expected no permuted_a with packed weights, of which a thread reads "
+    return "expected no permuted_a with packed weights, of which a thread "
+           "reads "
            "adjacent elements as they are: leave it out";
   if (ShapedType::isDynamic(problem.k))
     return "expected a reduction that types know with permuted_a, found an "
            "unknown one: leave it out";
-  if (problem.k % kReductionBlock)
+  if (problem.k % kReductionMultiple)
     return llvm::formatv("expected a reduction of a multiple of {0} elements "
                          "with permuted_a, found {1}: leave it out",
-                         kReductionBlock, problem.k);
+                         kReductionMultiple, problem.k);
   return {};
 }
 
@@ -91,7 +92,6 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
                          name);
   return {};
 }
-
 
 std::optional<MatmulProblem>
 mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &whole,

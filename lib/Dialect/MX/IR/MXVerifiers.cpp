@@ -105,8 +105,7 @@ static LogicalResult verifyPermutedScales(PermuteReductionOp op,
                                           const Named &input) {
   Named scales{op.getScales(), "scales"};
   // permute_reduction C6
-  if (failed(
-          verifyBlock(op, input, scales.elementType(), op.getBlockSize())))
+  if (failed(verifyBlock(op, input, scales.elementType(), op.getBlockSize())))
     return failure();
   SmallVector<int64_t> shape(input.type().getShape());
   if (!ShapedType::isDynamic(shape.back()))
@@ -141,8 +140,6 @@ LogicalResult PermuteReductionOp::verify() {
     return errorAt(*this, input) << "expected an input of bf16, or scales, "
                                     "found an input of "
                                  << input.elementType() << " without";
-  if (getScales() && failed(verifyPermutedScales(*this, input)))
-    return failure();
   // permute_reduction C9
   if (getOffsets() && (!getScales() || getRaggedOrNone() != RaggedKind::Rows))
     return emitOpError("expected offsets of groups with scales and ragged = "
@@ -155,13 +152,20 @@ LogicalResult PermuteReductionOp::verify() {
     return failure();
   int64_t rank = input.rank();
   // permute_reduction C12
-  if (failed(verifyMultiple(*this, input, rank - 1, kReductionBlock)))
-    return failure();
+  if (input.type().isDynamicDim(rank - 1))
+    return errorAt(*this, input)
+           << "expected the last dimension of the input to be known, found "
+           << input.type();
   // permute_reduction C13
+  if (failed(verifyMultiple(*this, input, rank - 1, kReductionMultiple)))
+    return failure();
+  // permute_reduction C14
   if (failed(verifyRank(*this, out, rank)) ||
       failed(verifyShape(*this, input, out.type().getShape())))
     return failure();
-  // permute_reduction C14
+  if (getScales() && failed(verifyPermutedScales(*this, input)))
+    return failure();
+  // permute_reduction C15
   if (failed(verifyNoEncoding(*this, input)))
     return failure();
   return verifyNoEncoding(*this, out);

@@ -358,9 +358,11 @@ LogicalResult DequantizeBlockOp::verify() {
 LogicalResult PermuteBlockOp::verify() {
   auto type = cast<VectorType>(getType());
   auto expected = VectorType::get(8, BFloat16Type::get(getContext()));
-  if (type == expected) // permute_block C1
-    return success();
-  return emitOpError("expected ") << expected << ", found " << type;
+  if (type != expected) // permute_block C1
+    return emitOpError("expected ") << expected << ", found " << type;
+  if (getRun() != 8 && getRun() != 16) // permute_block C2
+    return emitOpError("expected a run of 8 or 16, found ") << getRun();
+  return success();
 }
 
 /// A matrix of scales, or tiles of them, and one of its scales. A matrix that

@@ -146,6 +146,11 @@ LogicalResult AddPartsOp::verify() {
   // add_parts C1
   if (!type.getElementType().isF32())
     return emitOpError("expected an accumulator of f32, found ") << type;
+  // add_parts C3
+  if (getDistributed() && type.getLayout().getNumValues() % kPartChunk)
+    return emitOpError("expected a multiple of ")
+           << kPartChunk << " registers of a thread with distributed, found "
+           << type.getLayout().getNumValues() << " in " << type;
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (!kernel)
     return success();

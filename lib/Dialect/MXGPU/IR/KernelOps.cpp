@@ -109,7 +109,7 @@ LogicalResult KernelOp::verify() {
            << getCluster();
   // kernel C69
   if (getParts() != 1 && (!isPartCount(getParts()) || isPair()))
-    return emitOpError("expected 2, 4 or 8 parts, of CTAs that are no pairs, "
+    return emitOpError("expected 2 to 8 parts, of CTAs that are no pairs, "
                        "found ")
            << getParts();
   // kernel C5

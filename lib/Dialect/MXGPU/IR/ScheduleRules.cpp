@@ -80,7 +80,7 @@ ScheduleAttr::verifyFields(function_ref<InFlightDiagnostic()> emitError,
   // schedule C10
   StrategyAttrInterface strategy = fields.strategy;
   if (strategy && strategy.getClusterSplit() && !isPartCount(fields.splitK))
-    return emitError() << "expected cluster_split only with split_k = 2, 4 or "
+    return emitError() << "expected cluster_split only with split_k from 2 to "
                           "8, the CTAs of a cluster, found "
                        << fields.splitK;
   return verifyRegisterCounts(emitError, fields.registers);

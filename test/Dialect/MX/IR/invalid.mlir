@@ -972,6 +972,121 @@ func.func @dequantize_c13(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0
 }
 
 // -----
+func.func @permute_reduction_c1(%i: tensor<256x512xf8E4M3FN>, %s: memref<256x16xf8E8M0FNU>, %o: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected all tensors or all memrefs, found 'tensor<256x512xf8E4M3FN>' and 'memref<256x16xf8E8M0FNU>'}}
+  %r = mx.permute_reduction ins(%i : tensor<256x512xf8E4M3FN>) scales(%s : memref<256x16xf8E8M0FNU>) outs(%o : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+func.func @permute_reduction_c2(%i: tensor<256x512xbf16>, %o: tensor<256x512xbf16>, %p: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected 1 outs, found 2}}
+  %r:2 = mx.permute_reduction ins(%i : tensor<256x512xbf16>) outs(%o, %p : tensor<256x512xbf16>, tensor<256x512xbf16>) -> tensor<256x512xbf16>, tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @permute_reduction_c3(%i: tensor<512xbf16>, %o: tensor<512xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected input of rank 2 or more, found rank 1}}
+  %r = mx.permute_reduction ins(%i : tensor<512xbf16>) outs(%o : tensor<512xbf16>) -> tensor<512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @permute_reduction_c4(%i: tensor<256x512xbf16>, %o: tensor<256x512xf32>) {
+  // expected-error @below {{'mx.permute_reduction' op expected outs of bf16, found 'f32'}}
+  %r = mx.permute_reduction ins(%i : tensor<256x512xbf16>) outs(%o : tensor<256x512xf32>) -> tensor<256x512xf32>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @permute_reduction_c5(%i: tensor<256x512xf8E4M3FN>, %o: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected an input of bf16, or scales, found an input of 'f8E4M3FN' without}}
+  %r = mx.permute_reduction ins(%i : tensor<256x512xf8E4M3FN>) outs(%o : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+func.func @permute_reduction_c6(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected block_size 32 with scales of type 'f8E8M0FNU', found 64}}
+  %r = mx.permute_reduction ins(%i : tensor<256x512xf8E4M3FN>) scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o : tensor<256x512xbf16>) block_size = 64 -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @permute_reduction_c7(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x8xf8E8M0FNU>, %o: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected dimension 1 of scales to be 16, found 8}}
+  %r = mx.permute_reduction ins(%i : tensor<256x512xf8E4M3FN>) scales(%s : tensor<256x8xf8E8M0FNU>) outs(%o : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{scales is defined here}}
+func.func @permute_reduction_c8(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear, ragged = rows, groups = 2>>, %o: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected scales with ragged = none, found #mx.scale_layout<linear, ragged = rows, groups = 2>}}
+  %r = mx.permute_reduction ins(%i : tensor<256x512xf8E4M3FN>) scales(%s : tensor<256x16xf8E8M0FNU, #mx.scale_layout<linear, ragged = rows, groups = 2>>) outs(%o : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+func.func @permute_reduction_c9(%i: tensor<256x512xbf16>, %o: tensor<256x512xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.permute_reduction' op expected offsets of groups with scales and ragged = rows, found them without}}
+  %r = mx.permute_reduction ragged = rows ins(%i : tensor<256x512xbf16>) offsets(%g : tensor<4xi32>) outs(%o : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+func.func @permute_reduction_c10(%i: tensor<256x512xf8E4M3FN>, %s: tensor<256x16xf8E8M0FNU>, %o: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected 'ragged' and 'offsets' together, found only ragged}}
+  %r = mx.permute_reduction ragged = rows ins(%i : tensor<256x512xf8E4M3FN>) scales(%s : tensor<256x16xf8E8M0FNU>) outs(%o : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @permute_reduction_c12(%i: tensor<256x?xbf16>, %o: tensor<256x?xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected the last dimension of the input to be known, found 'tensor<256x?xbf16>'}}
+  %r = mx.permute_reduction ins(%i : tensor<256x?xbf16>) outs(%o : tensor<256x?xbf16>) -> tensor<256x?xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @permute_reduction_c13(%i: tensor<256x48xbf16>, %o: tensor<256x48xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected dimension 1 of input to be a multiple of 32, found 48}}
+  %r = mx.permute_reduction ins(%i : tensor<256x48xbf16>) outs(%o : tensor<256x48xbf16>) -> tensor<256x48xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @permute_reduction_c14(%i: tensor<128x512xbf16>, %o: tensor<256x512xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected dimension 0 of input to be 256, found 128}}
+  %r = mx.permute_reduction ins(%i : tensor<128x512xbf16>) outs(%o : tensor<256x512xbf16>) -> tensor<256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{input is defined here}}
+func.func @permute_reduction_c11(%i: tensor<2x256x512xf8E4M3FN>, %s: tensor<2x256x16xf8E8M0FNU>, %o: tensor<2x256x512xbf16>, %g: tensor<4xi32>) {
+  // expected-error @below {{'mx.permute_reduction' op expected input of rank 2, found rank 3}}
+  %r = mx.permute_reduction ragged = rows ins(%i : tensor<2x256x512xf8E4M3FN>) scales(%s : tensor<2x256x16xf8E8M0FNU>) offsets(%g : tensor<4xi32>) outs(%o : tensor<2x256x512xbf16>) -> tensor<2x256x512xbf16>
+  return
+}
+
+// -----
+// expected-note @below {{outs is defined here}}
+func.func @permute_reduction_c15(%i: tensor<256x512xbf16>, %o: tensor<256x512xbf16, "sparse">) {
+  // expected-error @below {{'mx.permute_reduction' op expected outs without encoding, found "sparse"}}
+  %r = mx.permute_reduction ins(%i : tensor<256x512xbf16>) outs(%o : tensor<256x512xbf16, "sparse">) -> tensor<256x512xbf16, "sparse">
+  return
+}
+
+// -----
 func.func @relayout_input_type(%i: tensor<256x16xi8>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>) {
   // expected-error @below {{'mx.relayout' op operand #0 must be ranked tensor or memref of f8E8M0FNU or f8E4M3FN scales, but got 'tensor<256x16xi8>'}}
   %r = mx.relayout ins(%i : tensor<256x16xi8>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>

@@ -99,6 +99,18 @@ func.func @quantize_ragged_materialized(%x: tensor<300x64xbf16>, %o: tensor<4xi3
   return
 }
 
+// CHECK-LABEL: func @permute_reduction(
+// CHECK:         mx.permute_reduction ins(%{{[^ ]*}} : tensor<?x512xbf16>) outs(%{{[^ ]*}} : tensor<?x512xbf16>) -> tensor<?x512xbf16>
+// CHECK:         mx.permute_reduction ragged = rows ins(%{{[^ ]*}} : tensor<?x512xf4E2M1FN>) scales(%{{[^ ]*}} : tensor<?x8x32x4x4xf8E4M3FN>) offsets(%{{[^ ]*}} : tensor<4xi32>)
+// CHECK-SAME:      outs(%{{[^ ]*}} : tensor<?x512xbf16>) block_size = 16 -> tensor<?x512xbf16>
+func.func @permute_reduction(%x: tensor<?x512xbf16>, %q: tensor<?x512xf4E2M1FN>, %s: tensor<?x8x32x4x4xf8E4M3FN>,
+                             %o: tensor<4xi32>, %init: tensor<?x512xbf16>) -> (tensor<?x512xbf16>, tensor<?x512xbf16>) {
+  %y = mx.permute_reduction ins(%x : tensor<?x512xbf16>) outs(%init : tensor<?x512xbf16>) -> tensor<?x512xbf16>
+  %z = mx.permute_reduction ragged = rows ins(%q : tensor<?x512xf4E2M1FN>) scales(%s : tensor<?x8x32x4x4xf8E4M3FN>)
+      offsets(%o : tensor<4xi32>) outs(%init : tensor<?x512xbf16>) block_size = 16 -> tensor<?x512xbf16>
+  return %y, %z : tensor<?x512xbf16>, tensor<?x512xbf16>
+}
+
 // CHECK-LABEL: func @dequantize
 // CHECK:         mx.dequantize ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<256x512xf8E4M3FN>, tensor<256x16xf8E8M0FNU>)
 // CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<256x512xbf16>) -> tensor<256x512xbf16>

@@ -148,8 +148,8 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   // kernel C69
-  // expected-error @below {{'mxgpu.kernel' op expected 2, 4 or 8 parts, of CTAs that are no pairs, found 3}}
-  mxgpu.kernel @kernel() parts(3) {
+  // expected-error @below {{'mxgpu.kernel' op expected 2 to 8 parts, of CTAs that are no pairs, found 9}}
+  mxgpu.kernel @kernel() parts(9) {
     mxgpu.role @role warps(1) {
     }
   }
@@ -159,7 +159,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   // kernel C69
-  // expected-error @below {{'mxgpu.kernel' op expected 2, 4 or 8 parts, of CTAs that are no pairs, found 2}}
+  // expected-error @below {{'mxgpu.kernel' op expected 2 to 8 parts, of CTAs that are no pairs, found 2}}
   mxgpu.kernel @kernel() cluster(2) parts(2) {
     mxgpu.role @role warps(1) {
     }
@@ -2048,6 +2048,24 @@ func.func @dequantize_words(%q: vector<2xf8E5M2>, %s: f8E8M0FNU) {
   // shared C12
   // expected-error @below {{'mxgpu.dequantize_block' op expected a vector of one dimension whose elements fill words of 32 bits, found 'vector<2xf8E5M2>'}}
   %x = mxgpu.dequantize_block %q by %s : vector<2xf8E5M2>, f8E8M0FNU -> vector<2xbf16>
+  return
+}
+
+// -----
+
+func.func @permute_block_vector(%x: vector<16xbf16>) {
+  // permute_block C1
+  // expected-error @below {{'mxgpu.permute_block' op expected 'vector<8xbf16>', found 'vector<16xbf16>'}}
+  %y = mxgpu.permute_block %x run = 16 : vector<16xbf16>
+  return
+}
+
+// -----
+
+func.func @permute_block_run(%x: vector<8xbf16>) {
+  // permute_block C2
+  // expected-error @below {{'mxgpu.permute_block' op expected a run of 8 or 16, found 4}}
+  %y = mxgpu.permute_block %x run = 4 : vector<8xbf16>
   return
 }
 

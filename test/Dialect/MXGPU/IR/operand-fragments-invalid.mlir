@@ -291,6 +291,21 @@ gpu.module @kernels {
 
 // -----
 
+!x = !mxgpu.fragment<32x2xf32, #mxgpu.fragment_layout<threads = [32: 1 row], values = [2: 1 column]>>
+gpu.module @kernels {
+  mxgpu.kernel @kernel() parts(2) {
+    mxgpu.role @role warps(1) {
+      %x = mxgpu.zero_fragment : !x
+      %thread = mxgpu.thread_id
+      // add_parts C3
+      // expected-error @below {{'mxgpu.add_parts' op expected a multiple of 4 registers of a thread with distributed, found 2 in}}
+      %y = mxgpu.add_parts %x thread(%thread) distributed : !x
+    }
+  }
+}
+
+// -----
+
 !x = !mxgpu.fragment<32x16xbf16, #mxgpu.fragment_layout<threads = [32: 1 row], values = [16: 1 column]>>
 gpu.module @kernels {
   mxgpu.kernel @kernel() parts(2) {

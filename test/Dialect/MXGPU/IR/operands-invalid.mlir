@@ -59,10 +59,10 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 
 !in = !mxgpu.fragment<64x64xf8E4M3FN, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
-func.func @f(%q: !in, %s: vector<2x8xf8E8M0FNU>) {
+func.func @f(%q: !in, %s: vector<2x16xf8E8M0FNU>) {
   // dequantize_fragment C4
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 16 or more, found 8}}
-  %x = mxgpu.dequantize_fragment %q by %s block(8) : !in, vector<2x8xf8E8M0FNU> -> !out
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found 4}}
+  %x = mxgpu.dequantize_fragment %q by %s block(4) : !in, vector<2x16xf8E8M0FNU> -> !out
   return
 }
 
@@ -72,7 +72,7 @@ func.func @f(%q: !in, %s: vector<2x8xf8E8M0FNU>) {
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
   // dequantize_fragment C4
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 16 or more, found 48}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found 48}}
   %x = mxgpu.dequantize_fragment %q by %s block(48) : !in, vector<2x2xf8E8M0FNU> -> !out
   return
 }
@@ -83,7 +83,7 @@ func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
 !out = !mxgpu.fragment<64x64xbf16, #mxgpu.fragment_layout<threads = [4: 2 columns, 8: 1 row, 4: 16 rows], values = [2: 1 column, 2: 8 rows, 8: 8 columns]>>
 func.func @f(%q: !in, %s: vector<2x2xf8E8M0FNU>) {
   // dequantize_fragment C4
-  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 16 or more, found -32}}
+  // expected-error @below {{'mxgpu.dequantize_fragment' op expected blocks of a power of two columns, 8 or more, found -32}}
   %x = mxgpu.dequantize_fragment %q by %s block(-32) : !in, vector<2x2xf8E8M0FNU> -> !out
   return
 }

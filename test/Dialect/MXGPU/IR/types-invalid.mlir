@@ -354,8 +354,8 @@ func.func private @f(!mxgpu.ring<2 x (a: smem<128xi8>), producer = async_threads
 // -----
 
 // schedule C10
-// expected-error @below {{expected cluster_split only with split_k = 2, 4 or 8, the CTAs of a cluster, found 3}}
-#schedule = #mxgpu.schedule<tile = [128, 128, 64], strategy = #mxgpu.wgmma_upcast_b<cluster_split = true>, split_k = 3>
+// expected-error @below {{expected cluster_split only with split_k from 2 to 8, the CTAs of a cluster, found 9}}
+#schedule = #mxgpu.schedule<tile = [128, 128, 64], strategy = #mxgpu.wgmma_upcast_b<cluster_split = true>, split_k = 9>
 
 // -----
 

@@ -155,8 +155,15 @@ inline int64_t getPartBytesOf(FragmentLayoutAttr layout) {
   return layout.getNumThreads() * layout.getNumValues() * 4;
 }
 /// Whether as many may: clusters of any chip have up to 8 CTAs.
-inline bool isPartCount(int64_t count) {
-  return count == 2 || count == 4 || count == 8;
+inline bool isPartCount(int64_t count) { return count >= 2 && count <= 8; }
+
+/// Registers that are words of a thread's part, and of a sum that CTAs share
+/// belong to one of them.
+inline constexpr int64_t kPartChunk = 4;
+/// The first of a thread's `count` registers that CTA `rank` of `parts` has of
+/// a distributed sum.
+inline int64_t getFirstOfShare(int64_t count, int64_t rank, int64_t parts) {
+  return count / kPartChunk * rank / parts * kPartChunk;
 }
 
 /// The role that `op` is part of, or null.

@@ -85,6 +85,9 @@ def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
     their ranks; in the others it is the CTA's own part. Each CTA puts its part into its
     shared memory, and the first reads it there (PTX ISA, distributed shared
     memory).
+    With `distributed` each CTA has some registers of the sum, of each four or
+    none: with n CTAs and V registers, CTA r those from `V / 4 * r / n * 4` on,
+    up to those of the next CTA. The others are those of its own part.
     All threads of the role take part in all CTAs of the cluster, and no other
     threads of the kernel wait for the cluster. `mxgpu.end_parts` follows, when
     the first CTA has done what others need not wait for.
@@ -103,11 +106,11 @@ def MXGPU_AddPartsOp : MXGPU_Op<"add_parts", [
     ```
   }];
   let arguments = (ins MXGPU_FragmentType:$accumulator, Index:$thread,
-                       OptionalAttr<I64Attr>:$offset);
+                       UnitAttr:$distributed, OptionalAttr<I64Attr>:$offset);
   let results = (outs MXGPU_FragmentType:$result);
   let assemblyFormat = [{
-    $accumulator `thread` `(` $thread `)` (`offset` `(` $offset^ `)`)? attr-dict
-    `:` type($accumulator)
+    $accumulator `thread` `(` $thread `)` (`distributed` $distributed^)?
+    (`offset` `(` $offset^ `)`)? attr-dict `:` type($accumulator)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -243,21 +243,22 @@ def MXGPU_PermuteBlockOp : MXGPU_Op<"permute_block", [
     Pure, SameOperandsAndResultType]> {
   let summary = "exchange elements so that a reduction is in the order of threads";
   let description = [{
-    Eight adjacent lanes, the first of which is a multiple of eight, have eight
-    adjacent elements each of 64. Of these, lane `2 t + u` gets elements
-    `8 (4 u + t)` and following in the order of `mx.permute_reduction`: those
-    that lane `2 p + u` had as elements `2 t` and `2 t + 1` are its elements
-    `2 p` and `2 p + 1`. All lanes of a warp execute it together.
+    Adjacent lanes, the first of which is a multiple of their number, have eight
+    adjacent elements each: eight lanes of 64 with `run = 16`, four of 32 with
+    `run = 8`. Lane `2 t + u` of eight gets elements `8 (4 u + t)` and following
+    in the order of `mx.permute_reduction`: elements `2 p` and `2 p + 1` are
+    those that lane `2 p + u` had as `2 t` and `2 t + 1`. Of four lanes, lane t
+    gets those of lane p. All lanes of a warp execute it together.
 
     Example:
 
     ```mlir
-    %y = mxgpu.permute_block %x : vector<8xbf16>
+    %y = mxgpu.permute_block %x run = 16 : vector<8xbf16>
     ```
   }];
-  let arguments = (ins AnyVectorOfNonZeroRank:$input);
+  let arguments = (ins AnyVectorOfNonZeroRank:$input, I64Attr:$run);
   let results = (outs AnyVectorOfNonZeroRank:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let assemblyFormat = "$input `run` `=` $run attr-dict `:` type($input)";
   let hasVerifier = 1;
 }
 

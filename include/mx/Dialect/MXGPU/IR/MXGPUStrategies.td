@@ -133,7 +133,7 @@ def MXGPU_WgmmaUpcastBAttr
     |---|---|---|
     | `operand_stages = n` | 2 | stages of the ring between the threads that dequantize B and those that multiply |
     | `f16_scale_range = b` | `false` | tiles whose scales span 12 powers of two at most are dequantized to f16, relative to them, other tiles to bf16: a kernel finds out before (both operands f8E4M3FN) |
-    | `cluster_split = b` | `false` | the CTAs of a cluster have the splits of the reduction, 2, 4 or 8, and add them up in their shared memory, in the same order |
+    | `cluster_split = b` | `false` | the CTAs of a cluster have the splits of the reduction, 2 to 8, and add them up in their shared memory, in the same order |
 
     Tiles have 64, 128 or 256 rows; 64, 128 or 256 columns, with 256 rows at
     most 128; and 64 elements of the reduction.
@@ -158,7 +158,7 @@ def MXGPU_WgmmaSwapABAttr
 
     | field | default | meaning |
     |---|---|---|
-    | `cluster_split = b` | `false` | as of `#mxgpu.wgmma_upcast_b` |
+    | `cluster_split = b` | `false` | as of `#mxgpu.wgmma_upcast_b`; each CTA adds and stores some rows |
     | `ctas_per_sm = n` | 1 | CTAs that share an SM: each has a part of its shared memory and registers |
     | `permuted_a = b` | `false` | A is in the order of `mx.permute_reduction`, so that a thread reads adjacent elements of B: with `workspace = a`, a reduction of a multiple of 64 elements, and a B that is not packed |
 

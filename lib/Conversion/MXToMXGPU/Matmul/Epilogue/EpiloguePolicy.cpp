@@ -24,8 +24,23 @@ Accumulator::~Accumulator() = default;
 
 RegisterAccumulator::RegisterAccumulator(KernelBuilder &body,
                                          const Product &product, Value fragment,
-                                         Value empty)
-    : body(body), product(product), fragment(fragment), empty(empty) {}
+                                         Value empty,
+                                         std::optional<int64_t> rank)
+    : body(body), product(product), fragment(fragment), empty(empty),
+      rank(rank) {}
+
+/// Registers that CTAs share are those of whole rows: their layout counts rows
+/// last, and four registers have one or two.
+std::pair<size_t, size_t> RegisterAccumulator::getRowsOf(size_t rows) {
+  if (!rank)
+    return {0, rows};
+  int64_t count = product.buffers.accumulatorLayout.getNumValues();
+  int64_t parts = product.schedule.getParts();
+  auto getRow = [&](int64_t rank) -> size_t {
+    return getFirstOfShare(count, rank, parts) * int64_t(rows) / count;
+  };
+  return {getRow(*rank), getRow(*rank + 1)};
+}
 
 void RegisterAccumulator::wait() {}
 void RegisterAccumulator::release() {}

@@ -48,13 +48,18 @@ public:
   virtual int64_t getColumnsToRelease() = 0;
   /// The next work tile may begin.
   virtual void release() = 0;
+  /// Which of the thread's `rows` rows it has, from the first to before the
+  /// second.
+  virtual std::pair<size_t, size_t> getRowsOf(size_t rows) { return {0, rows}; }
 };
 
 class RegisterAccumulator final : public Accumulator {
 public:
   /// Those of `fragment`, whose columns are those of all parts of B.
+  /// With a rank, those that this CTA of a cluster has of a shared sum.
   RegisterAccumulator(KernelBuilder &body, const Product &product,
-                      mlir::Value fragment, mlir::Value empty);
+                      mlir::Value fragment, mlir::Value empty,
+                      std::optional<int64_t> rank = std::nullopt);
 
   void wait() override;
   mlir::Value isEmpty() override;
@@ -64,11 +69,13 @@ public:
                                       int64_t count) override;
   int64_t getColumnsToRelease() override;
   void release() override;
+  std::pair<size_t, size_t> getRowsOf(size_t rows) override;
 
 private:
   KernelBuilder &body;
   const Product &product;
   mlir::Value fragment, empty;
+  std::optional<int64_t> rank;
 };
 
 class TmemAccumulator final : public Accumulator {

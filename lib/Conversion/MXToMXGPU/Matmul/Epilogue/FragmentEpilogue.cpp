@@ -136,9 +136,10 @@ void FragmentEpilogue::storeColumns(ForEachWorkTileOp workTile,
       ofRun.push_back(takeElements(body, part[number], taken, run.size));
     return {&row.place, columns, finish(ofRun, row, columns, empty)};
   };
-  for (size_t begun = 0; begun < rows.size(); begun += kRowsAtOnce) {
+  auto [firstRow, endOfRows] = accumulator.getRowsOf(rows.size());
+  for (size_t begun = firstRow; begun < endOfRows; begun += kRowsAtOnce) {
     SmallVector<Run> finished;
-    size_t end = std::min(begun + kRowsAtOnce, rows.size());
+    size_t end = std::min(begun + kRowsAtOnce, endOfRows);
     for (size_t number = begun; number < end; ++number) {
       int64_t taken = 0;
       for (auto [i, run] : llvm::enumerate(type.getLayout().getRuns())) {

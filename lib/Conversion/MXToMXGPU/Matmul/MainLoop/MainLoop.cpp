@@ -332,14 +332,43 @@ void MainLoop::buildEpilogue(EpiloguePolicy &epilogue, Value accumulators) {
   epilogue.store(workTile, accumulator);
 }
 
+Value MainLoop::isRank(int64_t rank) {
+  return arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                               CtaRankOp::create(body), body.index(rank));
+}
+
+void MainLoop::storeAccumulator(EpiloguePolicy &epilogue,
+                                ForEachWorkTileOp workTile, Value multiplied,
+                                Value empty, std::optional<int64_t> rank) {
+  multiplied = relabel(multiplied, product.buffers.accumulatorLayout);
+  RegisterAccumulator accumulator(body, product, finishAccumulator(multiplied),
+                                  empty, rank);
+  epilogue.store(workTile, accumulator);
+}
+
+/// Where CTAs share a sum, each stores what it has of it, when all have been
+/// read.
+void MainLoop::storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
+                           Value multiplied, Value empty) {
+  multiplied = AddPartsOp::create(body, multiplied.getType(), multiplied,
+                                  ThreadIdOp::create(body),
+                                  /*distributed=*/true, IntegerAttr());
+  EndPartsOp::create(body);
+  for (int64_t rank = 0; rank < schedule.getParts(); ++rank) {
+    OpBuilder::InsertionGuard guard(body);
+    auto ifOp = scf::IfOp::create(body, isRank(rank), /*withElse=*/false);
+    body.setInsertionPointToStart(ifOp.thenBlock());
+    storeAccumulator(epilogue, workTile, multiplied, empty, rank);
+  }
+}
+
 /// The sum of the parts of a cluster. What follows is for the CTA that has it,
 /// and the others wait for it.
 Value MainLoop::addPartsOfCluster(Value accumulator) {
-  accumulator = AddPartsOp::create(body, accumulator, ThreadIdOp::create(body),
-                                   IntegerAttr());
-  Value isFirst = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
-                                        CtaRankOp::create(body), body.index(0));
-  auto ifOp = scf::IfOp::create(body, isFirst, /*withElse=*/false);
+  accumulator = AddPartsOp::create(body, accumulator.getType(), accumulator,
+                                   ThreadIdOp::create(body),
+                                   /*distributed=*/false, IntegerAttr());
+  auto ifOp = scf::IfOp::create(body, isRank(0), /*withElse=*/false);
   EndPartsOp::create(body);
   body.setInsertionPointToStart(ifOp.thenBlock());
   return accumulator;
@@ -355,12 +384,12 @@ void MainLoop::buildMultiply(
   Value empty = work.isEmpty(workTile);
   enterWorkTile(workTile, /*multiplies=*/true);
   Value multiplied = multiply(workTile);
-  if (schedule.getParts() > 1)
+  bool hasParts = schedule.getParts() > 1;
+  if (hasParts && product.strategy.distributesParts())
+    return storeShares(epilogue, workTile, multiplied, empty);
+  if (hasParts)
     multiplied = addPartsOfCluster(multiplied);
-  multiplied = relabel(multiplied, product.buffers.accumulatorLayout);
-  RegisterAccumulator accumulator(body, product, finishAccumulator(multiplied),
-                                  empty);
-  epilogue.store(workTile, accumulator);
+  storeAccumulator(epilogue, workTile, multiplied, empty);
 }
 
 ForEachKOp MainLoop::forEachTile(ForEachWorkTileOp workTile,

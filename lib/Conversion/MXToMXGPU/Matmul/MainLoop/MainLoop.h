@@ -217,6 +217,15 @@ protected:
   OperandB &b;
 
 private:
+  /// Whether this CTA has a rank in its cluster.
+  mlir::Value isRank(int64_t rank);
+  /// Stores what was multiplied, or what the CTA with `rank` has of a sum that
+  /// all CTAs of a cluster share.
+  void storeAccumulator(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
+                        mlir::Value multiplied, mlir::Value empty,
+                        std::optional<int64_t> rank = std::nullopt);
+  void storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
+                   mlir::Value multiplied, mlir::Value empty);
   mlir::Value addPartsOfCluster(mlir::Value accumulator);
   mlir::Value encodeScales(mlir::Value scales, llvm::ArrayRef<int64_t> box);
 };

@@ -261,15 +261,17 @@ WgmmaBF16::checkRegisters(const MatmulProblem &problem,
 /// work: tiles as large of 128 rows are as fast or faster.
 void WgmmaBF16::forEachTile(const MatmulProblem &problem,
                             AddCandidate add) const {
-  for (int64_t ctas : {1, 2})
-    for (int64_t rows : {64, 128})
-      for (int64_t columns : kBF16Columns) {
-        ScheduleFields fields;
-        fields.strategy = WgmmaBF16Attr::get(problem.out.getContext(), ctas);
-        fields.tile = {rows * ctas, columns, target::kDequantizedTileK};
-        fields.registers = getRegisters(problem, fields);
-        add(fields);
-      }
+  // Pairs whose CTAs have 64 rows took 1.1 to 1.4 times as long on an H100 as
+  // CTAs with the rows of both.
+  for (auto [ctas, rows] :
+       {std::pair<int64_t, int64_t>(1, 64), {1, 128}, {2, 128}})
+    for (int64_t columns : kBF16Columns) {
+      ScheduleFields fields;
+      fields.strategy = WgmmaBF16Attr::get(problem.out.getContext(), ctas);
+      fields.tile = {rows * ctas, columns, target::kDequantizedTileK};
+      fields.registers = getRegisters(problem, fields);
+      add(fields);
+    }
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,7 +33,7 @@ FragmentLayoutAttr SwapABLayouts::get(ArrayRef<FragmentMode> threads,
 }
 
 int64_t SwapABLayouts::getRun() const {
-  return std::min(tileK / kReductionLanes, kReductionRun);
+  return std::min(tileK, permuted) / kReductionLanes;
 }
 
 SmallVector<FragmentMode> SwapABLayouts::getLoadThreads(int64_t run) const {
@@ -42,10 +42,10 @@ SmallVector<FragmentMode> SwapABLayouts::getLoadThreads(int64_t run) const {
           rows(mma.getWarpgroups(), target::kWgmmaM / parts)};
 }
 
-/// Of a permuted tile a thread has a run of columns of each 64, or of all if
-/// there are fewer.
+/// Of a permuted tile a thread has a run of the columns that are permuted among
+/// each other, or of all if there are fewer.
 FragmentLayoutAttr SwapABLayouts::getLoad() const {
-  if (!isPermuted)
+  if (!permuted)
     return get(getLoadThreads(2), {columns(2, 1), rows(2, getStepOfTwo()),
                                    columns(2, 8), columns(tileK / 16, 16)});
   int64_t run = getRun();
@@ -57,7 +57,7 @@ FragmentLayoutAttr SwapABLayouts::getLoad() const {
 
 /// The registers of `getLoad` in the order of `getOperand`.
 FragmentLayoutAttr SwapABLayouts::getDequantized() const {
-  if (!isPermuted)
+  if (!permuted)
     return getLoad();
   int64_t run = getRun();
   return get(getLoadThreads(run),

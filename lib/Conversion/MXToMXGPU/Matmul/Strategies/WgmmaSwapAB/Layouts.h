@@ -7,8 +7,8 @@
 // the registers of the MMA warpgroups; its B is A, of bf16, where the copy
 // engine put it. The reduction is as in memory, where wgmma gives a thread two
 // adjacent elements of each eight: of narrow elements a byte, or two. With A in
-// the order of mx.permute_reduction (mx/Support/ReductionOrder.h) they are 16
-// adjacent ones of each 64.
+// the order of mx.permute_reduction (mx/Support/ReductionOrder.h) they are
+// adjacent.
 //
 // wgmma gives a thread rows i and i + 8 of each 64. Which rows of B they are is
 // for us to say: two adjacent ones, so that eight lanes have 16 adjacent ones,
@@ -35,10 +35,11 @@ WgmmaAttr getSwapABMma(const MatmulProblem &problem,
 
 class SwapABLayouts {
 public:
-  /// Of a B in `parts`, one or two; with `isPermuted` columns of a tile are in
-  /// memory as threads have them, A being in the order of mx.permute_reduction.
-  SwapABLayouts(WgmmaAttr mma, int64_t tileK, int64_t parts, bool isPermuted)
-      : mma(mma), tileK(tileK), parts(parts), isPermuted(isPermuted) {}
+  /// Of a B in `parts`, one or two. If `permuted` is not 0, A is in the order
+  /// of mx.permute_reduction with so many columns permuted among each other,
+  /// and those of a thread are adjacent in memory.
+  SwapABLayouts(WgmmaAttr mma, int64_t tileK, int64_t parts, int64_t permuted)
+      : mma(mma), tileK(tileK), parts(parts), permuted(permuted) {}
 
   /// A tile of B as threads read it, dequantize it, and as wgmma takes it.
   FragmentLayoutAttr getLoad() const;
@@ -64,8 +65,7 @@ private:
   int64_t getRun() const;
 
   WgmmaAttr mma;
-  int64_t tileK, parts;
-  bool isPermuted;
+  int64_t tileK, parts, permuted;
 };
 
 } // namespace mx::mxgpu

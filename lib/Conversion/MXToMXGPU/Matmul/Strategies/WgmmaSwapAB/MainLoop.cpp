@@ -8,7 +8,6 @@
 
 #include "MainLoop.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mx/Support/ReductionOrder.h"
 
 using namespace mlir;
 using namespace mx;
@@ -37,7 +36,7 @@ Value SwapABMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
                    swapped.getOperand());
   auto type = FragmentType::get(product.problem.b, ofPart.getLoad());
   // A run of a permuted tile lies in one block, whose scale both halves have.
-  bool isHalfOfRun = isPermuted() && schedule.getTileK() == kReductionBlock;
+  bool isHalfOfRun = schedule.getTileK() / getParts() < getPermuted();
   if (isHalfOfRun)
     tile.elements = relabel(tile.elements, swapped.getHalves());
   tile.elements = ExtractColumnsOp::create(

@@ -11,6 +11,7 @@
 
 #include "../Common/UpcastMainLoop.h"
 #include "Layouts.h"
+#include "mx/Support/ReductionOrder.h"
 
 namespace mx::mxgpu {
 
@@ -20,10 +21,10 @@ public:
       : UpcastMainLoop(kernel, work, b),
         swapped(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
                 kernel.product.schedule.getTileK(), kernel.product.problem.numB,
-                isPermuted()),
+                getPermuted()),
         ofPart(llvm::cast<WgmmaAttr>(kernel.product.buffers.mma),
                kernel.product.schedule.getTileK() / getParts(),
-               kernel.product.problem.numB, isPermuted()) {}
+               kernel.product.problem.numB, getPermuted()) {}
 
   void createRings() override;
   void buildRoles(EpiloguePolicy &epilogue) override;
@@ -38,9 +39,11 @@ public:
 
 private:
   int64_t getParts() const { return getParts(schedule.getTileM()); }
-  bool isPermuted() const {
-    return llvm::cast<WgmmaSwapABAttr>(schedule.getFields().strategy)
-        .getPermutedA();
+  /// Columns that are permuted among each other, or 0.
+  int64_t getPermuted() const {
+    return schedule.getStrategy().getPermutedA()
+               ? getReductionBlock(product.problem.k)
+               : 0;
   }
 
   /// The copy engine loads rows of A as they are.

@@ -59,6 +59,9 @@ public:
                                 own.getCtasPerSm(), own.getPermutedA());
   }
 
+  /// A thread has elements of all rows.
+  bool distributesParts() const override { return true; }
+
   bool hasLowTiles() const override { return true; }
 
   /// While a part of a step is multiplied, the step before is released.
@@ -113,7 +116,7 @@ MatmulBuffers WgmmaSwapAB::getBuffers(const MatmulProblem &problem,
   buffers.otherWarps = 1; // loads
   types.addEpilogue(buffers,
                     SwapABLayouts(mma, types.tileK, problem.numB,
-                                  getOwn(fields).getPermutedA())
+                                  /*permuted=*/0)
                         .getResult(),
                     threads / target::kWarpSize);
   return buffers;
@@ -189,7 +192,7 @@ static bool canReadB(const MatmulProblem &problem) {
   fields.tile = {kRowStep, kSwapABColumns[0], kSwapABDepths[0]};
   return isOfPackedWeights(SwapABLayouts(getSwapABMma(problem, fields),
                                          kSwapABDepths[0], problem.numB,
-                                         /*isPermuted=*/false)
+                                         /*permuted=*/0)
                                .getLoad());
 }
 
@@ -344,8 +347,10 @@ struct OverlapCosts {
   int64_t products, step;
 };
 static constexpr OverlapCosts kInParts = {755, 129}, kWhole = {700, 189};
-/// More that products take than the tensor core needs, in per cent.
-static constexpr int64_t kMoreProducts = 13;
+/// More that products take than the tensor core needs, in per cent: where A is
+/// permuted with elements of 4 bits, and with others.
+static constexpr int64_t kMoreProducts = 13, kMoreOfRuns = 8,
+                         kMoreOfWideRuns = 18;
 
 /// What an element takes, to one of MXFP4 that is not packed: single bytes'
 /// loads, conversions and scales, in per cent.
@@ -389,11 +394,15 @@ static int64_t getThreadCycles(const MatmulProblem &problem,
 }
 
 /// Products are slower than the tensor core is, for waits and reads of A.
-int64_t WgmmaSwapAB::getStepCycles(const MatmulProblem &,
+int64_t WgmmaSwapAB::getStepCycles(const MatmulProblem &problem,
                                    const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,
                                    const target::Rates &rates) const {
-  return getProductCycles(fields, buffers, rates) * kMoreProducts / 100;
+  bool isWide = target::getBits(problem.product.b->type) > 4;
+  int64_t percent = !getOwn(fields).getPermutedA() ? kMoreProducts
+                    : isWide                       ? kMoreOfWideRuns
+                                                   : kMoreOfRuns;
+  return getProductCycles(fields, buffers, rates) * percent / 100;
 }
 
 /// B stays in registers, and the instructions of each 64 columns read A.
