@@ -26,8 +26,8 @@ func.func @large(%a: !a, %as: !s, %b: !a, %bs: !s, %y: !y) -> !y {
 !y = tensor<1024x2048xbf16>
 
 // CHECK-LABEL: mx.grouped_matmul in @few: 1024 x 2048 x 7168, bf16 x e4m3
-// CHECK-NEXT:  schedule: {{.*}}swap_ab, workspace = a
-// CHECK:       a is dequantized to memory before:
+// CHECK-NEXT:  schedule: {{.*}}swap_ab<permuted_a = true>, workspace = a
+// CHECK:       a is permuted to memory before:
 func.func @few(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<32xi32>, %y: !y) -> !y {
   %0 = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : tensor<32xi32>)
       outs(%y : !y) -> !y
