@@ -252,7 +252,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.hbm = ceilDiv(hbmBytes, rates.hbmBytesPerClk);
   cost.ends = rates.setUp + (ctas > 1 ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
-              rates.mmaLatency + latency + cost.epilogue;
+              rates.mmaLatency + latency + cost.epilogue * together / 100;
   // The cluster meets twice, and its first CTA reads the other parts, or each
   // some of them.
   if (isInCluster)

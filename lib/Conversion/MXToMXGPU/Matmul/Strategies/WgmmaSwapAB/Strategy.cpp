@@ -349,7 +349,7 @@ struct OverlapCosts {
 static constexpr OverlapCosts kInParts = {755, 129}, kWhole = {700, 189};
 /// More that products take than the tensor core needs, in per cent: where A is
 /// permuted with elements of 4 bits, and with others.
-static constexpr int64_t kMoreProducts = 13, kMoreOfRuns = 8,
+static constexpr int64_t kMoreProducts = 13, kMoreOfRuns = 4,
                          kMoreOfWideRuns = 18;
 
 /// What an element takes, to one of MXFP4 that is not packed: single bytes'
