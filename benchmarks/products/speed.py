@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times products on one GPU beside their peers on the same values.
 
-usage: speed.py PROGRAMS [--only=REGEX] [--results=FILE.json] [--seconds=S]
+usage: speed.py PROGRAMS [--only=REGEX] [--results=FILE.json] [--seconds=S] [--peers=FILE.py]
 
 For each case the results of mx are compared first: with float64 in some rows,
 within the bound of docs/Spec.md; with the peer everywhere; and, of operands whose
@@ -13,7 +13,7 @@ Sustained: back to back for S seconds, the median of the second half, with the
 clock of the SMs in that half. With few rows instead: a CUDA graph of launches
 that go through more than 1 GB of weights, for S / 4 seconds after a pause of 50 ms;
 and sustained. Cases that FILE.json has and this run
-does not stay in it. report.py makes tables. Needs PyTorch."""
+does not stay in it. report.py makes tables. --peers: others.py. Needs PyTorch."""
 
 import argparse
 import datetime
@@ -26,6 +26,7 @@ import cases
 import implementations
 import layer
 import mx_compiler as mx
+import others
 import problems
 import timing
 import torch
@@ -49,11 +50,14 @@ def describe(case):
                   if getattr(case, key)}
 
 
-def run_product(case, programs, seconds):
+def run_product(case, programs, seconds, find_others):
     problem = problems.make(case)
     ours = [implementations.MxProgram(way, case, programs, problem) for way, _ in case.ways]
     row = describe(case) | dict(wrong=sum(problem.wrong(implementation) for implementation in ours))
-    peers = problem.peers()
+    more = find_others(problem)
+    if more:
+        row |= dict(others_wrong=others.count_wrong(problem, more))
+    peers = problem.peers() + more
     if case.few_rows:
         return row | dict(implementations=timing.measure_graphs(ours + peers, seconds))
     brief = problem.brief_peers()
@@ -69,9 +73,11 @@ def run_layer(case, programs, seconds):
                 implementations=timing.measure_launches(problem.implementations, seconds))
 
 
-def run_case(case, programs, seconds):
-    run = run_layer if isinstance(case, cases.Layer) else run_product
-    row = run(case, programs, seconds)
+def run_case(case, programs, seconds, find_others):
+    if isinstance(case, cases.Layer):
+        row = run_layer(case, programs, seconds)
+    else:
+        row = run_product(case, programs, seconds, find_others)
     for entry in row["implementations"].values():
         for key in ("burst", "sustained"):
             if f"{key}_us" in entry:
@@ -109,15 +115,18 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=0.8)
+    parser.add_argument("--peers", type=pathlib.Path)
     options = parser.parse_args()
     begin()
+    find_others = others.load(options.peers)
     commit = (options.programs / "commit").read_text().strip()
     about = describe_machine() | dict(commit=commit)
     for case in cases.CASES:
         directories = [options.programs / case.program(way) for way, _ in case.ways]
         if not re.search(options.only, case.name) or not all(d.exists() for d in directories):
             continue
-        row = run_case(case, options.programs, options.seconds) | dict(commit=commit, date=about["date"])
+        row = run_case(case, options.programs, options.seconds, find_others)
+        row |= dict(commit=commit, date=about["date"])
         show(row)
         if options.results:
             write(options.results, about, [row])

@@ -12,7 +12,7 @@ Ratios are times, the peer's to mx's: their median, their tenth percentile and t
 worst, which is named. Every shape is timed beside its peer in one process, after the
 results were compared (speed.py says how both is done). "dynamic" is the program whose
 types do not know the rows, "next" the fastest of the schedules that the model ranks
-after its choice, which every fourth shape has."""
+after its choice, which every fourth shape has. run --peers=FILE.py: others.py."""
 
 import argparse
 import concurrent.futures
@@ -173,15 +173,17 @@ def build(mx_compile, out, seed, shapes, only):
 # --- Times ----------------------------------------------------------------------------
 
 
-def measure(out, results, only, seconds):
+def measure(out, results, only, seconds, beside):
     import gc
 
     import implementations
+    import others
     import problems
     import speed
     import timing
     import torch
     speed.begin()
+    find_others = others.load(beside)
     drawn = json.loads((out / "surface.json").read_text())
     data = json.loads(results.read_text()) if results.exists() else dict(rows={})
     data |= dict(seed=drawn["seed"], about=speed.describe_machine())
@@ -195,13 +197,17 @@ def measure(out, results, only, seconds):
             ours = [implementations.MxProgram(way, case, out, problem) for way, _ in case.ways
                     if (out / case.program(way)).exists()]
             wrong = sum(problem.wrong(one) for one in ours)
-            everyone = ours + problem.peers()
+            more = find_others(problem)
+            others_wrong = others.count_wrong(problem, more)
+            everyone = ours + problem.peers() + more
             times = timing.measure_one_way(everyone, seconds, case.few_rows)
             measured[case.name] = dict(wrong=wrong, implementations=times)
+            if more:
+                measured[case.name] |= dict(others_wrong=others_wrong)
             results.write_text(json.dumps(data, indent=1) + "\n")
             print(f"{case.name}: {wrong} wrong", {name: microseconds(entry) for name, entry in
                                                   times.items()}, flush=True)
-            del problem, ours, everyone
+            del problem, ours, more, everyone
             gc.collect()
             torch.cuda.empty_cache()
 
@@ -279,6 +285,7 @@ def main():
     command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("surface.json"))
     command.add_argument("--only", default="")
     command.add_argument("--seconds", type=float, default=0.25)
+    command.add_argument("--peers", type=pathlib.Path)
     command = commands.add_parser("show")
     command.add_argument("results", type=pathlib.Path, nargs="+")
     command.add_argument("--page", type=pathlib.Path)
@@ -286,7 +293,7 @@ def main():
     if options.command == "build":
         build(options.mx_compile, options.out, options.seed, options.shapes, options.only)
     elif options.command == "run":
-        measure(options.out, options.results, options.only, options.seconds)
+        measure(options.out, options.results, options.only, options.seconds, options.peers)
     else:
         text = table([json.loads(path.read_text()) for path in options.results])
         report.write_page(options.page, text) if options.page else print(text, end="")

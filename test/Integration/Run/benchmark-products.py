@@ -55,6 +55,29 @@ copy.write_text("no markers\n")
 done = subprocess.run([*report, str(results), str(copy)], capture_output=True, text=True)
 require(done.returncode and "expected the lines <!-- results: begin -->" in done.stderr, "a page without markers")
 
+# Peers of a module of one's own, and how their wrong elements are counted.
+import others
+
+module = pathlib.Path(directory) / "peers.py"
+module.write_text("""class Own:
+    name, count = "own", 1
+    def __init__(self, problem): self.problem = problem
+    def wrong(self): return 3
+class Same:
+    name, count = "same", 1
+def peers(problem): return [Own(problem), Same()]
+""")
+
+
+class Problem:
+    def wrong(self, peer):
+        return len(peer.name)
+
+
+found = others.load(module)(Problem())
+require(others.load(None)(Problem()) == [], "peers where no module is named")
+require(others.count_wrong(Problem(), found) == {"own": 3, "same": 4}, f"peers: {others.count_wrong(Problem(), found)}")
+
 names = [case.name for case in cases.CASES]
 require(len(set(names)) == len(names), "cases with one name")
 require({r["name"] for r in data["rows"]} == set(names), "cases without results, or results without a case")
