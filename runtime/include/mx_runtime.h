@@ -219,6 +219,18 @@ MX_API int mxStreamWait(mxStream stream, mxStream other);
 /* Waits for everything on the device in use. */
 MX_API int mxSynchronize(void);
 
+/* A place in a stream, whose time a GPU writes down when it gets there: the
+ * driver's CUevent. It is of the device in use when it is made. The simulator
+ * has no time, and refuses to make one (MX_ERROR_UNSUPPORTED). */
+typedef void *mxEvent;
+
+MX_API int mxEventCreate(mxEvent *event);
+MX_API int mxEventDestroy(mxEvent event);
+/* Puts the event at the end of what is on the stream now. */
+MX_API int mxEventRecord(mxEvent event, mxStream stream);
+/* Microseconds from one recorded event to another; waits for the second. */
+MX_API int mxEventElapsed(mxEvent begin, mxEvent end, double *microseconds);
+
 /* On the device in use. At least 256-byte aligned; zero bytes give an address
  * that holds nothing. */
 MX_API int mxMemAlloc(void **memory, size_t bytes);

@@ -124,6 +124,10 @@ public:
   virtual Error synchronizeEvent(void *event) = 0;
   virtual Error recordEvent(void *event, void *stream) = 0;
   virtual Error waitEvent(void *stream, void *event) = 0;
+  /// Events that measure time, which only a GPU has.
+  virtual Error createTimedEvent(void *&) { return hasNoTime(); }
+  /// Between two of them; waits for the second.
+  virtual Error elapsed(void *, void *, double &) { return hasNoTime(); }
   virtual Error synchronize() = 0;
   /// Whether what is put on a stream becomes a part of a CUDA graph.
   virtual bool isCapturing(void *) { return false; }
@@ -135,6 +139,12 @@ public:
   /// `map` has 128 bytes, aligned to 64.
   virtual Error encodeTensorMap(void *map,
                                 const target::TensorMapDesc &desc) = 0;
+
+private:
+  Error hasNoTime() const {
+    return {MX_ERROR_UNSUPPORTED,
+            "expected a GPU to measure time on, found " + name()};
+  }
 };
 
 /// Number `ordinal` of the simulated devices, or why it cannot be used. It

@@ -330,6 +330,25 @@ TEST_F(CudaDevice, OrdersStreams) {
   EXPECT_EQ(mxStreamDestroy(stream), MX_SUCCESS);
 }
 
+TEST_F(CudaDevice, MeasuresTime) {
+  mxEvent event = nullptr;
+  double microseconds = 0;
+  ASSERT_EQ(mxEventCreate(&event), MX_SUCCESS);
+  EXPECT_EQ(mxEventRecord(event, nullptr), MX_SUCCESS);
+  fakeCuda()->milliseconds = 0.25f;
+  EXPECT_EQ(mxEventElapsed(event, event, &microseconds), MX_SUCCESS);
+  EXPECT_EQ(microseconds, 250);
+  EXPECT_EQ(mxEventDestroy(event), MX_SUCCESS);
+  EXPECT_EQ(takeLog(), (Log{"cuEventCreate flags=0", "cuEventRecord 96 0",
+                            "cuEventSynchronize 96", "cuEventElapsedTime",
+                            "cuEventDestroy 96"}));
+  EXPECT_EQ(mxEventRecord(nullptr, nullptr), MX_ERROR_INVALID_VALUE);
+  mxClearError();
+  EXPECT_EQ(mxEventElapsed(event, nullptr, &microseconds),
+            MX_ERROR_INVALID_VALUE);
+  mxClearError();
+}
+
 TEST_F(CudaDevice, CopiesInTheStreamItIsGiven) {
   char host[16] = "sixteen letters", back[16] = {};
   void *a = nullptr, *b = nullptr;

@@ -22,7 +22,16 @@ using namespace mx::runtime::cuda;
 #define FAKE extern "C" __attribute__((visibility("default"))) CUresult
 
 FakeCuda *fakeCuda() {
-  static FakeCuda state;
+  static FakeCuda state = [] {
+    FakeCuda begin;
+    const char *readsPtx = getenv("MX_FAKE_CUDA_READS_PTX");
+    begin.readsPtx = readsPtx && *readsPtx == '1';
+    if (begin.readsPtx)
+      begin.staticShared = 0;
+    if (const char *wrong = getenv("MX_FAKE_CUDA_WRONG_SHARED"))
+      begin.wrongShared = atoi(wrong);
+    return begin;
+  }();
   return &state;
 }
 
@@ -83,6 +92,36 @@ CUresult call(const char *function, const std::string &details = "") {
   return fake.failure;
 }
 
+/// Of the PTX of all modules: parameters of the kernels that have been asked
+/// for, by their handles, and what launches took in all.
+std::string &ptx() {
+  static auto *text = new std::string;
+  return *text;
+}
+std::map<CUfunction, int> &parametersOf() {
+  static auto *counts = new std::map<CUfunction, int>;
+  return *counts;
+}
+double busyMilliseconds = 0;
+void *filledLast = nullptr;
+std::map<CUevent, double> &timesOf() {
+  static auto *times = new std::map<CUevent, double>;
+  return *times;
+}
+
+/// The parameters of a kernel of the latest module that has one of that name;
+/// -1 without.
+int countParameters(const std::string &name) {
+  size_t begin = ptx().rfind(".entry " + name + "(");
+  if (begin == std::string::npos)
+    return -1;
+  size_t end = ptx().find("{", begin);
+  int count = 0;
+  for (size_t at = begin; (at = ptx().find(".param", at)) < end; ++at)
+    ++count;
+  return count;
+}
+
 std::string text(const unsigned *v) {
   return std::to_string(v[0]) + "," + std::to_string(v[1]) + "," +
          std::to_string(v[2]);
@@ -97,6 +136,10 @@ void *pointer(CUdeviceptr address) { return reinterpret_cast<void *>(address); }
 template <typename T>
 CUresult fill(const char *function, CUdeviceptr to, T value, size_t count) {
   CUresult result = call(function, std::to_string(count));
+  filledLast = pointer(to);
+  // What keeps a GPU busy has no reader.
+  if (fake.readsPtx && count > size_t(32) << 20)
+    return result;
   for (size_t i = 0; !result && i < count; ++i)
     static_cast<T *>(pointer(to))[i] = value;
   return result;
@@ -207,6 +250,8 @@ FAKE cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
     else if (options[i] == CU_JIT_OPTIMIZATION_LEVEL)
       details = "O" + handle(values[i]);
   }
+  if (fake.readsPtx)
+    ptx() += static_cast<const char *>(image);
   CUresult result = call("cuModuleLoadDataEx", details);
   if (result)
     snprintf(log, logBytes, "%s", fake.jitLog.c_str());
@@ -222,6 +267,12 @@ FAKE cuModuleGetFunction(CUfunction *function, CUmodule module,
     return kInvalidHandle;
   if (CUresult result = call("cuModuleGetFunction", name))
     return result;
+  if (int count = fake.readsPtx ? countParameters(name) : -1; count >= 0) {
+    *function = static_cast<CUfunction>(
+        own(0x77 + 0x100000 * (parametersOf().size() + 1)));
+    parametersOf()[*function] = count;
+    return CUDA_SUCCESS;
+  }
   for (const std::string &kernel : fake.kernels)
     if (kernel == name) {
       *function = static_cast<CUfunction>(own(0x77));
@@ -240,12 +291,16 @@ FAKE cuFuncSetAttribute(CUfunction, int attribute, int value) {
   return call("cuFuncSetAttribute",
               std::to_string(attribute) + "=" + std::to_string(value));
 }
-FAKE cuFuncGetParamInfo(CUfunction, size_t index, size_t *offset,
+static int parametersOf(CUfunction function) {
+  auto found = parametersOf().find(function);
+  return found == parametersOf().end() ? fake.parameters : found->second;
+}
+FAKE cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset,
                         size_t *size) {
   *offset = index * 8;
   *size = 8;
-  return index < size_t(fake.parameters) ? CUDA_SUCCESS
-                                         : CUDA_ERROR_INVALID_VALUE;
+  return index < size_t(parametersOf(function)) ? CUDA_SUCCESS
+                                                : CUDA_ERROR_INVALID_VALUE;
 }
 FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                       void **parameters, void **extra) {
@@ -271,7 +326,10 @@ FAKE cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
   }
   if (extra)
     details += " extra";
-  for (int i = 0; i < fake.parameters; ++i) {
+  busyMilliseconds += config->sharedMemBytes / 1e6;
+  if (fake.wrongShared && config->sharedMemBytes == fake.wrongShared)
+    *static_cast<char *>(filledLast) = 1;
+  for (int i = 0; !fake.readsPtx && i < fake.parameters; ++i) {
     uint64_t value;
     memcpy(&value, parameters[i], sizeof(value));
     details += " p" + std::to_string(i) + "=" + std::to_string(value);
@@ -396,7 +454,9 @@ FAKE cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   return call("cuStreamWaitEvent", handle(stream) + " " + handle(event));
 }
 FAKE cuEventCreate(CUevent *event, unsigned flags) {
-  *event = own(0x60);
+  // Two are told apart where they tell the time.
+  static uintptr_t count = 0;
+  *event = own(fake.readsPtx ? 0x60 + 0x100000 * ++count : 0x60);
   return call("cuEventCreate", "flags=" + std::to_string(flags));
 }
 FAKE cuEventDestroy_v2(CUevent event) {
@@ -405,9 +465,15 @@ FAKE cuEventDestroy_v2(CUevent event) {
 FAKE cuEventSynchronize(CUevent event) {
   return call("cuEventSynchronize", handle(event));
 }
+FAKE cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end) {
+  *milliseconds = fake.readsPtx ? float(timesOf()[end] - timesOf()[begin])
+                                : fake.milliseconds;
+  return call("cuEventElapsedTime");
+}
 FAKE cuEventRecord(CUevent event, CUstream stream) {
   if (isForeign(event) || isForeign(stream))
     return kInvalidHandle;
+  timesOf()[event] = busyMilliseconds;
   return call("cuEventRecord", handle(event) + " " + handle(stream));
 }
 

@@ -23,6 +23,17 @@ struct FakeCuda {
   int staticShared = 1024;
   int requiredCluster[3] = {0, 0, 0};
 
+  /// Whether modules have the kernels and parameters of their PTX instead, and
+  /// launches last a microsecond for each 1000 bytes of dynamic shared memory;
+  /// MX_FAKE_CUDA_READS_PTX=1 asks for it from outside.
+  bool readsPtx = false;
+  /// The launches of modules of PTX with so much dynamic shared memory write a
+  /// byte to what was filled last, as a wrong kernel would;
+  /// MX_FAKE_CUDA_WRONG_SHARED asks for it from outside.
+  unsigned wrongShared = 0;
+  /// Between any two events, where launches do not say how long they last.
+  float milliseconds = 0.5f;
+
   /// The next call of this function fails with this result.
   std::string failing;
   int failure = 0;

@@ -849,6 +849,15 @@ TEST_F(SimDevice, EncodesTensorMapsOfMemrefs) {
                "tensor map: expected a rank from 1 to 5, found 6");
 }
 
+TEST_F(SimDevice, HasNoTime) {
+  mxEvent event = nullptr;
+  EXPECT_EQ(mxEventCreate(&event), MX_ERROR_UNSUPPORTED);
+  EXPECT_STREQ(mxGetLastError(),
+               "expected a GPU to measure time on, found sim:0");
+  EXPECT_EQ(event, nullptr);
+  mxClearError();
+}
+
 TEST_F(SimDevice, MgpuErrorsStickAndStop) {
   mgpuLaunchKernel(kernel("wait_forever"), 1, 1, 1, 32, 1, 1, 0, nullptr,
                    nullptr, nullptr, 0);

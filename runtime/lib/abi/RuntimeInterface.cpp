@@ -49,6 +49,15 @@ int onOwner(const void *memory, Call call,
       call, function);
 }
 
+/// Of the device of an event.
+template <typename Call>
+int onEventsDevice(void *event, Call call,
+                   const char *function = __builtin_FUNCTION()) {
+  return onDeviceOf(
+      [&](Device *&device) { return findEventOwner(event, device); }, call,
+      function);
+}
+
 /// Of the device of a stream.
 template <typename Call>
 int onOwnerOfStream(void *stream, Call call,
@@ -217,6 +226,39 @@ int mxStreamWait(mxStream stream, mxStream other) {
 
 int mxSynchronize() {
   return onDevice([](Device &device) { return device.synchronize(); });
+}
+
+int mxEventCreate(mxEvent *event) {
+  if (!event)
+    return reportNull("a place for the event");
+  *event = nullptr;
+  return onDevice(
+      [&](Device &device) { return device.createTimedEvent(*event); });
+}
+
+int mxEventDestroy(mxEvent event) {
+  if (!event)
+    return reportNull("an event");
+  return onEventsDevice(
+      event, [&](Device &device) { return device.destroyEvent(event); });
+}
+
+int mxEventRecord(mxEvent event, mxStream stream) {
+  if (!event)
+    return reportNull("an event");
+  return onEventsDevice(event, [&](Device &device) {
+    Error error = checkStream(device, stream);
+    return error ? error : device.recordEvent(event, stream);
+  });
+}
+
+int mxEventElapsed(mxEvent begin, mxEvent end, double *microseconds) {
+  if (!begin || !end || !microseconds)
+    return reportNull("two events and a place for the time");
+  *microseconds = 0;
+  return onEventsDevice(end, [&](Device &device) {
+    return device.elapsed(begin, end, *microseconds);
+  });
 }
 
 int mxMemAlloc(void **memory, size_t bytes) {

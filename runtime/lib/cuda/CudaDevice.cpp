@@ -189,9 +189,16 @@ struct Events {
 };
 
 Error CudaDevice::createEvent(void *&event) {
-  Error error = run("creating an event", [&]() {
-    return driver.eventCreate(&event, CU_EVENT_DISABLE_TIMING);
-  });
+  return createEvent(event, CU_EVENT_DISABLE_TIMING);
+}
+
+Error CudaDevice::createTimedEvent(void *&event) {
+  return createEvent(event, CU_EVENT_DEFAULT);
+}
+
+Error CudaDevice::createEvent(void *&event, unsigned flags) {
+  Error error = run("creating an event",
+                    [&]() { return driver.eventCreate(&event, flags); });
   Events &events = Events::get();
   std::lock_guard<std::mutex> lock(events.mutex);
   if (!error)
@@ -224,6 +231,17 @@ Error CudaDevice::synchronizeEvent(void *event) {
 Error CudaDevice::recordEvent(void *event, void *stream) {
   return run("recording an event",
              [&]() { return driver.eventRecord(event, stream); });
+}
+
+Error CudaDevice::elapsed(void *begin, void *end, double &microseconds) {
+  if (Error error = synchronizeEvent(end))
+    return error;
+  float milliseconds = 0;
+  Error error = run("reading the time between two events", [&]() {
+    return driver.eventElapsedTime(&milliseconds, begin, end);
+  });
+  microseconds = double(milliseconds) * 1000;
+  return error;
 }
 
 Error CudaDevice::waitEvent(void *stream, void *event) {

@@ -100,6 +100,8 @@ public:
   Error destroyStream(void *stream) override;
   Error synchronizeStream(void *stream) override;
   Error createEvent(void *&event) override;
+  Error createTimedEvent(void *&event) override;
+  Error elapsed(void *begin, void *end, double &microseconds) override;
   Error destroyEvent(void *event) override;
   Error synchronizeEvent(void *event) override;
   Error recordEvent(void *event, void *stream) override;
@@ -112,6 +114,7 @@ public:
                int64_t count) override;
   Error encodeTensorMap(void *map, const target::TensorMapDesc &desc) override;
 
+  Error createEvent(void *&event, unsigned flags);
   Error raiseLimits(CudaFunction &function, const Launch &launch);
   bool takeInOrder(void *memory);
 

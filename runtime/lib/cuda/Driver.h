@@ -67,6 +67,7 @@ enum : int {
 
   CU_STREAM_NON_BLOCKING = 1,
   CU_STREAM_CAPTURE_STATUS_NONE = 0,
+  CU_EVENT_DEFAULT = 0,
   CU_EVENT_DISABLE_TIMING = 2,
   CU_MEM_ATTACH_GLOBAL = 1,
 
@@ -155,6 +156,7 @@ static_assert(sizeof(CUlaunchConfig) == 56);
   X(eventDestroy, cuEventDestroy_v2, (CUevent))                                \
   X(eventSynchronize, cuEventSynchronize, (CUevent))                           \
   X(eventRecord, cuEventRecord, (CUevent, CUstream))                           \
+  X(eventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))         \
   X(tensorMapEncodeTiled, cuTensorMapEncodeTiled,                              \
     (void *, int, unsigned, void *, const uint64_t *, const uint64_t *,        \
      const unsigned *, const unsigned *, int, int, int, int))
