@@ -71,8 +71,9 @@ fuse(ModuleOp module, StringRef entry, const CompileOptions &options) {
   buildMXFusionPipeline(pm, pipeline);
   // Before stages are exposed: who else reads what an operation gives may
   // change its schedule, and with it the order of sums.
-  pm.addPass(mxgpu::createMXSelectSchedule(
-      {options.chip, /*explain=*/false, options.maxSchedules}));
+  pm.addPass(mxgpu::createMXSelectSchedule({options.chip, /*explain=*/false,
+                                            options.maxSchedules, /*tuned=*/"",
+                                            /*tunedGpu=*/""}));
   if (failed(pm.run(*fused)))
     return makeError("cannot fuse the operations of '" + entry + "'");
   return fused;

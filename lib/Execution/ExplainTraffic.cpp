@@ -32,6 +32,8 @@ static bool toLaunches(ModuleOp module, const ExplainTrafficOptions &options) {
   // asked: the list is that of a program with one.
   pipeline.maxSchedules = 1;
   pipeline.skipHostCode = false;
+  pipeline.tuned = options.tuned;
+  pipeline.tunedGpu = options.tunedGpu;
   PassManager pm(module.getContext());
   buildMXToMXGPUPipeline(pm, pipeline);
   return succeeded(pm.run(module));

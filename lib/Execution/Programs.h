@@ -23,9 +23,6 @@ llvm::Expected<std::unique_ptr<Program>>
 compileForDevice(mlir::ModuleOp module, mlir::func::FuncOp entry,
                  const CompileOptions &options);
 
-/// The runtime's last error, which is cleared.
-llvm::Error takeRuntimeError();
-
 } // namespace mx
 
 #endif // MX_LIB_EXECUTION_PROGRAMS_H

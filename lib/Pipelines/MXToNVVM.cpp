@@ -108,14 +108,19 @@ static void addDeallocation(OpPassManager &pm, bool isPlan) {
   pm.addPass(createCSEPass());
 }
 
-/// From functions on tensors to functions that launch allocated kernels.
-/// `hostReads`: a launch plan reads numbers from device memory.
-static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
-                       bool hostReads) {
+/// From functions on tensors to those that schedules are chosen for.
+static void addProducts(OpPassManager &pm, const MXToNVVMOptions &options) {
   buildMXFusionPipeline(pm, options);
   pm.addPass(createMXVerifyTensors({/*onDevice=*/true}));
-  pm.addPass(mxgpu::createMXSelectSchedule(
-      {options.chip, options.explain, options.maxSchedules}));
+}
+
+/// From there to functions that launch allocated kernels. `hostReads`: a launch
+/// plan reads numbers from device memory.
+static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
+                       bool hostReads) {
+  pm.addPass(mxgpu::createMXSelectSchedule({options.chip, options.explain,
+                                            options.maxSchedules, options.tuned,
+                                            options.tunedGpu}));
   pm.addPass(mxgpu::createMXExpandSchedules());
   pm.addPass(createMXMaterializeLayouts());
   pm.addPass(mxgpu::createMXDequantizeOperands({options.chip}));
@@ -142,11 +147,17 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUAllocate());
 }
 
-static void addMXToMXGPU(OpPassManager &pm, const MXToNVVMOptions &options) {
+void mx::buildMXToProductsPipeline(OpPassManager &pm,
+                                   const MXToNVVMOptions &options) {
   pm.addPass(createMXDescribeEntries());
   // A plan has regions instead of blocks.
   pm.addPass(createLiftControlFlowToSCFPass());
   pm.addPass(createMXReplacePoison());
+  addProducts(pm, options);
+}
+
+static void addMXToMXGPU(OpPassManager &pm, const MXToNVVMOptions &options) {
+  buildMXToProductsPipeline(pm, options);
   addKernels(pm, options, /*hostReads=*/true);
 }
 
@@ -163,6 +174,7 @@ static void addMXToPlan(OpPassManager &pm, const MXToNVVMOptions &options) {
 }
 
 static void addMXToNVVM(OpPassManager &pm, const MXToNVVMOptions &options) {
+  addProducts(pm, options);
   addKernels(pm, options, /*hostReads=*/false);
   pm.addPass(mxgpu::createConvertMXGPUHostToGPU());
   buildMXGPUToNVVMPipeline(pm);

@@ -97,6 +97,9 @@ protected:
   llvm::SmallVector<ArrayType> arguments, results;
 };
 
+/// The runtime's last error, which is cleared.
+llvm::Error takeRuntimeError();
+
 } // namespace mx
 
 #endif // MX_EXECUTION_PROGRAM_H

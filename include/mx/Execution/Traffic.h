@@ -53,6 +53,8 @@ struct ExplainTrafficOptions {
   std::vector<std::string> entries;
   /// The arrays that an entry is called with, where they are known.
   std::optional<mlir::ArrayRef<NpyArray>> arguments;
+  /// Measured schedules (mx-to-nvvm's).
+  std::string tuned = {}, tunedGpu = {};
 };
 
 /// Prints the launches of entries of a module that compiles.

@@ -38,6 +38,16 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
       llvm::cl::desc("most schedules of a product whose rows, groups or "
                      "reduction no type knows (default: 8)"),
       llvm::cl::init(target::kMaxSchedules)};
+  Option<std::string> tuned{
+      *this, "tuned",
+      llvm::cl::desc("table of measured schedules, which come before the "
+                     "model's (docs/Tuning.md)"),
+      llvm::cl::init("")};
+  Option<std::string> tunedGpu{
+      *this, "tuned-gpu",
+      llvm::cl::desc("the GPU whose entries of the table are taken (default: "
+                     "the only one that is there for the chip)"),
+      llvm::cl::init("")};
   Option<int64_t> unrollK{
       *this, "unroll-k",
       llvm::cl::desc("steps of a reduction that the body of a loop has in "
@@ -62,6 +72,11 @@ void buildMXToNVVMPipeline(mlir::OpPassManager &pm,
 /// `fuse`.
 void buildMXFusionPipeline(mlir::OpPassManager &pm,
                            const MXToNVVMOptions &options);
+
+/// How `mx-to-mxgpu` begins: functions whose products are those that schedules
+/// are chosen for.
+void buildMXToProductsPipeline(mlir::OpPassManager &pm,
+                               const MXToNVVMOptions &options);
 
 /// The first part of `mx-to-nvvm`: functions on memrefs that launch allocated
 /// `mxgpu.kernel`s. Attributes say what arguments and results were.

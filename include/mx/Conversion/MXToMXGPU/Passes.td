@@ -23,6 +23,10 @@ def MXSelectSchedule
     if it does not give the number of stages, it gets as many as fit into shared
     memory.
 
+    `tuned` names a table of schedules that `mx-compile --tune` measured
+    (docs/Tuning.md). A product that has an entry there, for this chip, GPU and
+    build of the compiler, takes its schedule, if no rule forbids it.
+
     `explain`, or `--mx-explain` in mx-opt and mx-run, prints the candidates
     with their modelled terms, why the second one lost, and the memory map.
   }];
@@ -32,7 +36,12 @@ def MXSelectSchedule
            "Print the choice, the memory map and the reason to stderr">,
     Option<"maxSchedules", "max-schedules", "int64_t", /*default=*/"::mx::target::kMaxSchedules",
            "Most schedules of a matmul of unknown sizes; with 1 a row's sums do "
-           "not depend on how many rows there are">
+           "not depend on how many rows there are">,
+    Option<"tuned", "tuned", "std::string", /*default=*/"",
+           "Table of measured schedules, which come before the model's">,
+    Option<"tunedGpu", "tuned-gpu", "std::string", /*default=*/"",
+           "The GPU whose entries are taken; by default the only one that is "
+           "there for the chip">
   ];
   let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
 }

@@ -166,16 +166,18 @@ std::optional<Candidate> selectSchedule(const MatmulProblem &problem,
                                         const target::TargetInfo &target);
 
 /// Who chose a schedule: the model for these sizes, the model for a range of
-/// them, or a person at the operation.
-enum class ScheduleOrigin { Model, Range, Person };
+/// them, a person at the operation, or a measurement.
+enum class ScheduleOrigin { Model, Range, Person, Tuned };
 
 /// Prints the schedule of `op`, the best of `candidates` with their modelled
 /// terms, why the second lost, and where everything lies (--mx-explain).
+/// `tuned` says where a measured one is from.
 void explainSchedule(llvm::raw_ostream &os, MatmulOpInterface op,
                      const MatmulProblem &problem, ScheduleAttr schedule,
                      ScheduleOrigin origin,
                      llvm::ArrayRef<Candidate> candidates,
-                     const target::TargetInfo &target);
+                     const target::TargetInfo &target,
+                     llvm::StringRef tuned = {});
 
 /// The same of `op`, some of whose sizes no type knows: which schedule is for
 /// which sizes, and each as above, at its example.

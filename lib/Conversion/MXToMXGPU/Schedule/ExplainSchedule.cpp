@@ -272,13 +272,16 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
                                 const MatmulProblem &problem,
                                 ScheduleAttr schedule, ScheduleOrigin origin,
                                 ArrayRef<Candidate> candidates,
-                                const target::TargetInfo &target) {
+                                const target::TargetInfo &target,
+                                StringRef tuned) {
   printProduct(os, op, problem, target);
   os << "  schedule: " << schedule << '\n';
   os << "  "
-     << (origin == ScheduleOrigin::Person
-             ? "written at the operation"
-             : llvm::formatv("chosen of {0} candidates by the model",
+     << (origin == ScheduleOrigin::Person ? "written at the operation"
+         : origin == ScheduleOrigin::Tuned
+             ? tuned.str()
+             : llvm::formatv("chosen of {0} candidates by "
+                             "the model",
                              candidates.size())
                    .str())
      << "; all cycles are modelled, none is measured\n";
@@ -315,10 +318,12 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
      << (chosen.cost.waves == 1 ? " wave" : " waves") << ", limited by "
      << chosen.cost.getLimit() << "\n\n";
   if (origin != ScheduleOrigin::Model) {
-    bool isWritten = origin == ScheduleOrigin::Person;
-    os << (isWritten ? "as written:\n" : "for all of these sizes:\n");
+    bool isRange = origin == ScheduleOrigin::Range;
+    os << (isRange                           ? "for all of these sizes:\n"
+           : origin == ScheduleOrigin::Tuned ? "as tuned:\n"
+                                             : "as written:\n");
     printTable(os, chosen);
-    os << (isWritten ? "the model's own:\n" : "for this one alone:\n");
+    os << (isRange ? "for this one alone:\n" : "the model's own:\n");
   }
   printTable(os, candidates);
   if (candidates.size() > 1)

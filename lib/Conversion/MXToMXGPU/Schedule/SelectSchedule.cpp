@@ -9,6 +9,7 @@
 #include "../KernelBuilder.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
+#include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
 #include "mx/Target/TargetInfo.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ManagedStatic.h"
@@ -57,6 +58,8 @@ struct SelectSchedulePass final
           << maxSchedules.getValue();
       return signalPassFailure();
     }
+    if (failed(readTuned()))
+      return signalPassFailure();
     WalkResult result =
         getOperation().walk([&](MatmulOpInterface op) -> WalkResult {
           if (!target->rates)
@@ -83,6 +86,9 @@ struct SelectSchedulePass final
     std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
     if (!problem)
       return success();
+    if (const TunedEntry *entry =
+            measured ? measured->find(op, maxSchedules) : nullptr)
+      return takeTuned(op, *entry, target);
     if (hasCases(*problem))
       return chooseCases(op, *problem, target);
     std::vector<Candidate> candidates = rank(op, *problem, target);
@@ -94,6 +100,55 @@ struct SelectSchedulePass final
 
 private:
   bool isExplained() const { return explain || isExplainRequested(); }
+
+  /// Reads the table where there is one. A table for something else is no
+  /// error: the model chooses.
+  LogicalResult readTuned() {
+    measured.reset();
+    if (tuned.empty())
+      return success();
+    llvm::Expected<TunedSchedules> found =
+        TunedSchedules::read(tuned, chip, tunedGpu);
+    if (!found)
+      return getOperation().emitError() << llvm::toString(found.takeError());
+    measured = std::move(*found);
+    if (std::string why = measured->explainNoEntry(); !why.empty())
+      getOperation().emitWarning() << why;
+    return success();
+  }
+
+  /// The schedule that was measured, checked like one that a person wrote.
+  LogicalResult takeTuned(MatmulOpInterface op, const TunedEntry &entry,
+                          const target::TargetInfo &target) {
+    Attribute attribute = measured->parse(op, entry);
+    if (!attribute)
+      return failure();
+    std::string from =
+        "from " + measured->getPath().str() + ", " + entry.describe();
+    if (auto one = dyn_cast<ScheduleAttr>(attribute)) {
+      FailureOr<ScheduleAttr> schedule = complete(op, one, target, from);
+      if (failed(schedule))
+        return failure();
+      op->setAttr(kScheduleAttrName, *schedule);
+      return success();
+    }
+    return completeCases(op, cast<ArrayAttr>(attribute), target, from);
+  }
+
+  /// Of a schedule in a table, which the verifier has not seen.
+  LogicalResult checkTuned(MatmulOpInterface op, const MatmulProblem &problem,
+                           const ScheduleFields &fields,
+                           const target::TargetInfo &target) {
+    std::optional<ScheduleError> error = checkSchedule(problem, fields, target);
+    if (!error)
+      return success();
+    InFlightDiagnostic report = op->emitOpError()
+                                << measured->getPath() << ": " << error->message
+                                << ": delete the entry, or tune again";
+    for (const std::string &line : error->table)
+      report.attachNote(op.getLoc()) << line;
+    return report;
+  }
 
   /// Candidates for the sizes that types know, the others assumed: without
   /// workspaces then, as small M would pay for all of B.
@@ -107,34 +162,41 @@ private:
   }
 
   /// A schedule that a person wrote, with what it leaves open; `explain` prints
-  /// it beside the model's own.
+  /// it beside the model's own. One that was measured has a text about it.
   FailureOr<ScheduleAttr> complete(MatmulOpInterface op, ScheduleAttr given,
-                                   const target::TargetInfo &target) {
+                                   const target::TargetInfo &target,
+                                   StringRef from = {}) {
     ScheduleFields fields = given.getFields();
     bool permutesA = fields.strategy && fields.strategy.getPermutedA();
     if (std::string why =
             explainNoWorkspace(op, fields.workspace, permutesA, target);
         !why.empty())
-      return op->emitOpError(why);
+      return op->emitOpError() << (from.empty() ? "" : measured->getPath())
+                               << (from.empty() ? "" : ": ") << why;
     std::optional<MatmulProblem> problem =
         getMatmulProblem(op, target, fields.workspace);
     if (!problem)
       return given;
+    resolveStrategy(*problem, fields);
+    if (!from.empty() && failed(checkTuned(op, *problem, fields, target)))
+      return failure();
     completeSchedule(*problem, fields, target);
     auto schedule = ScheduleAttr::get(op->getContext(), fields);
     if (isExplained())
-      explainSchedule(llvm::errs(), op, *problem, schedule,
-                      ScheduleOrigin::Person,
-                      rank(op, *getMatmulProblem(op, target), target), target);
+      explainSchedule(
+          llvm::errs(), op, *problem, schedule,
+          from.empty() ? ScheduleOrigin::Person : ScheduleOrigin::Tuned,
+          rank(op, *getMatmulProblem(op, target), target), target, from);
     return schedule;
   }
 
   LogicalResult completeCases(MatmulOpInterface op, ArrayAttr cases,
-                              const target::TargetInfo &target) {
+                              const target::TargetInfo &target,
+                              StringRef from = {}) {
     SmallVector<Attribute> completed;
     for (auto one : cases.getAsRange<ScheduleCaseAttr>()) {
       FailureOr<ScheduleAttr> schedule =
-          complete(op, one.getSchedule(), target);
+          complete(op, one.getSchedule(), target, from);
       if (failed(schedule))
         return failure();
       completed.push_back(ScheduleCaseAttr::get(op->getContext(), one.getMaxM(),
@@ -181,5 +243,7 @@ private:
                 ArrayAttr::get(op->getContext(), attributes));
     return success();
   }
+
+  std::optional<TunedSchedules> measured;
 };
 } // namespace
