@@ -113,6 +113,18 @@ typedef struct mxcCompileOptions {
   const char *ptxas;  /* the assembler, or "none"; default: one that is found */
   const char *prefix; /* of names in the C header; default: program */
   int32_t noFusion;   /* 1: operations stay apart */
+  /* How many schedules of each product are timed first, on the GPU that is the
+   * runtime's device in use (docs/Tuning.md); 0: none. */
+  int64_t tune;
+  /* Rows at which products are timed whose rows no type knows; default: one
+   * size of each range that has a schedule. */
+  const int64_t *tuneRows;
+  size_t tuneRowCount;
+  /* The table of measured schedules, which come before the model's, and the GPU
+   * whose entries are taken. With `tune` it is written, and is the user's own
+   * by default. */
+  const char *tuned;
+  const char *tunedGpu;
 } mxcCompileOptions;
 
 /* What mx-compile writes to a directory, in memory. */

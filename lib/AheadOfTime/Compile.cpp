@@ -17,6 +17,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mx/AheadOfTime/Tune.h"
 #include "mx/Dialect/MX/Transforms/HostCode.h"
 #include "mx/Execution/Program.h"
 #include "mx/Execution/Session.h"
@@ -26,6 +27,7 @@
 #include "mx/Support/Notices.h"
 #include "mx/Translation/ToManifest.h"
 #include "mx/Translation/ToPTX.h"
+#include "mx_runtime.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -142,6 +144,8 @@ static LogicalResult compile(ModuleOp module,
   nvvm.explain = options.explain;
   nvvm.maxSchedules = options.maxSchedules;
   nvvm.fuse = options.fuse;
+  nvvm.tuned = options.tuned;
+  nvvm.tunedGpu = options.tunedGpu;
   nvvm.skipHostCode = false; // there is none
   PassManager toKernels(module.getContext());
   buildMXToPlanPipeline(toKernels, nvvm);
@@ -181,10 +185,28 @@ static llvm::Error assembleKernels(const CompileModuleOptions &options,
   return llvm::Error::success();
 }
 
+/// Measures what the options ask for, and has them name the table.
+static llvm::Error tune(ModuleOp module, CompileModuleOptions &options) {
+  if (!options.tune.count)
+    return llvm::Error::success();
+  auto stopwatch = makeGpuStopwatch(options.chip);
+  if (!stopwatch)
+    return stopwatch.takeError();
+  llvm::Expected<Tuned> tuned = tuneModule(module, options, **stopwatch);
+  if (!tuned)
+    return tuned.takeError();
+  options.tuned = tuned->table;
+  options.tunedGpu = tuned->gpu;
+  return llvm::Error::success();
+}
+
 llvm::Expected<CompiledModule>
-mx::compileModule(ModuleOp module, const CompileModuleOptions &options,
+mx::compileModule(ModuleOp module, const CompileModuleOptions &asked,
                   StringRef prefix) {
+  CompileModuleOptions options = asked;
   if (llvm::Error error = keepEntries(module, options))
+    return error;
+  if (llvm::Error error = tune(module, options))
     return error;
   OwningOpRef<ModuleOp> source =
       options.explain ? module.clone() : OwningOpRef<ModuleOp>();
@@ -193,7 +215,8 @@ mx::compileModule(ModuleOp module, const CompileModuleOptions &options,
     return makeError("");
   if (source)
     explainTraffic(llvm::errs(), *source,
-                   {options.chip, options.fuse, options.entries, std::nullopt});
+                   {options.chip, options.fuse, options.entries, std::nullopt,
+                    options.tuned, options.tunedGpu});
   if (llvm::Error error = assembleKernels(options, output))
     return error;
   std::string name = getIdentifier(prefix.str());
@@ -257,9 +280,13 @@ int mx::compileToDirectory(const CompileToDirectoryOptions &options) {
     return report(makeError(options.inputFile + ": " +
                             llvm::toString(entries.takeError())));
   nameArguments(*module, session.sources);
+  // A tool prints what the runtime says itself.
+  if (options.tune.count)
+    mxSetErrorPolicy(MX_ERRORS_RETURN);
   StringRef stem = llvm::sys::path::stem(options.inputFile);
   llvm::Expected<CompiledModule> compiled = [&] {
-    Progress progress({"mx-compile", options.quiet}, "compiling");
+    Progress progress({"mx-compile", options.quiet},
+                      options.tune.count ? "tuning" : "compiling");
     return compileModule(*module, options, stem == "-" ? "program" : stem);
   }();
   if (!compiled)

@@ -19,7 +19,16 @@
 #include <dlfcn.h>
 #include <optional>
 
-using namespace llvm;
+using llvm::ArrayRef;
+using llvm::ErrorOr;
+using llvm::Expected;
+using llvm::FileRemover;
+using llvm::MemoryBuffer;
+using llvm::raw_fd_ostream;
+using llvm::SmallString;
+using llvm::SmallVector;
+using llvm::StringRef;
+namespace sys = llvm::sys;
 
 namespace {
 

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Handles.h"
+#include "mx/Arrays/Arrays.h"
 
 using namespace mlir;
 using mx::capi::Compiled;
@@ -17,6 +18,22 @@ mx::HandleTable<mxcCompiled, Compiled> &mx::capi::compiledPrograms() {
   static auto *table =
       new HandleTable<mxcCompiled, Compiled>(HandleKind::CompiledProgram);
   return *table;
+}
+
+/// Refuses what cannot be measured; false if there is no such thing.
+static bool refuseTuning(const std::shared_ptr<Context> &context,
+                         const mxcCompileOptions &options) {
+  if (refuse(context,
+             {{options.tuneRows, "tuneRows", options.tuneRowCount == 0}},
+             "mxcCompile"))
+    return true;
+  bool isRight = options.tune >= 0;
+  for (size_t i = 0; i < options.tuneRowCount; ++i)
+    isRight &= options.tuneRows[i] >= 1;
+  if (!isRight)
+    context->tell(mx::makeError("mxcCompile: expected tune of at least 0, and "
+                                "tuneRows of at least 1"));
+  return !isRight;
 }
 
 static bool refuseNullEntries(const std::shared_ptr<Context> &context,
@@ -39,6 +56,13 @@ static mx::CompileModuleOptions readOptions(const mxcCompileOptions &options) {
     read.ptxas = options.ptxas;
   read.entries.assign(options.entries, options.entries + options.entryCount);
   read.fuse = !options.noFusion;
+  read.tune.count = options.tune;
+  read.tune.rows.assign(options.tuneRows,
+                        options.tuneRows + options.tuneRowCount);
+  if (options.tuned)
+    read.tuned = options.tuned;
+  if (options.tunedGpu)
+    read.tunedGpu = options.tunedGpu;
   return read;
 }
 
@@ -57,7 +81,8 @@ int mxcCompile(mxcCompiled *compiled, mxcModule handle,
                                   MX_SIZE_WITH(mxcCompileOptions, chip),
                                   "mxcCompileOptions", given)))
     return MXC_REFUSED;
-  if (refuseNullEntries(module->context, given))
+  if (refuseNullEntries(module->context, given) ||
+      refuseTuning(module->context, given))
     return MXC_REFUSED;
   OwningOpRef<ModuleOp> copy = module->cloneWithNames();
   llvm::Expected<mx::CompiledModule> result = mx::compileModule(

@@ -28,7 +28,60 @@ struct Options : mx::CompilerOptions {
       cl::desc("the assembler that makes the cubin, or none; default: one "
                "that is found"),
       cl::cat(category)};
+  cl::opt<std::string> tune{
+      "tune", cl::ValueOptional, cl::value_desc("K"),
+      cl::desc("time the model's best K schedules of each product on the GPU "
+               "that is there (8 without a number), and take the fastest"),
+      cl::cat(category)};
+  cl::list<int64_t> tuneRows{
+      "tune-rows", cl::CommaSeparated, cl::value_desc("N,..."),
+      cl::desc("rows at which --tune times products whose rows no type knows; "
+               "default: one size of each range that has a schedule"),
+      cl::cat(category)};
+  cl::opt<std::string> tuned{
+      "tuned", cl::value_desc("FILE"),
+      cl::desc("table of measured schedules, which come before the model's; "
+               "--tune writes it; default: with --tune the user's own"),
+      cl::cat(category)};
+  cl::opt<std::string> tunedGpu{
+      "tuned-gpu", cl::value_desc("NAME"),
+      cl::desc("the GPU whose entries of the table are taken; default: the "
+               "only one that is there for the chip"),
+      cl::cat(category)};
 };
+
+/// Schedules that are timed where no number is given, and the most.
+constexpr int64_t kTuneCount = 8, kMostTuneCount = 1000;
+
+/// Reads --tune; false after a message.
+bool readTune(const Options &asked, mx::TuneOptions &tune) {
+  if (asked.tune.getNumOccurrences() == 0) {
+    if (asked.tuneRows.empty())
+      return true;
+    llvm::errs() << "mx-compile: expected --tune with --tune-rows, found none: "
+                    "add --tune, or leave the rows out\n";
+    return false;
+  }
+  tune.count = kTuneCount;
+  llvm::StringRef text = asked.tune;
+  if (!text.empty() && (text.getAsInteger(10, tune.count) || tune.count < 1 ||
+                        tune.count > kMostTuneCount)) {
+    llvm::errs() << "mx-compile: expected --tune with a number of schedules "
+                    "from 1 to "
+                 << kMostTuneCount << ", found '" << mx::printable(text.str())
+                 << "'\n";
+    return false;
+  }
+  for (int64_t rows : asked.tuneRows) {
+    if (rows < 1) {
+      llvm::errs() << "mx-compile: expected --tune-rows of at least 1, found "
+                   << rows << '\n';
+      return false;
+    }
+    tune.rows.push_back(rows);
+  }
+  return true;
+}
 
 } // namespace
 
@@ -53,5 +106,9 @@ extern "C" int mxCompileMain(int argc, char **argv) {
   options.explain = asked.explain;
   options.maxSchedules = asked.maxSchedules;
   options.quiet = asked.quiet;
+  options.tuned = asked.tuned;
+  options.tunedGpu = asked.tunedGpu;
+  if (!readTune(asked, options.tune))
+    return mx::kExitBadInput;
   return mx::compileToDirectory(options);
 }

@@ -24,6 +24,15 @@ class SourceMgr;
 
 namespace mx {
 
+/// What is measured before a module is compiled (Tune.h).
+struct TuneOptions {
+  /// Schedules of each product that are timed; with 0 nothing is measured.
+  int64_t count = 0;
+  /// Rows at which products are timed whose rows no type knows; one size of
+  /// each of the model's ranges when empty.
+  std::vector<int64_t> rows;
+};
+
 struct CompileModuleOptions {
   std::string chip = target::kDefaultChip;
   /// Functions to compile; all public ones when empty.
@@ -36,6 +45,10 @@ struct CompileModuleOptions {
   bool fuse = true;
   /// Most schedules of a product of unknown sizes (mx-to-nvvm's).
   int64_t maxSchedules = target::kMaxSchedules;
+  /// The table of measured schedules, and the GPU whose entries are taken
+  /// (mx-to-nvvm's). A measurement has its own where these are empty.
+  std::string tuned, tunedGpu;
+  TuneOptions tune;
 };
 
 /// What a program consists of, as mxProgramLoadParts takes it.

@@ -140,6 +140,24 @@ static void test_compile(mxcContext context, const char *directory) {
   entries[0] = "h";
   assert(mxcCompile(&compiled, module, &options) == MXC_REFUSED);
   expect("0 expected the entry to be one of [f, g], found 'h'");
+  entries[0] = "f";
+  options.ptxas = "none";
+  options.tune = -1;
+  assert(mxcCompile(&compiled, module, &options) == MXC_REFUSED);
+  expect("0 mxcCompile: expected tune of at least 0, and tuneRows of at least "
+         "1");
+  options.tune = 2;
+  options.tuneRowCount = 1;
+  assert(mxcCompile(&compiled, module, &options) == MXC_REFUSED);
+  expect("tuneRows");
+  const int64_t rows[] = {16};
+  options.tuneRows = rows;
+  assert(mxcCompile(&compiled, module, &options) == MXC_REFUSED);
+  expect("0 expected a GPU that runs sm_100a to tune on, found ");
+  options.tune = 0;
+  options.tuned = "/no/table";
+  assert(mxcCompile(&compiled, module, &options) == MXC_REFUSED);
+  expect("/no/table: cannot read: No such file or directory");
   /* The module is as it was. */
   assert(!mxcCompile(&compiled, module, NULL));
   mxcCompiledDestroy(compiled);

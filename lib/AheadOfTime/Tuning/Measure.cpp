@@ -1,0 +1,367 @@
+//===- Measure.cpp - How long schedules take ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// Candidates take turns, so that a clock that changes is the same for all, and
+// the median of many turns counts. In a turn launches are back to back, with
+// operands that no cache holds from the launch before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Measure.h"
+#include "Operands.h"
+#include "mx/Arrays/Arrays.h"
+#include "mx/Execution/Program.h"
+#include "mx_program.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+using namespace mx::tuning;
+
+/// Sets of operands, so that few bytes do not need thousands of them.
+static constexpr size_t kMostSets = 64;
+
+namespace {
+
+/// A compiled candidate, loaded.
+class Loaded {
+public:
+  Loaded() = default;
+  Loaded(Loaded &&other)
+      : program(std::exchange(other.program, nullptr)), entry(other.entry) {}
+  Loaded &operator=(Loaded &&other) {
+    std::swap(program, other.program);
+    std::swap(entry, other.entry);
+    return *this;
+  }
+  ~Loaded() {
+    if (program)
+      (void)mxProgramUnload(program);
+  }
+  static llvm::Expected<Loaded> compile(const ProductModule &product,
+                                        ScheduleAttr schedule,
+                                        const CompileModuleOptions &options);
+
+  llvm::Expected<size_t> getWorkspaceBytes(const OperandSet &set) const;
+  llvm::Error launch(const OperandSet &set, const DeviceBuffer &workspace,
+                     size_t bytes) const;
+
+private:
+  mxProgram program = nullptr;
+  mxEntry entry = nullptr;
+};
+
+struct Timed {
+  Loaded program;
+  size_t workspaceBytes = 0;
+  int launches = 1;
+  std::vector<double> turns;
+  TimedSchedule result;
+
+  bool isLeftOut() const { return !result.leftOut.empty(); }
+};
+
+class Measurement {
+public:
+  Measurement(const SizedProduct &sized, ProductModule product,
+              const CompileModuleOptions &options, Stopwatch &stopwatch)
+      : sized(sized), product(std::move(product)),
+        signature(getSignature(this->product)), options(options),
+        stopwatch(stopwatch) {}
+
+  llvm::Expected<TunedSizes> run();
+
+private:
+  void compileAll();
+  llvm::Error prepare();
+  llvm::Error compareAll();
+  llvm::Error makeSets();
+  llvm::Expected<double> takeTurn(Timed &timed);
+  llvm::Error takeTurns();
+  llvm::Expected<std::vector<uint8_t>> compute(const Timed &timed);
+  template <typename Call>
+  llvm::Error forEach(Call call);
+
+  const SizedProduct &sized;
+  ProductModule product;
+  const Signature signature;
+  const CompileModuleOptions &options;
+  Stopwatch &stopwatch;
+  std::vector<Timed> candidates;
+  std::vector<OperandSet> sets;
+  DeviceBuffer workspace;
+  size_t nextSet = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<Loaded> Loaded::compile(const ProductModule &product,
+                                       ScheduleAttr schedule,
+                                       const CompileModuleOptions &options) {
+  OwningOpRef<ModuleOp> module = product.module.get().clone();
+  getProduct(*module)->setAttr(kScheduleAttrName, schedule);
+  CompileModuleOptions one;
+  one.chip = options.chip;
+  one.ptxas = options.ptxas;
+  one.fuse = options.fuse;
+  std::string messages;
+  llvm::Expected<CompiledModule> compiled = [&] {
+    // A candidate that does not compile is no error of the module.
+    ScopedDiagnosticHandler handler(
+        module->getContext(), [&](Diagnostic &found) {
+          if (found.getSeverity() == DiagnosticSeverity::Error)
+            messages += (messages.empty() ? "" : "; ") + found.str();
+          return success();
+        });
+    return compileModule(*module, one, ProductModule::kEntry);
+  }();
+  if (!compiled) {
+    std::string text = llvm::toString(compiled.takeError());
+    return makeError(text.empty() ? messages : text);
+  }
+  std::string manifest = plan::writeManifest(compiled->manifest);
+  const std::string &kernels =
+      compiled->cubin.empty() ? compiled->ptx : compiled->cubin;
+  mxProgramParts parts = {sizeof(mxProgramParts),
+                          manifest.data(),
+                          manifest.size(),
+                          kernels.data(),
+                          kernels.size(),
+                          compiled->constants.data(),
+                          compiled->constants.size(),
+                          ProductModule::kEntry};
+  Loaded loaded;
+  if (mxProgramLoadParts(&loaded.program, &parts) != MX_SUCCESS ||
+      mxProgramGetEntry(&loaded.entry, loaded.program, ProductModule::kEntry) !=
+          MX_SUCCESS)
+    return takeRuntimeError();
+  return loaded;
+}
+
+llvm::Expected<size_t> Loaded::getWorkspaceBytes(const OperandSet &set) const {
+  size_t bytes = 0;
+  ArrayRef<mxArgument> arguments = set.getArguments();
+  if (mxEntryGetWorkspaceBytes(entry, arguments.data(), arguments.size(),
+                               &bytes) != MX_SUCCESS)
+    return takeRuntimeError();
+  return bytes;
+}
+
+llvm::Error Loaded::launch(const OperandSet &set, const DeviceBuffer &workspace,
+                           size_t bytes) const {
+  ArrayRef<mxArgument> arguments = set.getArguments();
+  ArrayRef<void *> results = set.getResults();
+  return toError(mxEntryLaunch(entry, arguments.data(), arguments.size(),
+                               results.data(), results.size(), workspace.get(),
+                               bytes, nullptr));
+}
+
+//===----------------------------------------------------------------------===//
+// Rounds
+//===----------------------------------------------------------------------===//
+
+/// Of all candidates that are not left out.
+template <typename Call>
+llvm::Error Measurement::forEach(Call call) {
+  for (Timed &timed : candidates)
+    if (!timed.isLeftOut())
+      if (llvm::Error error = call(timed))
+        return error;
+  return llvm::Error::success();
+}
+
+void Measurement::compileAll() {
+  for (ScheduleAttr schedule : sized.candidates) {
+    Timed &timed = candidates.emplace_back();
+    llvm::raw_string_ostream(timed.result.schedule) << schedule;
+    llvm::Expected<Loaded> loaded = Loaded::compile(product, schedule, options);
+    if (loaded)
+      timed.program = std::move(*loaded);
+    else
+      timed.result.leftOut =
+          "does not compile: " + llvm::toString(loaded.takeError());
+  }
+}
+
+/// The results of a candidate, as bytes, with the first set: it gets the values
+/// of the last one.
+llvm::Expected<std::vector<uint8_t>> Measurement::compute(const Timed &timed) {
+  const OperandSet &set = sets.front();
+  if (llvm::Error error = set.reset(signature, sets.back()))
+    return error;
+  if (llvm::Error error =
+          timed.program.launch(set, workspace, timed.workspaceBytes))
+    return error;
+  if (llvm::Error error = toError(mxSynchronize()))
+    return error;
+  std::vector<uint8_t> bytes;
+  for (auto [slot, place] :
+       llvm::zip_equal(signature.results, set.getResults())) {
+    size_t begin = bytes.size();
+    bytes.resize(begin + slot.bytes);
+    if (llvm::Error error = toError(
+            mxMemcpyToHost(bytes.data() + begin, place, slot.bytes, nullptr)))
+      return error;
+  }
+  return bytes;
+}
+
+/// Memory for the workspace of any candidate.
+llvm::Error Measurement::prepare() {
+  size_t most = 0;
+  llvm::Error error = forEach([&](Timed &timed) -> llvm::Error {
+    auto bytes = timed.program.getWorkspaceBytes(sets.front());
+    if (bytes)
+      most = std::max(most, timed.workspaceBytes = *bytes);
+    else
+      timed.result.leftOut =
+          "does not run: " + llvm::toString(bytes.takeError());
+    return llvm::Error::success();
+  });
+  if (error || !most)
+    return error;
+  llvm::Expected<DeviceBuffer> buffer = DeviceBuffer::make(most);
+  if (!buffer)
+    return buffer.takeError();
+  workspace = std::move(*buffer);
+  return llvm::Error::success();
+}
+
+/// Leaves out what differs from the first candidate, with operands whose sums
+/// are exact.
+llvm::Error Measurement::compareAll() {
+  std::optional<std::vector<uint8_t>> expected;
+  return forEach([&](Timed &timed) -> llvm::Error {
+    auto bytes = compute(timed);
+    if (!bytes) {
+      timed.result.leftOut =
+          "does not run: " + llvm::toString(bytes.takeError());
+      return llvm::Error::success();
+    }
+    if (!expected) {
+      expected = std::move(*bytes);
+      return llvm::Error::success();
+    }
+    size_t differing = 0;
+    for (auto [x, y] : llvm::zip_equal(*expected, *bytes))
+      differing += x != y;
+    if (differing)
+      timed.result.leftOut =
+          llvm::formatv("differs from the first schedule, with operands whose "
+                        "sums are exact in any order, in {0} of {1} bytes",
+                        differing, bytes->size());
+    return llvm::Error::success();
+  });
+}
+
+/// Random operands, as many times as their bytes have to be.
+llvm::Error Measurement::makeSets() {
+  sets.clear();
+  size_t bytes = std::max<size_t>(signature.getBytes(), 1);
+  size_t count =
+      std::clamp<size_t>(stopwatch.bytesBetween / bytes + 1, 2, kMostSets);
+  llvm::Expected<OperandSet> first =
+      OperandSet::make(signature, Values::Random, sized.problem);
+  if (!first)
+    return first.takeError();
+  sets.push_back(std::move(*first));
+  while (sets.size() < count) {
+    llvm::Expected<OperandSet> other = sets.front().copy(signature);
+    if (!other)
+      return other.takeError();
+    sets.push_back(std::move(*other));
+  }
+  return toError(mxSynchronize());
+}
+
+/// Microseconds of one launch, in a row of them.
+llvm::Expected<double> Measurement::takeTurn(Timed &timed) {
+  llvm::Expected<double> taken = stopwatch.measure([&]() -> llvm::Error {
+    for (int i = 0; i < timed.launches; ++i)
+      if (llvm::Error error = timed.program.launch(
+              sets[nextSet++ % sets.size()], workspace, timed.workspaceBytes))
+        return error;
+    return llvm::Error::success();
+  });
+  if (!taken)
+    return taken.takeError();
+  return *taken / timed.launches;
+}
+
+llvm::Error Measurement::takeTurns() {
+  // Twice: the first launches load code and raise the clock.
+  for (int warmUp = 0; warmUp < 2; ++warmUp) {
+    llvm::Error error = forEach([&](Timed &timed) -> llvm::Error {
+      timed.launches = stopwatch.leastLaunches;
+      llvm::Expected<double> once = takeTurn(timed);
+      if (!once)
+        return once.takeError();
+      timed.launches = static_cast<int>(
+          std::clamp<double>(stopwatch.turnMicroseconds / std::max(*once, 0.01),
+                             stopwatch.leastLaunches, stopwatch.mostLaunches));
+      return llvm::Error::success();
+    });
+    if (error)
+      return error;
+  }
+  for (int round = 0; round < stopwatch.rounds; ++round) {
+    llvm::Error error = forEach([&](Timed &timed) -> llvm::Error {
+      llvm::Expected<double> one = takeTurn(timed);
+      if (!one)
+        return one.takeError();
+      timed.turns.push_back(*one);
+      return llvm::Error::success();
+    });
+    if (error)
+      return error;
+  }
+  return forEach([](Timed &timed) {
+    auto middle = timed.turns.begin() + timed.turns.size() / 2;
+    std::nth_element(timed.turns.begin(), middle, timed.turns.end());
+    // To a nanosecond: what is more is not measured.
+    timed.result.microseconds = std::round(*middle * 1000) / 1000;
+    return llvm::Error::success();
+  });
+}
+
+llvm::Expected<TunedSizes> Measurement::run() {
+  compileAll();
+  llvm::Expected<OperandSet> exact =
+      OperandSet::make(signature, Values::Exact, sized.problem);
+  if (!exact)
+    return exact.takeError();
+  llvm::Expected<OperandSet> other = exact->copy(signature);
+  if (!other)
+    return other.takeError();
+  sets.push_back(std::move(*other));
+  sets.push_back(std::move(*exact));
+  for (auto step : {&Measurement::prepare, &Measurement::compareAll,
+                    &Measurement::makeSets, &Measurement::takeTurns})
+    if (llvm::Error error = (this->*step)())
+      return error;
+  TunedSizes found;
+  found.m = sized.problem.m;
+  found.n = sized.problem.n;
+  found.k = sized.problem.k;
+  found.groups = sized.problem.groups;
+  for (Timed &timed : candidates)
+    found.candidates.push_back(std::move(timed.result));
+  return found;
+}
+
+llvm::Expected<TunedSizes>
+mx::tuning::measureSchedules(MatmulOpInterface op, const SizedProduct &sized,
+                             const CompileModuleOptions &options,
+                             Stopwatch &stopwatch) {
+  llvm::Expected<ProductModule> product = isolate(op, sized.problem);
+  if (!product)
+    return product.takeError();
+  return Measurement(sized, std::move(*product), options, stopwatch).run();
+}

@@ -1,0 +1,150 @@
+//===- Products.cpp - Which products and schedules are measured -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "Products.h"
+#include "mlir/Pass/PassManager.h"
+#include "mx/Conversion/MXToMXGPU/TunedSchedules.h"
+#include "mx/Pipelines/Pipelines.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+using namespace mx::tuning;
+
+LogicalResult mx::tuning::lowerToProducts(ModuleOp module,
+                                          const CompileModuleOptions &options) {
+  MXToNVVMOptions nvvm;
+  nvvm.chip = options.chip;
+  nvvm.fuse = options.fuse;
+  nvvm.skipHostCode = false; // there is none
+  PassManager pm(module.getContext());
+  buildMXToProductsPipeline(pm, nvvm);
+  return pm.run(module);
+}
+
+/// Adds the completed schedule of a candidate, unless it is there or there are
+/// enough.
+static void addCandidate(std::vector<ScheduleAttr> &found,
+                         ScheduleAttr schedule, int64_t count) {
+  if (static_cast<int64_t>(found.size()) < count &&
+      !llvm::is_contained(found, schedule))
+    found.push_back(schedule);
+}
+
+/// Whether a schedule is legal whatever the sizes are that types leave open.
+static bool isLegalFor(MatmulOpInterface op, const MatmulProblem &typed,
+                       const ScheduleFields &fields,
+                       const target::TargetInfo &target) {
+  auto rest = getRemainder(op, typed, fields.workspace, target);
+  return rest &&
+         !(fields.epilogue == Epilogue::TmaStore && !canStoreByTma(*rest)) &&
+         !checkSchedule(*rest, fields, target);
+}
+
+/// The best schedules at one choice of sizes, `first` before them if it is not
+/// null.
+static SizedProduct rankAt(MatmulOpInterface op, const MatmulProblem &typed,
+                           const MatmulProblem &sized, ScheduleAttr first,
+                           int64_t count, const target::TargetInfo &target) {
+  SizedProduct product;
+  product.problem = sized;
+  if (first)
+    addCandidate(product.candidates, first, count);
+  for (const Candidate &candidate : rankWithWorkspaces(op, sized, target)) {
+    if (!isLegalFor(op, typed, candidate.fields, target))
+      continue;
+    ScheduleFields fields = candidate.fields;
+    completeSchedule(*getRemainder(op, sized, fields.workspace, target), fields,
+                     target);
+    addCandidate(product.candidates,
+                 ScheduleAttr::get(op->getContext(), fields), count);
+  }
+  return product;
+}
+
+/// The case that runs a product of these sizes.
+static size_t findCase(ArrayRef<ScheduleCase> cases, MatmulProblem sized) {
+  for (auto [index, one] : llvm::enumerate(cases))
+    if (llvm::all_of(kSizeNames, [&](SizeName name) {
+          int64_t limit = one.limits[static_cast<size_t>(name)];
+          return ShapedType::isDynamic(limit) ||
+                 getSizeOf(sized, name) <= limit;
+        }))
+      return index;
+  return cases.size() - 1;
+}
+
+/// The sizes at which a product with cases is measured: the largest modelled
+/// one of each case, or those rows that were asked for, of which a case that
+/// has several takes the largest.
+static std::vector<SizedProduct> chooseSizes(MatmulOpInterface op,
+                                             const MatmulProblem &typed,
+                                             ArrayRef<ScheduleCase> cases,
+                                             const TuneOptions &asked,
+                                             const target::TargetInfo &target) {
+  std::map<size_t, MatmulProblem> problems;
+  for (auto [index, one] : llvm::enumerate(cases))
+    if (asked.rows.empty())
+      problems[index] = one.example;
+  std::vector<int64_t> rows = asked.rows;
+  llvm::sort(rows);
+  for (int64_t size : rows) {
+    // Groups that no type knows are those of an example.
+    MatmulProblem sized = cases.back().example;
+    getSizeOf(sized, ShapedType::isDynamic(typed.m) ? SizeName::M
+                                                    : SizeName::K) = size;
+    problems[findCase(cases, sized)] = sized;
+  }
+  std::vector<SizedProduct> sizes;
+  for (const auto &[index, problem] : problems) {
+    sizes.push_back(
+        rankAt(op, typed, problem, cases[index].schedule, asked.count, target));
+    sizes.back().index = index;
+  }
+  return sizes;
+}
+
+static bool hasUnknownSize(const MatmulProblem &problem) {
+  return !getUnknown(problem).empty();
+}
+
+std::vector<Product>
+mx::tuning::findProducts(ModuleOp module, const CompileModuleOptions &options,
+                         const target::TargetInfo &target) {
+  std::vector<Product> products;
+  llvm::StringSet<> forms;
+  module.walk([&](MatmulOpInterface op) {
+    if (op->hasAttr(kScheduleAttrName) || op->hasAttr(kSchedulesAttrName))
+      return;
+    std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
+    std::string form = getProductForm(op, options.maxSchedules);
+    if (!problem || !forms.insert(form).second)
+      return;
+    Product product;
+    product.op = op;
+    product.form = form;
+    if (!hasUnknownSize(*problem)) {
+      product.sizes.push_back(
+          rankAt(op, *problem, *problem, {}, options.tune.count, target));
+    } else if (hasCases(*problem)) {
+      product.cases = selectCases(op, *problem, options.maxSchedules, target);
+      if (!product.cases.empty())
+        product.sizes =
+            chooseSizes(op, *problem, product.cases, options.tune, target);
+    } else {
+      op->emitRemark("is not tuned: of sizes that no type knows, only rows, "
+                     "their groups or a reduction over rows are: the model "
+                     "chooses");
+      return;
+    }
+    llvm::erase_if(product.sizes, [](const SizedProduct &sized) {
+      return sized.candidates.empty();
+    });
+    // What no kernel can do is told by the pass that builds kernels.
+    if (!product.sizes.empty())
+      products.push_back(std::move(product));
+  });
+  return products;
+}

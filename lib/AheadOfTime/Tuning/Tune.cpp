@@ -1,0 +1,215 @@
+//===- Tune.cpp - Keep the fastest schedules of a module ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+
+#include "mx/AheadOfTime/Tune.h"
+#include "Measure.h"
+#include "Products.h"
+#include "mx/Arrays/Arrays.h"
+#include "mx/Execution/Program.h"
+#include "mx/Support/Version.h"
+#include "mx_runtime.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include <ctime>
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+using namespace mx::tuning;
+
+/// Thousandths of the time that another schedule must gain: less is noise, and
+/// the model's choice stays.
+static constexpr double kLeastGain = 5;
+
+std::string mx::getTunedTablePath() {
+  llvm::SmallString<128> path;
+  if (const char *folder = std::getenv("MX_CACHE_DIR"); folder && *folder)
+    path = folder;
+  else if (llvm::sys::path::cache_directory(path))
+    llvm::sys::path::append(path, "mx_compiler");
+  llvm::sys::path::append(path, "tuned-schedules.json");
+  return path.str().str();
+}
+
+static std::string getDate() {
+  time_t now = time(nullptr);
+  tm utc;
+  gmtime_r(&now, &utc);
+  char text[sizeof "2026-11-25"];
+  strftime(text, sizeof(text), "%Y-%m-%d", &utc);
+  return text;
+}
+
+/// The fastest schedule that is right; null where none is.
+static const TimedSchedule *findFastest(const TunedSizes &sizes) {
+  const TimedSchedule *fastest = nullptr;
+  for (const TimedSchedule &one : sizes.candidates) {
+    if (!one.leftOut.empty())
+      continue;
+    double factor =
+        fastest == &sizes.candidates.front() ? 1 - kLeastGain / 1000 : 1;
+    if (!fastest || one.microseconds < fastest->microseconds * factor)
+      fastest = &one;
+  }
+  return fastest;
+}
+
+namespace {
+
+class Tuner {
+public:
+  Tuner(const CompileModuleOptions &options, Stopwatch &stopwatch,
+        std::string table, std::string gpu)
+      : options(options), stopwatch(stopwatch), path(std::move(table)),
+        gpu(std::move(gpu)) {}
+
+  llvm::Error run(ModuleOp module, const target::TargetInfo &target);
+
+private:
+  bool isKnown(const TunedTable &table, const TunedKey &key) const;
+  llvm::Expected<TunedTable> readTable() const;
+  llvm::Error keep(const TunedEntry &entry) const;
+  llvm::Error tune(const Product &product, TunedKey key);
+  void tell(const Product &product, const TunedSizes &sizes) const;
+
+  const CompileModuleOptions &options;
+  Stopwatch &stopwatch;
+  const std::string path, gpu;
+};
+
+} // namespace
+
+llvm::Expected<TunedTable> Tuner::readTable() const {
+  if (!llvm::sys::fs::exists(path))
+    return TunedTable();
+  return TunedTable::read(path, /*replacesOld=*/true);
+}
+
+/// Whether it was measured as it is asked for now.
+bool Tuner::isKnown(const TunedTable &table, const TunedKey &key) const {
+  const TunedEntry *entry = table.find(key);
+  return entry && entry->count == options.tune.count &&
+         entry->rows == options.tune.rows;
+}
+
+/// Adds an entry to what other processes may have written meanwhile.
+llvm::Error Tuner::keep(const TunedEntry &entry) const {
+  llvm::Expected<TunedTable> table = readTable();
+  if (!table)
+    return table.takeError();
+  table->put(entry);
+  StringRef folder = llvm::sys::path::parent_path(path);
+  if (!folder.empty())
+    if (std::error_code error = llvm::sys::fs::create_directories(
+            folder, /*IgnoreExisting=*/true, llvm::sys::fs::owner_all))
+      return makeError(folder + ": cannot create: " + error.message());
+  return table->write(path);
+}
+
+void Tuner::tell(const Product &product, const TunedSizes &sizes) const {
+  for (const TimedSchedule &one : sizes.candidates)
+    if (!one.leftOut.empty())
+      product.op->emitRemark("left out ")
+          << one.schedule << ": " << one.leftOut;
+  const TimedSchedule *fastest = findFastest(sizes);
+  if (!fastest)
+    return;
+  const TimedSchedule &first = sizes.candidates.front();
+  InFlightDiagnostic remark = product.op->emitRemark("tuned ");
+  remark << sizes.m << " x " << sizes.n << " x " << sizes.k << ": "
+         << llvm::formatv("{0:f2} us", fastest->microseconds).str();
+  if (fastest == &first)
+    remark << " by the model's choice";
+  else if (first.leftOut.empty())
+    remark << llvm::formatv(", the model's choice {0:f2} us",
+                            first.microseconds)
+                  .str();
+  remark << ", of " << sizes.candidates.size() << " schedules on " << gpu;
+}
+
+llvm::Error Tuner::tune(const Product &product, TunedKey key) {
+  MLIRContext *context = product.op->getContext();
+  TunedEntry entry;
+  entry.key = std::move(key);
+  entry.date = getDate();
+  entry.count = options.tune.count;
+  entry.rows = options.tune.rows;
+  std::vector<ScheduleAttr> chosen;
+  for (const ScheduleCase &one : product.cases)
+    chosen.push_back(one.schedule);
+  chosen.resize(std::max<size_t>(chosen.size(), 1));
+  for (const SizedProduct &sized : product.sizes) {
+    llvm::Expected<TunedSizes> sizes =
+        measureSchedules(product.op, sized, options, stopwatch);
+    if (!sizes) {
+      product.op->emitWarning("is not tuned: ")
+          << llvm::toString(sizes.takeError()) << ": the model chooses";
+      return llvm::Error::success();
+    }
+    tell(product, *sizes);
+    if (const TimedSchedule *fastest = findFastest(*sizes))
+      chosen[sized.index] =
+          sized.candidates[fastest - sizes->candidates.data()];
+    entry.sizes.push_back(std::move(*sizes));
+  }
+  if (!chosen.front()) {
+    product.op->emitWarning("is not tuned: no schedule of those that were "
+                            "tried runs: the model chooses");
+    return llvm::Error::success();
+  }
+  llvm::raw_string_ostream os(entry.schedule);
+  if (chosen.size() == 1) {
+    os << chosen.front();
+    return keep(entry);
+  }
+  SmallVector<Attribute> cases;
+  for (auto [one, schedule] : llvm::zip_equal(product.cases, chosen))
+    cases.push_back(ScheduleCaseAttr::get(context, one.limits[0], one.limits[1],
+                                          one.limits[2], one.limits[3],
+                                          schedule));
+  os << ArrayAttr::get(context, cases);
+  return keep(entry);
+}
+
+llvm::Error Tuner::run(ModuleOp module, const target::TargetInfo &target) {
+  llvm::Expected<TunedTable> table = readTable();
+  if (!table)
+    return table.takeError();
+  OwningOpRef<ModuleOp> lowered = module.clone();
+  if (failed(lowerToProducts(*lowered, options)))
+    return makeError(""); // told by diagnostics
+  for (const Product &product : findProducts(*lowered, options, target)) {
+    TunedKey key = {options.chip, gpu, getVersion(), product.form};
+    if (isKnown(*table, key))
+      continue;
+    if (llvm::Error error = tune(product, std::move(key)))
+      return error;
+  }
+  // So that there is a table, also where nothing was to be measured.
+  return llvm::sys::fs::exists(path) ? llvm::Error::success()
+                                     : TunedTable().write(path);
+}
+
+llvm::Expected<Tuned> mx::tuneModule(ModuleOp module,
+                                     const CompileModuleOptions &options,
+                                     Stopwatch &stopwatch) {
+  std::string error;
+  const target::TargetInfo *target =
+      target::lookupKernelTarget(options.chip, error);
+  if (!target)
+    return makeError(error);
+  if (!target->rates)
+    return makeError("no rates of chip '" + options.chip +
+                     "' are known to choose schedules by");
+  mxDeviceInfo info = mxSized<mxDeviceInfo>();
+  if (mxGetDeviceInfo(&info) != MX_SUCCESS)
+    return takeRuntimeError();
+  Tuned tuned = {options.tuned.empty() ? getTunedTablePath() : options.tuned,
+                 info.name};
+  Tuner tuner(options, stopwatch, tuned.table, tuned.gpu);
+  if (llvm::Error failure = tuner.run(module, *target))
+    return failure;
+  return tuned;
+}
