@@ -17,6 +17,7 @@ from .._runtime.device import device_key, device_info, is_host
 from .._runtime.errors import CompileWarning, caller_depth
 from . import cache as disk
 from . import ptxas as _ptxas
+from . import tuning
 from .compiler_library import compile_parts
 from .files import read_bytes
 from .identity import identify_library
@@ -46,7 +47,7 @@ class _Lock:
 
 
 def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
-            fuse=True, cache=True, **sizes):
+            fuse=True, cache=True, tune=False, tune_rows=None, **sizes):
     """Compiles a program, or finds it in the cache, and returns a Program, which is
     loaded onto the device when an entry is first asked for. Where the device is
     "cpu" it is compiled to code of this process, and kept in memory alone.
@@ -60,9 +61,15 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
     ptxas     the assembler, or "none"; without it one that is found
     fuse      False: operations stay apart
     cache     False: compiles, and keeps nothing; a folder: keeps programs there
+    tune      True: times the 8 schedules of each product that should be fastest on
+              the GPU that is the device, and takes the fastest; a number: as many.
+              The times are kept beside the programs (docs/Tuning.md); a program that
+              was tuned before is found in the cache
+    tune_rows numbers of rows at which products are timed whose rows each call
+              decides; without it one size of each range that has a schedule
     sizes     values of the template's names (Template)
 
-    chip, ptxas, fuse and folders say nothing on "cpu".
+    chip, ptxas, fuse and folders say nothing on "cpu", which cannot be tuned for.
 
     Raises a CompileError with the compiler's messages and their places; a TypeError
     or ValueError where an argument is wrong; an ImportError where there is no
@@ -75,6 +82,7 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
             ("cache", cache, (bool, str, os.PathLike), "True, False or a folder")):
         if value is not None and not isinstance(value, kinds):
             raise TypeError(f"{argument}: expected {wanted}, found {value!r}")
+    asked = tuning.read(tune, tune_rows)
     text, name = _read(source, sizes)
     entries = _read_entries(entries)
     if is_host():
@@ -86,14 +94,17 @@ def compile(source, *, chip=None, entries=None, pipeline=None, ptxas=None,
 
     def make():
         assembler = _ptxas.choose(places, is_asked, chip)
-        parts, diagnostics = compile_parts(text, name, ptxas=assembler, **options)
+        with tuning.table(cache) as table:
+            parts, diagnostics = compile_parts(text, name, ptxas=assembler, tuning=asked,
+                                               table=table, **options)
         _tell(diagnostics)
         return parts
 
     if cache is False:
         parts = make()
         return Program.of(Loaded(lambda: load_parts(parts, name)), name, parts)
-    key = _make_key(text, name, options, places)
+    # What was tuned is of the GPU that it was tuned on.
+    key = _make_key(text, name, dict(options, tuning=asked) if asked else options, places)
     folder = disk.directory(None if cache is True else cache)
 
     def find():
@@ -146,7 +157,8 @@ def _read(source, sizes):
 
 
 # Arguments of `compile` that cannot be names of a template.
-_TAKEN = {"source", "chip", "entries", "pipeline", "ptxas", "fuse", "cache"}
+_TAKEN = {"source", "chip", "entries", "pipeline", "ptxas", "fuse", "cache", "tune",
+          "tune_rows"}
 
 
 def _substitute(template, sizes):

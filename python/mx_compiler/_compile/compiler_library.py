@@ -3,6 +3,7 @@
 
 import ctypes
 import functools
+import os
 from ctypes import (CFUNCTYPE, POINTER, c_char_p, c_int, c_int32,
                     c_int64, c_size_t, c_void_p)
 
@@ -24,7 +25,9 @@ TEXT = CFUNCTYPE(None, c_void_p, c_size_t, c_void_p)
 class Options(library.Sized):
     _fields_ = [("struct_size", c_size_t), ("chip", c_char_p), ("entries", POINTER(c_char_p)),
                 ("entry_count", c_size_t), ("ptxas", c_char_p),
-                ("prefix", c_char_p), ("no_fusion", c_int32)]
+                ("prefix", c_char_p), ("no_fusion", c_int32),
+                ("tune", c_int64), ("tune_rows", POINTER(c_int64)),
+                ("tune_row_count", c_size_t), ("tuned", c_char_p), ("tuned_gpu", c_char_p)]
 
 
 class HostValueInfo(library.Sized):
@@ -123,14 +126,19 @@ class Module:
         self.close()
 
 
-def compile_parts(text, name, chip, entries, pipeline, fuse, ptxas):
+def compile_parts(text, name, chip, entries, pipeline, fuse, ptxas, tuning=None, table=None):
     """The files of a compiled program by their names, as bytes, and the
-    diagnostics. Raises a CompileError."""
+    diagnostics. `tuning` is measured first, and kept in the file `table`. Raises a
+    CompileError."""
     with Module(text, name, pipeline) as module:
         names = (c_char_p * max(len(entries), 1))(*[e.encode() for e in entries])
+        options = Options(chip.encode(), names, len(entries), ptxas.encode(), None, not fuse)
+        if tuning:
+            options.tune, options.tune_row_count = tuning.count, len(tuning.rows)
+            options.tune_rows = (c_int64 * max(len(tuning.rows), 1))(*tuning.rows)
+            options.tuned = os.fsencode(table)
         compiled = c_void_p()
-        module.check(module.library.mxcCompile(compiled, module.handle, Options(
-            chip.encode(), names, len(entries), ptxas.encode(), None, not fuse)))
+        module.check(module.library.mxcCompile(compiled, module.handle, options))
         try:
             return (_read_parts(module.library, compiled),
                     tuple(module.diagnostics))
