@@ -36,7 +36,7 @@ struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
   Option<int64_t> maxSchedules{
       *this, "max-schedules",
       llvm::cl::desc("most schedules of a product whose rows, groups or "
-                     "reduction no type knows (default: 8)"),
+                     "reduction no type knows"),
       llvm::cl::init(target::kMaxSchedules)};
   Option<std::string> tuned{
       *this, "tuned",

@@ -49,8 +49,8 @@ namespace mx::mxgpu {
 // segments is 0, and stays 0.
 
 /// The numbers of an operand as a tensor of their own, of the groups that
-/// divide its rows, if any; with `isPermuted` its reduction is, and there may be
-/// no scales.
+/// divide its rows, if any; with `isPermuted` its reduction is, and there may
+/// be no scales.
 static Value dequantize(OpBuilder &builder, Location loc, Value elements,
                         Value scales, Value offsets, int64_t blockSize,
                         bool isPermuted) {
@@ -71,10 +71,9 @@ static Value dequantize(OpBuilder &builder, Location loc, Value elements,
                                       elements, scales, offsets,
                                       ValueRange{empty}, ragged, block)
         .getResult(0);
-  auto op =
-      DequantizeOp::create(builder, loc, TypeRange{numbers}, elements, scales,
-                           /*global_scale=*/Value(), offsets, ValueRange{empty},
-                           ragged, block);
+  auto op = DequantizeOp::create(
+      builder, loc, TypeRange{numbers}, elements, scales,
+      /*global_scale=*/Value(), offsets, ValueRange{empty}, ragged, block);
   return op.getResult(0);
 }
 
@@ -85,10 +84,9 @@ static void dequantizeOperands(OpT op, Workspace workspace, bool permutesA) {
   // Where groups have matrices the rows of a are those of a batch.
   bool hasRows = op.getRaggedOrNone() == RaggedKind::Rows && !op.isMasked();
   if (holdsA(workspace)) {
-    Value numbers =
-        dequantize(builder, op.getLoc(), op.getA(), op.getAScales(),
-                   hasRows ? op.getGroupOffsets() : Value(), blockSize,
-                   permutesA);
+    Value numbers = dequantize(builder, op.getLoc(), op.getA(), op.getAScales(),
+                               hasRows ? op.getGroupOffsets() : Value(),
+                               blockSize, permutesA);
     op.getAMutable().assign(numbers);
     op.getAScalesMutable().clear();
   }

@@ -19,7 +19,7 @@ func.func @decode(%x: memref<3x4096xbf16>, %w: !w, %ws: !ws, %y: memref<3x4096xb
 }
 
 // CHECK-LABEL: mx.matmul in @most:
-// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [64, 256, 128], {{.*}}strategy = #mxgpu.wgmma_swap_ab,
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [64, {{.*}}strategy = #mxgpu.wgmma_swap_ab<cluster_split = true>, split_k = 2,
 func.func @most(%x: memref<64x4096xbf16>, %w: !w, %ws: !ws, %y: memref<64x4096xbf16>) {
   mx.matmul ins(%x, %w, %ws : memref<64x4096xbf16>, !w, !ws) outs(%y : memref<64x4096xbf16>)
   return

@@ -34,6 +34,10 @@ example = os.path.join(examples, "transformer_block.mlir")
 IMPORT = ["--mx-import-scaled", "--mx-quantize-matmuls=recipe=mxfp8-e4m3", "--cse", "--canonicalize"]
 
 
+# Of the schedules of each product: all of them take a minute to compile.
+FEW = "--max-schedules=4"
+
+
 def execute(*command):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -99,7 +103,7 @@ BF16_VALUES = {"y", *(n for n, t in block.OBSERVED.items()
 
 
 def find_stages(program, arguments):
-    arrays, _ = run([mx_run, program, f"--chip={chip}"], arguments, NAMES)
+    arrays, _ = run([mx_run, program, f"--chip={chip}", FEW], arguments, NAMES)
     found = {name: array.view(block.BF16) if name in BF16_VALUES else array for name, array in zip(NAMES, arrays)}
     wrong, used = block.find_wrong(arguments, found, chip)
     return found, wrong, used
@@ -119,7 +123,7 @@ def compare_whole(arguments, found):
 def check(case, text, plain, observed, whole):
     kind, tokens, seed = case.split(":")
     arguments = block.make_arguments(int(tokens), int(seed), kind)
-    (y,), said = run([mx_run, plain, f"--chip={chip}", "--check=cpu"], arguments, ["plain"])
+    (y,), said = run([mx_run, plain, f"--chip={chip}", FEW, "--check=cpu"], arguments, ["plain"])
     if "check: passed" not in said:
         sys.exit(f"{case}: expected a check that passes, found\n{said}")
     (launched,), _ = run([mx_launch, path("compiled")], arguments, ["launched"])
@@ -186,7 +190,7 @@ with open(example) as file:
 if cases == ["faults"]:
     sys.exit(check_faults(text) != 0)
 import_program(text, "plain")
-execute(mx_compile, path("plain-imported.mlir"), "--entry=block", f"--chip={chip}", "--ptxas=none", "-o",
+execute(mx_compile, path("plain-imported.mlir"), "--entry=block", f"--chip={chip}", FEW, "--ptxas=none", "-o",
         path("compiled"))
 observed = observe(text, "stages")
 failures = sum(check(case, text, path("plain-imported.mlir"), observed, whole=number == 0 and case.startswith("random"))

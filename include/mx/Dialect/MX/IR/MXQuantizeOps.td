@@ -373,9 +373,9 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
 }
 
 def MX_PermuteReductionOp : MX_StructuredOp<"permute_reduction"> {
-  let summary = "bf16 numbers with the reduction in the order of threads";
+  let summary = "bf16 values with the reduction in the order of threads";
   let description = [{
-    The numbers of A, `M x K` or a batch of such matrices, with the columns of
+    The values of A, `M x K` or a batch of such matrices, with the columns of
     each 64 in another order: column `16 t + 4 s + 2 h + j` of them, where t and
     s are less than 4 and h and j less than 2, becomes column
     `16 s + 8 h + 2 t + j`. If 64 do not divide K, it is column
@@ -385,7 +385,7 @@ def MX_PermuteReductionOp : MX_StructuredOp<"permute_reduction"> {
     its A in this order, in which a thread multiplies adjacent elements of B
     (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
 
-    With `scales` the input is elements, whose numbers are those of
+    With `scales` the input is elements, whose values are those of
     `mx.dequantize`, and with `ragged = rows` and `offsets` the scales of groups
     of rows; without, the input is bf16.
 

@@ -346,8 +346,7 @@ void MainLoop::storeAccumulator(EpiloguePolicy &epilogue,
   epilogue.store(workTile, accumulator);
 }
 
-/// Where CTAs share a sum, each stores what it has of it, when all have been
-/// read.
+/// Where CTAs share a sum, each stores its rows, when all have been read.
 void MainLoop::storeShares(EpiloguePolicy &epilogue, ForEachWorkTileOp workTile,
                            Value multiplied, Value empty) {
   multiplied = AddPartsOp::create(body, multiplied.getType(), multiplied,

@@ -36,7 +36,7 @@ WgmmaAttr getSwapABMma(const MatmulProblem &problem,
 class SwapABLayouts {
 public:
   /// Of a B in `parts`, one or two. If `permuted` is not 0, A is in the order
-  /// of mx.permute_reduction with so many columns permuted among each other,
+  /// of mx.permute_reduction, blocks of `permuted` columns each on its own,
   /// and those of a thread are adjacent in memory.
   SwapABLayouts(WgmmaAttr mma, int64_t tileK, int64_t parts, int64_t permuted)
       : mma(mma), tileK(tileK), parts(parts), permuted(permuted) {}
