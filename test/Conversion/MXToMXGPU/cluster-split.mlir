@@ -6,12 +6,8 @@
 
 // CHECK-LABEL: func.func @parts(
 // CHECK-NOT:     memref.alloc
-// CHECK:         %[[SMS:.*]] = mxgpu.sm_count
-// CHECK-NEXT:    %[[CTAS:.*]] = arith.muli %[[SMS]], %c2{{.*}} : index
-// CHECK-NEXT:    %[[RUNNING:.*]] = arith.divui %[[CTAS]], %c4{{.*}} : index
-// CHECK-NEXT:    %[[CLUSTERS:.*]] = arith.minui %[[RUNNING]], %c2{{.*}} : index
-// CHECK-NEXT:    %[[GRID:.*]] = arith.muli %[[CLUSTERS]], %c4{{.*}} : index
-// CHECK-NEXT:    mxgpu.launch @kernels::@parts_matmul grid(%[[GRID]])
+// CHECK-NOT:     mxgpu.sm_count
+// CHECK:         mxgpu.launch @kernels::@parts_matmul grid(%c8{{.*}})
 // CHECK-NOT:     mxgpu.launch
 // CHECK:       mxgpu.kernel @parts_matmul({{.*}} parts(4) min_ctas(2)
 // CHECK:         mxgpu.tile_scheduler static raster = linear tile [16, 64] split(4 step 64)

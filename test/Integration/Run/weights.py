@@ -551,7 +551,7 @@ def main():
     for case in cases if args.permuted else []:
         case.schedule = with_own(case.schedule, "permuted_a = true") + ", workspace = a"
         case.knows_k = True
-    cases = [case for case in cases if args.only in case.name()]
+    cases = [case for case in cases if args.only in case.name() + case.schedule]
     if args.packed and args.swap_ab:  # whose parts have rows in common
         cases = [case for case in cases if case.kind != "parts"]
     failures = 0

@@ -252,7 +252,10 @@ static void launch(ProductKernel &kernel, WorkPolicy &work, KernelOp kernelOp) {
   host.requireAtMost(workTiles, kMaxWorkTiles, "work tiles");
   Value clusters = workTiles;
   int64_t ctas = strategy.getCtas() * schedule.getParts();
-  if (strategy.getTileLoop() == TileLoop::Static) { // as many as run at once
+  // As many as run at once. Those that share a reduction have one work tile
+  // each: all threads of a cluster meet, also those that would load for the
+  // next one.
+  if (strategy.getTileLoop() == TileLoop::Static && schedule.getParts() == 1) {
     Value running = SmCountOp::create(host);
     if (int64_t ctas = strategy.getCtasPerSm(); ctas > 1)
       running = host.mul(running, host.index(ctas));
