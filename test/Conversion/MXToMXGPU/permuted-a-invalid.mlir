@@ -64,3 +64,19 @@ func.func @packed(%x: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>, workspace = a>} -> !y
   return %0 : !y
 }
+
+// -----
+
+// A tensor that is the destination of a permutation is not permuted itself.
+
+!x = tensor<64x128xbf16>
+!b = tensor<64x128xf4E2M1FN>
+!bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<64x64xf32>
+func.func @destination(%x: !x, %b: !b, %bs: !bs, %y: !y) -> (!x, !y) {
+  %p = mx.permute_reduction ins(%x : !x) outs(%x : !x) -> !x
+  // expected-error @below {{'mx.matmul' op expected workspace = a with permuted_a, found none}}
+  %0 = mx.matmul ins(%x, %b, %bs : !x, !b, !bs) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
+  return %p, %0 : !x, !y
+}

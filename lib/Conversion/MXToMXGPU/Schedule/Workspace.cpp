@@ -36,8 +36,8 @@ std::string mx::mxgpu::explainNoPermutedA(const MatmulProblem &problem) {
 
 /// Whether mx.permute_reduction writes a tensor, or a memref.
 static bool isPermuted(Value a) {
-  if (a.getDefiningOp<PermuteReductionOp>())
-    return true;
+  if (isa<TensorType>(a.getType()))
+    return a.getDefiningOp<PermuteReductionOp>() != nullptr;
   return llvm::any_of(a.getUsers(), [&](Operation *user) {
     auto permute = dyn_cast<PermuteReductionOp>(user);
     return permute && permute.getOuts()[0] == a;

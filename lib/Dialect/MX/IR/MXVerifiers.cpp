@@ -131,6 +131,10 @@ LogicalResult PermuteReductionOp::verify() {
   // permute_reduction C3
   if (failed(verifyMinRank(*this, input)))
     return failure();
+  // permute_reduction C16
+  if (isa<MemRefType>(input.type()) && getInput() == getOuts()[0])
+    return emitOpError("expected another memref as outs than the input, whose "
+                       "elements change places, found the same one");
   // permute_reduction C4
   if (!out.elementType().isBF16())
     return errorAt(*this, out)

@@ -1087,6 +1087,13 @@ func.func @permute_reduction_c15(%i: tensor<256x512xbf16>, %o: tensor<256x512xbf
 }
 
 // -----
+func.func @permute_reduction_c16(%i: memref<256x512xbf16>) {
+  // expected-error @below {{'mx.permute_reduction' op expected another memref as outs than the input, whose elements change places, found the same one}}
+  mx.permute_reduction ins(%i : memref<256x512xbf16>) outs(%i : memref<256x512xbf16>)
+  return
+}
+
+// -----
 func.func @relayout_input_type(%i: tensor<256x16xi8>, %o0: tensor<2x4x32x4x4xf8E8M0FNU>) {
   // expected-error @below {{'mx.relayout' op operand #0 must be ranked tensor or memref of f8E8M0FNU or f8E4M3FN scales, but got 'tensor<256x16xi8>'}}
   %r = mx.relayout ins(%i : tensor<256x16xi8>) outs(%o0 : tensor<2x4x32x4x4xf8E8M0FNU>) -> tensor<2x4x32x4x4xf8E8M0FNU>
