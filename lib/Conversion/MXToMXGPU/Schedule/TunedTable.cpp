@@ -181,6 +181,22 @@ static llvm::Error refuseTable(const std::string &path,
       ": name another file, or delete it and tune again");
 }
 
+/// Whether brackets, also those of schedules in strings, are nested deeper than
+/// parsers should recurse.
+static bool isTooDeep(llvm::StringRef text) {
+  constexpr int64_t kMostDepth = 200;
+  int64_t depth = 0;
+  for (char c : text) {
+    if (llvm::StringRef("[{(<").contains(c))
+      ++depth;
+    else if (llvm::StringRef("]})>").contains(c))
+      --depth;
+    if (depth > kMostDepth)
+      return true;
+  }
+  return false;
+}
+
 llvm::Expected<TunedTable> TunedTable::read(const std::string &path,
                                             bool replacesOld) {
   if (std::string why = checkInputFile(path); !why.empty())
@@ -189,6 +205,8 @@ llvm::Expected<TunedTable> TunedTable::read(const std::string &path,
   if (!file)
     return llvm::createStringError(
         path + ": cannot read: " + file.getError().message());
+  if (isTooDeep((*file)->getBuffer()))
+    return refuseTable(path, "brackets nested more than 200 deep");
   llvm::Expected<json::Value> value = json::parse((*file)->getBuffer());
   if (!value) {
     // Its place, which llvm::json puts first, and what it is.
