@@ -33,16 +33,6 @@ static void addCandidate(std::vector<ScheduleAttr> &found,
     found.push_back(schedule);
 }
 
-/// Whether a schedule is legal whatever the sizes are that types leave open.
-static bool isLegalFor(MatmulOpInterface op, const MatmulProblem &typed,
-                       const ScheduleFields &fields,
-                       const target::TargetInfo &target) {
-  auto rest = getRemainder(op, typed, fields.workspace, target);
-  return rest &&
-         !(fields.epilogue == Epilogue::TmaStore && !canStoreByTma(*rest)) &&
-         !checkSchedule(*rest, fields, target);
-}
-
 /// The best schedules at one choice of sizes, `first` before them if it is not
 /// null.
 static SizedProduct rankAt(MatmulOpInterface op, const MatmulProblem &typed,
@@ -53,7 +43,7 @@ static SizedProduct rankAt(MatmulOpInterface op, const MatmulProblem &typed,
   if (first)
     addCandidate(product.candidates, first, count);
   for (const Candidate &candidate : rankWithWorkspaces(op, sized, target)) {
-    if (!isLegalFor(op, typed, candidate.fields, target))
+    if (!isLegalForAllSizes(op, typed, candidate.fields, target))
       continue;
     ScheduleFields fields = candidate.fields;
     completeSchedule(*getRemainder(op, sized, fields.workspace, target), fields,
@@ -65,13 +55,10 @@ static SizedProduct rankAt(MatmulOpInterface op, const MatmulProblem &typed,
 }
 
 /// The case that runs a product of these sizes.
-static size_t findCase(ArrayRef<ScheduleCase> cases, MatmulProblem sized) {
+static size_t findCase(ArrayRef<ScheduleCase> cases,
+                       const MatmulProblem &sized) {
   for (auto [index, one] : llvm::enumerate(cases))
-    if (llvm::all_of(kSizeNames, [&](SizeName name) {
-          int64_t limit = one.limits[static_cast<size_t>(name)];
-          return ShapedType::isDynamic(limit) ||
-                 getSizeOf(sized, name) <= limit;
-        }))
+    if (fitsLimits(sized, one.limits))
       return index;
   return cases.size() - 1;
 }

@@ -15,10 +15,8 @@
 using namespace mlir;
 using namespace mx;
 
-/// Memory for the elements of a destination, or for one scale of each `block`
-/// of them in a row.
-static Value allocate(OpBuilder &builder, Location loc, Value out, Type type,
-                      int64_t block) {
+Value mx::cpu::allocateLike(OpBuilder &builder, Location loc, Value out,
+                            Type type, int64_t block) {
   SmallVector<int64_t> shape(cast<MemRefType>(out.getType()).getShape());
   int64_t last = static_cast<int64_t>(shape.size()) - 1;
   SmallVector<Value> sizes;
@@ -52,7 +50,8 @@ static void decompose(QuantizeOp op) {
     for (auto [type, block] :
          {std::pair(op.getElementType(i), int64_t(1)),
           std::pair(op.getScaleType(i), int64_t(op.getBlockSize()))})
-      outs.push_back(allocate(builder, loc, op.getElements(i), type, block));
+      outs.push_back(
+          mx::cpu::allocateLike(builder, loc, op.getElements(i), type, block));
   }
   builder.setInsertionPointAfter(op);
   for (unsigned i = 0; i < op.getNumDestinations(); ++i)

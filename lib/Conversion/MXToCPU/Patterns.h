@@ -36,6 +36,10 @@ void emitAddition(Emitter &emitter, mlir::Value term, mlir::Value out,
 /// Quantizations of which something is dequantized at once become ones of which
 /// nothing is, and the rest.
 void decomposeQuantizations(mlir::Operation *root);
+/// Memory for elements of `type` of the shape of `out`, or for one scale of
+/// each `block` of them in a row.
+mlir::Value allocateLike(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value out, mlir::Type type, int64_t block = 1);
 /// Permutations of what has scales become ones of its numbers.
 void decomposePermutations(mlir::Operation *root);
 

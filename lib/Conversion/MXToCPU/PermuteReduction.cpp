@@ -70,14 +70,8 @@ void mx::cpu::decomposePermutations(Operation *root) {
   for (PermuteReductionOp op : ops) {
     OpBuilder builder(op);
     Value out = op.getOuts()[0];
-    auto type = cast<MemRefType>(out.getType());
-    SmallVector<Value> sizes;
-    for (int64_t dim = 0; dim < type.getRank(); ++dim)
-      if (type.isDynamicDim(dim))
-        sizes.push_back(memref::DimOp::create(builder, op.getLoc(), out, dim));
-    Value numbers = memref::AllocOp::create(
-        builder, op.getLoc(),
-        MemRefType::get(type.getShape(), type.getElementType()), sizes);
+    Value numbers = allocateLike(builder, op.getLoc(), out,
+                                 getElementTypeOrSelf(out.getType()));
     DequantizeOp::create(builder, op.getLoc(), TypeRange(), op.getInput(),
                          op.getScales(), /*global_scale=*/Value(),
                          op.getOffsets(), numbers, op.getRaggedAttr(),

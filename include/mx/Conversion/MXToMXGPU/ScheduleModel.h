@@ -135,10 +135,14 @@ int64_t &getSizeOf(MatmulProblem &problem, SizeName name);
 /// Those that no type knows.
 llvm::SmallVector<SizeName, 4> getUnknown(MatmulProblem problem);
 
+/// Upper limits of sizes, by SizeName, or ShapedType::kDynamic without.
+using SizeLimits = std::array<int64_t, 4>;
+/// Whether the sizes of `problem` are within them.
+bool fitsLimits(MatmulProblem problem, const SizeLimits &limits);
+
 /// A schedule for all sizes up to a limit that no case before it is for.
 struct ScheduleCase {
-  /// By SizeName, or ShapedType::kDynamic without.
-  std::array<int64_t, 4> limits;
+  SizeLimits limits;
   ScheduleAttr schedule;
   /// How many sizes were compared, and how much longer than the best schedule
   /// it is modelled to take there, in thousandths: on average, and at worst.
@@ -152,6 +156,12 @@ struct ScheduleCase {
 /// gradient of weights is over rows. Other unknown sizes are assumed: a few
 /// schedules cannot be right for all of them.
 bool hasCases(const MatmulProblem &problem);
+
+/// Whether a schedule is legal whatever the sizes are that the types of `op`,
+/// whose problem is `typed`, leave open: bulk stores need rows that types know.
+bool isLegalForAllSizes(MatmulOpInterface op, const MatmulProblem &typed,
+                        const ScheduleFields &fields,
+                        const target::TargetInfo &target);
 
 /// Schedules of `op`, which has cases: as few as take hardly longer than the
 /// best for each of many sizes (docs/Internals/ScheduleModel.md), and at most

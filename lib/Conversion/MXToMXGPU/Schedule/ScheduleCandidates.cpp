@@ -212,14 +212,16 @@ mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
   std::vector<Candidate> candidates = rankSchedules(whole, target);
   for (Workspace workspace : {Workspace::A, Workspace::B, Workspace::AB}) {
     auto problem = getRemainder(op, whole, workspace, target);
-    bool mayPermute = problem && problem->canPermuteA;
-    if (!explainNoWorkspace(op, workspace, mayPermute, target).empty())
+    auto isLegal = [&](bool permutesA) {
+      return explainNoWorkspace(op, workspace, permutesA, target).empty();
+    };
+    bool mayPermute = problem && problem->canPermuteA && isLegal(true);
+    bool mayStay = isLegal(false);
+    if (!mayPermute && !mayStay)
       continue;
     int64_t before = getWorkspaceCycles(op, whole, workspace, target);
     for (Candidate &candidate : rankSchedules(*problem, target)) {
-      if (!explainNoWorkspace(op, workspace,
-                              candidate.fields.strategy.getPermutedA(), target)
-               .empty())
+      if (!(candidate.fields.strategy.getPermutedA() ? mayPermute : mayStay))
         continue;
       candidate.fields.workspace = workspace;
       candidate.cost.dequantize = before;

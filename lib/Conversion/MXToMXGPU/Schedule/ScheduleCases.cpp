@@ -43,6 +43,23 @@ SmallVector<SizeName, 4> mx::mxgpu::getUnknown(MatmulProblem problem) {
   return unknown;
 }
 
+bool mx::mxgpu::fitsLimits(MatmulProblem problem, const SizeLimits &limits) {
+  return llvm::all_of(kSizeNames, [&](SizeName name) {
+    int64_t limit = limits[static_cast<size_t>(name)];
+    return ShapedType::isDynamic(limit) || getSizeOf(problem, name) <= limit;
+  });
+}
+
+bool mx::mxgpu::isLegalForAllSizes(MatmulOpInterface op,
+                                   const MatmulProblem &typed,
+                                   const ScheduleFields &fields,
+                                   const target::TargetInfo &target) {
+  auto rest = getRemainder(op, typed, fields.workspace, target);
+  return rest &&
+         !(fields.epilogue == Epilogue::TmaStore && !canStoreByTma(*rest)) &&
+         !checkSchedule(*rest, fields, target);
+}
+
 bool mx::mxgpu::hasCases(const MatmulProblem &problem) {
   bool hasM = ShapedType::isDynamic(problem.m),
        hasK = ShapedType::isDynamic(problem.k);
@@ -139,8 +156,6 @@ struct Point {
   }
 };
 
-using Limits = std::array<int64_t, 4>; // by SizeName
-
 /// A case: the points that are its own, and the schedule that loses least
 /// there, all together.
 struct Leaf {
@@ -151,7 +166,7 @@ struct Leaf {
 
 /// Cases in the order in which they are tried.
 struct Division {
-  std::vector<Limits> limits;
+  std::vector<SizeLimits> limits;
   std::vector<Leaf> leaves;
   int64_t loss = 0;
 };
@@ -167,15 +182,14 @@ public:
 private:
   void addPoints();
   void addPoint(const MatmulProblem &problem, int64_t weight);
-  bool isLegal(const ScheduleFields &fields) const;
   int64_t getCycles(const Point &point, const Candidate &candidate) const;
   void settle(Leaf &leaf) const;
-  Division divide(std::vector<Limits> limits) const;
+  Division divide(std::vector<SizeLimits> limits) const;
   void
   forEachLimit(llvm::function_ref<void(size_t size, int64_t limit)> call) const;
   Division addCase(const Division &division) const;
   Division moveLimits(Division division) const;
-  ScheduleCase getCase(const Limits &limits, const Leaf &leaf) const;
+  ScheduleCase getCase(const SizeLimits &limits, const Leaf &leaf) const;
 
   MatmulOpInterface op;
   const MatmulProblem typed;
@@ -193,17 +207,10 @@ static int64_t getCyclesWithTraffic(const ModelledCost &cost) {
   return cost.total + cost.hbm / 10;
 }
 
-/// Whatever the sizes are: bulk stores need rows that types know.
-bool CaseSelector::isLegal(const ScheduleFields &fields) const {
-  auto rest = getRemainder(op, typed, fields.workspace, target);
-  return !(fields.epilogue == Epilogue::TmaStore && !canStoreByTma(*rest)) &&
-         !checkSchedule(*rest, fields, target);
-}
-
 void CaseSelector::addPoint(const MatmulProblem &problem, int64_t weight) {
   std::vector<Candidate> candidates = rankWithWorkspaces(op, problem, target);
   llvm::erase_if(candidates, [&](const Candidate &candidate) {
-    return !isLegal(candidate.fields);
+    return !isLegalForAllSizes(op, typed, candidate.fields, target);
   });
   if (candidates.empty())
     return;
@@ -284,17 +291,12 @@ void CaseSelector::settle(Leaf &leaf) const {
 }
 
 /// Gives each point to the first case that it fits.
-Division CaseSelector::divide(std::vector<Limits> limits) const {
+Division CaseSelector::divide(std::vector<SizeLimits> limits) const {
   Division division;
   division.leaves.resize(limits.size());
   for (auto [index, point] : llvm::enumerate(points)) {
-    MatmulProblem problem = point.problem;
     size_t first = 0;
-    auto fits = [&](SizeName name) {
-      int64_t limit = limits[first][static_cast<size_t>(name)];
-      return ShapedType::isDynamic(limit) || getSizeOf(problem, name) <= limit;
-    };
-    while (!llvm::all_of(kSizeNames, fits))
+    while (!fitsLimits(point.problem, limits[first]))
       ++first;
     division.leaves[first].points.push_back(index);
   }
@@ -327,7 +329,7 @@ Division CaseSelector::addCase(const Division &division) const {
   Division best = division;
   forEachLimit([&](size_t size, int64_t limit) {
     for (size_t i = 0; i < division.limits.size(); ++i) {
-      std::vector<Limits> limits = division.limits;
+      std::vector<SizeLimits> limits = division.limits;
       limits.insert(limits.begin() + i, limits[i]);
       limits[i][size] = limit;
       if (Division other = divide(std::move(limits)); other.loss < best.loss)
@@ -344,7 +346,7 @@ Division CaseSelector::moveLimits(Division division) const {
     Division best = division;
     forEachLimit([&](size_t size, int64_t limit) {
       for (size_t i = 0; i + 1 < division.limits.size(); ++i) {
-        std::vector<Limits> limits = division.limits;
+        std::vector<SizeLimits> limits = division.limits;
         if (ShapedType::isDynamic(limits[i][size]))
           continue;
         limits[i][size] = limit;
@@ -357,7 +359,7 @@ Division CaseSelector::moveLimits(Division division) const {
   return division;
 }
 
-ScheduleCase CaseSelector::getCase(const Limits &limits,
+ScheduleCase CaseSelector::getCase(const SizeLimits &limits,
                                    const Leaf &leaf) const {
   ScheduleCase found;
   found.limits = limits;
@@ -391,7 +393,7 @@ std::vector<ScheduleCase> CaseSelector::run(int64_t most) {
     for (const auto &[attr, candidate] : schedules)
       point.losses.push_back(getCycles(point, candidate) * 1000 / point.best -
                              1000);
-  Limits none;
+  SizeLimits none;
   none.fill(ShapedType::kDynamic);
   Division division = divide({none});
   int64_t least = 0;

@@ -22,8 +22,7 @@ std::string mx::mxgpu::explainNoPermutedA(const MatmulProblem &problem) {
            "out";
   if (problem.isPackedB)
     return "expected no permuted_a with packed weights, of which a thread "
-           "reads "
-           "adjacent elements as they are: leave it out";
+           "reads adjacent elements as they are: leave it out";
   if (ShapedType::isDynamic(problem.k))
     return "expected a reduction that types know with permuted_a, found an "
            "unknown one: leave it out";

@@ -37,6 +37,21 @@ LogicalResult AmaxOp::verify() {
 // Dequantize
 //===----------------------------------------------------------------------===//
 
+/// The shape and the layout of the scales of an input of elements, and of the
+/// groups that divide it.
+template <typename Op>
+static LogicalResult verifyScalesOf(Op op, const Named &input,
+                                    const Named &scales) {
+  SmallVector<int64_t> shape(input.type().getShape());
+  if (!ShapedType::isDynamic(shape.back()))
+    shape.back() /= op.getBlockSize();
+  RaggedKind ragged = op.getRaggedOrNone();
+  int64_t groups = op.getOffsets() ? getNumGroups(op.getOffsets()) : 0;
+  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)))
+    return failure();
+  return verifyScaleLayout(op, scales, input.rank(), ragged, groups);
+}
+
 LogicalResult DequantizeOp::verify() {
   Named input{getInput(), "input"}, scales{getScales(), "scales"};
   // dequantize C1
@@ -80,14 +95,9 @@ LogicalResult DequantizeOp::verify() {
     shape.back() = getRaggedCapacity(shape.back(), groups);
   if (failed(verifyShape(*this, input, shape)))
     return failure();
-  shape.assign(input.type().getShape().begin(), input.type().getShape().end());
-  if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= getBlockSize();
   // dequantize C10
-  if (failed(verifyScaleShape(*this, scales, shape, ragged, groups)))
-    return failure();
   // dequantize C11
-  if (failed(verifyScaleLayout(*this, scales, rank, ragged, groups)))
+  if (failed(verifyScalesOf(*this, input, scales)))
     return failure();
   // dequantize C12
   if (failed(verifyElementEncoding(*this, input, ragged, groups)))
@@ -99,25 +109,6 @@ LogicalResult DequantizeOp::verify() {
 //===----------------------------------------------------------------------===//
 // Permute a reduction
 //===----------------------------------------------------------------------===//
-
-/// Scales of the input, and of the groups of its rows.
-static LogicalResult verifyPermutedScales(PermuteReductionOp op,
-                                          const Named &input) {
-  Named scales{op.getScales(), "scales"};
-  // permute_reduction C6
-  if (failed(verifyBlock(op, input, scales.elementType(), op.getBlockSize())))
-    return failure();
-  SmallVector<int64_t> shape(input.type().getShape());
-  if (!ShapedType::isDynamic(shape.back()))
-    shape.back() /= op.getBlockSize();
-  RaggedKind ragged = op.getRaggedOrNone();
-  int64_t groups = op.getOffsets() ? getNumGroups(op.getOffsets()) : 0;
-  // permute_reduction C7
-  if (failed(verifyScaleShape(op, scales, shape, ragged, groups)))
-    return failure();
-  // permute_reduction C8
-  return verifyScaleLayout(op, scales, input.rank(), ragged, groups);
-}
 
 LogicalResult PermuteReductionOp::verify() {
   Named input{getInput(), "input"};
@@ -167,8 +158,16 @@ LogicalResult PermuteReductionOp::verify() {
   if (failed(verifyRank(*this, out, rank)) ||
       failed(verifyShape(*this, input, out.type().getShape())))
     return failure();
-  if (getScales() && failed(verifyPermutedScales(*this, input)))
-    return failure();
+  if (getScales()) {
+    Named scales{getScales(), "scales"};
+    // permute_reduction C6
+    if (failed(verifyBlock(*this, input, scales.elementType(), getBlockSize())))
+      return failure();
+    // permute_reduction C7
+    // permute_reduction C8
+    if (failed(verifyScalesOf(*this, input, scales)))
+      return failure();
+  }
   // permute_reduction C15
   if (failed(verifyNoEncoding(*this, input)))
     return failure();

@@ -14,7 +14,8 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Columns of the smallest block that a format has.
+/// Half of the columns of the smallest block that a format has, as a part of a
+/// permuted tile has half of the columns of a block.
 static constexpr int64_t kSmallestBlock = 8;
 
 /// Types of the elements and of their scales.

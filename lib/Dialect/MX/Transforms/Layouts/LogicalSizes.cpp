@@ -59,7 +59,8 @@ static std::pair<Value, int64_t> getElements(OpOperand &use) {
     if (is(dequantize.getScalesMutable()))
       return {dequantize.getInput(), dequantize.getBlockSize()};
   } else if (auto permute = dyn_cast<PermuteReductionOp>(op)) {
-    return {permute.getInput(), permute.getBlockSize()};
+    if (permute.getScales() && is(permute.getScalesMutable()[0]))
+      return {permute.getInput(), permute.getBlockSize()};
   } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
     if (matmul.getAScales() && is(matmul.getAScalesMutable()[0]))
       return {matmul.getA(), matmul.getBlockSize()};
