@@ -151,7 +151,7 @@ Expected<std::string> mx::assemble(const std::string &ptxas,
   std::string log, arch = "-arch=" + chip;
   SmallVector<StringRef> options = {arch, input.path, "-o", output.path};
   // Kernels at the same time, on as many processors as there are.
-  constexpr StringLiteral kSplitCompile = "--split-compile";
+  constexpr llvm::StringLiteral kSplitCompile = "--split-compile";
   std::string split = kSplitCompile.str() + "=0";
   if (knows(ptxas, kSplitCompile))
     options.push_back(split);
