@@ -22,7 +22,8 @@ const Rates mx::target::kB200Rates;
 /// which the L2 answers together, and stores.
 static constexpr Rates h200() {
   Rates rates;
-  rates.l2BytesPerClk = 6700; // fitted; 4700 where no two SMs share rows
+  rates.l2BytesPerClk = 6100; // fitted; 4700 where no two SMs share rows
+  rates.l2SharedPercent = 9;  // fitted
   rates.l2Bytes = 50u << 20;
   rates.hbmBytesPerClk = 2070;
   rates.directTogetherPercent = 500; // fitted

@@ -59,6 +59,9 @@ struct Rates {
   unsigned missLatency = 490;
   /// What L2 gives all SMs together: twice the 5120 of one die [A100]; assumed.
   unsigned l2BytesPerClk = 10240;
+  /// How much longer than either the loads and the work of the SMs take
+  /// together where they alone would take as long as each other, in per cent.
+  unsigned l2SharedPercent = 0;
   /// 126 MB [UMMA]; half of it is trusted to hold what is read again, as lines
   /// of both dies' parts and of the result come between (assumed).
   uint64_t l2Bytes = 126u << 20;

@@ -106,7 +106,7 @@ inline constexpr uint64_t kEvictLastPolicy = 0x14F0000000000000;
 inline constexpr const char *kDefaultChip = "sm_100a";
 /// Most schedules of a product of unknown sizes where nothing is said: each is
 /// kernels of its own.
-inline constexpr int64_t kMaxSchedules = 24;
+inline constexpr int64_t kMaxSchedules = 32;
 
 /// All chips, in the order in which messages list them.
 Table<TargetInfo> getTargets();

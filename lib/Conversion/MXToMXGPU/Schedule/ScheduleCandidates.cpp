@@ -88,21 +88,12 @@ getRasterChoices(const MatmulProblem &problem, ScheduleFields fields,
   return choices;
 }
 
-/// How many CTAs run at a time in clusters of `parts`, which lie in a GPU
-/// processing cluster each. With 132 SMs 108 of three CTAs and 112 of four and
-/// eight did on an H100, 120 and 128 did not.
-static int64_t getCtasOfClusters(int64_t parts, int64_t workers) {
-  constexpr int64_t kPercent = 85;
-  return parts == 2 ? workers : workers * kPercent / 100;
-}
-
 /// Splits of the reduction, where tiles alone leave workers idle, and the
 /// strategy of each, whose CTAs of a cluster may have them: of two, or of more
 /// where they share the sum.
 static SmallVector<std::pair<int64_t, StrategyAttrInterface>>
 getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
-                const ScheduleFields &fields,
-                const target::TargetInfo &target) {
+                ScheduleFields fields, const target::TargetInfo &target) {
   SmallVector<std::pair<int64_t, StrategyAttrInterface>> choices = {
       {1, fields.strategy}};
   if (ShapedType::isDynamic(problem.m) || ShapedType::isDynamic(problem.n) ||
@@ -115,10 +106,14 @@ getSplitChoices(const Strategy &strategy, const MatmulProblem &problem,
     if (parts <= steps && tiles * parts <= 2 * grid.workers)
       choices.push_back({parts, fields.strategy});
   StrategyAttrInterface inCluster = strategy.getClusterSplit(fields);
+  if (!inCluster)
+    return choices;
+  fields.strategy = inCluster;
   for (int64_t parts : {2, 3, 4, 6, 8}) {
-    bool isLegal = inCluster && (parts == 2 || strategy.distributesParts());
+    fields.splitK = parts;
+    bool isLegal = parts == 2 || strategy.distributesParts();
     if (isLegal && parts <= steps &&
-        tiles * parts <= getCtasOfClusters(parts, grid.workers))
+        tiles * parts <= getGrid(problem, fields, target).workers)
       choices.push_back({parts, inCluster});
   }
   return choices;

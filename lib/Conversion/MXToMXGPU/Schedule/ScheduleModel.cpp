@@ -61,6 +61,15 @@ static int64_t getRowTiles(const MatmulProblem &problem,
   return ceilDiv(groups * (few + many), 2);
 }
 
+/// How many CTAs run at a time in clusters of `parts`, which lie in a GPU
+/// processing cluster each. Of 132 SMs, H100s differ: at least 36 clusters of
+/// three, 28 of four, 17 of six and 14 of eight did.
+static int64_t getCtasOfClusters(int64_t parts, int64_t sms) {
+  constexpr int64_t kPercent[] = {100, 100, 100, 82, 85, 77, 77, 77, 85};
+  int64_t known = std::min<int64_t>(parts, std::size(kPercent) - 1);
+  return sms * kPercent[known] / 100;
+}
+
 Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
                         const ScheduleFields &fields,
                         const target::TargetInfo &target) {
@@ -73,7 +82,9 @@ Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
     grid.k = ceilDiv(grid.k, grid.products);
   grid.rowTiles = grid.products * getRowTiles(problem, fields, grid.m);
   grid.columnTiles = ceilDiv(grid.n, fields.tile[1]);
-  grid.workers = target.smCount / fields.strategy.getCtas();
+  grid.workers = fields.strategy.getClusterSplit()
+                     ? getCtasOfClusters(fields.splitK, target.smCount)
+                     : target.smCount / fields.strategy.getCtas();
   grid.aBytes =
       grid.products * getMatrixBytes(grid.m, grid.k, problem.product.a->type,
                                      problem.product.blockSize);
@@ -152,7 +163,19 @@ StringRef ModelledCost::getPipe() const {
 /// Of a cluster, on an H200: until it has met, and bytes a cycle of what one
 /// CTA reads in the shared memory of another.
 static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24,
-                         kMoreParts = 280;
+                         kMoreParts = 400;
+
+/// The SMs' work and what L2 gives them meanwhile: to first order the eighth
+/// root of the sum of both eighth powers.
+static int64_t getSharedCycles(int64_t work, int64_t l2,
+                               const target::Rates &rates) {
+  constexpr int64_t kOne = 1000;
+  int64_t longest = std::max<int64_t>({work, l2, 1});
+  int64_t power = std::min(work, l2) * kOne / longest;
+  for (int squared = 0; squared < 3; ++squared)
+    power = power * power / kOne;
+  return longest + longest * power / kOne * rates.l2SharedPercent / 100;
+}
 
 int64_t mx::mxgpu::getProductPortCycles(const ScheduleFields &fields,
                                         const MatmulBuffers &buffers,
@@ -266,9 +289,14 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
                                                      ? rates.hbmBytesPerClk
                                                      : rates.l2BytesPerClk);
   }
-  cost.total =
-      std::max({(cost.waves - 1) * cost.period + loop, cost.l2, cost.hbm}) +
-      cost.ends + cost.sum;
+  // A cluster has one work tile, and the next takes its place when it has
+  // ended.
+  if (isInCluster)
+    cost.period = loop + cost.ends + cost.sum;
+  cost.total = std::max(getSharedCycles((cost.waves - 1) * cost.period + loop,
+                                        cost.l2, rates),
+                        cost.hbm) +
+               cost.ends + cost.sum;
   cost.dequantize =
       strategy.getOtherKernels(problem, fields, grid, cost.waves, rates);
   cost.total += cost.dequantize;

@@ -107,12 +107,6 @@ mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &whole,
   return rest;
 }
 
-/// Thousandths of the memory's rate at which mx.dequantize reads and writes:
-/// 3.72 TB/s were measured on an H200, for E4M3. At the highest clock of the
-/// SMs that is 908; under products the SMs have a lower one, and cycles are
-/// longer.
-static constexpr int64_t kMemoryShare = 1094;
-
 /// Whether a quantizer of the same function makes an operand for this product
 /// alone: it gives the values instead (mx-fuse-fake-quantize).
 static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
@@ -137,8 +131,8 @@ int64_t mx::mxgpu::getWorkspaceCycles(MatmulOpInterface op,
     // The bytes are neither written nor read.
     int64_t moved =
         isMade ? numbers - bytes - scales : numbers + bytes + scales;
-    cycles += (isMade ? 0 : rates.nextKernel) +
-              ceilDiv(moved * 1000, rates.hbmBytesPerClk * kMemoryShare);
+    cycles +=
+        (isMade ? 0 : rates.nextKernel) + ceilDiv(moved, rates.hbmBytesPerClk);
   };
   // Quantizers run before a call chooses, and so write elements and scales.
   bool isChosenByCall = hasCases(*getMatmulProblem(op, target));

@@ -1,0 +1,41 @@
+// RUN: mx-opt %s --mx-select-schedule="chip=sm_90a explain" -o /dev/null 2>&1 | FileCheck %s
+
+// Clusters whose CTAs share a reduction are chosen where all of them run at a time.
+
+!w = tensor<4608x4608xf4E2M1FN, #mx.weight_layout<fragment_64x64>>
+!ws = tensor<36x36x32x4x4xf8E8M0FNU>
+
+// 18 tiles of 256 columns: clusters of 6 would be 108 CTAs, of which an H100 runs 102. Weights are read once, which the L2 is told.
+// CHECK-LABEL: mx.matmul in @six:
+// CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [16, 128, 128], {{.*}}#mxgpu.wgmma_swap_ab<cluster_split = true>, split_k = 3, {{.*}}l2 = [evict_last, evict_first], pdl>
+// CHECK-NOT:   k/6c
+// CHECK:       shared memory of a CTA
+func.func @six(%x: tensor<3x4608xbf16>, %w: !w, %ws: !ws) -> tensor<3x4608xbf16> {
+  %init = tensor.empty() : tensor<3x4608xbf16>
+  %y = mx.matmul ins(%x, %w, %ws : tensor<3x4608xbf16>, !w, !ws) outs(%init : tensor<3x4608xbf16>) -> tensor<3x4608xbf16>
+  return %y : tensor<3x4608xbf16>
+}
+
+// A cluster has one work tile, so that a further wave begins when the one before has stored: 12 waves (12 x 36 tiles
+// in 3 parts, of which 108 run) of 24288 cycles of products, 5274 of set-up and stores, and 4986 of the sum.
+// CHECK-LABEL: mx.matmul in @waves:
+// CHECK:       modelled: 414576 cycles, {{.*}} 1296 work tiles in 12 waves
+// CHECK:       1  224x128x64 s3 swap k/3c 21504 2784 24072 {{.*}} 5274 4986 414576 products
+func.func @waves(%x: tensor<2573x4608xbf16>, %w: !w, %ws: !ws) -> tensor<2573x4608xbf16> {
+  %init = tensor.empty() : tensor<2573x4608xbf16>
+  %y = mx.matmul ins(%x, %w, %ws : tensor<2573x4608xbf16>, !w, !ws) outs(%init : tensor<2573x4608xbf16>)
+    {mxgpu.schedule = #mxgpu.schedule<tile = [224, 128, 64], strategy = #mxgpu.wgmma_swap_ab<cluster_split = true>, split_k = 3>} -> tensor<2573x4608xbf16>
+  return %y : tensor<2573x4608xbf16>
+}
+
+// Nor do rows that only a call knows get clusters in many waves.
+// CHECK-LABEL: mx.matmul in @unknown:
+// CHECK:       m up to 64, for example
+// CHECK:       schedule: {{.*}}cluster_split = true
+// CHECK:       , all others, for example
+// CHECK-NOT:   cluster_split
+func.func @unknown(%x: tensor<?x4608xbf16>, %w: !w, %ws: !ws, %rows: index) -> tensor<?x4608xbf16> {
+  %init = tensor.empty(%rows) : tensor<?x4608xbf16>
+  %y = mx.matmul ins(%x, %w, %ws : tensor<?x4608xbf16>, !w, !ws) outs(%init : tensor<?x4608xbf16>) -> tensor<?x4608xbf16>
+  return %y : tensor<?x4608xbf16>
+}
