@@ -26,6 +26,7 @@ static constexpr Rates h200() {
   rates.l2SharedPercent = 9;  // fitted
   rates.l2Bytes = 50u << 20;
   rates.hbmBytesPerClk = 2070;
+  rates.streamBytesPerClk = 2070;    // 2265 on an H200; less on an H100
   rates.directTogetherPercent = 500; // fitted
   rates.stagedTogetherPercent = 270; // fitted
   rates.handOver = 75;

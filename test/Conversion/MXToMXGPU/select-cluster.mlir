@@ -16,10 +16,22 @@ func.func @six(%x: tensor<3x4608xbf16>, %w: !w, %ws: !ws) -> tensor<3x4608xbf16>
   return %y : tensor<3x4608xbf16>
 }
 
+// 17 clusters of 6 run at a time.
+// CHECK-LABEL: mx.matmul in @seventeen:
+// CHECK:       102 work tiles in 1 wave
+// CHECK:       1  16x256x128 s9 swap k/6c
+func.func @seventeen(%x: tensor<3x4608xbf16>, %w: tensor<4352x4608xf4E2M1FN, #mx.weight_layout<fragment_64x64>>,
+                     %ws: tensor<34x36x32x4x4xf8E8M0FNU>) -> tensor<3x4352xbf16> {
+  %init = tensor.empty() : tensor<3x4352xbf16>
+  %y = mx.matmul ins(%x, %w, %ws : tensor<3x4608xbf16>, tensor<4352x4608xf4E2M1FN, #mx.weight_layout<fragment_64x64>>,
+      tensor<34x36x32x4x4xf8E8M0FNU>) outs(%init : tensor<3x4352xbf16>) -> tensor<3x4352xbf16>
+  return %y : tensor<3x4352xbf16>
+}
+
 // A cluster has one work tile, so that a further wave begins when the one before has stored: 12 waves (12 x 36 tiles
 // in 3 parts, of which 108 run) of 24288 cycles of products, 5274 of set-up and stores, and 4986 of the sum.
 // CHECK-LABEL: mx.matmul in @waves:
-// CHECK:       modelled: 414576 cycles, {{.*}} 1296 work tiles in 12 waves
+// CHECK:       modelled: 414576 cycles, {{.*}} 1296 work tiles in 12 waves, limited by products
 // CHECK:       1  224x128x64 s3 swap k/3c 21504 2784 24072 {{.*}} 5274 4986 414576 products
 func.func @waves(%x: tensor<2573x4608xbf16>, %w: !w, %ws: !ws) -> tensor<2573x4608xbf16> {
   %init = tensor.empty() : tensor<2573x4608xbf16>

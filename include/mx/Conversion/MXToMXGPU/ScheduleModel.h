@@ -69,6 +69,9 @@ struct ModelledCost {
   int64_t workTiles = 0, waves = 0;
   int64_t kSteps = 0; ///< stages filled, in all work tiles together
   int64_t period = 0; ///< from one work tile to the next
+  /// The part of it from the end of a cluster's loop to the next one's begin:
+  /// its ends and sum.
+  int64_t restart = 0;
   int64_t l2 = 0, hbm = 0;
   int64_t ends = 0;       ///< set-up, first load and last epilogue
   int64_t sum = 0;        ///< the second kernel of a split reduction
@@ -78,7 +81,7 @@ struct ModelledCost {
   /// All but ends, sum and dequantize.
   int64_t getLoop() const { return total - ends - sum - dequantize; }
   /// What bounds the loop: "products", "shared memory", "fill", "ring",
-  /// "epilogue", "L2" or "HBM".
+  /// "epilogue", "L2" or "HBM", or "latency" if clusters that start anew do.
   llvm::StringRef getPipe() const;
   /// The same, or "latency" if the ends take longer than the loop.
   llvm::StringRef getLimit() const {

@@ -168,7 +168,8 @@ static void printReason(raw_ostream &os, const ModelledCost &winner,
   StringRef pipe = loser.getPipe();
   // The pipe is as fast in both, so the time between work tiles differs.
   if (getPipe(loser, pipe) <= getPipe(winner, pipe))
-    pipe = "epilogue";
+    pipe = loser.l2 > winner.l2 && loser.period <= winner.period ? "L2"
+                                                                 : "epilogue";
   os << pipe << ": " << getPipe(loser, pipe) << " against "
      << getPipe(winner, pipe) << " cycles\n";
 }

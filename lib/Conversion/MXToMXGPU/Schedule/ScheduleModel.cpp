@@ -62,12 +62,13 @@ static int64_t getRowTiles(const MatmulProblem &problem,
 }
 
 /// How many CTAs run at a time in clusters of `parts`, which lie in a GPU
-/// processing cluster each. Of 132 SMs, H100s differ: at least 36 clusters of
-/// three, 28 of four, 17 of six and 14 of eight did.
+/// processing cluster each: by parts, the fewest clusters that were seen of
+/// H100s with 132 SMs, which differ.
 static int64_t getCtasOfClusters(int64_t parts, int64_t sms) {
-  constexpr int64_t kPercent[] = {100, 100, 100, 82, 85, 77, 77, 77, 85};
-  int64_t known = std::min<int64_t>(parts, std::size(kPercent) - 1);
-  return sms * kPercent[known] / 100;
+  constexpr int64_t kClusters[] = {132, 132, 66, 36, 28, 21, 17, 14, 14},
+                    kSms = 132;
+  size_t known = std::min<size_t>(parts, std::size(kClusters) - 1);
+  return kClusters[known] * sms / kSms * parts;
 }
 
 Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
@@ -153,20 +154,23 @@ StringRef ModelledCost::getPipe() const {
   int64_t slowest = std::max({products, port, fill, ring});
   if ((waves - 1) * period + slowest < std::max(l2, hbm))
     return hbm >= l2 ? "HBM" : "L2";
-  if (waves > 1 && period > 2 * slowest)
+  if (waves > 1 && restart > slowest)
+    return "latency";
+  if (waves > 1 && period - restart > 2 * slowest)
     return "epilogue";
   if (slowest == products)
     return "products";
   return slowest == port ? "shared memory" : slowest == fill ? "fill" : "ring";
 }
 
-/// Of a cluster, on an H200: until it has met, and bytes a cycle of what one
-/// CTA reads in the shared memory of another.
+/// Of a cluster: until it has met, and bytes a cycle of what one CTA reads in
+/// the shared memory of another, on an H200; for each part beyond two more, on
+/// an H100.
 static constexpr int64_t kMeetingCycles = 700, kPartBytesPerClk = 24,
                          kMoreParts = 400;
 
-/// The SMs' work and what L2 gives them meanwhile: to first order the eighth
-/// root of the sum of both eighth powers.
+/// The SMs' work and what L2 gives them meanwhile: about the eighth root of the
+/// sum of both eighth powers, which is 9 % more where both are equal.
 static int64_t getSharedCycles(int64_t work, int64_t l2,
                                const target::Rates &rates) {
   constexpr int64_t kOne = 1000;
@@ -291,8 +295,10 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   }
   // A cluster has one work tile, and the next takes its place when it has
   // ended.
-  if (isInCluster)
-    cost.period = loop + cost.ends + cost.sum;
+  if (isInCluster) {
+    cost.restart = cost.ends + cost.sum;
+    cost.period = loop + cost.restart;
+  }
   cost.total = std::max(getSharedCycles((cost.waves - 1) * cost.period + loop,
                                         cost.l2, rates),
                         cost.hbm) +

@@ -131,8 +131,8 @@ int64_t mx::mxgpu::getWorkspaceCycles(MatmulOpInterface op,
     // The bytes are neither written nor read.
     int64_t moved =
         isMade ? numbers - bytes - scales : numbers + bytes + scales;
-    cycles +=
-        (isMade ? 0 : rates.nextKernel) + ceilDiv(moved, rates.hbmBytesPerClk);
+    cycles += (isMade ? 0 : rates.nextKernel) +
+              ceilDiv(moved, rates.streamBytesPerClk);
   };
   // Quantizers run before a call chooses, and so write elements and scales.
   bool isChosenByCall = hasCases(*getMatmulProblem(op, target));

@@ -349,7 +349,7 @@ struct OverlapCosts {
 static constexpr OverlapCosts kInParts = {755, 129}, kWhole = {700, 189};
 /// More that products take than the tensor core needs, in per cent: where A is
 /// permuted with elements of 4 bits, and with others. With many rows ptxas
-/// spills: most with 224 and 240, and with elements of 8 bits beyond.
+/// spills: of 4 bits with 224 and 240, of others with 240 and 256.
 static constexpr int64_t kMoreProducts = 13, kMoreOfRuns = 4,
                          kMoreOfSpilledRuns = 8, kMoreOfWideRuns = 18,
                          kMoreOfSpilledWideRuns = 50;
