@@ -66,6 +66,9 @@ static void addUpstreamLowering(OpPassManager &pm) {
 }
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
+  // Before anything folds, which reads sizes that are not there, and after the
+  // canonicalizer, which finds more constants.
+  pm.addPass(createMXVerifyDims());
   pm.addPass(createMXNormalizeViews());
   pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors());

@@ -65,6 +65,9 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 
 void mx::buildMXFusionPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
+  // Before anything folds, which reads sizes that are not there, and after the
+  // canonicalizer, which finds more constants.
+  pm.addPass(createMXVerifyDims());
   pm.addPass(createMXNormalizeViews());
   pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors({/*onDevice=*/true}));
