@@ -1,6 +1,6 @@
 // RUN: not mx-opt %s --mx-verify-dims 2>&1 | FileCheck %s --check-prefixes=MEMREF,CHECK
 // RUN: not mx-opt %s --mx-to-cpu 2>&1 | FileCheck %s --check-prefixes=MEMREF,CHECK
-// RUN: not mx-compile %s -o %t --ptxas=none --chip=sm_100a 2>&1 | FileCheck %s --check-prefixes=MEMREF,CHECK
+// RUN: not mx-compile %s --entry=memref --entry=tensor -o %t --ptxas=none --chip=sm_100a 2>&1 | FileCheck %s --check-prefixes=MEMREF,CHECK
 // RUN: not mx-opt %s --mx-to-plan=chip=sm_100a 2>&1 | FileCheck %s
 // RUN: not mx-opt %s --mx-to-nvvm=chip=sm_90a 2>&1 | FileCheck %s
 
