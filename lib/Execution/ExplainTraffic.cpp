@@ -4,6 +4,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Execution/Traffic.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "llvm/Support/Format.h"
@@ -18,6 +19,8 @@ static constexpr int64_t kLeastInMegabytes = 100000;
 /// Functions without calls, as mx-to-mxgpu begins.
 static bool simplify(ModuleOp module) {
   PassManager pm(module.getContext());
+  pm.addPass(createMXVerifyDims());
+  pm.addPass(createMXNormalizeViews());
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

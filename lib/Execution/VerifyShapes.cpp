@@ -14,6 +14,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "mx/Dialect/MX/IR/MX.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Execution/Program.h"
 
 using namespace mlir;
@@ -59,6 +60,9 @@ LogicalResult mx::verifyShapes(func::FuncOp entry,
   PassManager pm(module->getContext());
   // The point is what the verifier says afterwards, once.
   pm.enableVerifier(false);
+  // As pipelines begin: what upstream would fold wrongly.
+  pm.addPass(createMXVerifyDims());
+  pm.addPass(createMXNormalizeViews());
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   if (failed(pm.run(*module)))
     return failure();
