@@ -12,12 +12,12 @@
 #include "SaveTemps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
 #include "mx/Pipelines/Pipelines.h"
 #include "mx/Translation/MissingBody.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
+#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include <cstdlib>
@@ -90,6 +90,29 @@ static llvm::orc::SymbolMap getSymbols(llvm::orc::MangleAndInterner intern,
   return symbols;
 }
 
+/// Optimizes as -O3 does, but leaves loops scalar: the loop vectorizer of LLVM
+/// 22 asks of each value whether all lanes have it, of its operands likewise
+/// and without a memory of the answers, and so takes time that is exponential
+/// in the length of a chain such as x = x * x.
+static llvm::Error optimizeModule(llvm::Module &module,
+                                  llvm::TargetMachine *machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  llvm::PassBuilder builder(machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+  return llvm::Error::success();
+}
+
 /// Compiles a module of the LLVM dialect in process.
 static llvm::Expected<std::unique_ptr<ExecutionEngine>>
 createEngine(ModuleOp module, bool endProcess) {
@@ -97,9 +120,10 @@ createEngine(ModuleOp module, bool endProcess) {
   auto machine = createHostMachine();
   if (!machine)
     return machine.takeError();
-  auto optimize = makeOptimizingTransformer(/*optLevel=*/3, /*sizeLevel=*/0,
-                                            machine->get());
   ExecutionEngineOptions engineOptions;
+  auto optimize = [&](llvm::Module *module) {
+    return optimizeModule(*module, machine->get());
+  };
   engineOptions.transformer = optimize;
   engineOptions.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Default;
   engineOptions.enableGDBNotificationListener = false;

@@ -1,0 +1,39 @@
+"""Long chains of operations on the CPU path, each of which reads the one before twice. The
+loop vectorizer of LLVM 22 takes twice as long with each of them.
+
+REQUIRES: compiler, numpy
+RUN: %python %s %t
+"""
+
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+LENGTH = 60
+COLUMNS = 64
+
+out = pathlib.Path(sys.argv[1])
+out.mkdir(parents=True, exist_ok=True)
+body = "\n".join(f"    %v{i + 1} = arith.addf %v{i}, %v{i} : f32" for i in range(LENGTH))
+(out / "chain.mlir").write_text(f"""
+#first = affine_map<(i) -> (0)>
+#same = affine_map<(i) -> (i)>
+func.func @main(%a: tensor<{COLUMNS}xf32>) -> tensor<{COLUMNS}xf32> {{
+  %empty = tensor.empty() : tensor<{COLUMNS}xf32>
+  %r = linalg.generic {{indexing_maps = [#first, #same], iterator_types = ["parallel"]}}
+      ins(%a : tensor<{COLUMNS}xf32>) outs(%empty : tensor<{COLUMNS}xf32>) {{
+  ^bb0(%v0: f32, %old: f32):
+{body}
+    linalg.yield %v{LENGTH} : f32
+  }} -> tensor<{COLUMNS}xf32>
+  return %r : tensor<{COLUMNS}xf32>
+}}
+""")
+a = np.random.default_rng(1).standard_normal(COLUMNS).astype(np.float32)
+np.save(out / "a.npy", a)
+subprocess.run(["mx-run", "chain.mlir", "--device=cpu", "--arg", "a.npy", "--result", "r.npy"], cwd=out,
+               check=True)
+wanted = np.full(COLUMNS, np.float64(a[0]) * 2.0**LENGTH)
+assert np.array_equal(np.load(out / "r.npy").astype(np.float64), wanted)
