@@ -25,10 +25,13 @@ static constexpr Rates h200() {
   rates.l2BytesPerClk = 6100; // fitted; 4700 where no two SMs share rows
   rates.l2SharedPercent = 9;  // fitted
   rates.l2Bytes = 50u << 20;
-  rates.hbmBytesPerClk = 2070;
-  rates.streamBytesPerClk = 2070;    // 2265 on an H200; less on an H100
-  rates.directTogetherPercent = 500; // fitted
-  rates.stagedTogetherPercent = 270; // fitted
+  rates.hbmBytesPerClk = 1725;    // fitted; 2070 where all SMs only load
+  rates.streamBytesPerClk = 2070; // 2265 on an H200; less on an H100
+  rates.directLastPercent = 500;  // fitted
+  rates.stagedLastPercent = 270;  // fitted
+  rates.directPercent = 300;      // fitted
+  rates.stagedPercent = 190;      // fitted
+  rates.setUp = 2200;             // fitted
   rates.handOver = 75;
   rates.loadLatency = 354 + rates.handOver;
   rates.missLatency = 913 - 354;

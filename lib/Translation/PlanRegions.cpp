@@ -119,15 +119,29 @@ LogicalResult PlanBuilder::translateSwitch(scf::IndexSwitchOp op) {
   if (failed(results))
     return failure();
   step.results = std::move(*results);
-  SmallVector<Region *> regions = llvm::map_to_vector(
-      op.getCaseRegions(), [](Region &region) { return &region; });
-  regions.push_back(&op.getDefaultRegion());
-  for (Region *region : regions) {
-    FailureOr<plan::Block> block = translateRegion(*region);
-    if (failed(block))
+  auto addBlock = [&](Region &region, Number condition, bool isThen) {
+    branches.push_back({condition, isThen});
+    FailureOr<plan::Block> block = translateRegion(region);
+    branches.pop_back();
+    if (succeeded(block))
+      step.blocks.push_back(std::move(*block));
+    return success(succeeded(block));
+  };
+  // What decides each block is a number of its own where it is known before.
+  bool isSize = numbers.isSize(step.condition);
+  Number isAny = isSize ? Number(0) : step.condition;
+  for (auto [value, region] :
+       llvm::zip_equal(op.getCases(), op.getCaseRegions())) {
+    Number is = isSize ? numbers.apply(plan::Operator::Eq, step.condition,
+                                       Number(value))
+                       : step.condition;
+    if (isSize)
+      isAny = numbers.apply(plan::Operator::Select, is, 1, isAny);
+    if (failed(addBlock(region, is, /*isThen=*/true)))
       return failure();
-    step.blocks.push_back(std::move(*block));
   }
+  if (failed(addBlock(op.getDefaultRegion(), isAny, /*isThen=*/false)))
+    return failure();
   numbers.addStep(Step::Switch) = std::move(step);
   return success();
 }

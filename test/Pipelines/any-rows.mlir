@@ -12,7 +12,7 @@
 // CHECK:     "steps": [
 // CHECK-NOT: "require"
 // CHECK-NOT: "copy"
-// CHECK:     "if":
+// CHECK:     "switch":
 // CHECK-NOT: "require"
 // CHECK-NOT: "copy"
 

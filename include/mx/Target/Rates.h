@@ -87,9 +87,11 @@ struct Rates {
   unsigned stagedBytesPerClk = 64;
   unsigned stagedBufferCycles = 60;
   unsigned stagedLatency = 1500;
-  /// Of stores that the next work tile waits for, how much longer they take
-  /// when all SMs store at once, in per cent.
-  unsigned directTogetherPercent = 100, stagedTogetherPercent = 100;
+  /// How much longer stores take than those of one SM, in per cent: the last
+  /// ones, as all SMs store at once, and those before, which the next work tile
+  /// waits for, as most SMs do.
+  unsigned directLastPercent = 100, stagedLastPercent = 100;
+  unsigned directPercent = 100, stagedPercent = 100;
   /// Hand-over of an accumulator between the tensor core and the epilogue: a
   /// barrier's flip seen by a waiting warp and back (assumed).
   unsigned handOver = 100;

@@ -63,9 +63,18 @@ static size_t findCase(ArrayRef<ScheduleCase> cases,
   return cases.size() - 1;
 }
 
+/// The first case that has its schedule.
+static size_t findFirst(ArrayRef<ScheduleCase> cases, const ScheduleCase &one) {
+  return llvm::find_if(cases,
+                       [&](const ScheduleCase &other) {
+                         return other.schedule == one.schedule;
+                       }) -
+         cases.begin();
+}
+
 /// The sizes at which a product with cases is measured: the largest modelled
-/// one of each case, or those rows that were asked for, of which a case that
-/// has several takes the largest.
+/// one of each schedule's first case, or those rows that were asked for, of
+/// which a case that has several takes the largest.
 static std::vector<SizedProduct> chooseSizes(MatmulOpInterface op,
                                              const MatmulProblem &typed,
                                              ArrayRef<ScheduleCase> cases,
@@ -73,7 +82,7 @@ static std::vector<SizedProduct> chooseSizes(MatmulOpInterface op,
                                              const target::TargetInfo &target) {
   std::map<size_t, MatmulProblem> problems;
   for (auto [index, one] : llvm::enumerate(cases))
-    if (asked.rows.empty())
+    if (asked.rows.empty() && findFirst(cases, one) == index)
       problems[index] = one.example;
   std::vector<int64_t> rows = asked.rows;
   llvm::sort(rows);

@@ -72,6 +72,9 @@ private:
   llvm::Expected<TunedTable> readTable() const;
   llvm::Error keep(const TunedEntry &entry) const;
   llvm::Error tune(const Product &product, TunedKey key);
+  void replaceSchedule(const Product &product, size_t index,
+                       ScheduleAttr schedule,
+                       std::vector<ScheduleAttr> &chosen) const;
   void tell(const Product &product, const TunedSizes &sizes) const;
 
   const CompileModuleOptions &options;
@@ -129,6 +132,19 @@ void Tuner::tell(const Product &product, const TunedSizes &sizes) const {
   remark << ", of " << sizes.candidates.size() << " schedules on " << gpu;
 }
 
+/// Takes the schedule that was measured for a case, and where no rows were
+/// asked for, for all cases that had the same: a kernel stays one kernel.
+void Tuner::replaceSchedule(const Product &product, size_t index,
+                            ScheduleAttr schedule,
+                            std::vector<ScheduleAttr> &chosen) const {
+  chosen[index] = schedule;
+  if (product.cases.empty() || !options.tune.rows.empty())
+    return;
+  for (auto [one, of] : llvm::zip_equal(product.cases, chosen))
+    if (one.schedule == product.cases[index].schedule)
+      of = schedule;
+}
+
 llvm::Error Tuner::tune(const Product &product, TunedKey key) {
   MLIRContext *context = product.op->getContext();
   TunedEntry entry;
@@ -149,9 +165,11 @@ llvm::Error Tuner::tune(const Product &product, TunedKey key) {
       return llvm::Error::success();
     }
     tell(product, *sizes);
-    if (const TimedSchedule *fastest = findFastest(*sizes))
-      chosen[sized.index] =
+    if (const TimedSchedule *fastest = findFastest(*sizes)) {
+      ScheduleAttr schedule =
           sized.candidates[fastest - sizes->candidates.data()];
+      replaceSchedule(product, sized.index, schedule, chosen);
+    }
     entry.sizes.push_back(std::move(*sizes));
   }
   if (!chosen.front()) {

@@ -1,7 +1,7 @@
-// RUN: mx-opt %s -split-input-file --mx-expand-schedules | FileCheck %s
+// RUN: mx-opt %s -split-input-file --mx-expand-schedules --cse | FileCheck %s
 // RUN: mx-opt %s -split-input-file --mx-select-schedule=chip=sm_90a | FileCheck %s --check-prefix=COMPLETE
 
-// Each schedule has a branch of the host, in the order of the cases.
+// Each schedule has a branch of the host, which the first case that the sizes fit names.
 
 !a = tensor<?x512xf8E4M3FN>
 !as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
@@ -12,18 +12,19 @@
 // CHECK-LABEL: func.func @tensors(
 // CHECK-SAME:  %[[A:[^:]*]]: tensor<?x512xf8E4M3FN>
 // CHECK-SAME:  %[[Y:[^:]*]]: tensor<?x256xbf16>)
-// CHECK:       %[[M:.*]] = tensor.dim %[[A]], %{{.*}} : tensor<?x512xf8E4M3FN>
-// CHECK:       %[[C64:.*]] = arith.constant 64 : index
-// CHECK:       %[[FEW:.*]] = arith.cmpi sle, %[[M]], %[[C64]] : index
-// CHECK:       %[[R:.*]] = scf.if %[[FEW]] -> (tensor<?x256xbf16>) {
-// CHECK:         %[[Y0:.*]] = mx.matmul {{.*}} outs(%[[Y]] : tensor<?x256xbf16>) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 64],
+// CHECK:       %[[M:.*]] = tensor.dim %[[A]], %c0 : tensor<?x512xf8E4M3FN>
+// CHECK:       %[[SOME:.*]] = arith.cmpi sle, %[[M]], %c512 : index
+// CHECK:       %[[LAST:.*]] = arith.select %[[SOME]], %c1, %c2 : index
+// CHECK:       %[[FEW:.*]] = arith.cmpi sle, %[[M]], %c64 : index
+// CHECK:       %[[CHOICE:.*]] = arith.select %[[FEW]], %c0, %[[LAST]] : index
+// CHECK:       %[[R:.*]] = scf.index_switch %[[CHOICE]] -> tensor<?x256xbf16>
+// CHECK-NEXT:  case 0 {
+// CHECK-NEXT:    %[[Y0:.*]] = mx.matmul {{.*}} outs(%[[Y]] : tensor<?x256xbf16>) {mxgpu.schedule = #mxgpu.schedule<tile = [64, 256, 64],
 // CHECK-NEXT:    scf.yield %[[Y0]]
-// CHECK-NEXT:  } else {
-// CHECK:         arith.cmpi sle, %{{.*}}, %c512
-// CHECK:         scf.if
-// CHECK:           tile = [128, 128, 64]
-// CHECK:         } else {
-// CHECK:           tile = [256, 128, 64]
+// CHECK:       case 1 {
+// CHECK-NEXT:    mx.matmul {{.*}}tile = [128, 128, 64]
+// CHECK:       default {
+// CHECK-NEXT:    mx.matmul {{.*}}tile = [256, 128, 64]
 // CHECK-NOT:   mxgpu.schedules
 // CHECK:       return %[[R]]
 
@@ -61,11 +62,12 @@ func.func @tensors(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
 // CHECK:       %[[G:.*]] = memref.dim %[[O]]
 // CHECK:       %[[G0:.*]] = arith.cmpi sle, %[[G]]
 // CHECK:       %[[ALL:.*]] = arith.andi %[[MNK]], %[[G0]] : i1
-// CHECK:       scf.if %[[ALL]] {
+// CHECK:       %[[CHOICE:.*]] = arith.select %[[ALL]], %{{.*}}, %{{.*}} : index
+// CHECK:       scf.index_switch %[[CHOICE]]
+// CHECK:       case 0 {
 // CHECK:         mx.grouped_matmul {{.*}}num_b = 2 {mxgpu.schedule = 
-// CHECK:       } else {
+// CHECK:       default {
 // CHECK:         mx.grouped_matmul {{.*}}num_b = 2 {mxgpu.schedule = 
-// CHECK:       }
 // CHECK:       return
 
 // COMPLETE-LABEL: func.func @groups
@@ -106,4 +108,43 @@ func.func @masked(%x: !x, %w: !w, %ws: !ws, %counts: tensor<?xi32>, %r: !r) -> !
       #mxgpu.schedule_case<max_m = 64, schedule = #mxgpu.schedule<tile = [32, 256, 128], strategy = #mxgpu.wgmma_swap_ab>>,
       #mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [128, 256, 64]>>]} -> !r
   return %0 : !r
+}
+
+// -----
+
+// A schedule of several cases is one product.
+
+!a = tensor<?x512xf8E4M3FN>
+!as = tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!b = tensor<256x512xf8E4M3FN>
+!bs = tensor<256x16xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<?x256xbf16>
+
+// CHECK-LABEL: func.func @again(
+// CHECK:       %[[C:.*]] = arith.select %{{.*}}, %c1, %c0 : index
+// CHECK:       %[[CHOICE:.*]] = arith.select %{{.*}}, %c0, %[[C]] : index
+// CHECK:       scf.index_switch %[[CHOICE]]
+// CHECK-NEXT:  case 0 {
+// CHECK-NEXT:    mx.matmul {{.*}}tile = [64, 256, 64]
+// CHECK:       default {
+// CHECK-NEXT:    mx.matmul {{.*}}tile = [128, 128, 64]
+// CHECK-NOT:   mx.matmul
+
+// Cases that all have the same schedule are none.
+// CHECK-LABEL: func.func @same(
+// CHECK-NOT:   scf.index_switch
+// CHECK:       mx.matmul {{.*}}tile = [64, 256, 64]
+// CHECK-NOT:   mx.matmul
+func.func @again(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y) {mxgpu.schedules = [
+      #mxgpu.schedule_case<max_m = 64, schedule = #mxgpu.schedule<tile = [64, 256, 64]>>,
+      #mxgpu.schedule_case<max_m = 512, schedule = #mxgpu.schedule<tile = [128, 128, 64]>>,
+      #mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [64, 256, 64]>>]} -> !y
+  return %0 : !y
+}
+func.func @same(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
+  %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y) {mxgpu.schedules = [
+      #mxgpu.schedule_case<max_m = 64, schedule = #mxgpu.schedule<tile = [64, 256, 64]>>,
+      #mxgpu.schedule_case<schedule = #mxgpu.schedule<tile = [64, 256, 64]>>]} -> !y
+  return %0 : !y
 }

@@ -28,9 +28,10 @@ func.func @most(%x: memref<64x4096xbf16>, %w: !w, %ws: !ws, %y: memref<64x4096xb
 // CHECK-LABEL: mx.matmul in @many:
 // CHECK-NEXT:  schedule: #mxgpu.schedule<tile = [144, 128, 128], {{.*}}strategy = #mxgpu.wgmma_swap_ab<
 // CHECK-LABEL: mx.matmul in @unknown:
-// CHECK:       case 1, m up to {{[0-9]+}}, for example
+// CHECK:       all others: schedule [[LAST:[0-9]+]],
+// CHECK:       schedule 1, m up to {{[0-9]+}}, for example
 // CHECK:       schedule: {{.*}}wgmma_swap_ab
-// CHECK:       , all others, for example
+// CHECK:       schedule [[LAST]], {{.*}}for example
 func.func @many(%x: memref<257x4096xbf16>, %w: !w, %ws: !ws, %y: memref<257x4096xbf16>) {
   mx.matmul ins(%x, %w, %ws : memref<257x4096xbf16>, !w, !ws) outs(%y : memref<257x4096xbf16>)
   return

@@ -40,15 +40,15 @@ func.func @few(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<32xi32>, %y: !y) -
 // costs less than to dequantize both operands. Elements that have no such conversion are
 // dequantized. Each group has its part of the reduction, and all tiles.
 
-!a = tensor<2048x132096xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
-!as = tensor<2048x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
-!b = tensor<7168x132096xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
-!bs = tensor<7168x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
-!y = tensor<8x2048x7168xbf16>
+!a = tensor<4096x132096xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
+!as = tensor<4096x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
+!b = tensor<1536x132096xf8E4M3FN, #mx.ragged<groups = 8, align = 128>>
+!bs = tensor<1536x4128xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 8>>
+!y = tensor<8x4096x1536xbf16>
 
-// CHECK-LABEL: mx.grouped_matmul in @gradient: 2048 x 7168 x 132096, e4m3 x e4m3
+// CHECK-LABEL: mx.grouped_matmul in @gradient: 4096 x 1536 x 132096, e4m3 x e4m3
 // CHECK-NEXT:  schedule: {{.*}}f16_scale_range
-// CHECK:       3584 work tiles in 28 waves
+// CHECK:       1536 work tiles in 12 waves
 // CHECK:       before {{ *}}total
 func.func @gradient(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: tensor<8xi32>, %y: !y) -> !y {
   %0 = mx.grouped_matmul ragged = reduction ins(%a, %as, %b, %bs : !a, !as, !b, !bs) offsets(%o : tensor<8xi32>)
@@ -101,12 +101,13 @@ func.func @weights(%a: !a, %b: !b, %bs: !bs, %y: !y) -> !y {
 !y = tensor<?x8192xbf16>
 
 // CHECK-LABEL: mx.matmul in @unknown: ? x 8192 x 8192, e4m3 x e4m3
-// CHECK:       [[LAST:[0-9]+]]  all others
-// CHECK:       case 1, m up to
+// CHECK:       all others: schedule [[LAST:[0-9]+]],
+// CHECK:       schedule 1, m up to
 // CHECK:       schedule:
 // CHECK-NOT:   workspace = ab
-// CHECK:       case [[LAST]], all others, for example
-// CHECK-NEXT:  mx.matmul in @unknown: 8192 x 8192 x 8192, bf16 x bf16
+// CHECK:       chosen of
+// CHECK:       schedule [[LAST]], {{.*}}for example
+// CHECK-NEXT:  mx.matmul in @unknown: {{.*}} x 8192 x 8192, bf16 x bf16
 // CHECK-NEXT:  schedule: {{.*}}workspace = ab
 func.func @unknown(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
   %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y) -> !y

@@ -18,8 +18,8 @@ def MXSelectSchedule
     Gives each `mx.matmul` that has no `mxgpu.schedule` the legal schedule that
     an analytic model of the chip finds fastest for its shape
     (docs/Internals/ScheduleModel.md). Where types leave sizes open it gets
-    `mxgpu.schedules` instead, up to `max-schedules` schedules, each with the
-    sizes it is for, unless one suits all sizes. An existing schedule is kept;
+    `mxgpu.schedules` instead, up to `max-schedules` schedules and the ranges
+    of sizes that each is for, unless one suits all sizes. An existing schedule is kept;
     if it does not give the number of stages, it gets as many as fit into shared
     memory.
 
@@ -49,13 +49,16 @@ def MXSelectSchedule
 def MXExpandSchedules : Pass<"mx-expand-schedules", "::mlir::ModuleOp"> {
   let summary = "Choose by the sizes of a call where there are several schedules";
   let description = [{
-    A product with `mxgpu.schedules` becomes an `scf.if` for each case but the
-    last, by the sizes that the host knows when it is called, and in each branch
-    the product with the schedule of that case.
+    A product with `mxgpu.schedules` becomes an `scf.index_switch` with a region
+    for each schedule, and in it the product with that schedule. The host, which
+    knows the sizes when it is called, takes the schedule of the first case that
+    they fit. Several cases may have the same schedule.
 
     ```mlir
     %y = mx.matmul ins(%a, %as, %b, %bs : ...) outs(%init : ...) {mxgpu.schedules = [
         #mxgpu.schedule_case<max_m = 64, schedule = #few>,
+        #mxgpu.schedule_case<max_m = 512, schedule = #many>,
+        #mxgpu.schedule_case<max_m = 640, schedule = #few>,
         #mxgpu.schedule_case<schedule = #many>]}
     ```
 
@@ -63,11 +66,18 @@ def MXExpandSchedules : Pass<"mx-expand-schedules", "::mlir::ModuleOp"> {
 
     ```mlir
     %m = tensor.dim %a, %c0 : tensor<?x512xf8E4M3FN>
-    %fits = arith.cmpi sle, %m, %c64 : index
-    %y = scf.if %fits -> (tensor<?x256xbf16>) {
+    %0 = arith.cmpi sle, %m, %c640 : index
+    %1 = arith.select %0, %c0, %c1 : index
+    %2 = arith.cmpi sle, %m, %c512 : index
+    %3 = arith.select %2, %c1, %1 : index
+    %4 = arith.cmpi sle, %m, %c64 : index
+    %schedule = arith.select %4, %c0, %3 : index
+    %y = scf.index_switch %schedule -> tensor<?x256xbf16>
+    case 0 {
       %few = mx.matmul ins(%a, %as, %b, %bs : ...) outs(%init : ...) {mxgpu.schedule = #few}
       scf.yield %few : tensor<?x256xbf16>
-    } else {
+    }
+    default {
       %many = mx.matmul ins(%a, %as, %b, %bs : ...) outs(%init : ...) {mxgpu.schedule = #many}
       scf.yield %many : tensor<?x256xbf16>
     }

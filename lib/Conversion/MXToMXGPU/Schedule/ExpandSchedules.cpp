@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A product with a schedule for each range of sizes becomes one product for
-// each, in branches of the host, which knows the sizes.
+// A product with several schedules becomes one product for each, in branches of
+// the host, which knows the sizes. A schedule may be that of several ranges.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,8 @@
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mx;
@@ -47,6 +49,9 @@ private:
   Value getM();
   Value getN();
   Value fits(ScheduleCaseAttr one);
+  Value getChoice(ArrayRef<ScheduleCaseAttr> cases,
+                  ArrayRef<ScheduleAttr> schedules);
+  Operation *build(ScheduleAttr schedule);
   Operation *build(ArrayRef<ScheduleCaseAttr> cases);
 
   MatmulOpInterface op;
@@ -110,26 +115,48 @@ Value Expander::fits(ScheduleCaseAttr one) {
   return all;
 }
 
-Operation *Expander::build(ArrayRef<ScheduleCaseAttr> cases) {
-  if (cases.size() == 1) {
-    Operation *copy = rewriter.clone(*op);
-    copy->removeAttr(kSchedulesAttrName);
-    copy->setAttr(kScheduleAttrName, cases.front().getSchedule());
-    return copy;
-  }
-  Value condition = fits(cases.front());
-  auto branch =
-      scf::IfOp::create(rewriter, loc, op->getResultTypes(), condition,
-                        /*addThenBlock=*/true, /*addElseBlock=*/true);
-  auto fill = [&](Block *block, ArrayRef<ScheduleCaseAttr> rest) {
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToEnd(block);
-    Operation *inner = build(rest);
-    scf::YieldOp::create(rewriter, loc, inner->getResults());
+/// The number of the schedule of the first case that the sizes fit.
+Value Expander::getChoice(ArrayRef<ScheduleCaseAttr> cases,
+                          ArrayRef<ScheduleAttr> schedules) {
+  auto getNumber = [&](ScheduleCaseAttr one) {
+    return getIndex(llvm::find(schedules, one.getSchedule()) -
+                    schedules.begin());
   };
-  fill(branch.thenBlock(), cases.take_front());
-  fill(branch.elseBlock(), cases.drop_front());
-  return branch;
+  Value choice = getNumber(cases.back());
+  for (ScheduleCaseAttr one : llvm::reverse(cases.drop_back()))
+    choice = arith::SelectOp::create(rewriter, loc, fits(one), getNumber(one),
+                                     choice);
+  return choice;
+}
+
+Operation *Expander::build(ScheduleAttr schedule) {
+  Operation *copy = rewriter.clone(*op);
+  copy->removeAttr(kSchedulesAttrName);
+  copy->setAttr(kScheduleAttrName, schedule);
+  return copy;
+}
+
+Operation *Expander::build(ArrayRef<ScheduleCaseAttr> cases) {
+  llvm::SetVector<ScheduleAttr> schedules;
+  for (ScheduleCaseAttr one : cases)
+    schedules.insert(one.getSchedule());
+  if (schedules.size() == 1)
+    return build(schedules.front());
+  Value choice = getChoice(cases, schedules.getArrayRef());
+  SmallVector<int64_t> numbers =
+      llvm::to_vector(llvm::seq<int64_t>(schedules.size() - 1));
+  auto branches = scf::IndexSwitchOp::create(
+      rewriter, loc, op->getResultTypes(), choice, numbers, numbers.size());
+  OpBuilder::InsertionGuard guard(rewriter);
+  for (auto [number, schedule] : llvm::enumerate(schedules)) {
+    bool isLast = number + 1 == schedules.size();
+    Region &region = isLast ? branches.getDefaultRegion()
+                            : branches.getCaseRegions()[number];
+    rewriter.setInsertionPointToStart(&region.emplaceBlock());
+    Operation *product = build(schedule);
+    scf::YieldOp::create(rewriter, loc, product->getResults());
+  }
+  return branches;
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include "../Matmul/Kernel/Strategy.h"
 #include "mx/Support/ScaleLayout.h"
 #include "mx/Target/MmaFamilies.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -390,15 +391,22 @@ void mx::mxgpu::explainCases(raw_ostream &os, MatmulOpInterface op,
   printProduct(os, op, problem, target);
   os << "  a schedule for each range of sizes; the first that the sizes fit "
         "runs\n";
-  for (auto [index, one] : llvm::enumerate(cases))
-    os << "  " << index + 1 << "  " << getLimits(one) << ": modelled at "
-       << one.sizes << (one.sizes == 1 ? " size" : " sizes")
+  // By schedule its first range, whose example stands for it.
+  llvm::MapVector<ScheduleAttr, const ScheduleCase *> schedules;
+  for (auto [index, one] : llvm::enumerate(cases)) {
+    schedules.insert({one.schedule, &one});
+    os << "  " << index + 1 << "  " << getLimits(one) << ": schedule "
+       << schedules.find(one.schedule) - schedules.begin() + 1
+       << ", modelled at " << one.sizes << (one.sizes == 1 ? " size" : " sizes")
        << ", slower than the best schedule there by "
        << getPercent(one.meanLoss) << " on average, "
        << getPercent(one.worstLoss) << " at worst\n";
+  }
   os << '\n';
-  for (auto [index, one] : llvm::enumerate(cases)) {
-    os << "case " << index + 1 << ", " << getLimits(one) << ", for example\n";
+  for (auto [index, entry] : llvm::enumerate(schedules)) {
+    const ScheduleCase &one = *entry.second;
+    os << "schedule " << index + 1 << ", " << getLimits(one)
+       << ", for example\n";
     explainSchedule(
         os, op,
         *getRemainder(op, one.example, one.schedule.getWorkspace(), target),

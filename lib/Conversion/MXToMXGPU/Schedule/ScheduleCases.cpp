@@ -2,24 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Where types leave sizes open, the model ranks schedules at many sizes. Cases
-// are a list, of which the first that sizes fit runs: upper limits are all that
-// they need. A case more is added where it gains most, and the limits of all
-// are moved for as long as that gains, until a further one would gain little.
+// Where types leave sizes open, the model ranks schedules at many sizes, and a
+// few are kept: a kernel each. Which of them is best changes from one size to
+// the next and back, as work tiles are full or not, so that a schedule has many
+// ranges of sizes. A range costs a comparison of the host, a kernel the time to
+// compile it. Cases are a list, of which the first that sizes fit runs: upper
+// limits are all that they need.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Matmul/Kernel/Strategy.h"
 #include "llvm/ADT/MapVector.h"
 #include <cmath>
-#include <set>
 
 using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-/// Thousandths of the time, on average over all sizes, that one more must gain.
-static constexpr int64_t kLeastGain = 1;
+/// Of the time, on average over all sizes, what a schedule more must gain, and
+/// what a range more must: hundred-thousandths.
+static constexpr int64_t kLeastGainOfSchedule = 50, kLeastGainOfRange = 1;
 /// How much longer a schedule is taken to last where another strategy wins by
 /// more than the model sees (Strategy::excludesOthers).
 static constexpr int64_t kExcludedFactor = 2;
@@ -80,9 +82,8 @@ struct SizesOfOctave {
 
 /// Tiles have a multiple of 16 rows, up to 256: a size just above those of
 /// some tiles needs one more, which is much of the time if they are few.
-static constexpr SizesOfOctave kRows[] = {{16, 1},    {64, 2},     {128, 4},
-                                          {256, 8},   {2048, 16},  {4096, 8},
-                                          {16384, 4}, {1 << 17, 1}};
+static constexpr SizesOfOctave kRows[] = {{16, 1},  {64, 2},    {128, 4},
+                                          {256, 8}, {8192, 16}, {1 << 17, 8}};
 static constexpr SizesOfOctave kOthers[] = {{1 << 17, 2}};
 
 /// From `first` to `last`, both powers of two: those of the table or, where a
@@ -142,6 +143,7 @@ struct Point {
     bool excludesOthers = false;
   };
   std::array<Rest, 4> rests;
+  /// The time of the best one; 0 where none is legal.
   int64_t best = 0;
   /// How much the point counts (getWeight).
   int64_t weight = 1000;
@@ -156,19 +158,15 @@ struct Point {
   }
 };
 
-/// A case: the points that are its own, and the schedule that loses least
-/// there, all together.
-struct Leaf {
+/// Sizes up to limits that no range before it is for, and their schedule.
+struct SizeRange {
+  SizeLimits limits;
+  unsigned schedule;
   SmallVector<unsigned> points;
-  unsigned schedule = 0;
-  int64_t loss = 0;
-};
 
-/// Cases in the order in which they are tried.
-struct Division {
-  std::vector<SizeLimits> limits;
-  std::vector<Leaf> leaves;
-  int64_t loss = 0;
+  bool isLike(const SizeRange &other) const {
+    return limits == other.limits && schedule == other.schedule;
+  }
 };
 
 class CaseSelector {
@@ -183,20 +181,30 @@ private:
   void addPoints();
   void addPoint(const MatmulProblem &problem, int64_t weight);
   int64_t getCycles(const Point &point, const Candidate &candidate) const;
-  void settle(Leaf &leaf) const;
-  Division divide(std::vector<SizeLimits> limits) const;
-  void
-  forEachLimit(llvm::function_ref<void(size_t size, int64_t limit)> call) const;
-  Division addCase(const Division &division) const;
-  Division moveLimits(Division division) const;
-  ScheduleCase getCase(const SizeLimits &limits, const Leaf &leaf) const;
+  int64_t countBadness(ArrayRef<unsigned> kept) const;
+  SmallVector<unsigned> keepSchedules(int64_t most) const;
+  bool exchange(SmallVector<unsigned> &kept) const;
+  std::vector<SizeRange> divideLine(ArrayRef<unsigned> kept,
+                                    unsigned first) const;
+  std::vector<SizeRange> divide(ArrayRef<unsigned> kept, unsigned dim,
+                                unsigned first) const;
+  ScheduleCase getCase(const SizeRange &range) const;
 
   MatmulOpInterface op;
   const MatmulProblem typed;
   const target::TargetInfo &target;
+  /// A size that no type knows, and its values, of which all combinations are
+  /// points: those of the last one are adjacent.
+  struct Dim {
+    SizeName name;
+    SmallVector<int64_t> sizes;
+  };
+  SmallVector<Dim, 2> dims;
   std::vector<Point> points;
   /// The best ones of any point, by their attribute.
   llvm::MapVector<ScheduleAttr, Candidate> schedules;
+  /// What a thousandth of the time is, of all points together.
+  int64_t thousandth = 0;
 };
 
 } // namespace
@@ -212,11 +220,11 @@ void CaseSelector::addPoint(const MatmulProblem &problem, int64_t weight) {
   llvm::erase_if(candidates, [&](const Candidate &candidate) {
     return !isLegalForAllSizes(op, typed, candidate.fields, target);
   });
-  if (candidates.empty())
-    return;
   Point &point = points.emplace_back();
   point.problem = problem;
   point.weight = weight;
+  if (candidates.empty())
+    return;
   point.best =
       std::max<int64_t>(getCyclesWithTraffic(candidates.front().cost), 1);
   for (const Candidate &candidate : candidates) {
@@ -240,7 +248,8 @@ void CaseSelector::addPoints() {
   SmallVector<SizeName, 4> unknown = getUnknown(typed);
   bool isAlone = unknown.size() == 1;
   std::vector<std::pair<MatmulProblem, int64_t>> problems = {{typed, 1000}};
-  for (SizeName name : unknown) {
+  // Rows are the first of them, and have the most ranges.
+  for (SizeName name : llvm::reverse(unknown)) {
     std::vector<std::pair<MatmulProblem, int64_t>> more;
     SmallVector<int64_t> sizes = getSizes(name, isAlone);
     for (const auto &[problem, weight] : problems)
@@ -250,9 +259,12 @@ void CaseSelector::addPoints() {
         getSizeOf(more.back().first, name) = size;
       }
     problems = std::move(more);
+    dims.push_back({name, std::move(sizes)});
   }
-  for (const auto &[problem, weight] : problems)
+  for (const auto &[problem, weight] : problems) {
     addPoint(problem, weight);
+    thousandth += weight;
+  }
 }
 
 int64_t CaseSelector::getCycles(const Point &point,
@@ -271,110 +283,186 @@ int64_t CaseSelector::getCycles(const Point &point,
 }
 
 //===----------------------------------------------------------------------===//
-// Cases
+// Schedules that are kept
 //===----------------------------------------------------------------------===//
 
-/// Finds its schedule.
-void CaseSelector::settle(Leaf &leaf) const {
-  if (leaf.points.empty())
-    return;
-  leaf.loss = std::numeric_limits<int64_t>::max();
-  for (unsigned schedule = 0; schedule < schedules.size(); ++schedule) {
-    int64_t loss = 0;
-    for (unsigned point : leaf.points)
-      loss += points[point].getBadness(schedule);
-    if (loss < leaf.loss) {
-      leaf.loss = loss;
-      leaf.schedule = schedule;
-    }
+/// What all points lose if each has the best of these schedules.
+int64_t CaseSelector::countBadness(ArrayRef<unsigned> kept) const {
+  int64_t badness = 0;
+  for (const Point &point : points) {
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (unsigned schedule : kept)
+      least = std::min(least, point.getBadness(schedule));
+    badness += least;
   }
+  return badness;
 }
 
-/// Gives each point to the first case that it fits.
-Division CaseSelector::divide(std::vector<SizeLimits> limits) const {
-  Division division;
-  division.leaves.resize(limits.size());
-  for (auto [index, point] : llvm::enumerate(points)) {
-    size_t first = 0;
-    while (!fitsLimits(point.problem, limits[first]))
-      ++first;
-    division.leaves[first].points.push_back(index);
-  }
-  for (Leaf &leaf : division.leaves) {
-    settle(leaf);
-    division.loss += leaf.loss;
-  }
-  division.limits = std::move(limits);
-  return division;
-}
-
-/// All limits that separate points.
-void CaseSelector::forEachLimit(
-    llvm::function_ref<void(size_t size, int64_t limit)> call) const {
-  for (SizeName name : kSizeNames) {
-    std::set<int64_t> sizes;
+/// Exchanges one schedule for another one where that gains.
+bool CaseSelector::exchange(SmallVector<unsigned> &kept) const {
+  int64_t before = countBadness(kept), least = before;
+  std::optional<std::pair<size_t, unsigned>> best;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    SmallVector<unsigned> others = llvm::to_vector(kept);
+    others.erase(others.begin() + i);
+    // What each point loses without it, and then with another one.
+    SmallVector<int64_t> without;
     for (const Point &point : points) {
-      MatmulProblem problem = point.problem;
-      sizes.insert(getSizeOf(problem, name));
+      int64_t of = std::numeric_limits<int64_t>::max();
+      for (unsigned schedule : others)
+        of = std::min(of, point.getBadness(schedule));
+      without.push_back(of);
     }
-    sizes.erase(std::prev(sizes.end()));
-    for (int64_t limit : sizes)
-      call(static_cast<size_t>(name), limit);
-  }
-}
-
-/// The best division with a case more: as one that there is, and before it, for
-/// sizes up to a limit.
-Division CaseSelector::addCase(const Division &division) const {
-  Division best = division;
-  forEachLimit([&](size_t size, int64_t limit) {
-    for (size_t i = 0; i < division.limits.size(); ++i) {
-      std::vector<SizeLimits> limits = division.limits;
-      limits.insert(limits.begin() + i, limits[i]);
-      limits[i][size] = limit;
-      if (Division other = divide(std::move(limits)); other.loss < best.loss)
-        best = std::move(other);
-    }
-  });
-  return best;
-}
-
-/// Moves one limit at a time.
-Division CaseSelector::moveLimits(Division division) const {
-  for (int64_t before = division.loss + 1; division.loss < before;) {
-    before = division.loss;
-    Division best = division;
-    forEachLimit([&](size_t size, int64_t limit) {
-      for (size_t i = 0; i + 1 < division.limits.size(); ++i) {
-        std::vector<SizeLimits> limits = division.limits;
-        if (ShapedType::isDynamic(limits[i][size]))
-          continue;
-        limits[i][size] = limit;
-        if (Division other = divide(std::move(limits)); other.loss < best.loss)
-          best = std::move(other);
+    for (unsigned schedule = 0; schedule < schedules.size(); ++schedule) {
+      int64_t badness = 0;
+      for (auto [point, of] : llvm::zip_equal(points, without))
+        badness += std::min(of, point.getBadness(schedule));
+      if (badness < least) {
+        least = badness;
+        best = {i, schedule};
       }
-    });
-    division = std::move(best);
+    }
   }
-  return division;
+  if (best)
+    kept[best->first] = best->second;
+  return best.has_value();
 }
 
-ScheduleCase CaseSelector::getCase(const SizeLimits &limits,
-                                   const Leaf &leaf) const {
+/// One more, that which gains most, until none gains enough; then all that
+/// others are better than make room.
+SmallVector<unsigned> CaseSelector::keepSchedules(int64_t most) const {
+  int64_t least = kLeastGainOfSchedule * thousandth / 100;
+  SmallVector<unsigned> kept;
+  int64_t badness = std::numeric_limits<int64_t>::max();
+  while (static_cast<int64_t>(kept.size()) < most) {
+    SmallVector<unsigned> best;
+    int64_t bestBadness = badness;
+    for (unsigned schedule = 0; schedule < schedules.size(); ++schedule) {
+      SmallVector<unsigned> more(kept);
+      more.push_back(schedule);
+      if (int64_t of = countBadness(more); of < bestBadness) {
+        bestBadness = of;
+        best = std::move(more);
+      }
+    }
+    if (best.empty() || (!kept.empty() && badness - bestBadness < least))
+      break;
+    kept = std::move(best);
+    badness = bestBadness;
+  }
+  while (exchange(kept)) {
+  }
+  return kept;
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+/// The points from `first` on, along the last size: the ranges that lose least,
+/// with what a range must gain for each.
+std::vector<SizeRange> CaseSelector::divideLine(ArrayRef<unsigned> kept,
+                                                unsigned first) const {
+  const Dim &dim = dims.back();
+  int64_t ofRange = kLeastGainOfRange * thousandth / 100;
+  struct Way {
+    int64_t badness;
+    size_t before; // of the point before, by its place in `kept`
+  };
+  std::vector<SmallVector<Way>> ways;
+  for (size_t i = 0; i < dim.sizes.size(); ++i) {
+    SmallVector<Way> here;
+    size_t best = 0;
+    if (i)
+      best = llvm::min_element(ways.back(),
+                               [](const Way &a, const Way &b) {
+                                 return a.badness < b.badness;
+                               }) -
+             ways.back().begin();
+    for (auto [place, schedule] : llvm::enumerate(kept)) {
+      Way way{points[first + i].getBadness(schedule), place};
+      if (i) {
+        int64_t changed = ways.back()[best].badness + ofRange;
+        if (changed < ways.back()[place].badness)
+          way.before = best;
+        way.badness += std::min(changed, ways.back()[place].badness);
+      }
+      here.push_back(way);
+    }
+    ways.push_back(std::move(here));
+  }
+  size_t place = llvm::min_element(ways.back(),
+                                   [](const Way &a, const Way &b) {
+                                     return a.badness < b.badness;
+                                   }) -
+                 ways.back().begin();
+  SmallVector<size_t> places(dim.sizes.size());
+  for (size_t i = dim.sizes.size(); i-- > 0; place = ways[i][place].before)
+    places[i] = place;
+  std::vector<SizeRange> ranges;
+  for (auto [i, place] : llvm::enumerate(places)) {
+    if (!i || place != places[i - 1]) {
+      SizeRange &range = ranges.emplace_back();
+      range.limits.fill(ShapedType::kDynamic);
+      range.schedule = kept[place];
+    }
+    ranges.back().points.push_back(first + i);
+    ranges.back().limits[static_cast<size_t>(dim.name)] =
+        i + 1 < places.size() ? dim.sizes[i] : ShapedType::kDynamic;
+  }
+  return ranges;
+}
+
+/// The points from `first` on, along the size `dim` and those after it. Sizes
+/// next to each other that are divided alike are one.
+std::vector<SizeRange> CaseSelector::divide(ArrayRef<unsigned> kept,
+                                            unsigned dim,
+                                            unsigned first) const {
+  if (dim + 1 == dims.size())
+    return divideLine(kept, first);
+  unsigned inside = 1;
+  for (const Dim &other : ArrayRef(dims).drop_front(dim + 1))
+    inside *= other.sizes.size();
+  std::vector<SizeRange> all, before;
+  for (auto [i, size] : llvm::enumerate(dims[dim].sizes)) {
+    std::vector<SizeRange> here = divide(kept, dim + 1, first + i * inside);
+    bool isAlike = before.size() == here.size();
+    for (size_t j = 0; isAlike && j < here.size(); ++j)
+      isAlike = here[j].isLike(before[j]);
+    for (size_t j = 0; j < here.size(); ++j) {
+      SizeRange range = here[j];
+      if (isAlike) {
+        SizeRange &last = all[all.size() - here.size() + j];
+        llvm::append_range(last.points, range.points);
+        range = std::move(last);
+      }
+      range.limits[static_cast<size_t>(dims[dim].name)] =
+          i + 1 < dims[dim].sizes.size() ? size : ShapedType::kDynamic;
+      if (isAlike)
+        all[all.size() - here.size() + j] = std::move(range);
+      else
+        all.push_back(std::move(range));
+    }
+    before = std::move(here);
+  }
+  return all;
+}
+
+ScheduleCase CaseSelector::getCase(const SizeRange &range) const {
   ScheduleCase found;
-  found.limits = limits;
-  found.schedule = schedules.getArrayRef()[leaf.schedule].first;
-  found.sizes = leaf.points.size();
-  for (unsigned point : leaf.points) {
-    int64_t loss = points[point].losses[leaf.schedule];
+  found.limits = range.limits;
+  found.schedule = schedules.getArrayRef()[range.schedule].first;
+  found.sizes = range.points.size();
+  for (unsigned point : range.points) {
+    int64_t loss = points[point].losses[range.schedule];
     found.meanLoss += loss;
     found.worstLoss = std::max(found.worstLoss, loss);
   }
   found.meanLoss /= found.sizes;
   // Where sizes are in order, the largest but for those beyond what is assumed
   // of sizes that nothing is known of.
-  unsigned last = leaf.points.front();
-  for (unsigned point : leaf.points) {
+  unsigned last = range.points.front();
+  for (unsigned point : range.points) {
     MatmulProblem problem = points[point].problem;
     if (llvm::all_of(kSizeNames, [&](SizeName name) {
           return getSizeOf(problem, name) <= kAssumedSize;
@@ -387,28 +475,17 @@ ScheduleCase CaseSelector::getCase(const SizeLimits &limits,
 
 std::vector<ScheduleCase> CaseSelector::run(int64_t most) {
   addPoints();
-  if (points.empty())
+  if (schedules.empty())
     return {};
   for (Point &point : points)
     for (const auto &[attr, candidate] : schedules)
-      point.losses.push_back(getCycles(point, candidate) * 1000 / point.best -
-                             1000);
-  SizeLimits none;
-  none.fill(ShapedType::kDynamic);
-  Division division = divide({none});
-  int64_t least = 0;
-  for (const Point &point : points)
-    least += kLeastGain * point.weight;
-  while (static_cast<int64_t>(division.limits.size()) < most) {
-    Division more = moveLimits(addCase(division));
-    if (division.loss - more.loss < least)
-      break;
-    division = std::move(more);
-  }
+      point.losses.push_back(
+          point.best ? getCycles(point, candidate) * 1000 / point.best - 1000
+                     : 0);
+  SmallVector<unsigned> kept = keepSchedules(most);
   std::vector<ScheduleCase> cases;
-  for (auto [limits, leaf] : llvm::zip_equal(division.limits, division.leaves))
-    if (!leaf.points.empty())
-      cases.push_back(getCase(limits, leaf));
+  for (const SizeRange &range : divide(kept, /*dim=*/0, /*first=*/0))
+    cases.push_back(getCase(range));
   return cases;
 }
 

@@ -235,7 +235,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   if (buffers.accumulators)
     read = ceilDiv(kScaleTileRows * tileN * 4, rates.tmemReadBytesPerClk);
   int64_t latency = rates.directLatency;
-  int64_t together = rates.directTogetherPercent;
+  int64_t percent = rates.directPercent, last = rates.directLastPercent;
   if (fields.epilogue == Epilogue::Direct) {
     bool readsC = problem.accumulate && !isSplit;
     cost.epilogue =
@@ -245,7 +245,8 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
     cost.epilogue = read + ceilDiv(storedBytes, rates.stagedBytesPerClk) +
                     buffers * rates.stagedBufferCycles;
     latency = rates.stagedLatency;
-    together = rates.stagedTogetherPercent;
+    percent = rates.stagedPercent;
+    last = rates.stagedLastPercent;
   }
   // CTAs that share the sum store a part of it each.
   bool isShared = isInCluster && strategy.distributesParts();
@@ -253,7 +254,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
     cost.epilogue = ceilDiv(cost.epilogue, fields.splitK);
   RingType accumulators = buffers.accumulators;
   if (!accumulators || accumulators.getStages() == 1)
-    cost.exposed = cost.epilogue * together / 100 + rates.handOver;
+    cost.exposed = cost.epilogue * percent / 100 + rates.handOver;
   else if (int64_t overlap = accumulators.getOverlap())
     cost.exposed = ceilDiv(cost.epilogue * overlap, tileN) + rates.handOver;
   cost.period =
@@ -279,7 +280,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.hbm = ceilDiv(hbmBytes, rates.hbmBytesPerClk);
   cost.ends = rates.setUp + (ctas > 1 ? rates.pairSetUp : 0) +
               rates.loadLatency + rates.missLatency + stageFill +
-              rates.mmaLatency + latency + cost.epilogue * together / 100;
+              rates.mmaLatency + latency + cost.epilogue * last / 100;
   // The cluster meets twice, and its first CTA reads the other parts, or each
   // some of them.
   if (isInCluster)

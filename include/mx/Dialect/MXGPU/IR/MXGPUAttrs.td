@@ -109,7 +109,8 @@ def MXGPU_ScheduleCaseAttr : AttrDef<MXGPU_Dialect, "ScheduleCase"> {
     `max_n` columns (of all B matrices), `max_k` elements of the reduction and
     `max_groups` groups, as far as these are given. The first case that the
     sizes fit is the one that runs; the last has no limit. Rows are those of all
-    groups together, with the padding of matrices that are masked.
+    groups together, with the padding of matrices that are masked. Several cases
+    may have the same schedule, which is then one kernel.
 
     Set by `mx-select-schedule`, or by hand; `mx-expand-schedules` turns it into
     branches.

@@ -97,8 +97,8 @@ static bool keepsMatrices(Operation *op) {
 static bool isConverted(Operation *op) {
   return isa_and_nonnull<MXDialect>(op->getDialect()) ||
          isa<func::FuncOp, func::CallOp, func::ReturnOp, scf::ForOp, scf::IfOp,
-             scf::WhileOp, scf::YieldOp, scf::ConditionOp, arith::SelectOp,
-             tensor::EmptyOp, tensor::DimOp>(op) ||
+             scf::IndexSwitchOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp,
+             arith::SelectOp, tensor::EmptyOp, tensor::DimOp>(op) ||
          takesWholeMatrices(op) || keepsMatrices(op);
 }
 
