@@ -142,6 +142,7 @@ static void addKernels(OpPassManager &pm, const MXToNVVMOptions &options,
   pm.addPass(mxgpu::createMXStoreAsBytes());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(mxgpu::createMXGPUMergeKernels());
   pm.addNestedPass<gpu::GPUModuleOp>(mxgpu::createMXGPUPipelineMmas());
   if (options.unrollK != 1)
     pm.addNestedPass<gpu::GPUModuleOp>(

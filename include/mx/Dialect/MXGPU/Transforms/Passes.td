@@ -7,6 +7,20 @@
 
 include "mlir/Pass/PassBase.td"
 
+def MXGPUMergeKernels : Pass<"mxgpu-merge-kernels", "::mlir::ModuleOp"> {
+  let summary = "Keep one of kernels that are the same";
+  let description = [{
+    Of kernels of one `gpu.module` that differ in their names alone, the first is
+    kept, and launched instead of the others. They are the same if all their
+    operations are, locations included: what the simulator and `ptxas` say of a
+    kernel names the place of the program that it was made for.
+
+    A product with a schedule for each of several ranges of sizes has them: each
+    schedule with a workspace comes with the kernel that fills it.
+  }];
+  let dependentDialects = ["::mx::mxgpu::MXGPUDialect"];
+}
+
 def MXGPUPipelineMmas
     : Pass<"mxgpu-pipeline-mmas", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Keep matrix instructions under way over the steps of a loop";
