@@ -6,6 +6,7 @@
 #include "Measure.h"
 #include "Products.h"
 #include "mx/Arrays/Arrays.h"
+#include "mx/Conversion/MXToMXGPU/ScheduleModel.h"
 #include "mx/Execution/Program.h"
 #include "mx/Support/Version.h"
 #include "mx_runtime.h"
@@ -22,6 +23,9 @@ using namespace mx::tuning;
 /// Thousandths of the time that another schedule must gain: less is noise, and
 /// the model's choice stays.
 static constexpr double kLeastGain = 5;
+/// By how much, in per cent, the model may find a measured schedule slower than
+/// its own at sizes where neither was measured: about as far as it is off.
+static constexpr int64_t kMostLoss = 5;
 
 std::string mx::getTunedTablePath() {
   llvm::SmallString<128> path;
@@ -71,10 +75,8 @@ private:
   bool isKnown(const TunedTable &table, const TunedKey &key) const;
   llvm::Expected<TunedTable> readTable() const;
   llvm::Error keep(const TunedEntry &entry) const;
-  llvm::Error tune(const Product &product, TunedKey key);
-  void replaceSchedule(const Product &product, size_t index,
-                       ScheduleAttr schedule,
-                       std::vector<ScheduleAttr> &chosen) const;
+  llvm::Error tune(const Product &product, TunedKey key,
+                   const target::TargetInfo &target);
   void tell(const Product &product, const TunedSizes &sizes) const;
 
   const CompileModuleOptions &options;
@@ -132,20 +134,41 @@ void Tuner::tell(const Product &product, const TunedSizes &sizes) const {
   remark << ", of " << sizes.candidates.size() << " schedules on " << gpu;
 }
 
-/// Takes the schedule that was measured for a case, and where no rows were
-/// asked for, for all cases that had the same: a kernel stays one kernel.
-void Tuner::replaceSchedule(const Product &product, size_t index,
-                            ScheduleAttr schedule,
-                            std::vector<ScheduleAttr> &chosen) const {
-  chosen[index] = schedule;
-  if (product.cases.empty() || !options.tune.rows.empty())
-    return;
-  for (auto [one, of] : llvm::zip_equal(product.cases, chosen))
-    if (one.schedule == product.cases[index].schedule)
-      of = schedule;
+/// What the model says a schedule takes at the sizes of a case's example.
+static int64_t getModelledTotal(MatmulOpInterface op, const ScheduleCase &one,
+                                ScheduleAttr schedule,
+                                const target::TargetInfo &target) {
+  ScheduleFields fields = schedule.getFields();
+  auto rest = getRemainder(op, one.example, fields.workspace, target);
+  int64_t before =
+      fields.workspace == Workspace::None
+          ? 0
+          : getWorkspaceCycles(op, one.example, fields.workspace, target);
+  return getModelledCost(*rest, fields, target).total + before;
 }
 
-llvm::Error Tuner::tune(const Product &product, TunedKey key) {
+/// Takes the schedule that was measured for a case. Where no rows were asked
+/// for, it is also that of the cases that had the same, so that a kernel stays
+/// one kernel, but for those where the model says that it is slower.
+static void replaceSchedule(const Product &product, size_t index,
+                            ScheduleAttr schedule, bool isEverywhere,
+                            const target::TargetInfo &target,
+                            std::vector<ScheduleAttr> &chosen) {
+  chosen[index] = schedule;
+  if (product.cases.empty() || !isEverywhere)
+    return;
+  for (auto [one, of] : llvm::zip_equal(product.cases, chosen)) {
+    if (one.schedule != product.cases[index].schedule)
+      continue;
+    int64_t before = getModelledTotal(product.op, one, one.schedule, target);
+    int64_t after = getModelledTotal(product.op, one, schedule, target);
+    if (after * 100 <= before * (100 + kMostLoss))
+      of = schedule;
+  }
+}
+
+llvm::Error Tuner::tune(const Product &product, TunedKey key,
+                        const target::TargetInfo &target) {
   MLIRContext *context = product.op->getContext();
   TunedEntry entry;
   entry.key = std::move(key);
@@ -168,7 +191,9 @@ llvm::Error Tuner::tune(const Product &product, TunedKey key) {
     if (const TimedSchedule *fastest = findFastest(*sizes)) {
       ScheduleAttr schedule =
           sized.candidates[fastest - sizes->candidates.data()];
-      replaceSchedule(product, sized.index, schedule, chosen);
+      replaceSchedule(product, sized.index, schedule,
+                      /*isEverywhere=*/options.tune.rows.empty(), target,
+                      chosen);
     }
     entry.sizes.push_back(std::move(*sizes));
   }
@@ -202,7 +227,7 @@ llvm::Error Tuner::run(ModuleOp module, const target::TargetInfo &target) {
     TunedKey key = {options.chip, gpu, getVersion(), product.form};
     if (isKnown(*table, key))
       continue;
-    if (llvm::Error error = tune(product, std::move(key)))
+    if (llvm::Error error = tune(product, std::move(key), target))
       return error;
   }
   // So that there is a table, also where nothing was to be measured.

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mx/Conversion/MXToMXGPU/MXToMXGPU.h"
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MXGPU/IR/MXGPU.h"
@@ -28,11 +29,14 @@ namespace mx::mxgpu {
 
 namespace {
 
+/// By `tensor.empty`, those that stand for the results of single products.
+using CopiesOfEmpty = DenseMap<Operation *, SmallVector<tensor::EmptyOp>>;
+
 /// Writes branches where an operation stands.
 class Expander {
 public:
-  explicit Expander(MatmulOpInterface op)
-      : op(op), rewriter(op->getContext()), loc(op->getLoc()) {}
+  Expander(MatmulOpInterface op, CopiesOfEmpty &copies)
+      : op(op), copies(copies), rewriter(op->getContext()), loc(op->getLoc()) {}
 
   void run(ArrayRef<ScheduleCaseAttr> cases) {
     rewriter.setInsertionPoint(op);
@@ -41,6 +45,7 @@ public:
   }
 
 private:
+  Value copyEmpty(tensor::EmptyOp empty);
   void copyEmptyOuts();
   Value getDim(Value shaped, int64_t fromEnd);
   Value getIndex(int64_t value) {
@@ -55,18 +60,49 @@ private:
   Operation *build(ArrayRef<ScheduleCaseAttr> cases);
 
   MatmulOpInterface op;
+  CopiesOfEmpty &copies;
   IRRewriter rewriter;
   Location loc;
 };
 
 } // namespace
 
+/// The outermost branch around an operation whose own place is in a region
+/// around `empty`; the operation itself where it is in none.
+static Operation *getOutermostBranch(Operation *op, tensor::EmptyOp empty) {
+  Operation *outermost = op;
+  for (Operation *parent = op->getParentOp();
+       isa<scf::IfOp, scf::IndexSwitchOp>(parent) &&
+       empty->getParentRegion()->isAncestor(parent->getParentRegion());
+       parent = parent->getParentOp())
+    outermost = parent;
+  return outermost;
+}
+
+/// A copy of `empty` for the result of the product. Of branches of which one
+/// runs, the results are in one: what the program takes from either of them
+/// then stays in one place.
+Value Expander::copyEmpty(tensor::EmptyOp empty) {
+  Operation *place = getOutermostBranch(op, empty);
+  SmallVector<tensor::EmptyOp> &known = copies[empty];
+  for (tensor::EmptyOp copy : known)
+    if (copy->getBlock() == place->getBlock() && copy->isBeforeInBlock(place) &&
+        llvm::all_of(copy->getUsers(), [&](Operation *user) {
+          return insideMutuallyExclusiveRegions(user, op);
+        }))
+      return copy;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(place);
+  known.push_back(cast<tensor::EmptyOp>(rewriter.clone(*empty)));
+  return known.back();
+}
+
 /// Gives each result memory of its own: bufferization sees that products may
 /// share what `tensor.empty` stands for, but not through a branch.
 void Expander::copyEmptyOuts() {
   for (OpOperand &operand : op->getOpOperands())
     if (auto empty = operand.get().getDefiningOp<tensor::EmptyOp>())
-      operand.set(rewriter.clone(*empty)->getResult(0));
+      operand.set(copyEmpty(empty));
 }
 
 /// An extent, counted from the last dimension, which is 1.
@@ -168,9 +204,11 @@ struct ExpandSchedulesPass final
       if (op->hasAttr(kSchedulesAttrName))
         ops.push_back(op);
     });
+    CopiesOfEmpty copies;
     for (MatmulOpInterface op : ops) {
       auto cases = op->getAttrOfType<ArrayAttr>(kSchedulesAttrName);
-      Expander(op).run(llvm::to_vector(cases.getAsRange<ScheduleCaseAttr>()));
+      Expander(op, copies)
+          .run(llvm::to_vector(cases.getAsRange<ScheduleCaseAttr>()));
     }
   }
 };

@@ -328,8 +328,8 @@ bool CaseSelector::exchange(SmallVector<unsigned> &kept) const {
   return best.has_value();
 }
 
-/// One more, that which gains most, until none gains enough; then all that
-/// others are better than make room.
+/// One after another, each time the one that gains most, until none gains
+/// enough or there are `most`; then exchanges, while one gains.
 SmallVector<unsigned> CaseSelector::keepSchedules(int64_t most) const {
   int64_t least = kLeastGainOfSchedule * thousandth / 100;
   SmallVector<unsigned> kept;
@@ -480,8 +480,10 @@ std::vector<ScheduleCase> CaseSelector::run(int64_t most) {
   for (Point &point : points)
     for (const auto &[attr, candidate] : schedules)
       point.losses.push_back(
-          point.best ? getCycles(point, candidate) * 1000 / point.best - 1000
-                     : 0);
+          point.best
+              ? std::max<int64_t>(
+                    getCycles(point, candidate) * 1000 / point.best - 1000, 0)
+              : 0);
   SmallVector<unsigned> kept = keepSchedules(most);
   std::vector<ScheduleCase> cases;
   for (const SizeRange &range : divide(kept, /*dim=*/0, /*first=*/0))

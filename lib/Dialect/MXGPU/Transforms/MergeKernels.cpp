@@ -36,8 +36,8 @@ static SmallVector<NamedAttribute> getOtherAttrs(KernelOp kernel) {
 /// the same.
 static bool areSame(KernelOp a, KernelOp b) {
   return a.getLoc() == b.getLoc() && getOtherAttrs(a) == getOtherAttrs(b) &&
-         OperationEquivalence::isRegionEquivalentTo(
-             &a.getBody(), &b.getBody(), OperationEquivalence::None);
+         OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(),
+                                                    OperationEquivalence::None);
 }
 
 /// By launched name, the first kernel of the module that is the same.
