@@ -30,7 +30,7 @@ static constexpr Rates h200() {
   rates.directLastPercent = 500;  // fitted
   rates.stagedLastPercent = 270;  // fitted
   rates.directPercent = 300;      // fitted
-  rates.stagedPercent = 190;      // fitted
+  rates.stagedPercent = 200;      // fitted
   rates.setUp = 2200;             // fitted
   rates.handOver = 75;
   rates.loadLatency = 354 + rates.handOver;

@@ -245,8 +245,9 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
     cost.epilogue = read + ceilDiv(storedBytes, rates.stagedBytesPerClk) +
                     buffers * rates.stagedBufferCycles;
     latency = rates.stagedLatency;
-    percent = rates.stagedPercent;
     last = rates.stagedLastPercent;
+    // With one buffer each store waits for the one before.
+    percent = fields.staging == 1 ? last : int64_t(rates.stagedPercent);
   }
   // CTAs that share the sum store a part of it each.
   bool isShared = isInCluster && strategy.distributesParts();

@@ -346,14 +346,11 @@ int64_t WgmmaUpcastB::getPortCycles(const MatmulProblem &problem,
 
 /// Where wgmma reads A where it was loaded, a loop is longer than each of its
 /// parts: on an H200 by 17 to 27 % in eight products of 4096 x 4096 x 4096 to
-/// 131072 x 2048 x 7168, of bf16 and of weights. In f16 by a twelfth: fitted to
-/// 35 timings of products with groups.
+/// 131072 x 2048 x 7168, of bf16 and of weights.
 int64_t WgmmaUpcastB::getLoopCycles(const MatmulProblem &problem,
-                                    const ScheduleFields &fields,
+                                    const ScheduleFields &,
                                     int64_t longest) const {
-  if (!problem.hasScalesOfA())
-    return longest * 7 / 6;
-  return getOwn(fields).getF16ScaleRange() ? longest * 13 / 12 : longest;
+  return problem.hasScalesOfA() ? longest : longest * 7 / 6;
 }
 
 /// Waits, and what the MMA warpgroups dequantize of A before.
