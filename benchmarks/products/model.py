@@ -13,6 +13,7 @@ A choice of the model counts as what MX_OPT chooses today: time it with that bui
 import argparse
 import collections
 import concurrent.futures
+import dataclasses
 import json
 import math
 import os
@@ -31,7 +32,7 @@ GHZ = 1.6
 def modelled(mx_opt, case, schedule):
     """Cycles, None where the schedule is refused today."""
     ways = (("mx", ""), ("given", schedule))
-    text = cases.dataclasses.replace(case, ways=ways).text("given" if schedule else "mx")
+    text = dataclasses.replace(case, ways=ways).text("given" if schedule else "mx")
     done = subprocess.run([mx_opt, "-", f"--mx-select-schedule=chip={cases.CHIP} explain", "-o", os.devnull],
                           input=text, capture_output=True, text=True)
     found = re.search(r"modelled: (\d+) cycles", done.stderr)
@@ -46,7 +47,8 @@ def timings(data):
         for name, result in measured.items():
             for way, entry in result["implementations"].items():
                 if way == "mx" or way.startswith(surface.NEXT_WAY):
-                    yield row, drawn[name], way.removeprefix(surface.NEXT_WAY).removeprefix("mx"), surface.microseconds(entry)
+                    schedule = "" if way == "mx" else way.removeprefix(surface.NEXT_WAY)
+                    yield row, drawn[name], schedule, surface.microseconds(entry)
 
 
 def summary(title, shapes):
