@@ -44,11 +44,13 @@ WORDS = [(r"s(\d+)", "stages = {}"), (r"k/(\d+)c?", "split_k = {}"),
          (r"(group_m\(\d+\)|hilbert|columns)", "raster = {}"), (r"w-(\w+)", "workspace = {}"),
          (r"tma(\d+)", "epilogue = tma_store, staging = {}"),
          (r"l2", "l2 = [evict_last, evict_first]"), (r"pdl", "pdl"),
-         (r"swap|f16|permuted", "")]
+         (r"swap|upcast_a|f16|permuted|permuted_b", "")]
 # Of the strategy: what a word says of which it is, and its field.
 OWN_WORDS = [(r"swap", "wgmma_swap_ab", None),
              (r"f16", "wgmma_upcast_b", "f16_scale_range = true, operand_stages = 4"),
+             (r"upcast_a", "wgmma_upcast_a", None),
              (r"permuted", None, "permuted_a = true"),
+             (r"permuted_b", None, "permuted_b = true"),
              (r"k/\d+c", None, "cluster_split = true")]
 
 

@@ -94,8 +94,8 @@ const OperandForm &mx::target::getDequantizedForm(MmaType type) {
 /// be multiplied by bf16, too.
 static std::optional<MmaKind>
 selectKind(MmaType a, MmaType b, unsigned blockSize, ScaleFormat format) {
-  return selectBlockScaledKind(a == MmaType::BF16 ? b : a, b, blockSize,
-                               format);
+  return selectBlockScaledKind(a == MmaType::BF16 ? b : a,
+                               b == MmaType::BF16 ? a : b, blockSize, format);
 }
 
 std::optional<ProductForm>

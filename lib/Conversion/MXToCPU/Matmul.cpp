@@ -115,11 +115,11 @@ void checkScales(Emitter &emitter, StringRef name, const Side &side, Int rows,
                         blockSize, groups);
 }
 
-/// The reduction, which is dimension `dim` of a, has whole blocks, where b has
-/// scales.
-void checkBlocks(Emitter &emitter, const Side &b, int64_t dim, Int k,
-                 int64_t blockSize) {
-  if (b.scales)
+/// The reduction, which is dimension `dim` of a, has whole blocks, where there
+/// are scales.
+void checkBlocks(Emitter &emitter, const Side &a, const Side &b, int64_t dim,
+                 Int k, int64_t blockSize) {
+  if (a.scales || b.scales)
     emitter.checkMultiple("a", dim, k, blockSize);
 }
 
@@ -158,7 +158,7 @@ struct MatmulOpLowering final : EmittingPattern<MatmulOp> {
     Int k = emitter.dim(a.elements, rank - 1);
 
     Elements outArray{out, builder.getF32Type()};
-    checkBlocks(emitter, b, rank - 1, k, blockSize);
+    checkBlocks(emitter, a, b, rank - 1, k, blockSize);
     checkColumnsOfB(emitter, b, columns, k);
     for (int64_t i = 0; i < rank - 2; ++i) {
       emitter.checkDim("b", b.elements, i, emitter.dim(a.elements, i));
@@ -206,7 +206,7 @@ struct GroupedMatmulOpLowering final : EmittingPattern<GroupedMatmulOp> {
     Int rows = emitter.dim(a.elements, 0), k = emitter.dim(a.elements, 1);
     Int columns = getRowsOfB(emitter, b, out);
     Elements outArray{out, emitter.getBuilder().getF32Type()};
-    checkBlocks(emitter, b, 1, k, blockSize);
+    checkBlocks(emitter, a, b, 1, k, blockSize);
     emitter.checkDim("b", b.elements, 0, groups);
     checkColumnsOfB(emitter, b, columns, k);
     checkScales(emitter, "a_scales", a, rows, k, blockSize, groups);
@@ -245,7 +245,7 @@ struct GroupedMatmulOpLowering final : EmittingPattern<GroupedMatmulOp> {
     Int k = emitter.dim(a.elements, 2);
     Int columns = getRowsOfB(emitter, b, out);
     Elements outArray{out, emitter.getBuilder().getF32Type()};
-    checkBlocks(emitter, b, 2, k, blockSize);
+    checkBlocks(emitter, a, b, 2, k, blockSize);
     emitter.checkDim("a", a.elements, 0, groups);
     emitter.checkDim("b", b.elements, 0, groups);
     checkColumnsOfB(emitter, b, columns, k);

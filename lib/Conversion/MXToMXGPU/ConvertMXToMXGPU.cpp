@@ -78,7 +78,8 @@ static Value dequantize(OpBuilder &builder, Location loc, Value elements,
 }
 
 template <typename OpT>
-static void dequantizeOperands(OpT op, Workspace workspace, bool permutesA) {
+static void dequantizeOperands(OpT op, Workspace workspace,
+                               Workspace permuted) {
   OpBuilder builder(op);
   int64_t blockSize = op.getBlockSize();
   // Where groups have matrices the rows of a are those of a batch.
@@ -86,19 +87,19 @@ static void dequantizeOperands(OpT op, Workspace workspace, bool permutesA) {
   if (holdsA(workspace)) {
     Value numbers = dequantize(builder, op.getLoc(), op.getA(), op.getAScales(),
                                hasRows ? op.getGroupOffsets() : Value(),
-                               blockSize, permutesA);
+                               blockSize, permuted == Workspace::A);
     op.getAMutable().assign(numbers);
     op.getAScalesMutable().clear();
   }
   if (holdsB(workspace)) {
-    Value numbers = dequantize(builder, op.getLoc(), op.getB(), op.getBScales(),
-                               /*offsets=*/Value(), blockSize,
-                               /*isPermuted=*/false);
+    Value numbers =
+        dequantize(builder, op.getLoc(), op.getB(), op.getBScales(),
+                   /*offsets=*/Value(), blockSize, permuted == Workspace::B);
     op.getBMutable().assign(numbers);
     op.getBScalesMutable().clear();
   }
   // Numbers have no blocks: what is not written is 32.
-  if (!op.getBScales())
+  if (!op.getAScales() && !op.getBScales())
     op.setBlockSize(32);
 }
 
@@ -129,8 +130,8 @@ struct DequantizeOperandsPass final
       return success();
     Workspace workspace = schedule.getWorkspace();
     ScheduleFields fields = schedule.getFields();
-    bool permutesA = fields.strategy && fields.strategy.getPermutedA();
-    if (std::string why = explainNoWorkspace(op, workspace, permutesA, target);
+    Workspace permuted = getPermuted(fields);
+    if (std::string why = explainNoWorkspace(op, workspace, permuted, target);
         !why.empty())
       return op->emitOpError(why);
     if (workspace == Workspace::None)
@@ -138,9 +139,9 @@ struct DequantizeOperandsPass final
     fields.workspace = Workspace::None;
     op->setAttr(kScheduleAttrName, ScheduleAttr::get(op->getContext(), fields));
     if (auto matmul = dyn_cast<MatmulOp>(*op))
-      dequantizeOperands(matmul, workspace, permutesA);
+      dequantizeOperands(matmul, workspace, permuted);
     else
-      dequantizeOperands(cast<GroupedMatmulOp>(*op), workspace, permutesA);
+      dequantizeOperands(cast<GroupedMatmulOp>(*op), workspace, permuted);
     return success();
   }
 };

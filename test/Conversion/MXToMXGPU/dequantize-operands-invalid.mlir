@@ -26,12 +26,13 @@ func.func @packed(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
 
 // -----
 
+!a = tensor<256x256xf16>
 !b = tensor<256x256xf8E4M3FN>
 !s = tensor<2x2x32x4x4xf8E8M0FNU>
 !y = tensor<256x256xf32>
-func.func @elements(%b: !b, %s: !s, %y: !y) -> !y {
-  // expected-error @below {{expected workspace = b to leave operands that sm_90a multiplies, found a of elements and b of bf16}}
-  %0 = mx.matmul ins(%b, %s, %b, %s : !b, !s, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = b>} -> !y
+func.func @half(%a: !a, %b: !b, %s: !s, %y: !y) -> !y {
+  // expected-error @below {{expected workspace = b to leave operands that sm_90a multiplies, found a of f16 and b of bf16}}
+  %0 = mx.matmul ins(%a, %b, %s : !a, !b, !s) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64], workspace = b>} -> !y
   return %0 : !y
 }
 

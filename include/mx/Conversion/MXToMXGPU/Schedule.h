@@ -53,8 +53,9 @@ struct MatmulProblem {
   bool isQuantized = false;
   /// Whether B is packed weights.
   bool isPackedB = false;
-  /// Whether A is written before, so that its reduction may be permuted.
-  bool canPermuteA = false;
+  /// The operand that is written before and whose reduction may be permuted,
+  /// the other being dequantized by threads that multiply.
+  Workspace canPermute = Workspace::None;
   /// Whether rows are added to indexed rows of the result.
   bool isScattered = false;
   /// The dimension that groups divide.
@@ -66,10 +67,11 @@ struct MatmulProblem {
   int64_t k = mlir::ShapedType::kDynamic;
   int64_t groups = 1;
 
-  /// Whether A is elements with scales. Without them it is bf16, which the
-  /// tensor core multiplies by a dequantized B.
+  /// Whether A is elements with scales, or B, or either. Without them an
+  /// operand is bf16, which the tensor core multiplies by the other,
+  /// dequantized.
   bool hasScalesOfA() const;
-  /// Whether B is, too, and there is nothing to dequantize.
+  bool hasScalesOfB() const;
   bool hasScales() const;
   int64_t getOutBits() const;
   /// Elements of the reduction that one 512-byte tile of scales covers.
@@ -91,14 +93,19 @@ bool matchStrategies(MatmulProblem &problem, const OperandTypes &types,
 bool holdsA(Workspace workspace);
 bool holdsB(Workspace workspace);
 
-/// Why operands of `op` cannot be dequantized to memory before, or its A
-/// permuted, which may be bf16 then; empty if they can.
+/// Why operands of `op` cannot be dequantized to memory before, or `permuted`
+/// be permuted, which may be bf16 then; empty if they can.
 std::string explainNoWorkspace(MatmulOpInterface op, Workspace workspace,
-                               bool permutesA,
+                               Workspace permuted,
                                const target::TargetInfo &target);
 
-/// Why the reduction of an A of bf16 cannot be permuted; empty if it can.
-std::string explainNoPermutedA(const MatmulProblem &problem);
+/// The operand that the strategy of `fields`, if there is one, has permuted.
+Workspace getPermuted(const ScheduleFields &fields);
+
+/// Why the reduction of an operand of bf16, A or B, cannot be permuted; empty
+/// if it can.
+std::string explainNotPermuted(const MatmulProblem &problem,
+                               Workspace permuted);
 
 /// The rings and scales of a kernel: what a stage of each holds, how many there
 /// are, and who fills and empties them. Null where there are none.

@@ -307,7 +307,8 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
         fields.workspace, target);
     chosen.cost.total += chosen.cost.dequantize;
     os << "  " << describe(fields.workspace)
-       << (fields.strategy.getPermutedA() ? " permuted" : " dequantized")
+       << (getPermuted(fields) != Workspace::None ? " permuted"
+                                                  : " dequantized")
        << " to memory before: " << chosen.cost.dequantize
        << " modelled cycles, from here on of bf16\n";
   }

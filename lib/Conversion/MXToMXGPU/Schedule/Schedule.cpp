@@ -28,6 +28,7 @@ bool OperandTypes::hasScalesOfA() const { return a != target::MmaType::BF16; }
 bool OperandTypes::hasScalesOfB() const { return b != target::MmaType::BF16; }
 
 bool MatmulProblem::hasScalesOfA() const { return !isa<BFloat16Type>(a); }
+bool MatmulProblem::hasScalesOfB() const { return !isa<BFloat16Type>(b); }
 bool MatmulProblem::hasScales() const { return scales != nullptr; }
 int64_t MatmulProblem::getOutBits() const {
   return out.getIntOrFloatBitWidth();
@@ -43,6 +44,12 @@ bool mx::mxgpu::holdsB(Workspace workspace) {
   return workspace == Workspace::B || workspace == Workspace::AB;
 }
 
+/// Of the scales of both operands, or of the one that has them.
+static Type getScaleType(MatmulOpInterface op) {
+  Value scales = op.getBScales() ? op.getBScales() : op.getAScales();
+  return getElementTypeOrSelf(scales.getType());
+}
+
 /// The types of the operands where they are `a` and `b`, or none.
 static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
                                                    Type b) {
@@ -51,9 +58,9 @@ static std::optional<OperandTypes> getOperandTypes(MatmulOpInterface op, Type a,
     return std::nullopt;
   OperandTypes types{*aType, *bType, static_cast<unsigned>(op.getBlockSize()),
                      target::ScaleFormat::UE8M0};
-  if (!types.hasScalesOfB())
+  if (!types.hasScalesOfA() && !types.hasScalesOfB())
     return types;
-  auto scales = getScaleFormat(getElementTypeOrSelf(op.getBScales().getType()));
+  auto scales = getScaleFormat(getScaleType(op));
   if (!scales)
     return std::nullopt;
   types.scaleFormat = *scales;
@@ -82,8 +89,8 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.a = aElement;
   problem.b = bElement;
   problem.isPackedB = hasPackedB(op);
-  if (types->hasScalesOfB())
-    problem.scales = getElementTypeOrSelf(op.getBScales().getType());
+  if (types->hasScalesOfA() || types->hasScalesOfB())
+    problem.scales = getScaleType(op);
   problem.out = outType.getElementType();
   problem.accumulate = op.getAccumulate();
   problem.hasEpilogue = op.getEpilogueBlock() != nullptr;

@@ -207,16 +207,18 @@ mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
   std::vector<Candidate> candidates = rankSchedules(whole, target);
   for (Workspace workspace : {Workspace::A, Workspace::B, Workspace::AB}) {
     auto problem = getRemainder(op, whole, workspace, target);
-    auto isLegal = [&](bool permutesA) {
-      return explainNoWorkspace(op, workspace, permutesA, target).empty();
+    auto isLegal = [&](Workspace permuted) {
+      return explainNoWorkspace(op, workspace, permuted, target).empty();
     };
-    bool mayPermute = problem && problem->canPermuteA && isLegal(true);
-    bool mayStay = isLegal(false);
+    bool mayPermute = problem && problem->canPermute != Workspace::None &&
+                      isLegal(problem->canPermute);
+    bool mayStay = isLegal(Workspace::None);
     if (!mayPermute && !mayStay)
       continue;
     int64_t before = getWorkspaceCycles(op, whole, workspace, target);
     for (Candidate &candidate : rankSchedules(*problem, target)) {
-      if (!(candidate.fields.strategy.getPermutedA() ? mayPermute : mayStay))
+      bool isPermuted = getPermuted(candidate.fields) != Workspace::None;
+      if (!(isPermuted ? mayPermute : mayStay))
         continue;
       candidate.fields.workspace = workspace;
       candidate.cost.dequantize = before;

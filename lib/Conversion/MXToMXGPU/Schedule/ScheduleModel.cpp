@@ -41,24 +41,52 @@ static int64_t getGroups(const MatmulProblem &problem, RaggedKind kind) {
              : std::max<int64_t>(problem.groups, 1);
 }
 
-/// Types know how many rows groups have on average. Of one with more rows than
-/// a tile half of the last tile is empty, on average over all sizes. Where a
-/// tile may have as few rows as a group, half of the groups are modelled as
-/// half as large, and the others as half as large again: weights are read again
-/// for each tile of a group.
+static int64_t squareRoot(int64_t value) {
+  int64_t root = 1;
+  while ((root + 1) * (root + 1) <= value)
+    ++root;
+  return root;
+}
+
+/// Tiles of `groups` groups that `rows` rows were divided among by chance, each
+/// as likely: the mean of the deciles' middles, of a normal distribution.
+static int64_t getTilesOfEvenGroups(int64_t rows, int64_t groups,
+                                    int64_t tile) {
+  constexpr int64_t kDeciles[] = {126, 385, 674, 1036, 1645}, kOne = 1000;
+  int64_t mean = ceilDiv(rows, groups), deviation = squareRoot(mean);
+  int64_t tiles = 0;
+  for (int64_t decile : kDeciles) {
+    int64_t more = deviation * decile / kOne;
+    tiles += ceilDiv(mean + more, tile) +
+             ceilDiv(std::max<int64_t>(mean - more, 1), tile);
+  }
+  return ceilDiv(groups * tiles, 2 * std::size(kDeciles));
+}
+
+/// The same where the i-th most frequent group has 1 / i as many rows as the
+/// first (Zipf's law).
+static int64_t getTilesOfUnevenGroups(int64_t rows, int64_t groups,
+                                      int64_t tile) {
+  constexpr int64_t kOne = 1 << 20;
+  int64_t sum = 0, tiles = 0;
+  for (int64_t i = 1; i <= groups; ++i)
+    sum += kOne / i;
+  for (int64_t i = 1; i <= groups; ++i)
+    tiles += ceilDiv(std::max<int64_t>(rows * (kOne / i) / sum, 1), tile);
+  return tiles;
+}
+
+/// Types know how many rows groups have on average, and not how they are
+/// divided: half of the calls are modelled as even, and the others as uneven.
 static int64_t getRowTiles(const MatmulProblem &problem,
                            const ScheduleFields &fields, int64_t m) {
   int64_t groups = getGroups(problem, RaggedKind::Rows);
-  int64_t rows = ceilDiv(m, groups);
+  int64_t tile = fields.tile[0];
   if (groups == 1)
-    return ceilDiv(m, fields.tile[0]);
-  if (rows > fields.tile[0])
-    return ceilDiv(groups * (2 * rows + fields.tile[0]), 2 * fields.tile[0]);
-  if (!getStrategy(problem, fields).hasLowTiles())
-    return groups;
-  int64_t few = ceilDiv(ceilDiv(rows, 2), fields.tile[0]);
-  int64_t many = ceilDiv(ceilDiv(rows * 3, 2), fields.tile[0]);
-  return ceilDiv(groups * (few + many), 2);
+    return ceilDiv(m, tile);
+  return ceilDiv(getTilesOfEvenGroups(m, groups, tile) +
+                     getTilesOfUnevenGroups(m, groups, tile),
+                 2);
 }
 
 /// How many CTAs run at a time in clusters of `parts`, which lie in a GPU
@@ -92,13 +120,6 @@ Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
   grid.bBytes = getMatrixBytes(grid.n, grid.k, problem.product.b->type,
                                problem.product.blockSize);
   return grid;
-}
-
-static int64_t squareRoot(int64_t value) {
-  int64_t root = 1;
-  while ((root + 1) * (root + 1) <= value)
-    ++root;
-  return root;
 }
 
 int64_t mx::mxgpu::getLoadTraffic(const Grid &grid,
@@ -214,9 +235,11 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
     stageBytes += buffers.bInputs.getStageBytes();
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;
-  cost.ring = ceilDiv(
-      steps * (rates.loadLatency + stageFill) + cost.mma,
-      std::max<int64_t>(fields.stages - strategy.getHeldStages(fields), 1));
+  constexpr int64_t kWhole = 100; // per cent of a stage
+  int64_t free = fields.stages * kWhole - strategy.getHeldPercent(fields);
+  cost.ring =
+      ceilDiv((steps * (rates.loadLatency + stageFill) + cost.mma) * kWhole,
+              std::max(free, kWhole));
   cost.steps = steps * strategy.getStepCycles(problem, fields, buffers, rates);
   int64_t loop = strategy.getLoopCycles(
       problem, fields,
@@ -238,10 +261,12 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   int64_t percent = rates.directPercent, last = rates.directLastPercent;
   if (fields.epilogue == Epilogue::Direct) {
     bool readsC = problem.accumulate && !isSplit;
+    int64_t bytes = storedBytes * (readsC ? 2 : 1);
     cost.epilogue =
-        read + ceilDiv(storedBytes * (readsC ? 2 : 1), rates.directBytesPerClk);
+        read + ceilDiv(bytes * strategy.getDirectStorePercent(outBits),
+                       100 * rates.directBytesPerClk);
   } else {
-    int64_t buffers = ceilDiv(tileN * outBits / 8, 128);
+    int64_t buffers = ceilDiv(tileN, getStagedColumns(tileN, outBits));
     cost.epilogue = read + ceilDiv(storedBytes, rates.stagedBytesPerClk) +
                     buffers * rates.stagedBufferCycles;
     latency = rates.stagedLatency;

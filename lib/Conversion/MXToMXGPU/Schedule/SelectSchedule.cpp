@@ -167,9 +167,8 @@ private:
                                    const target::TargetInfo &target,
                                    StringRef from = {}) {
     ScheduleFields fields = given.getFields();
-    bool permutesA = fields.strategy && fields.strategy.getPermutedA();
-    if (std::string why =
-            explainNoWorkspace(op, fields.workspace, permutesA, target);
+    if (std::string why = explainNoWorkspace(op, fields.workspace,
+                                             getPermuted(fields), target);
         !why.empty())
       return op->emitOpError() << (from.empty() ? "" : measured->getPath())
                                << (from.empty() ? "" : ": ") << why;

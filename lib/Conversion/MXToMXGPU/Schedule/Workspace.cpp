@@ -16,39 +16,65 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
-std::string mx::mxgpu::explainNoPermutedA(const MatmulProblem &problem) {
-  if (!problem.hasScales())
-    return "expected b with scales with permuted_a, found it without: leave it "
-           "out";
+Workspace mx::mxgpu::getPermuted(const ScheduleFields &fields) {
+  return fields.strategy ? fields.strategy.getPermuted() : Workspace::None;
+}
+
+std::string mx::mxgpu::explainNotPermuted(const MatmulProblem &problem,
+                                          Workspace permuted) {
+  bool permutesA = permuted == Workspace::A;
+  bool hasOther = permutesA ? problem.hasScalesOfB() : problem.hasScalesOfA();
+  std::string name = "permuted_" + stringifyWorkspace(permuted).str();
+  if (!hasOther)
+    return llvm::formatv("expected {0} with scales with {1}, found it without: "
+                         "leave it out",
+                         permutesA ? "b" : "a", name);
   if (problem.isPackedB)
-    return "expected no permuted_a with packed weights, of which a thread "
-           "reads adjacent elements as they are: leave it out";
+    return llvm::formatv("expected no {0} with packed weights, of which a "
+                         "thread reads adjacent elements as they are: leave it "
+                         "out",
+                         name);
   if (ShapedType::isDynamic(problem.k))
-    return "expected a reduction that types know with permuted_a, found an "
-           "unknown one: leave it out";
+    return llvm::formatv("expected a reduction that types know with {0}, found "
+                         "an unknown one: leave it out",
+                         name);
   if (problem.k % kReductionMultiple)
     return llvm::formatv("expected a reduction of a multiple of {0} elements "
-                         "with permuted_a, found {1}: leave it out",
-                         kReductionMultiple, problem.k);
+                         "with {1}, found {2}: leave it out",
+                         kReductionMultiple, name, problem.k);
   return {};
 }
 
 /// Whether mx.permute_reduction writes a tensor, or a memref.
-static bool isPermuted(Value a) {
-  if (isa<TensorType>(a.getType()))
-    return a.getDefiningOp<PermuteReductionOp>() != nullptr;
-  return llvm::any_of(a.getUsers(), [&](Operation *user) {
+static bool isPermuted(Value operand) {
+  if (isa<TensorType>(operand.getType()))
+    return operand.getDefiningOp<PermuteReductionOp>() != nullptr;
+  return llvm::any_of(operand.getUsers(), [&](Operation *user) {
     auto permute = dyn_cast<PermuteReductionOp>(user);
-    return permute && permute.getOuts()[0] == a;
+    return permute && permute.getOuts()[0] == operand;
   });
 }
 
+/// The element type of an operand that a workspace holds, or does not.
+static std::string getDescription(Value operand, bool isHeld) {
+  if (isHeld)
+    return "bf16";
+  std::string text;
+  llvm::raw_string_ostream(text) << getElementTypeOrSelf(operand);
+  return text;
+}
+
 std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
-                                          Workspace workspace, bool permutesA,
+                                          Workspace workspace,
+                                          Workspace permuted,
                                           const target::TargetInfo &target) {
-  if (permutesA && workspace != Workspace::A &&
-      !(workspace == Workspace::None && isPermuted(op.getA())))
-    return llvm::formatv("expected workspace = a with permuted_a, found {0}",
+  bool permutes = permuted != Workspace::None;
+  Value operand = permuted == Workspace::B ? op.getB() : op.getA();
+  if (permutes && workspace != permuted &&
+      !(workspace == Workspace::None && isPermuted(operand)))
+    return llvm::formatv("expected workspace = {0} with permuted_{0}, found "
+                         "{1}",
+                         stringifyWorkspace(permuted),
                          stringifyWorkspace(workspace));
   if (workspace == Workspace::None)
     return {};
@@ -59,8 +85,10 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
                          "by the scales: leave it out",
                          name, target.chip);
   for (auto [isHeld, scales, what] :
-       {std::tuple(holdsA(workspace) && !permutesA, op.getAScales(), "a"),
-        std::tuple(holdsB(workspace), op.getBScales(), "b")})
+       {std::tuple(holdsA(workspace) && permuted != Workspace::A,
+                   op.getAScales(), "a"),
+        std::tuple(holdsB(workspace) && permuted != Workspace::B,
+                   op.getBScales(), "b")})
     if (isHeld && !scales)
       return llvm::formatv("expected {0} with scales for {1}, found it "
                            "without: it is multiplied as it is",
@@ -78,11 +106,11 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
     return llvm::formatv("expected {0} to leave operands that {1} multiplies, "
                          "found a of {2} and b of {3}",
                          name, target.chip,
-                         holdsA(workspace) ? "bf16" : "elements",
-                         holdsB(workspace) ? "bf16" : "elements");
-  if (permutesA)
-    if (std::string why =
-            explainNoPermutedA(*getMatmulProblem(op, target, workspace));
+                         getDescription(op.getA(), holdsA(workspace)),
+                         getDescription(op.getB(), holdsB(workspace)));
+  if (permutes)
+    if (std::string why = explainNotPermuted(
+            *getMatmulProblem(op, target, workspace), permuted);
         !why.empty())
       return why;
   if (!op->getNumResults())
@@ -101,8 +129,9 @@ mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &whole,
     rest->n = whole.n;
     rest->k = whole.k;
     rest->groups = whole.groups;
-    rest->canPermuteA = workspace == Workspace::A && !rest->hasScalesOfA() &&
-                        explainNoPermutedA(*rest).empty();
+    bool isEither = workspace == Workspace::A || workspace == Workspace::B;
+    if (isEither && explainNotPermuted(*rest, workspace).empty())
+      rest->canPermute = workspace;
   }
   return rest;
 }

@@ -32,17 +32,18 @@ static LogicalResult verifyScalesOfA(MatmulOpInterface op, const Named &a) {
                         << ", which is multiplied as it is, found them";
 }
 
-/// Numbers of both are multiplied as they are, and have no blocks.
+/// Numbers of both are multiplied as they are, and have no blocks. A B of
+/// numbers is bf16, by which no f16 is multiplied.
 static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
                                      const Named &b) {
   if (isNumber(b.elementType()) != bool(op.getBScales())) {
     if (op.getBScales())
       return success();
-    if (!a.elementType().isBF16())
+    if (a.elementType().isF16())
       return errorAt(op, a)
-             << "expected a of bf16 with b of bf16, found " << a.elementType()
-             << ": quantize b, or give both as bf16";
-    if (op.getBlockSize() != kDefaultBlockSize)
+             << "expected a of bf16, or elements, with b of bf16, found "
+             << a.elementType() << ": quantize b, or give both as bf16";
+    if (!op.getAScales() && op.getBlockSize() != kDefaultBlockSize)
       return op.emitOpError("expected no block_size without scales, found ")
              << op.getBlockSize();
     return success();
@@ -59,10 +60,12 @@ static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
 static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
                                         const Named &b) {
   Named sa{op.getAScales(), "a_scales"}, sb{op.getBScales(), "b_scales"};
-  if (!sb.value)
+  if (!sa.value && !sb.value)
     return success();
   if (!sa.value)
     return verifyBlock(op, b, sb.elementType(), op.getBlockSize());
+  if (!sb.value)
+    return verifyBlock(op, a, sa.elementType(), op.getBlockSize());
   if (sa.elementType() != sb.elementType())
     return errorAt(op, sb) << "expected b_scales of type " << sa.elementType()
                            << " like a_scales, found " << sb.elementType()
@@ -75,7 +78,7 @@ static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
 
 /// The reduction has whole blocks, where there are any.
 static int64_t getReductionDivisor(MatmulOpInterface op) {
-  return op.getBScales() ? op.getBlockSize() : 1;
+  return op.getAScales() || op.getBScales() ? op.getBlockSize() : 1;
 }
 
 /// The logical shape of the scales of `elements`.
@@ -304,6 +307,9 @@ LogicalResult GroupedMatmulOp::verify() {
     return failure();
   if (!getAScales() && getBScales() && !rows)
     return emitOpError("expected ragged = rows with a of bf16 or f16, found "
+                       "reduction: quantize both operands, or neither");
+  if (getAScales() && !getBScales() && !rows)
+    return emitOpError("expected ragged = rows with b of bf16 alone, found "
                        "reduction: quantize both operands, or neither");
   // grouped_matmul C22
   if (failed(verifyScalesOfB(*this, a, b)))

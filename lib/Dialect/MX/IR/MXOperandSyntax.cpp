@@ -11,8 +11,15 @@
 
 using namespace mlir;
 
-/// Those that there are: two without scales, three with those of b, or four.
+/// Those that there are: two without scales, three with those of one operand,
+/// or four.
 static constexpr size_t kNumbers = 2, kWithScales = 4;
+
+/// Of three operands, a has the scales if the last, b, is such.
+static bool isNumbers(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return isa<BFloat16Type, Float16Type>(element);
+}
 
 ParseResult
 mx::parseScaledOperands(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &a,
@@ -39,14 +46,17 @@ mx::parseScaledOperands(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &a,
                                         << " types, found " << types.size();
   a = operands.front();
   aType = types.front();
-  if (operands.size() == kWithScales) {
+  bool hasScalesOfA = operands.size() == kWithScales ||
+                      (operands.size() > kNumbers && isNumbers(types.back()) &&
+                       !isNumbers(aType));
+  if (hasScalesOfA) {
     aScales = operands[1];
     aScalesType = types[1];
   }
-  size_t numberOfB = operands.size() == kWithScales ? 2 : 1;
+  size_t numberOfB = hasScalesOfA ? 2 : 1;
   b = operands[numberOfB];
   bType = types[numberOfB];
-  if (operands.size() > kNumbers) {
+  if (operands.size() > numberOfB + 1) {
     bScales = operands.back();
     bScalesType = types.back();
   }

@@ -1839,6 +1839,13 @@ func.func @grouped_matmul_c20_reduction(%a: tensor<64x896xbf16>, %b: tensor<48x8
 }
 
 // -----
+func.func @grouped_matmul_c20_right(%a: tensor<64x384xf8E4M3FN, #mx.ragged<groups = 2, align = 128>>, %sa: tensor<64x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>, %b: tensor<48x384xbf16, #mx.ragged<groups = 2, align = 128>>, %offsets: tensor<2xi32>, %o0: tensor<2x64x48xf32>) {
+  // expected-error @below {{'mx.grouped_matmul' op expected ragged = rows with b of bf16 alone, found reduction: quantize both operands, or neither}}
+  %r = mx.grouped_matmul ragged = reduction ins(%a, %sa, %b : tensor<64x384xf8E4M3FN, #mx.ragged<groups = 2, align = 128>>, tensor<64x12xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = reduction, groups = 2>>, tensor<48x384xbf16, #mx.ragged<groups = 2, align = 128>>) offsets(%offsets : tensor<2xi32>) outs(%o0 : tensor<2x64x48xf32>) -> tensor<2x64x48xf32>
+  return
+}
+
+// -----
 // expected-note @below {{b is defined here}}
 func.func @matmul_c15(%a: tensor<64x64xf8E4M3FN>, %sa: tensor<64x2xf8E8M0FNU>, %b: tensor<48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>, %sb: tensor<48x2xf8E8M0FNU>, %o0: tensor<64x48xf32>) {
   // expected-error @below {{'mx.matmul' op expected b that is not packed with a_scales, found 'tensor<48x64xf8E4M3FN, #mx.weight_layout<fragment_64x64>>': leave out mx.pack_weights, or give a as bf16 or f16}}
@@ -1980,8 +1987,16 @@ func.func @matmul_c16_scales(%a: tensor<64x64xbf16>, %b: tensor<48x64xbf16>, %sb
 // -----
 // expected-note @below {{a is defined here}}
 func.func @matmul_c16_left(%a: tensor<64x64xf16>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>) {
-  // expected-error @below {{'mx.matmul' op expected a of bf16 with b of bf16, found 'f16': quantize b, or give both as bf16}}
+  // expected-error @below {{'mx.matmul' op expected a of bf16, or elements, with b of bf16, found 'f16': quantize b, or give both as bf16}}
   %r = mx.matmul ins(%a, %b : tensor<64x64xf16>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) -> tensor<64x48xf32>
+  return
+}
+
+// -----
+// expected-note @below {{a is defined here}}
+func.func @matmul_c4_left(%a: tensor<64x64xf8E4M3FN>, %sa: tensor<64x4xf8E4M3FN>, %b: tensor<48x64xbf16>, %o0: tensor<64x48xf32>) {
+  // expected-error @below {{'mx.matmul' op expected a of type f4E2M1FN with scales of type f8E4M3FN, found 'f8E4M3FN'}}
+  %r = mx.matmul ins(%a, %sa, %b : tensor<64x64xf8E4M3FN>, tensor<64x4xf8E4M3FN>, tensor<48x64xbf16>) outs(%o0 : tensor<64x48xf32>) block_size = 16 -> tensor<64x48xf32>
   return
 }
 

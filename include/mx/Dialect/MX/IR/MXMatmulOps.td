@@ -25,6 +25,9 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     with quantized weights B. These may be packed by `mx.pack_weights`, in the
     type's encoding or materialized; results are the same.
 
+    Without `b_scales` B is bf16 and multiplied as it is, by an A of elements;
+    the three operands are then `a`, `a_scales` and `b`.
+
     Without scales of either both are bf16: values that a quantizer wrote, or
     that were dequantized before. There is no `block_size` then.
 
@@ -45,6 +48,10 @@ def MX_MatmulOp : MX_StructuredOp<"matmul", [AttrSizedOperandSegments,
     %y = mx.matmul ins(%x, %w, %sw : tensor<?x512xbf16>,
           tensor<128x512xf4E2M1FN>, tensor<128x16xf8E8M0FNU>)
         outs(%out : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+
+    %w = mx.matmul ins(%a, %sa, %v : tensor<256x512xf8E4M3FN>,
+          tensor<256x16xf8E8M0FNU>, tensor<128x512xbf16>)
+        outs(%init : tensor<256x128xbf16>) -> tensor<256x128xbf16>
 
     %z = mx.matmul ins(%x, %v : tensor<?x512xbf16>, tensor<128x512xbf16>)
         outs(%out : tensor<?x128xbf16>) -> tensor<?x128xbf16>

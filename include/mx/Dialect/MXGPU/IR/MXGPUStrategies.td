@@ -35,8 +35,10 @@ def MXGPU_StrategyAttrInterface : AttrInterface<"StrategyAttrInterface"> {
         registers.
       }], "int64_t", "getCtasPerSm", (ins), "", "return 1;">,
     InterfaceMethod<[{
-        Whether A is in the order of mx.permute_reduction.
-      }], "bool", "getPermutedA", (ins), "", "return false;">,
+        The operand that is in the order of mx.permute_reduction: `a`, `b` or
+        `none`.
+      }], "::mx::mxgpu::Workspace", "getPermuted", (ins), "",
+      "return ::mx::mxgpu::Workspace::None;">,
     InterfaceMethod<"How a CTA gets its next work tile.",
       "::mx::mxgpu::TileLoop", "getTileLoop", (ins), "",
       "return ::mx::mxgpu::TileLoop::Static;">,
@@ -160,7 +162,7 @@ def MXGPU_WgmmaSwapABAttr
     |---|---|---|
     | `cluster_split = b` | `false` | as of `#mxgpu.wgmma_upcast_b`; each CTA adds and stores some rows |
     | `ctas_per_sm = n` | 1 | CTAs that share an SM: each has a part of its shared memory and registers |
-    | `permuted_a = b` | `false` | A is in the order of `mx.permute_reduction`, so that a thread reads adjacent elements of B: with `workspace = a`, a reduction of a multiple of 64 elements, and a B that is not packed |
+    | `permuted_a = b` | `false` | A is in the order of `mx.permute_reduction`, so that a thread reads adjacent elements of B: with `workspace = a`, a reduction of a multiple of 32 elements, and a B that is not packed |
 
     Tiles have a multiple of 16 rows, up to 256 of 64 or 128 columns, 160 of 192
     and 96 of 256; and 64 or 128 elements of the reduction. Results are stored
@@ -175,6 +177,41 @@ def MXGPU_WgmmaSwapABAttr
       return $_get($_ctxt, cluster_split, ctas_per_sm, permuted_a);
     }]>];
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::mx::mxgpu::Workspace getPermuted() const {
+      return getPermutedA() ? ::mx::mxgpu::Workspace::A
+                            : ::mx::mxgpu::Workspace::None;
+    }
+  }];
+}
+
+def MXGPU_WgmmaUpcastAAttr
+    : MXGPU_StrategyAttr<"WgmmaUpcastA", "wgmma_upcast_a"> {
+  let summary = "an A that goes through registers by bf16, by wgmma";
+  let description = [{
+    A is dequantized in the registers of the warpgroups that multiply, and B is
+    bf16 (sm_90a).
+
+    | field | default | meaning |
+    |---|---|---|
+    | `permuted_b = b` | `false` | B is in the order of `mx.permute_reduction`, so that a thread reads adjacent elements of A: with `workspace = b`, and a reduction of a multiple of 32 elements |
+
+    Tiles have 64, 128, 192 or 256 rows, with groups 128 or 256; a multiple of
+    16 columns, up to 256 of 64 or 128 rows, 160 of 192 and 96 of 256; and 64 or
+    128 elements of the reduction.
+
+    Example: `#mxgpu.wgmma_upcast_a<permuted_b = true>`.
+  }];
+  let parameters = (ins MXGPU_Flag:$permuted_b);
+  let builders = [AttrBuilder<(ins CArg<"bool", "false">:$permuted_b), [{
+      return $_get($_ctxt, permuted_b);
+    }]>];
+  let extraClassDeclaration = [{
+    ::mx::mxgpu::Workspace getPermuted() const {
+      return getPermutedB() ? ::mx::mxgpu::Workspace::B
+                            : ::mx::mxgpu::Workspace::None;
+    }
+  }];
 }
 
 def MXGPU_WgmmaBF16Attr : MXGPU_StrategyAttr<"WgmmaBF16", "wgmma_bf16"> {

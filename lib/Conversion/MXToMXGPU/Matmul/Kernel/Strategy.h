@@ -99,8 +99,6 @@ public:
 
   // Costs (docs/Internals/ScheduleModel.md).
 
-  /// Whether tiles may have as few rows as a group of rows.
-  virtual bool hasLowTiles() const { return false; }
   /// Of shared memory in a step, or of threads between two parts of it.
   virtual int64_t getPortCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,
@@ -111,10 +109,14 @@ public:
                                 const ScheduleFields &fields,
                                 const MatmulBuffers &buffers,
                                 const target::Rates &rates) const;
-  /// Stages of the ring that products hold at any time, and no load has.
-  virtual int64_t getHeldStages(const ScheduleFields &fields) const {
+  /// What products hold of the ring's stages, and no load has, on average: per
+  /// cent of a stage.
+  virtual int64_t getHeldPercent(const ScheduleFields &fields) const {
     return 0;
   }
+  /// What direct stores of elements of `bits` take, per cent of the time that
+  /// whole sectors of memory take.
+  virtual int64_t getDirectStorePercent(int64_t bits) const { return 100; }
   /// Of the loop over the reduction, whose longest part takes `longest`.
   virtual int64_t getLoopCycles(const MatmulProblem &problem,
                                 const ScheduleFields &fields,

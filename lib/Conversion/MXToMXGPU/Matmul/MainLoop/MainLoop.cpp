@@ -291,8 +291,9 @@ void MainLoop::addScales(KernelArguments &signature) {
     signature.add(Arg::AScalesMap,
                   encodeScales(matrices.aScales, aScales.getShape()));
   }
-  signature.add(Arg::BScalesMap,
-                encodeScales(matrices.bScales, b.getScaleBox()));
+  if (matrices.bScales)
+    signature.add(Arg::BScalesMap,
+                  encodeScales(matrices.bScales, b.getScaleBox()));
 }
 
 /// A tile of 32 x 4 x 4 bytes is two rows of 256, the longest that a box can

@@ -60,6 +60,18 @@ RingType RingTypes::getDenseInputs(int64_t threads) const {
                  {AsyncKind::AsyncThreads, threads}, Scope::Cta);
 }
 
+RingType RingTypes::getDenseBInputs(int64_t threads) const {
+  return getRing(fields.stages, {"b"}, {getDense(tileN)}, {AsyncKind::BulkCopy},
+                 {AsyncKind::AsyncThreads, threads}, Scope::Cta);
+}
+
+RingType RingTypes::getAInputs(int64_t threads) const {
+  return getRing(
+      fields.stages, {"a", "sfa"},
+      {getBytes(tileM, problem.a, /*isSwizzled=*/true), getScales(tileM)},
+      {AsyncKind::BulkCopy}, {AsyncKind::Threads, threads}, Scope::Cta);
+}
+
 RingType RingTypes::getBInputs(int64_t threads) const {
   int64_t rows = tileN / ctas;
   BufferType elements = problem.isPackedB

@@ -47,10 +47,13 @@ struct RingTypes {
   BufferType getScales(int64_t rows) const;
   int64_t getScaleTiles() const;
 
-  /// From the loads on, an A of bf16 for `threads` that multiply by wgmma.
+  /// From the loads on, an A, or a B, of bf16 for `threads` that multiply by
+  /// wgmma.
   RingType getDenseInputs(int64_t threads) const;
-  /// From the loads on, the rows of B of a CTA and their scales for `threads`
-  /// that dequantize them.
+  RingType getDenseBInputs(int64_t threads) const;
+  /// From the loads on, the rows of A, or of B, of a CTA and their scales for
+  /// `threads` that dequantize them.
+  RingType getAInputs(int64_t threads) const;
   RingType getBInputs(int64_t threads) const;
   /// The dequantized rows, for the tensor core, in `stages`.
   RingType getOperands(int64_t stages, int64_t threads, Side consumer,

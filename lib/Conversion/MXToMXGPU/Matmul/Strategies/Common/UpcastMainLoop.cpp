@@ -100,7 +100,13 @@ static Value getPartOfMovedB(KernelBuilder &body, bool isPacked) {
   return arith::XOrIOp::create(body, thread, moved);
 }
 
-/// Narrow tiles begin within a tile of scales.
+Value UpcastMainLoop::getFirstRowOfScalesOfA(ForEachWorkTileOp workTile) {
+  if (schedule.getTileM() % kScaleTileRows == 0)
+    return body.index(0);
+  return arith::RemUIOp::create(body, work.getFirstRow(workTile),
+                                body.index(kScaleTileRows));
+}
+
 Value UpcastMainLoop::getFirstRowOfScales(ForEachWorkTileOp workTile) {
   if (product.getBRows() % kScaleTileRows == 0)
     return body.index(0);
@@ -155,7 +161,8 @@ void UpcastMainLoop::buildLoad(int64_t kind) {
   ProducerCommitOp::create(body, stage.getStage(), Value());
   auto bStage = ProducerAcquireOp::create(body, bInputs);
   b.loadElements(bStage, k);
-  b.loadScales(bStage, kTile);
+  if (product.problem.hasScalesOfB())
+    b.loadScales(bStage, kTile);
   ProducerCommitOp::create(body, bStage.getStage(), Value());
   launchDependents(workTile);
 }

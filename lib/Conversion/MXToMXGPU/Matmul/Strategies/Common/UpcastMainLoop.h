@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The common part of main loops whose threads convert tiles of B to bf16,
-// exactly. One thread loads tiles of A into a ring, and tiles and scales of B
-// into another. Warpgroups dequantize tiles of B from there to a third ring,
-// from which the tensor core reads; or the MMA warpgroups do, into their
-// registers.
+// The common part of main loops whose threads convert tiles of B, or of A, to
+// bf16, exactly. One thread loads tiles of A into a ring, and of B into
+// another, with the scales that they have. Warpgroups dequantize tiles of B
+// from there to a third ring, from which the tensor core reads; or the MMA
+// warpgroups do, into their registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,9 +49,10 @@ protected:
                        FragmentLayoutAttr written);
   /// The thread that fills both rings of inputs, of the roles' kind `kind`.
   void buildLoad(int64_t kind);
-  /// Where rows of a work tile's tile of B begin among those of its tiles of
-  /// scales.
+  /// Where rows of a work tile's tile of B, or of A, begin among those of its
+  /// tiles of scales: low tiles begin within one.
   mlir::Value getFirstRowOfScales(ForEachWorkTileOp workTile);
+  mlir::Value getFirstRowOfScalesOfA(ForEachWorkTileOp workTile);
   /// Reads a tile of an operand of `element`. `row` is where its rows begin
   /// among those of its tiles of scales.
   LoadedTile loadTile(ConsumerWaitOp stage, llvm::StringRef elements,

@@ -2,20 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// Rows of the instruction are columns of the tile (Layouts.h), so that a tile
-// may be as low as few rows of A. B goes from where it was loaded to the
-// registers of the MMA warpgroups, which dequantize it there; A is bf16, and
-// the instruction reads it where the copy engine put it.
+// Rows of the instruction are columns of the tile, rows of B, and its columns
+// are rows of the tile: D^T = B * A^T. So a tile may be as low as few rows of
+// A. B goes from where it was loaded to the registers of the MMA warpgroups,
+// which dequantize it there; A is bf16, and the instruction reads it where the
+// copy engine put it (../Common/RegisterOperandLayouts.h).
+//
+// Which rows of B a thread has is for us to say: two adjacent ones, so that
+// eight lanes have 16 adjacent columns of the result, of bf16 a sector of a
+// row; or where an epilogue takes the accumulator of two parts of B together,
+// the same row of both parts. Accumulators are relabelled as rows of A by
+// columns of the tile, and are then like any others.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../../Kernel/Strategy.h"
+#include "../Common/RegisterOperandMainLoop.h"
+#include "../Common/RegisterOperandTile.h"
 #include "../Common/RingTypes.h"
 #include "../Common/Warpgroups.h"
-#include "Layouts.h"
-#include "MainLoop.h"
 #include "mx/Conversion/MXToMXGPU/PackedWeights.h"
-#include "mx/Support/ScaleLayout.h"
+#include "mx/Support/ReductionOrder.h"
+#include "mx/Support/WeightLayout.h"
 #include "mx/Target/Wgmma.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -25,7 +33,73 @@ using namespace mlir;
 using namespace mx;
 using namespace mx::mxgpu;
 
+/// The tile as the instruction sees it.
+static RegisterOperandTile getSwapABTile(const MatmulProblem &problem,
+                                         const ScheduleFields &fields) {
+  auto [rows, columns, depth] = fields.tile;
+  return {columns,
+          rows,
+          depth,
+          problem.product.b->type,
+          problem.product.blockSize,
+          problem.isPackedB,
+          getPermuted(fields) == Workspace::A,
+          /*isOfA=*/false};
+}
+
+static RegisterOperandNames getSwapABNames() {
+  return {"wgmma_swap_ab", "columns", "rows"};
+}
+
+static RowSteps getSwapABRows(const MatmulProblem &problem,
+                              const ScheduleFields &fields) {
+  return problem.numB > 1 ? RowSteps::ofHalves(fields.tile[1])
+                          : RowSteps::ofPairs();
+}
+
+/// The instruction of a tile.
+static WgmmaAttr getSwapABMma(const MatmulProblem &problem,
+                              const ScheduleFields &fields) {
+  return WgmmaAttr::get(problem.a.getContext(), fields.tile[1], fields.tile[0],
+                        problem.product.getK(),
+                        getSwapABTile(problem, fields).getWarpgroups());
+}
+
 namespace {
+
+class SwapABMainLoop final : public RegisterOperandMainLoop {
+public:
+  SwapABMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : RegisterOperandMainLoop(kernel, work, b, getOperand(kernel)) {}
+
+private:
+  static RegisterOperand getOperand(const ProductKernel &kernel) {
+    const MatmulProblem &problem = kernel.product.problem;
+    ScheduleFields fields = kernel.product.schedule.getFields();
+    bool isPermuted = getPermuted(fields) == Workspace::A;
+    return {problem.b,
+            "b",
+            "sfb",
+            "a",
+            problem.isPackedB,
+            getSwapABRows(problem, fields),
+            isPermuted ? getReductionBlock(problem.k) : 0};
+  }
+
+  Value getRing() override { return bInputs; }
+  Value getOtherRing() override { return inputs; }
+  Value getFirstRow(ForEachWorkTileOp workTile) override {
+    return getFirstRowOfScales(workTile);
+  }
+
+  /// The copy engine loads rows of A as they are.
+  int64_t getRowsOfBox() const override { return schedule.getTileM(); }
+  void loadA(ProducerAcquireOp stage, Value row, Value k) override {
+    OperandBoxes boxes(arguments.get(Arg::AMap), *product.problem.product.a,
+                       schedule.getTileK());
+    loadPanels(body, boxes, row, k, stage, "a", schedule.getL2A());
+  }
+};
 
 class WgmmaSwapAB final : public StrategyOf<WgmmaSwapABAttr> {
 public:
@@ -62,11 +136,9 @@ public:
   /// A thread has elements of all rows.
   bool distributesParts() const override { return true; }
 
-  bool hasLowTiles() const override { return true; }
-
   /// While a part of a step is multiplied, the step before is released.
-  int64_t getHeldStages(const ScheduleFields &fields) const override {
-    return SwapABMainLoop::getParts(fields.tile[0]) - 1;
+  int64_t getHeldPercent(const ScheduleFields &fields) const override {
+    return getReductionParts(fields.tile[0]) > 1 ? 100 : 0;
   }
   int64_t getStepCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,
@@ -115,9 +187,10 @@ MatmulBuffers WgmmaSwapAB::getBuffers(const MatmulProblem &problem,
   buffers.bInputs = types.getBInputs(threads);
   buffers.otherWarps = 1; // loads
   types.addEpilogue(buffers,
-                    SwapABLayouts(mma, types.tileK, problem.numB,
-                                  /*permuted=*/0)
-                        .getResult(),
+                    RegisterOperandLayouts(mma, types.tileK,
+                                           getSwapABRows(problem, fields),
+                                           /*permuted=*/0)
+                        .getResultOfB(),
                     threads / target::kWarpSize);
   return buffers;
 }
@@ -126,74 +199,18 @@ MatmulBuffers WgmmaSwapAB::getBuffers(const MatmulProblem &problem,
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// Rows of a tile are columns of the instruction, which takes any multiple of
-/// 8: every other one is choice enough.
-static constexpr int64_t kRowStep = 16, kMostRows = 256;
-static constexpr int64_t kSwapABColumns[] = {64, 128, 192, 256};
-static constexpr int64_t kSwapABDepths[] = {64, 128};
-
 /// Parts of B, of which a thread has a row each.
 static constexpr int64_t kMostParts = 2;
-/// Registers of a thread that multiplies and of one that loads, by warpgroups
-/// that multiply, and the most rows of a tile: ptxas 13.0 serializes the
-/// instructions of more. A thread of the highest tiles spills up to 532
-/// bytes, in the epilogue.
-struct ThreadRegisters {
-  int64_t multiply, load, mostRows;
-};
-static constexpr ThreadRegisters kThreadRegisters[] = {
-    {232, 40, kMostRows}, {232, 40, kMostRows}, {160, 32, 160}, {112, 32, 96}};
-/// The same of tiles of few accumulators.
-static constexpr ThreadRegisters kFewRegisters[] = {
-    {200, 40, 128}, {200, 40, 128}, {152, 40, 64}, {104, 40, 64}};
-
-static const ThreadRegisters &getThreadRegisters(const ScheduleFields &fields) {
-  int64_t index = getSwapABWarpgroups(fields) - 1;
-  const ThreadRegisters &few = kFewRegisters[index];
-  return fields.tile[0] <= few.mostRows ? few : kThreadRegisters[index];
-}
-
-static std::optional<ScheduleError>
-checkSwapABTile(const ScheduleFields &fields) {
-  auto [rows, columns, depth] = fields.tile;
-  if (rows % kRowStep)
-    return ScheduleError{
-        llvm::formatv("expected a tile of a multiple of {0} rows with "
-                      "wgmma_swap_ab, found {1}",
-                      kRowStep, rows),
-        {}};
-  if (!llvm::is_contained(kSwapABColumns, columns))
-    return ScheduleError{
-        llvm::formatv("expected a tile of 64, 128, 192 or 256 columns with "
-                      "wgmma_swap_ab, found {0}",
-                      columns),
-        {}};
-  if (!llvm::is_contained(kSwapABDepths, depth))
-    return ScheduleError{
-        llvm::formatv("expected a tile of 64 or 128 reduction elements with "
-                      "wgmma_swap_ab, found {0}",
-                      depth),
-        {}};
-  if (int64_t most = getThreadRegisters(fields).mostRows; rows > most)
-    return ScheduleError{
-        llvm::formatv("expected a tile of at most {0} rows with {1} columns "
-                      "and wgmma_swap_ab, the accumulator that registers hold, "
-                      "found {2}",
-                      most, columns, rows),
-        {}};
-  return std::nullopt;
-}
-
 /// Whether threads hold of B what packed weights give them, if it is packed.
 static bool canReadB(const MatmulProblem &problem) {
   if (!problem.isPackedB)
     return true;
   ScheduleFields fields;
-  fields.tile = {kRowStep, kSwapABColumns[0], kSwapABDepths[0]};
-  return isOfPackedWeights(SwapABLayouts(getSwapABMma(problem, fields),
-                                         kSwapABDepths[0], problem.numB,
-                                         /*permuted=*/0)
-                               .getLoad());
+  fields.tile = {target::kWgmmaNMin, target::kWgmmaM, kWeightTileColumns};
+  return isOfPackedWeights(
+      RegisterOperandLayouts(getSwapABMma(problem, fields), kWeightTileColumns,
+                             getSwapABRows(problem, fields), /*permuted=*/0)
+          .getLoad());
 }
 
 /// Where an SM has several CTAs, ptxas divides its registers: a thread needs
@@ -206,7 +223,8 @@ checkSharedRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
   // Besides one that loads, and one that looks for groups.
   int64_t others = problem.ragged == RaggedKind::None ? 1 : 2;
   int64_t warps =
-      getSwapABWarpgroups(fields) * target::kWarpGroupWarps + others;
+      getSwapABTile(problem, fields).getWarpgroups() * target::kWarpGroupWarps +
+      others;
   int64_t found = llvm::alignDown(
       target.registersPerSm / (ctas * warps * target::kWarpSize), kStep);
   auto [rows, columns, depth] = fields.tile;
@@ -224,7 +242,8 @@ std::optional<ScheduleError>
 WgmmaSwapAB::checkSchedule(const MatmulProblem &problem,
                            const ScheduleFields &fields,
                            const target::TargetInfo &target) const {
-  if (auto error = checkSwapABTile(fields))
+  if (auto error = checkRegisterOperandTile(getSwapABTile(problem, fields),
+                                            getSwapABNames()))
     return error;
   if (problem.numB > kMostParts)
     return ScheduleError{
@@ -241,7 +260,8 @@ WgmmaSwapAB::checkSchedule(const MatmulProblem &problem,
         "or pack no weights",
         {}};
   if (getOwn(fields).getPermutedA())
-    if (std::string why = explainNoPermutedA(problem); !why.empty())
+    if (std::string why = explainNotPermuted(problem, Workspace::A);
+        !why.empty())
       return ScheduleError{why, {}};
   if (problem.isQuantized)
     return ScheduleError{
@@ -272,8 +292,7 @@ WgmmaSwapAB::getRegisters(const MatmulProblem &problem,
                           const ScheduleFields &fields) const {
   if (fields.strategy.getCtasPerSm() > 1)
     return {};
-  const ThreadRegisters &registers = getThreadRegisters(fields);
-  return {registers.multiply, registers.load};
+  return getSwapABTile(problem, fields).getRegisters();
 }
 
 std::optional<ScheduleError>
@@ -285,7 +304,8 @@ WgmmaSwapAB::checkRegisters(const MatmulProblem &problem,
     return ScheduleError{"expected no registers with ctas_per_sm, which says "
                          "how many a thread has",
                          {}};
-  return checkTwoRoles(fields, getSwapABWarpgroups(fields), least, target);
+  return checkTwoRoles(fields, getSwapABTile(problem, fields).getWarpgroups(),
+                       least, target);
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,19 +316,18 @@ void WgmmaSwapAB::forEachTile(const MatmulProblem &problem,
                               AddCandidate add) const {
   if (problem.numB > kMostParts || !canReadB(problem))
     return;
-  for (int64_t rows = kRowStep; rows <= kMostRows; rows += kRowStep)
-    for (int64_t columns : kSwapABColumns)
-      for (int64_t depth : kSwapABDepths) {
-        ScheduleFields fields;
-        fields.strategy = WgmmaSwapABAttr::get(
-            problem.out.getContext(), /*cluster_split=*/false,
-            /*ctas_per_sm=*/1, problem.canPermuteA);
-        fields.tile = {rows, columns, depth};
-        if (checkSwapABTile(fields))
-          continue;
-        fields.registers = getRegisters(problem, fields);
-        add(fields);
-      }
+  forEachRegisterOperandTile([&](int64_t columns, int64_t rows, int64_t depth) {
+    ScheduleFields fields;
+    fields.strategy = WgmmaSwapABAttr::get(
+        problem.out.getContext(), /*cluster_split=*/false,
+        /*ctas_per_sm=*/1, problem.canPermute == Workspace::A);
+    fields.tile = {rows, columns, depth};
+    if (checkRegisterOperandTile(getSwapABTile(problem, fields),
+                                 getSwapABNames()))
+      return;
+    fields.registers = getRegisters(problem, fields);
+    add(fields);
+  });
 }
 
 /// Whether the rows, or on average those of a group, are those of one tile, so
@@ -337,94 +356,17 @@ void WgmmaSwapAB::refineSplit(const MatmulProblem &problem,
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Hundredths of cycles, fitted to 527 timings on an H200, of an element that
-/// a thread dequantizes: of its own warpgroup, and of each that issues to the
-/// same schedulers.
-static constexpr int64_t kOwnElement = 344, kSharedElement = 325;
-/// The part of a step's products that nothing overlaps, in thousandths, and
-/// cycles of a step's waits: with two parts of a step, and with one.
-struct OverlapCosts {
-  int64_t products, step;
-};
-static constexpr OverlapCosts kInParts = {755, 129}, kWhole = {700, 189};
-/// More that products take than the tensor core needs, in per cent: where A is
-/// permuted with elements of 4 bits, and with others. With many rows ptxas
-/// spills: of 4 bits with 224 and 240, of others with 240 and 256.
-static constexpr int64_t kMoreProducts = 13, kMoreOfRuns = 4,
-                         kMoreOfSpilledRuns = 8, kMoreOfWideRuns = 18,
-                         kMoreOfSpilledWideRuns = 50;
-
-static int64_t getMoreOfRuns(int64_t rows, bool isWide) {
-  constexpr int64_t kManyRows = 224;
-  if (isWide)
-    return rows > kManyRows ? kMoreOfSpilledWideRuns : kMoreOfWideRuns;
-  return rows >= kManyRows && rows < kMostRows ? kMoreOfSpilledRuns
-                                               : kMoreOfRuns;
-}
-
-/// What an element takes, to one of MXFP4 that is not packed: single bytes'
-/// loads, conversions and scales, in per cent.
-static int64_t getElementPercent(const MatmulProblem &problem,
-                                 bool isPermuted) {
-  int64_t percent = target::getBits(problem.product.b->type) > 4 ? 109 : 100;
-  if (isPermuted)
-    return percent * 5 / 8;
-  if (problem.isPackedB)
-    percent = percent * 5 / 8;
-  // Scales that are no powers of two, twice as many.
-  if (problem.product.blockSize < 32)
-    percent += 12;
-  return percent;
-}
-
-static int64_t getProductCycles(const ScheduleFields &fields,
-                                const MatmulBuffers &buffers,
-                                const target::Rates &rates) {
-  return ceilDiv(fields.tile[2], buffers.mma.getMmaShape().k) *
-         buffers.mma.getCycles(rates);
-}
-
-/// Of the warpgroups that dequantize B and multiply.
-static int64_t getThreadCycles(const MatmulProblem &problem,
-                               const ScheduleFields &fields, bool isPermuted,
-                               const MatmulBuffers &buffers,
-                               const target::Rates &rates) {
-  int64_t threads = buffers.bInputs.getConsumerThreads();
-  int64_t elements = ceilDiv(fields.tile[1] * fields.tile[2], threads);
-  int64_t groups = threads / target::kWarpGroupSize;
-  const OverlapCosts &costs =
-      SwapABMainLoop::getParts(fields.tile[0]) > 1 ? kInParts : kWhole;
-  // Per cent of hundredths.
-  constexpr int64_t kUnit = 10000;
-  int64_t sum = elements * getElementPercent(problem, isPermuted) *
-                    (kSharedElement * groups + kOwnElement) +
-                getProductCycles(fields, buffers, rates) * costs.products *
-                    (kUnit / 1000);
-  return (sum + kUnit / 2) / kUnit + costs.step;
-}
-
-/// Products are slower than the tensor core is, for waits and reads of A.
 int64_t WgmmaSwapAB::getStepCycles(const MatmulProblem &problem,
                                    const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,
                                    const target::Rates &rates) const {
-  bool isWide = target::getBits(problem.product.b->type) > 4;
-  int64_t percent = getOwn(fields).getPermutedA()
-                        ? getMoreOfRuns(fields.tile[0], isWide)
-                        : kMoreProducts;
-  return getProductCycles(fields, buffers, rates) * percent / 100;
+  return getSwapABTile(problem, fields).getStepCycles(buffers, rates);
 }
 
-/// B stays in registers, and the instructions of each 64 columns read A.
 int64_t WgmmaSwapAB::getPortCycles(const MatmulProblem &problem,
                                    const ScheduleFields &fields,
                                    const MatmulBuffers &buffers,
                                    const target::Rates &rates) const {
-  int64_t bytes =
-      (1 + fields.tile[1] / target::kWgmmaM) * buffers.inputs.getStageBytes() +
-      2 * buffers.bInputs.getStageBytes();
-  return std::max(ceilDiv(bytes, rates.smemReadBytesPerClk),
-                  getThreadCycles(problem, fields,
-                                  getOwn(fields).getPermutedA(), buffers,
-                                  rates));
+  return getSwapABTile(problem, fields)
+      .getPortCycles(buffers, buffers.bInputs, buffers.inputs, rates);
 }

@@ -27,13 +27,9 @@ void WgmmaUpcastMainLoop::buildRoles(EpiloguePolicy &epilogue) {
 
 LoadedTile WgmmaUpcastMainLoop::loadTileOfA(ForEachWorkTileOp workTile,
                                             ForEachKOp step) {
-  // Low tiles begin within a tile of scales.
-  Value row = body.index(0);
-  if (schedule.getTileM() % kScaleTileRows)
-    row = arith::RemUIOp::create(body, work.getFirstRow(workTile),
-                                 body.index(kScaleTileRows));
   return loadTile(ConsumerWaitOp::create(body, inputs), "a", "sfa",
-                  product.problem.a, layouts.getALoad(), row, step);
+                  product.problem.a, layouts.getALoad(),
+                  getFirstRowOfScalesOfA(workTile), step);
 }
 
 Value WgmmaUpcastMainLoop::dequantizeBlock(LoadedTile tile, int64_t block) {

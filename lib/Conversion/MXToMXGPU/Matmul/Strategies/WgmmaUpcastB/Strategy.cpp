@@ -384,6 +384,11 @@ int64_t WgmmaUpcastB::getOtherKernels(const MatmulProblem &problem,
   int64_t scales =
       ceilDiv((grid.m + grid.n * matrices) * grid.k * grid.products,
               problem.product.blockSize);
+  // Segments of a reduction are short, and a work tile's begin and end are what
+  // no other overlaps: fitted to gradients on an H200.
+  constexpr int64_t kSegmentCycles = 1500;
+  bool isOfSegments = problem.ragged == RaggedKind::Reduction;
   return launches * rates.nextKernel + ceilDiv(scales, rates.hbmBytesPerClk) +
-         others * waves * rates.loadLatency;
+         others * waves * rates.loadLatency +
+         (isOfSegments ? waves * kSegmentCycles : 0);
 }

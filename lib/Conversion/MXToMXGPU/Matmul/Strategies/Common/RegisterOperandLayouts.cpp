@@ -1,0 +1,103 @@
+//===- RegisterOperandLayouts.cpp - Who holds what of it ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header. Modes of the operand's rows are, lowest first: which of a
+// thread's two, lane, warp, warpgroup; of two halves, which of the two is the
+// highest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegisterOperandLayouts.h"
+#include "LayoutModes.h"
+#include "mx/Support/ReductionOrder.h"
+#include "mx/Target/Wgmma.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Of a matrix of the instruction: rows of a warp, and lanes that share none.
+static constexpr int64_t kWarpRows = target::kWgmmaM / target::kWarpGroupWarps,
+                         kRowLanes = 8;
+
+RowSteps RowSteps::ofInstruction() {
+  return {1, kRowLanes, kWarpRows, target::kWgmmaM};
+}
+
+RowSteps RowSteps::ofPairs() { return {2, 1, kWarpRows, target::kWgmmaM}; }
+
+RowSteps RowSteps::ofHalves(int64_t rows) {
+  return {1, rows / 2, kWarpRows / 2, target::kWgmmaM / 2};
+}
+
+FragmentLayoutAttr
+RegisterOperandLayouts::get(ArrayRef<FragmentMode> threads,
+                            ArrayRef<FragmentMode> values) const {
+  return makeLayout(mma.getContext(), threads, values);
+}
+
+int64_t RegisterOperandLayouts::getRun() const {
+  return std::min(tileK, permuted) / kReductionLanes;
+}
+
+SmallVector<FragmentMode>
+RegisterOperandLayouts::getLoadThreads(int64_t run) const {
+  return {columns(kReductionLanes, run), rows(kRowLanes, steps.lane),
+          rows(target::kWarpGroupWarps, steps.warp),
+          rows(mma.getWarpgroups(), steps.warpgroup)};
+}
+
+/// Of a permuted tile a thread has a run of the columns that are permuted among
+/// each other, or of all if there are fewer.
+FragmentLayoutAttr RegisterOperandLayouts::getLoad() const {
+  if (!permuted)
+    return get(getLoadThreads(2), {columns(2, 1), rows(2, steps.two),
+                                   columns(2, 8), columns(tileK / 16, 16)});
+  int64_t run = getRun();
+  return get(getLoadThreads(run),
+             {columns(2, 1), columns(run / 2, 2),
+              columns(tileK / (run * kReductionLanes), run * kReductionLanes),
+              rows(2, steps.two)});
+}
+
+/// The registers of `getLoad` in the order of `getOperand`.
+FragmentLayoutAttr RegisterOperandLayouts::getDequantized() const {
+  if (!permuted)
+    return getLoad();
+  int64_t run = getRun();
+  return get(getLoadThreads(run),
+             {columns(2, 1), rows(2, steps.two), columns(run / 2, 2),
+              columns(tileK / (run * kReductionLanes), run * kReductionLanes)});
+}
+
+FragmentLayoutAttr RegisterOperandLayouts::getHalves() const {
+  int64_t half = getRun() / 2;
+  return get(getLoadThreads(half), {columns(2, 1), columns(half / 2, 2),
+                                    columns(2, tileK / 2), rows(2, steps.two)});
+}
+
+FragmentLayoutAttr RegisterOperandLayouts::getOperand() const {
+  FragmentModes modes = mma.getOperandModes(
+      MmaOperand::A, BFloat16Type::get(mma.getContext()), tileK);
+  return get(modes.threads, modes.values);
+}
+
+FragmentLayoutAttr RegisterOperandLayouts::getAccumulator() const {
+  FragmentModes modes = mma.getAccumulatorModes(mma.getN());
+  return get(modes.threads, modes.values);
+}
+
+FragmentLayoutAttr RegisterOperandLayouts::getResultOfA() const {
+  return get({columns(4, 2), rows(kRowLanes, steps.lane),
+              rows(target::kWarpGroupWarps, steps.warp),
+              rows(mma.getWarpgroups(), steps.warpgroup)},
+             {columns(2, 1), rows(2, steps.two), columns(mma.getN() / 8, 8)});
+}
+
+FragmentLayoutAttr RegisterOperandLayouts::getResultOfB() const {
+  return get({rows(4, 2), columns(kRowLanes, steps.lane),
+              columns(target::kWarpGroupWarps, steps.warp),
+              columns(mma.getWarpgroups(), steps.warpgroup)},
+             {rows(2, 1), columns(2, steps.two), rows(mma.getN() / 8, 8)});
+}

@@ -1,0 +1,102 @@
+//===- RegisterOperandMainLoop.cpp - wgmma from registers -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegisterOperandMainLoop.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static WgmmaAttr getInstruction(const ProductKernel &kernel) {
+  return cast<WgmmaAttr>(kernel.product.buffers.mma);
+}
+
+RegisterOperandMainLoop::RegisterOperandMainLoop(ProductKernel &kernel,
+                                                 WorkPolicy &work, OperandB &b,
+                                                 RegisterOperand operand)
+    : UpcastMainLoop(kernel, work, b), operand(operand),
+      layouts(getInstruction(kernel), kernel.product.schedule.getTileK(),
+              operand.steps, operand.permuted),
+      ofPart(getInstruction(kernel),
+             kernel.product.schedule.getTileK() / getParts(), operand.steps,
+             operand.permuted) {}
+
+int64_t RegisterOperandMainLoop::getParts() const {
+  return getReductionParts(getInstruction(kernel).getN());
+}
+
+void RegisterOperandMainLoop::createRings() {
+  inputs = body.ring(product.buffers.inputs, "in");
+  bInputs = body.ring(product.buffers.bInputs, "in_b");
+}
+
+void RegisterOperandMainLoop::buildRoles(EpiloguePolicy &epilogue) {
+  buildMultiply(epilogue,
+                [&](ForEachWorkTileOp workTile) { return multiply(workTile); });
+  buildLoad(/*kind=*/1);
+}
+
+Value RegisterOperandMainLoop::dequantizePart(LoadedTile tile, int64_t part) {
+  int64_t parts = getParts();
+  if (parts == 1)
+    return relabel(dequantize(tile, layouts.getDequantized()),
+                   layouts.getOperand());
+  auto type = FragmentType::get(operand.element, ofPart.getLoad());
+  // A run of a permuted tile lies in one block, whose scale both halves have.
+  bool isHalfOfRun = schedule.getTileK() / parts < operand.permuted;
+  if (isHalfOfRun)
+    tile.elements = relabel(tile.elements, layouts.getHalves());
+  tile.elements = ExtractColumnsOp::create(
+      body, type, tile.elements, body.index(part * type.getColumns()));
+  if (isHalfOfRun)
+    return relabel(dequantize(tile, ofPart.getDequantized(), Value(),
+                              product.problem.product.blockSize / parts),
+                   ofPart.getOperand());
+  auto scales = cast<VectorType>(tile.scales.getType());
+  int64_t rows = scales.getDimSize(0), blocks = scales.getDimSize(1) / parts;
+  tile.scales = vector::ExtractStridedSliceOp::create(
+      body, tile.scales, ArrayRef<int64_t>{0, part * blocks},
+      ArrayRef<int64_t>{rows, blocks}, ArrayRef<int64_t>{1, 1});
+  return relabel(dequantize(tile, ofPart.getDequantized()),
+                 ofPart.getOperand());
+}
+
+/// An instruction reads its registers until it is finished: the next but one of
+/// a step may have them again.
+Value RegisterOperandMainLoop::multiply(ForEachWorkTileOp workTile) {
+  int64_t parts = getParts();
+  auto type = FragmentType::get(body.getF32Type(), layouts.getAccumulator());
+  Value row = getFirstRow(workTile);
+  OpBuilder::InsertionGuard guard(body);
+  ForEachKOp step =
+      forEachTile(workTile, ValueRange(ZeroFragmentOp::create(body, type)));
+  LoadedTile loaded =
+      loadTile(ConsumerWaitOp::create(body, getRing()), operand.elements,
+               operand.scales, operand.element, layouts.getLoad(), row, step,
+               /*thread=*/Value(), operand.isPacked);
+  ConsumerWaitOp stage;
+  Value accumulator = step.getRegionIterArgs()[0];
+  for (int64_t part = 0; part < parts; ++part) {
+    bool isLast = part == parts - 1;
+    Value registers = dequantizePart(loaded, part);
+    if (!part)
+      stage = ConsumerWaitOp::create(body, getOtherRing());
+    IntegerAttr column;
+    if (parts > 1)
+      column = body.getI64IntegerAttr(part * schedule.getTileK() / parts);
+    accumulator = start(product.buffers.mma, registers,
+                        stage.getBuffer(operand.other), accumulator, column);
+    if (isLast)
+      ConsumerReleaseOp::create(body, loaded.stage);
+    accumulator = MmaWaitOp::create(body, accumulator, /*pending=*/!isLast);
+  }
+  ConsumerReleaseOp::create(body, stage.getStage());
+  step.getYield().getValuesMutable().assign(accumulator);
+  return step.getResult(0);
+}

@@ -1,0 +1,190 @@
+//===- RegisterOperandTile.cpp - Its tiles, and what they cost ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// See the header.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RegisterOperandTile.h"
+#include "RegisterOperandMainLoop.h"
+#include "mx/Target/Wgmma.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// The instruction takes any multiple of 8 columns: every other one is choice
+/// enough.
+static constexpr int64_t kColumnStep = 16, kMostColumns = 256;
+static constexpr int64_t kOperandRows[] = {64, 128, 192, 256};
+static constexpr int64_t kOperandDepths[] = {64, 128};
+
+/// Registers of a thread that multiplies and of one that loads, by warpgroups
+/// that multiply, and the most columns of a tile: ptxas 13.0 serializes the
+/// instructions of more. A thread of the widest tiles spills up to 532 bytes,
+/// in the epilogue.
+struct ThreadRegisters {
+  int64_t multiply, load, mostColumns;
+};
+static constexpr ThreadRegisters kThreadRegisters[] = {{232, 40, kMostColumns},
+                                                       {232, 40, kMostColumns},
+                                                       {160, 32, 160},
+                                                       {112, 32, 96}};
+/// The same of tiles of few accumulators.
+static constexpr ThreadRegisters kFewRegisters[] = {
+    {200, 40, 128}, {200, 40, 128}, {152, 40, 64}, {104, 40, 64}};
+
+int64_t RegisterOperandTile::getWarpgroups() const {
+  return rows / target::kWgmmaM;
+}
+
+static const ThreadRegisters &
+getThreadRegisters(const RegisterOperandTile &tile) {
+  int64_t index = tile.getWarpgroups() - 1;
+  const ThreadRegisters &few = kFewRegisters[index];
+  return tile.columns <= few.mostColumns ? few : kThreadRegisters[index];
+}
+
+SmallVector<int64_t> RegisterOperandTile::getRegisters() const {
+  const ThreadRegisters &registers = getThreadRegisters(*this);
+  return {registers.multiply, registers.load};
+}
+
+std::optional<ScheduleError>
+mx::mxgpu::checkRegisterOperandTile(const RegisterOperandTile &tile,
+                                    const RegisterOperandNames &names) {
+  if (tile.columns % kColumnStep)
+    return ScheduleError{
+        llvm::formatv("expected a tile of a multiple of {0} {1} with {2}, "
+                      "found {3}",
+                      kColumnStep, names.columns, names.strategy, tile.columns),
+        {}};
+  if (!llvm::is_contained(kOperandRows, tile.rows))
+    return ScheduleError{
+        llvm::formatv("expected a tile of 64, 128, 192 or 256 {0} with {1}, "
+                      "found {2}",
+                      names.rows, names.strategy, tile.rows),
+        {}};
+  if (!llvm::is_contained(kOperandDepths, tile.depth))
+    return ScheduleError{
+        llvm::formatv("expected a tile of 64 or 128 reduction elements with "
+                      "{0}, found {1}",
+                      names.strategy, tile.depth),
+        {}};
+  if (int64_t most = getThreadRegisters(tile).mostColumns; tile.columns > most)
+    return ScheduleError{
+        llvm::formatv("expected a tile of at most {0} {1} with {2} {3} and "
+                      "{4}, the accumulator that registers hold, found {5}",
+                      most, names.columns, tile.rows, names.rows,
+                      names.strategy, tile.columns),
+        {}};
+  return std::nullopt;
+}
+
+void mx::mxgpu::forEachRegisterOperandTile(
+    function_ref<void(int64_t rows, int64_t columns, int64_t depth)> add) {
+  for (int64_t columns = kColumnStep; columns <= kMostColumns;
+       columns += kColumnStep)
+    for (int64_t rows : kOperandRows)
+      for (int64_t depth : kOperandDepths)
+        add(rows, columns, depth);
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// Hundredths of cycles, fitted to 527 timings on an H200, of an element that
+/// a thread dequantizes: of its own warpgroup, and of each that issues to the
+/// same schedulers.
+static constexpr int64_t kOwnElement = 344, kSharedElement = 325;
+/// The part of a step's products that nothing overlaps, in thousandths, and
+/// cycles of a step's waits: with two parts of a step, and with one.
+struct OverlapCosts {
+  int64_t products, step;
+};
+static constexpr OverlapCosts kInParts = {755, 129}, kWhole = {700, 189};
+/// More that products take than the tensor core needs, in per cent: where the
+/// other operand is permuted with elements of 4 bits, and with others. With
+/// many columns ptxas spills: of 4 bits with 224 and 240, of others with 240
+/// and 256 and a step of 128 elements, less where the operand is A.
+static constexpr int64_t kMoreProducts = 13, kMoreOfRuns = 4,
+                         kMoreOfSpilledRuns = 8, kMoreOfWideRuns = 17,
+                         kMoreOfSpilledWideRuns = 40,
+                         kMoreOfSpilledWideRunsOfA = 26;
+
+static int64_t getMoreOfRuns(const RegisterOperandTile &tile) {
+  constexpr int64_t kManyColumns = 224;
+  if (target::getBits(tile.type) > 4) {
+    if (tile.columns <= kManyColumns || tile.depth == kOperandDepths[0])
+      return kMoreOfWideRuns;
+    return tile.isOfA ? kMoreOfSpilledWideRunsOfA : kMoreOfSpilledWideRuns;
+  }
+  return tile.columns >= kManyColumns && tile.columns < kMostColumns
+             ? kMoreOfSpilledRuns
+             : kMoreOfRuns;
+}
+
+/// What an element takes: its load, conversion and scale, in per cent of the
+/// figures above. Of the order of memory threads load single bytes.
+int64_t RegisterOperandTile::getElementPercent() const {
+  bool isWide = target::getBits(type) > 4;
+  if (isPermuted)
+    return isWide ? 84 : 62;
+  int64_t percent = isWide ? 109 : 100;
+  percent = isPacked ? percent * 5 / 8 : percent * 115 / 100;
+  // Scales that are no powers of two, twice as many.
+  if (blockSize < 32)
+    percent += 12;
+  return percent;
+}
+
+int64_t
+RegisterOperandTile::getProductCycles(const MatmulBuffers &buffers,
+                                      const target::Rates &rates) const {
+  return ceilDiv(depth, buffers.mma.getMmaShape().k) *
+         buffers.mma.getCycles(rates);
+}
+
+/// Of the warpgroups that dequantize and multiply.
+int64_t RegisterOperandTile::getThreadCycles(const MatmulBuffers &buffers,
+                                             const target::Rates &rates) const {
+  int64_t groups = getWarpgroups();
+  int64_t elements = ceilDiv(rows * depth, groups * target::kWarpGroupSize);
+  const OverlapCosts &costs =
+      getReductionParts(columns) > 1 ? kInParts : kWhole;
+  // Per cent of hundredths.
+  constexpr int64_t kUnit = 10000;
+  int64_t sum =
+      elements * getElementPercent() * (kSharedElement * groups + kOwnElement) +
+      getProductCycles(buffers, rates) * costs.products * (kUnit / 1000);
+  return (sum + kUnit / 2) / kUnit + costs.step;
+}
+
+/// Products are slower than the tensor core is, for waits and reads of the
+/// other operand.
+int64_t RegisterOperandTile::getStepCycles(const MatmulBuffers &buffers,
+                                           const target::Rates &rates) const {
+  int64_t percent = kMoreProducts;
+  if (isPermuted)
+    percent = getMoreOfRuns(*this);
+  return getProductCycles(buffers, rates) * percent / 100;
+}
+
+/// What is dequantized stays in registers, and the instructions of each 64 rows
+/// read the other operand.
+int64_t RegisterOperandTile::getPortCycles(const MatmulBuffers &buffers,
+                                           RingType ring, RingType other,
+                                           const target::Rates &rates) const {
+  int64_t bytes =
+      (1 + getWarpgroups()) * other.getStageBytes() + 2 * ring.getStageBytes();
+  return std::max(ceilDiv(bytes, rates.smemReadBytesPerClk),
+                  getThreadCycles(buffers, rates));
+}

@@ -1,0 +1,218 @@
+//===- Strategy.cpp - X times W^T by wgmma, with X in registers -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A goes from where it was loaded to the registers of the MMA warpgroups, which
+// dequantize it there; B is bf16, and the instruction reads it where the copy
+// engine put it (../Common/RegisterOperandLayouts.h). It is wgmma_swap_ab with
+// the operands exchanged: for products of many rows and few columns, whose B
+// costs less to write as bf16 before than A would.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../../Kernel/Strategy.h"
+#include "../Common/RegisterOperandMainLoop.h"
+#include "../Common/RegisterOperandTile.h"
+#include "../Common/RingTypes.h"
+#include "../Common/Warpgroups.h"
+#include "mx/Support/ReductionOrder.h"
+#include "mx/Support/ScaleLayout.h"
+#include "mx/Target/Wgmma.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// The tile as the instruction sees it.
+static RegisterOperandTile getUpcastATile(const MatmulProblem &problem,
+                                          const ScheduleFields &fields) {
+  auto [rows, columns, depth] = fields.tile;
+  return {rows,
+          columns,
+          depth,
+          problem.product.a->type,
+          problem.product.blockSize,
+          /*isPacked=*/false,
+          getPermuted(fields) == Workspace::B,
+          /*isOfA=*/true};
+}
+
+static RegisterOperandNames getUpcastANames() {
+  return {"wgmma_upcast_a", "rows", "columns"};
+}
+
+namespace {
+
+class UpcastAMainLoop final : public RegisterOperandMainLoop {
+public:
+  UpcastAMainLoop(ProductKernel &kernel, WorkPolicy &work, OperandB &b)
+      : RegisterOperandMainLoop(kernel, work, b, getOperand(kernel)) {}
+
+private:
+  static RegisterOperand getOperand(const ProductKernel &kernel) {
+    const MatmulProblem &problem = kernel.product.problem;
+    bool isPermuted =
+        getPermuted(kernel.product.schedule.getFields()) == Workspace::B;
+    return {problem.a,
+            "a",
+            "sfa",
+            "b",
+            /*isPacked=*/false,
+            RowSteps::ofInstruction(),
+            isPermuted ? getReductionBlock(problem.k) : 0};
+  }
+
+  Value getRing() override { return inputs; }
+  Value getOtherRing() override { return bInputs; }
+  Value getFirstRow(ForEachWorkTileOp workTile) override {
+    return getFirstRowOfScalesOfA(workTile);
+  }
+
+  int64_t getRowsOfBox() const override { return schedule.getTileM(); }
+  void loadA(ProducerAcquireOp stage, Value row, Value k) override {
+    loadBoxesOfA(stage, row, k, /*firstRows=*/{0});
+  }
+};
+
+class WgmmaUpcastA final : public StrategyOf<WgmmaUpcastAAttr> {
+public:
+  std::optional<target::ProductForm>
+  match(const OperandTypes &types, const target::TargetInfo &) const override {
+    return target::lookupProduct(target::kWgmmaBF16, types.a, types.b,
+                                 types.blockSize, types.scaleFormat);
+  }
+
+  MatmulBuffers getBuffers(const MatmulProblem &problem,
+                           const ScheduleFields &fields) const override;
+  std::optional<ScheduleError>
+  checkSchedule(const MatmulProblem &problem, const ScheduleFields &fields,
+                const target::TargetInfo &target) const override;
+  std::optional<ScheduleError>
+  checkRegisters(const MatmulProblem &problem, const ScheduleFields &fields,
+                 const target::TargetInfo &target) const override {
+    RegisterOperandTile tile = getUpcastATile(problem, fields);
+    return checkTwoRoles(fields, tile.getWarpgroups(), tile.getRegisters(),
+                         target);
+  }
+  SmallVector<int64_t>
+  getRegisters(const MatmulProblem &problem,
+               const ScheduleFields &fields) const override {
+    return getUpcastATile(problem, fields).getRegisters();
+  }
+
+  void forEachTile(const MatmulProblem &problem,
+                   AddCandidate add) const override;
+  void refineSplit(const MatmulProblem &,
+                   ScheduleFields &fields) const override {
+    fields.pdl = fields.splitK == 1;
+  }
+
+  /// As of wgmma_swap_ab; but L2 has what is loaded, as products of this kind
+  /// are large, and it arrives before the model has it: fitted.
+  int64_t getHeldPercent(const ScheduleFields &fields) const override {
+    return getReductionParts(fields.tile[1]) > 1 ? 65 : 0;
+  }
+  int64_t getStepCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    return getUpcastATile(problem, fields).getStepCycles(buffers, rates);
+  }
+  int64_t getPortCycles(const MatmulProblem &problem,
+                        const ScheduleFields &fields,
+                        const MatmulBuffers &buffers,
+                        const target::Rates &rates) const override {
+    return getUpcastATile(problem, fields)
+        .getPortCycles(buffers, buffers.inputs, buffers.bInputs, rates);
+  }
+  /// Four lanes have 8 adjacent columns, of 16 bits half of a sector: fitted.
+  int64_t getDirectStorePercent(int64_t bits) const override {
+    return bits > 16 ? 100 : 250;
+  }
+  ArrayRef<StringLiteral> getRoles() const override {
+    static constexpr StringLiteral kRoles[] = {"where they multiply",
+                                               "elsewhere"};
+    return kRoles;
+  }
+
+  std::unique_ptr<MainLoop> createMainLoop(ProductKernel &kernel,
+                                           WorkPolicy &work,
+                                           OperandB &b) const override {
+    return std::make_unique<UpcastAMainLoop>(kernel, work, b);
+  }
+
+  std::string describe(const ScheduleFields &fields) const override {
+    return getOwn(fields).getPermutedB() ? " upcast_a permuted_b" : " upcast_a";
+  }
+};
+
+} // namespace
+
+const Strategy &mx::mxgpu::getWgmmaUpcastA() {
+  static const WgmmaUpcastA strategy;
+  return strategy;
+}
+
+MatmulBuffers WgmmaUpcastA::getBuffers(const MatmulProblem &problem,
+                                       const ScheduleFields &fields) const {
+  RingTypes types(problem, fields);
+  auto [rows, columns, depth] = fields.tile;
+  int64_t groups = getUpcastATile(problem, fields).getWarpgroups();
+  auto mma = WgmmaAttr::get(types.context, rows, columns,
+                            problem.product.getK(), groups);
+  int64_t threads = groups * target::kWarpGroupSize;
+  MatmulBuffers buffers;
+  buffers.mma = mma;
+  buffers.inputs = types.getAInputs(threads);
+  buffers.bInputs = types.getDenseBInputs(threads);
+  buffers.otherWarps = 1; // loads
+  types.addEpilogue(buffers,
+                    RegisterOperandLayouts(mma, types.tileK,
+                                           RowSteps::ofInstruction(),
+                                           /*permuted=*/0)
+                        .getResultOfA(),
+                    threads / target::kWarpSize);
+  return buffers;
+}
+
+std::optional<ScheduleError>
+WgmmaUpcastA::checkSchedule(const MatmulProblem &problem,
+                            const ScheduleFields &fields,
+                            const target::TargetInfo &) const {
+  if (auto error = checkRegisterOperandTile(getUpcastATile(problem, fields),
+                                            getUpcastANames()))
+    return error;
+  // Groups begin anywhere, and their scales at whole tiles.
+  if (problem.ragged != RaggedKind::None && fields.tile[0] % kScaleTileRows)
+    return ScheduleError{
+        llvm::formatv(
+            "expected a tile of 128 or 256 rows with groups, found {0}",
+            fields.tile[0]),
+        {}};
+  if (getOwn(fields).getPermutedB())
+    if (std::string why = explainNotPermuted(problem, Workspace::B);
+        !why.empty())
+      return ScheduleError{why, {}};
+  if (problem.isQuantized)
+    return ScheduleError{"expected no wgmma_upcast_a with a quantized result, "
+                         "of whose blocks a thread has two adjacent columns of "
+                         "each eight: leave it out",
+                         {}};
+  return std::nullopt;
+}
+
+void WgmmaUpcastA::forEachTile(const MatmulProblem &problem,
+                               AddCandidate add) const {
+  forEachRegisterOperandTile([&](int64_t rows, int64_t columns, int64_t depth) {
+    ScheduleFields fields;
+    fields.strategy = WgmmaUpcastAAttr::get(problem.out.getContext(),
+                                            problem.canPermute == Workspace::B);
+    fields.tile = {rows, columns, depth};
+    if (checkRegisterOperandTile(getUpcastATile(problem, fields),
+                                 getUpcastANames()))
+      return;
+    fields.registers = getRegisters(problem, fields);
+    add(fields);
+  });
+}
