@@ -19,8 +19,7 @@ static constexpr int64_t kLeastInMegabytes = 100000;
 /// Functions without calls, as mx-to-mxgpu begins.
 static bool simplify(ModuleOp module) {
   PassManager pm(module.getContext());
-  pm.addPass(createMXVerifyDims());
-  pm.addPass(createMXNormalizeViews());
+  buildMXBeginPipeline(pm);
   pm.addPass(createInlinerPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -16,6 +16,7 @@
 #include "mx/Dialect/MX/IR/MX.h"
 #include "mx/Dialect/MX/Transforms/Passes.h"
 #include "mx/Execution/Program.h"
+#include "mx/Pipelines/Pipelines.h"
 
 using namespace mlir;
 using namespace mx;
@@ -60,9 +61,7 @@ LogicalResult mx::verifyShapes(func::FuncOp entry,
   PassManager pm(module->getContext());
   // The point is what the verifier says afterwards, once.
   pm.enableVerifier(false);
-  // As pipelines begin: what upstream would fold wrongly.
-  pm.addPass(createMXVerifyDims());
-  pm.addPass(createMXNormalizeViews());
+  buildMXBeginPipeline(pm);
   pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
   if (failed(pm.run(*module)))
     return failure();

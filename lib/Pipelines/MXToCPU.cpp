@@ -66,16 +66,14 @@ static void addUpstreamLowering(OpPassManager &pm) {
 }
 
 void mx::buildMXToCPUPipeline(OpPassManager &pm) {
-  // Before anything folds, which reads sizes that are not there, and after the
-  // canonicalizer, which finds more constants.
-  pm.addPass(createMXVerifyDims());
-  pm.addPass(createMXNormalizeViews());
+  buildMXBeginPipeline(pm);
   pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors());
   pm.addPass(createMXVerifyTensors());
   pm.addPass(createMXDefineArith());
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
+  // It finds more constants.
   pm.addPass(createMXVerifyDims());
   addBufferization(pm);
   pm.addPass(createMXDropDeallocations());

@@ -65,10 +65,7 @@ static void addKernelsToLLVM(OpPassManager &pm) {
 
 void mx::buildMXFusionPipeline(OpPassManager &pm,
                                const MXToNVVMOptions &options) {
-  // Before anything folds, which reads sizes that are not there, and after the
-  // canonicalizer, which finds more constants.
-  pm.addPass(createMXVerifyDims());
-  pm.addPass(createMXNormalizeViews());
+  buildMXBeginPipeline(pm);
   pm.addPass(createMXClampIndices());
   pm.addPass(createMXDecomposeTensors({/*onDevice=*/true}));
   pm.addPass(createMXDefineArith());
@@ -81,6 +78,7 @@ void mx::buildMXFusionPipeline(OpPassManager &pm,
   pm.addPass(createMXExpandMath());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // The canonicalizer finds more constants.
   pm.addPass(createMXVerifyDims());
   if (options.fuse) {
     // What the shared memory of a kernel along both axes has room for, and the

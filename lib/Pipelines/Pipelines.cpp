@@ -2,14 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// The one list of pipelines by name.
+// The one list of pipelines by name, and how all begin.
 //
 //===----------------------------------------------------------------------===//
 
 #include "mx/Pipelines/Pipelines.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mx/Dialect/MX/Transforms/Passes.h"
 
 using namespace mlir;
+
+void mx::buildMXBeginPipeline(OpPassManager &pm) {
+  pm.addPass(createMXVerifyDims());
+  pm.addPass(createMXNormalizeViews());
+}
 
 void mx::registerMXPipelines() {
   PassPipelineRegistration<>(

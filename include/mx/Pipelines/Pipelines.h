@@ -16,6 +16,10 @@
 
 namespace mx {
 
+/// What all pipelines of mx begin with, before anything folds: sizes that are
+/// not there are refused, and views that upstream folds wrongly are rewritten.
+void buildMXBeginPipeline(mlir::OpPassManager &pm);
+
 /// Options of `mx-to-nvvm` and `mx-to-mxgpu`.
 struct MXToNVVMOptions : public mlir::PassPipelineOptions<MXToNVVMOptions> {
   Option<std::string> chip{

@@ -139,12 +139,9 @@ static int64_t getModelledTotal(MatmulOpInterface op, const ScheduleCase &one,
                                 ScheduleAttr schedule,
                                 const target::TargetInfo &target) {
   ScheduleFields fields = schedule.getFields();
-  auto rest = getRemainder(op, one.example, fields.workspace, target);
-  int64_t before =
-      fields.workspace == Workspace::None
-          ? 0
-          : getWorkspaceCycles(op, one.example, fields.workspace, target);
-  return getModelledCost(*rest, fields, target).total + before;
+  return getRemainder(op, one.example, fields.workspace, target)
+      ->getCost(fields, target)
+      .total;
 }
 
 /// Takes the schedule that was measured for a case. Where no rows were asked

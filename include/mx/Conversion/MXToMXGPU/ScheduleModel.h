@@ -109,12 +109,6 @@ struct Candidate {
 std::vector<Candidate> rankSchedules(const MatmulProblem &problem,
                                      const target::TargetInfo &target);
 
-/// Cycles of the kernels that dequantize the operands of a workspace, and of
-/// what quantizers write more where they make the numbers themselves.
-int64_t getWorkspaceCycles(MatmulOpInterface op, const MatmulProblem &problem,
-                           Workspace workspace,
-                           const target::TargetInfo &target);
-
 /// `rankSchedules` of `op` together with those of what remains of it where
 /// operands are dequantized to memory before. `whole` is its problem, whose
 /// sizes may be others than its types know.
@@ -122,11 +116,25 @@ std::vector<Candidate> rankWithWorkspaces(MatmulOpInterface op,
                                           const MatmulProblem &whole,
                                           const target::TargetInfo &target);
 
-/// What remains of `whole`, the problem of `op`, with a workspace.
-std::optional<MatmulProblem> getRemainder(MatmulOpInterface op,
-                                          const MatmulProblem &whole,
-                                          Workspace workspace,
-                                          const target::TargetInfo &target);
+/// What remains of a product with a workspace, and what writes that.
+struct Remainder {
+  MatmulProblem problem;
+  /// Cycles of the kernels that dequantize operands before, and of what
+  /// quantizers write more where they make the numbers themselves.
+  int64_t before = 0;
+
+  /// With the kernels before.
+  ModelledCost getCost(const ScheduleFields &fields,
+                       const target::TargetInfo &target) const;
+  void addBefore(ModelledCost &cost) const;
+};
+
+/// What remains of the problem of `op`, of the sizes of `sized`, or none if
+/// `target` does not multiply that.
+std::optional<Remainder> getRemainder(MatmulOpInterface op,
+                                      const MatmulProblem &sized,
+                                      Workspace workspace,
+                                      const target::TargetInfo &target);
 
 /// The sizes of a product that may be known only at run time.
 enum class SizeName { M, N, K, Groups };

@@ -302,10 +302,7 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   Candidate chosen = {&strategy, fields,
                       getModelledCost(problem, fields, target)};
   if (fields.workspace != Workspace::None) {
-    chosen.cost.dequantize = getWorkspaceCycles(
-        op, *getRemainder(op, problem, Workspace::None, target),
-        fields.workspace, target);
-    chosen.cost.total += chosen.cost.dequantize;
+    getRemainder(op, problem, fields.workspace, target)->addBefore(chosen.cost);
     os << "  " << describe(fields.workspace)
        << (getPermuted(fields) != Workspace::None ? " permuted"
                                                   : " dequantized")
@@ -410,7 +407,8 @@ void mx::mxgpu::explainCases(raw_ostream &os, MatmulOpInterface op,
        << ", for example\n";
     explainSchedule(
         os, op,
-        *getRemainder(op, one.example, one.schedule.getWorkspace(), target),
+        getRemainder(op, one.example, one.schedule.getWorkspace(), target)
+            ->problem,
         one.schedule, ScheduleOrigin::Range,
         rankWithWorkspaces(op, one.example, target), target);
   }

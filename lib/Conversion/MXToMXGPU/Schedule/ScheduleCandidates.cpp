@@ -206,23 +206,21 @@ mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
                               const target::TargetInfo &target) {
   std::vector<Candidate> candidates = rankSchedules(whole, target);
   for (Workspace workspace : {Workspace::A, Workspace::B, Workspace::AB}) {
-    auto problem = getRemainder(op, whole, workspace, target);
+    auto rest = getRemainder(op, whole, workspace, target);
     auto isLegal = [&](Workspace permuted) {
       return explainNoWorkspace(op, workspace, permuted, target).empty();
     };
-    bool mayPermute = problem && problem->canPermute != Workspace::None &&
-                      isLegal(problem->canPermute);
+    Workspace canPermute = rest ? rest->problem.canPermute : Workspace::None;
+    bool mayPermute = canPermute != Workspace::None && isLegal(canPermute);
     bool mayStay = isLegal(Workspace::None);
     if (!mayPermute && !mayStay)
       continue;
-    int64_t before = getWorkspaceCycles(op, whole, workspace, target);
-    for (Candidate &candidate : rankSchedules(*problem, target)) {
+    for (Candidate &candidate : rankSchedules(rest->problem, target)) {
       bool isPermuted = getPermuted(candidate.fields) != Workspace::None;
       if (!(isPermuted ? mayPermute : mayStay))
         continue;
       candidate.fields.workspace = workspace;
-      candidate.cost.dequantize = before;
-      candidate.cost.total += before;
+      rest->addBefore(candidate.cost);
       candidates.push_back(candidate);
     }
   }

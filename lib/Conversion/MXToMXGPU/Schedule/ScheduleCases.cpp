@@ -58,8 +58,9 @@ bool mx::mxgpu::isLegalForAllSizes(MatmulOpInterface op,
                                    const target::TargetInfo &target) {
   auto rest = getRemainder(op, typed, fields.workspace, target);
   return rest &&
-         !(fields.epilogue == Epilogue::TmaStore && !canStoreByTma(*rest)) &&
-         !checkSchedule(*rest, fields, target);
+         !(fields.epilogue == Epilogue::TmaStore &&
+           !canStoreByTma(rest->problem)) &&
+         !checkSchedule(rest->problem, fields, target);
 }
 
 bool mx::mxgpu::hasCases(const MatmulProblem &problem) {
@@ -138,8 +139,7 @@ struct Point {
   /// What remains of it with each workspace, and whether there a strategy
   /// wins that excludes others.
   struct Rest {
-    std::optional<MatmulProblem> problem;
-    int64_t before = 0;
+    std::optional<Remainder> remainder;
     bool excludesOthers = false;
   };
   std::array<Rest, 4> rests;
@@ -232,17 +232,15 @@ void CaseSelector::addPoint(const MatmulProblem &problem, int64_t weight) {
   for (const Candidate &candidate : candidates) {
     Workspace workspace = candidate.fields.workspace;
     Point::Rest &rest = point.rests[static_cast<size_t>(workspace)];
-    if (rest.problem)
+    if (rest.remainder)
       continue;
-    rest.problem = getRemainder(op, problem, workspace, target);
-    rest.before = workspace == Workspace::None
-                      ? 0
-                      : getWorkspaceCycles(op, problem, workspace, target);
+    rest.remainder = getRemainder(op, problem, workspace, target);
     rest.excludesOthers = candidate.strategy->excludesOthers();
   }
   Candidate best = candidates.front();
-  completeSchedule(*getRemainder(op, problem, best.fields.workspace, target),
-                   best.fields, target);
+  completeSchedule(
+      getRemainder(op, problem, best.fields.workspace, target)->problem,
+      best.fields, target);
   schedules.insert({ScheduleAttr::get(op->getContext(), best.fields), best});
 }
 
@@ -274,11 +272,10 @@ int64_t CaseSelector::getCycles(const Point &point,
   const Point::Rest &rest =
       point.rests[static_cast<size_t>(candidate.fields.workspace)];
   // Where a workspace has no legal schedule at all.
-  if (!rest.problem)
+  if (!rest.remainder)
     return kExcludedFactor * kExcludedFactor * point.best;
-  int64_t cycles = getCyclesWithTraffic(getModelledCost(
-                       *rest.problem, candidate.fields, target)) +
-                   rest.before;
+  int64_t cycles =
+      getCyclesWithTraffic(rest.remainder->getCost(candidate.fields, target));
   return rest.excludesOthers == candidate.strategy->excludesOthers()
              ? cycles
              : std::max(cycles, point.best) * kExcludedFactor;

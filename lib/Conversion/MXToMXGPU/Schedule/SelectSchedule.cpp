@@ -212,12 +212,13 @@ private:
                    ArrayRef<Candidate> candidates,
                    const target::TargetInfo &target) {
     ScheduleFields fields = candidates.front().fields;
-    auto problem = getRemainder(op, whole, fields.workspace, target);
-    completeSchedule(*problem, fields, target);
+    MatmulProblem problem =
+        getRemainder(op, whole, fields.workspace, target)->problem;
+    completeSchedule(problem, fields, target);
     auto schedule = ScheduleAttr::get(op->getContext(), fields);
     op->setAttr(kScheduleAttrName, schedule);
     if (isExplained())
-      explainSchedule(llvm::errs(), op, *problem, schedule,
+      explainSchedule(llvm::errs(), op, problem, schedule,
                       ScheduleOrigin::Model, candidates, target);
   }
 

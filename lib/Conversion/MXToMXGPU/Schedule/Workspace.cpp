@@ -120,20 +120,15 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
   return {};
 }
 
-std::optional<MatmulProblem>
-mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &whole,
-                        Workspace workspace, const target::TargetInfo &target) {
-  std::optional<MatmulProblem> rest = getMatmulProblem(op, target, workspace);
-  if (rest) {
-    rest->m = whole.m;
-    rest->n = whole.n;
-    rest->k = whole.k;
-    rest->groups = whole.groups;
-    bool isEither = workspace == Workspace::A || workspace == Workspace::B;
-    if (isEither && explainNotPermuted(*rest, workspace).empty())
-      rest->canPermute = workspace;
-  }
-  return rest;
+//===----------------------------------------------------------------------===//
+// What remains, and what it costs
+//===----------------------------------------------------------------------===//
+
+static void setSizes(MatmulProblem &problem, const MatmulProblem &sized) {
+  problem.m = sized.m;
+  problem.n = sized.n;
+  problem.k = sized.k;
+  problem.groups = sized.groups;
 }
 
 /// Whether a quantizer of the same function makes an operand for this product
@@ -144,18 +139,19 @@ static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
          elements.getParentBlock() == op->getBlock();
 }
 
-int64_t mx::mxgpu::getWorkspaceCycles(MatmulOpInterface op,
-                                      const MatmulProblem &problem,
-                                      Workspace workspace,
-                                      const target::TargetInfo &target) {
+/// Of the kernels that write the operands of `whole` in a workspace.
+static int64_t getWorkspaceCycles(MatmulOpInterface op,
+                                  const MatmulProblem &whole,
+                                  Workspace workspace, bool isChosenByCall,
+                                  const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
   int64_t cycles = 0;
   auto add = [&](int64_t rows, target::MmaType type, bool isMade) {
-    int64_t elements = rows * orAssumed(problem.k);
+    int64_t elements = rows * orAssumed(whole.k);
     int64_t bytes = ceilDiv(elements * target::getBits(type), 8);
     int64_t scales = type == target::MmaType::BF16
                          ? 0
-                         : ceilDiv(elements, problem.product.blockSize);
+                         : ceilDiv(elements, whole.product.blockSize);
     int64_t numbers = 2 * elements;
     // The bytes are neither written nor read.
     int64_t moved =
@@ -163,16 +159,48 @@ int64_t mx::mxgpu::getWorkspaceCycles(MatmulOpInterface op,
     cycles += (isMade ? 0 : rates.nextKernel) +
               ceilDiv(moved, rates.streamBytesPerClk);
   };
-  // Quantizers run before a call chooses, and so write elements and scales.
-  bool isChosenByCall = hasCases(*getMatmulProblem(op, target));
   // Each group of rows has a matrix b of its own.
-  bool hasGroups = problem.ragged == RaggedKind::Rows;
+  bool hasGroups = whole.ragged == RaggedKind::Rows;
+  // Quantizers run before a call chooses, and so write elements and scales.
   if (holdsA(workspace))
-    add(orAssumed(problem.m), problem.product.a->type,
+    add(orAssumed(whole.m), whole.product.a->type,
         !isChosenByCall && isMadeFor(op, op.getA(), op.getAScales()));
   if (holdsB(workspace))
-    add(orAssumed(problem.n) * (hasGroups ? orAssumed(problem.groups) : 1),
-        problem.product.b->type,
+    add(orAssumed(whole.n) * (hasGroups ? orAssumed(whole.groups) : 1),
+        whole.product.b->type,
         !isChosenByCall && isMadeFor(op, op.getB(), op.getBScales()));
   return cycles;
+}
+
+void Remainder::addBefore(ModelledCost &cost) const {
+  cost.dequantize += before;
+  cost.total += before;
+}
+
+ModelledCost Remainder::getCost(const ScheduleFields &fields,
+                                const target::TargetInfo &target) const {
+  ModelledCost cost = getModelledCost(problem, fields, target);
+  addBefore(cost);
+  return cost;
+}
+
+std::optional<Remainder>
+mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &sized,
+                        Workspace workspace, const target::TargetInfo &target) {
+  std::optional<MatmulProblem> rest = getMatmulProblem(op, target, workspace);
+  if (!rest)
+    return std::nullopt;
+  setSizes(*rest, sized);
+  if (workspace == Workspace::None)
+    return Remainder{*rest};
+  bool isEither = workspace == Workspace::A || workspace == Workspace::B;
+  if (isEither && explainNotPermuted(*rest, workspace).empty())
+    rest->canPermute = workspace;
+  std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
+  if (!whole)
+    return Remainder{*rest};
+  bool isChosenByCall = hasCases(*whole);
+  setSizes(*whole, sized);
+  return Remainder{*rest, getWorkspaceCycles(op, *whole, workspace,
+                                             isChosenByCall, target)};
 }
