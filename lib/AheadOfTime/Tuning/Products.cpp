@@ -46,8 +46,8 @@ static SizedProduct rankAt(MatmulOpInterface op, const MatmulProblem &typed,
     if (!isLegalForAllSizes(op, typed, candidate.fields, target))
       continue;
     ScheduleFields fields = candidate.fields;
-    completeSchedule(getRemainder(op, sized, fields.workspace, target)->problem, fields,
-                     target);
+    completeSchedule(getRemainder(op, sized, fields.workspace, target)->problem,
+                     fields, target);
     addCandidate(product.candidates,
                  ScheduleAttr::get(op->getContext(), fields), count);
   }

@@ -38,8 +38,13 @@ struct Grid {
 /// A size, or the one that stands for those that are not known.
 int64_t orAssumed(int64_t size);
 
+/// How rows may be divided among groups: each row in any as likely, or in the
+/// i-th most frequent one as 1 / i (Zipf's law).
+enum class Division { Even, Uneven };
+
 Grid getGrid(const MatmulProblem &problem, const ScheduleFields &fields,
-             const target::TargetInfo &target);
+             const target::TargetInfo &target,
+             Division division = Division::Even);
 
 /// Bytes of A and B that come from HBM, by the part of them that L2 still
 /// holds when they are needed again.
@@ -89,6 +94,8 @@ struct ModelledCost {
   }
 };
 
+/// Types do not say how rows are divided among groups: the mean of both
+/// divisions, where it matters.
 ModelledCost getModelledCost(const MatmulProblem &problem,
                              const ScheduleFields &fields,
                              const target::TargetInfo &target);

@@ -48,8 +48,7 @@ static int64_t squareRoot(int64_t value) {
   return root;
 }
 
-/// Tiles of `groups` groups that `rows` rows were divided among by chance, each
-/// as likely: the mean of the deciles' middles, of a normal distribution.
+/// The mean of the deciles' middles, of a normal distribution.
 static int64_t getTilesOfEvenGroups(int64_t rows, int64_t groups,
                                     int64_t tile) {
   constexpr int64_t kDeciles[] = {126, 385, 674, 1036, 1645}, kOne = 1000;
@@ -63,8 +62,6 @@ static int64_t getTilesOfEvenGroups(int64_t rows, int64_t groups,
   return ceilDiv(groups * tiles, 2 * std::size(kDeciles));
 }
 
-/// The same where the i-th most frequent group has 1 / i as many rows as the
-/// first (Zipf's law).
 static int64_t getTilesOfUnevenGroups(int64_t rows, int64_t groups,
                                       int64_t tile) {
   constexpr int64_t kOne = 1 << 20;
@@ -76,17 +73,15 @@ static int64_t getTilesOfUnevenGroups(int64_t rows, int64_t groups,
   return tiles;
 }
 
-/// Types know how many rows groups have on average, and not how they are
-/// divided: half of the calls are modelled as even, and the others as uneven.
 static int64_t getRowTiles(const MatmulProblem &problem,
-                           const ScheduleFields &fields, int64_t m) {
+                           const ScheduleFields &fields, int64_t m,
+                           Division division) {
   int64_t groups = getGroups(problem, RaggedKind::Rows);
   int64_t tile = fields.tile[0];
   if (groups == 1)
     return ceilDiv(m, tile);
-  return ceilDiv(getTilesOfEvenGroups(m, groups, tile) +
-                     getTilesOfUnevenGroups(m, groups, tile),
-                 2);
+  return division == Division::Even ? getTilesOfEvenGroups(m, groups, tile)
+                                    : getTilesOfUnevenGroups(m, groups, tile);
 }
 
 /// How many CTAs run at a time in clusters of `parts`, which lie in a GPU
@@ -101,7 +96,7 @@ static int64_t getCtasOfClusters(int64_t parts, int64_t sms) {
 
 Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
                         const ScheduleFields &fields,
-                        const target::TargetInfo &target) {
+                        const target::TargetInfo &target, Division division) {
   Grid grid;
   grid.m = orAssumed(problem.m);
   grid.n = orAssumed(problem.n);
@@ -109,7 +104,8 @@ Grid mx::mxgpu::getGrid(const MatmulProblem &problem,
   grid.k = orAssumed(problem.k);
   if (!ShapedType::isDynamic(problem.k))
     grid.k = ceilDiv(grid.k, grid.products);
-  grid.rowTiles = grid.products * getRowTiles(problem, fields, grid.m);
+  grid.rowTiles =
+      grid.products * getRowTiles(problem, fields, grid.m, division);
   grid.columnTiles = ceilDiv(grid.n, fields.tile[1]);
   grid.workers = fields.strategy.getClusterSplit()
                      ? getCtasOfClusters(fields.splitK, target.smCount)
@@ -210,12 +206,12 @@ int64_t mx::mxgpu::getProductPortCycles(const ScheduleFields &fields,
                                           fields.tile[1]);
 }
 
-ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
-                                        const ScheduleFields &fields,
-                                        const target::TargetInfo &target) {
+static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
+                              const ScheduleFields &fields,
+                              const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
   const Strategy &strategy = getStrategy(problem, fields);
-  Grid grid = getGrid(problem, fields, target);
+  Grid grid = getGrid(problem, fields, target, division);
   ModelledCost cost;
   int64_t tileN = fields.tile[1];
   int64_t tiles = grid.rowTiles * grid.columnTiles;
@@ -333,6 +329,25 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
   cost.dequantize =
       strategy.getOtherKernels(problem, fields, grid, cost.waves, rates);
   cost.total += cost.dequantize;
+  return cost;
+}
+
+ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
+                                        const ScheduleFields &fields,
+                                        const target::TargetInfo &target) {
+  ModelledCost cost = getCostOf(Division::Even, problem, fields, target);
+  if (getGroups(problem, RaggedKind::Rows) == 1)
+    return cost;
+  using Cost = ModelledCost;
+  constexpr int64_t Cost::*kTerms[] = {
+      &Cost::mma,        &Cost::port,     &Cost::fill,    &Cost::ring,
+      &Cost::steps,      &Cost::epilogue, &Cost::exposed, &Cost::workTiles,
+      &Cost::waves,      &Cost::kSteps,   &Cost::period,  &Cost::restart,
+      &Cost::l2,         &Cost::hbm,      &Cost::ends,    &Cost::sum,
+      &Cost::dequantize, &Cost::total};
+  ModelledCost uneven = getCostOf(Division::Uneven, problem, fields, target);
+  for (int64_t Cost::*term : kTerms)
+    cost.*term = ceilDiv(cost.*term + uneven.*term, 2);
   return cost;
 }
 

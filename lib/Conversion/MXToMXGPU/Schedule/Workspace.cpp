@@ -201,6 +201,6 @@ mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &sized,
     return Remainder{*rest};
   bool isChosenByCall = hasCases(*whole);
   setSizes(*whole, sized);
-  return Remainder{*rest, getWorkspaceCycles(op, *whole, workspace,
-                                             isChosenByCall, target)};
+  return Remainder{
+      *rest, getWorkspaceCycles(op, *whole, workspace, isChosenByCall, target)};
 }
