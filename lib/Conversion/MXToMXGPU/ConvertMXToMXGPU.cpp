@@ -131,6 +131,11 @@ struct DequantizeOperandsPass final
     Workspace workspace = schedule.getWorkspace();
     ScheduleFields fields = schedule.getFields();
     Workspace permuted = getPermuted(fields);
+    // What this pass wrote.
+    Value operand = permuted == Workspace::B ? op.getB() : op.getA();
+    if (workspace == Workspace::None && permuted != Workspace::None &&
+        operand.getDefiningOp<PermuteReductionOp>())
+      return success();
     if (std::string why = explainNoWorkspace(op, workspace, permuted, target);
         !why.empty())
       return op->emitOpError(why);

@@ -7,7 +7,7 @@
 !b = memref<256x256xbf16>
 !y = memref<256x256xf32>
 func.func @main(%a: !a, %s: !s, %b: !b, %y: !y) {
-  // expected-error @below {{expected operands that the tensor core multiplies, found 'memref<256x256xf8E4M3FN>' and 'memref<256x256xbf16>'}}
+  // expected-error @below {{expected operands that the tensor core multiplies, found 'memref<256x256xf8E4M3FN>' and 'memref<256x256xbf16>': quantize b, or make a bf16 by mx.dequantize}}
   mx.matmul ins(%a, %s, %b : !a, !s, !b) outs(%y : !y)
   return
 }

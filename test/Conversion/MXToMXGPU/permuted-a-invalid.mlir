@@ -1,4 +1,4 @@
-// RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-materialize-layouts --mx-dequantize-operands=chip=sm_90a
+// RUN: mx-opt %s -split-input-file -verify-diagnostics --mx-materialize-layouts --mx-select-schedule=chip=sm_90a --mx-dequantize-operands=chip=sm_90a
 
 // What a permuted A needs.
 
@@ -79,4 +79,20 @@ func.func @destination(%x: !x, %b: !b, %bs: !bs, %y: !y) -> (!x, !y) {
   %0 = mx.matmul ins(%x, %b, %bs : !x, !b, !bs) outs(%y : !y)
       {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
   return %p, %0 : !x, !y
+}
+
+// -----
+
+// What a program permutes itself has another meaning than the schedule says.
+
+!x = tensor<64x128xbf16>
+!b = tensor<64x128xf4E2M1FN>
+!bs = tensor<64x4xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!y = tensor<64x64xf32>
+func.func @by_hand(%x: !x, %e: !x, %b: !b, %bs: !bs, %y: !y) -> !y {
+  %p = mx.permute_reduction ins(%x : !x) outs(%e : !x) -> !x
+  // expected-error @below {{'mx.matmul' op expected workspace = a with permuted_a, found none}}
+  %0 = mx.matmul ins(%p, %b, %bs : !x, !b, !bs) outs(%y : !y)
+      {mxgpu.schedule = #mxgpu.schedule<tile = [64, 64, 64], strategy = #mxgpu.wgmma_swap_ab<permuted_a = true>>} -> !y
+  return %0 : !y
 }

@@ -5,7 +5,8 @@ RUN: %python %s mx-run %t
 REQUIRES: compiler, numpy
 
 Random shapes, formats, forms and tiles: one matrix, split reductions, groups of rows,
-groups with a matrix each, rows that are added to others, and parts with an epilogue.
+groups with a matrix each, rows that are added to others, and parts with an epilogue; B as
+it is, and with its reduction permuted before.
 Operands are small numbers, whose sums are exact in any order."""
 
 import argparse
@@ -48,7 +49,8 @@ class Case:
             rows, columns = 128, 256
         splits = min(3, -(-self.k // 64)) if self.kind == "split" else 1
         depth = 64 if splits > 1 else int(rng.choice([64, 128]))
-        self.schedule = (f"tile = [{rows}, {columns}, {depth}], strategy = #mxgpu.wgmma_upcast_a"
+        own = "<permuted_b = true>, workspace = b" if rng.random() < 0.5 else ""
+        self.schedule = (f"tile = [{rows}, {columns}, {depth}], strategy = #mxgpu.wgmma_upcast_a{own}"
                          + (f", split_k = {splits}" if splits > 1 else "")
                          + (", epilogue = tma_store" if self.bulk else "")
                          + (", pdl" if rng.random() < 0.5 else ""))

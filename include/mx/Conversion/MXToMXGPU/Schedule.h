@@ -58,8 +58,10 @@ struct MatmulProblem {
   Workspace canPermute = Workspace::None;
   /// Whether rows are added to indexed rows of the result.
   bool isScattered = false;
-  /// The dimension that groups divide.
+  /// The dimension that groups divide, and whether each has a matrix of rows,
+  /// which is modelled as full.
   RaggedKind ragged = RaggedKind::None;
+  bool isMasked = false;
   /// Elements, or ShapedType::kDynamic, of all groups together. The columns are
   /// those of all B matrices.
   int64_t m = mlir::ShapedType::kDynamic;

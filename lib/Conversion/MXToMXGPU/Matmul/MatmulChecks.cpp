@@ -138,10 +138,14 @@ LogicalResult mx::mxgpu::verifyMatmulSupport(MatmulOpInterface op,
   if (failed(verifyNumbers(op)))
     return failure();
   std::optional<MatmulProblem> problem = getMatmulProblem(op, target);
-  if (!problem)
+  if (!problem) {
+    bool isByNumbers = op.getAScales() && !op.getBScales();
     return op->emitOpError("expected operands that the tensor core multiplies, "
                            "found ")
-           << op.getA().getType() << " and " << op.getB().getType();
+           << op.getA().getType() << " and " << op.getB().getType()
+           << (isByNumbers ? ": quantize b, or make a bf16 by mx.dequantize"
+                           : "");
+  }
   const target::ProductForm &product = problem->product;
   if (failed(verifyReduction(op, product)) ||
       failed(verifyRows(op, cast<MemRefType>(op.getA().getType()), *product.a,

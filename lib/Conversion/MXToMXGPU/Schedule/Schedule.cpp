@@ -109,8 +109,8 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
     problem.n = n * problem.numB;
   problem.k = either(getLast(aType, 1), bShape.back());
   problem.ragged = op.getRaggedOrNone();
-  // Groups with a matrix each are modelled as full.
-  if (int64_t groups = aType.getDimSize(0); op.isMasked())
+  problem.isMasked = op.isMasked();
+  if (int64_t groups = aType.getDimSize(0); problem.isMasked)
     problem.m =
         ShapedType::isDynamic(groups) || ShapedType::isDynamic(problem.m)
             ? ShapedType::kDynamic

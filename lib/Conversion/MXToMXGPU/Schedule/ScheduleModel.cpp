@@ -42,15 +42,19 @@ static int64_t getGroups(const MatmulProblem &problem, RaggedKind kind) {
 }
 
 static int64_t squareRoot(int64_t value) {
-  int64_t root = 1;
-  while ((root + 1) * (root + 1) <= value)
-    ++root;
-  return root;
+  int64_t root = 0;
+  for (int64_t bit = int64_t(1) << 31; bit; bit /= 2)
+    if ((root + bit) * (root + bit) <= value)
+      root += bit;
+  return std::max<int64_t>(root, 1);
 }
 
-/// The mean of the deciles' middles, of a normal distribution.
+/// The mean of the deciles' middles, of a normal distribution. With small M
+/// some groups have no row: about M / (1 + M / 2 groups) have one or more.
 static int64_t getTilesOfEvenGroups(int64_t rows, int64_t groups,
                                     int64_t tile) {
+  if (rows < 2 * groups)
+    return std::max<int64_t>(2 * groups * rows / (2 * groups + rows), 1);
   constexpr int64_t kDeciles[] = {126, 385, 674, 1036, 1645}, kOne = 1000;
   int64_t mean = ceilDiv(rows, groups), deviation = squareRoot(mean);
   int64_t tiles = 0;
@@ -62,14 +66,36 @@ static int64_t getTilesOfEvenGroups(int64_t rows, int64_t groups,
   return ceilDiv(groups * tiles, 2 * std::size(kDeciles));
 }
 
+/// 1 + 1 / 2 + ... + 1 / count, in 2^20ths: with each doubling of many it is
+/// log 2 more.
+static constexpr int64_t kHarmonicOne = 1 << 20;
+static int64_t getHarmonicSum(int64_t count) {
+  constexpr int64_t kMany = 1024, kLog2 = 726817;
+  int64_t sum = 0, n = std::min(count, kMany);
+  for (int64_t i = 1; i <= n; ++i)
+    sum += kHarmonicOne / i;
+  for (; n <= count / 2; n *= 2)
+    sum += kLog2;
+  return sum + kLog2 * (count - n) / n;
+}
+
+/// Of groups with a row or more, and of the others the chance that they have
+/// one. Group i has c / i tiles, rounded up: floor((c' - 1) / i) + 1, which
+/// many groups have in common.
 static int64_t getTilesOfUnevenGroups(int64_t rows, int64_t groups,
                                       int64_t tile) {
-  constexpr int64_t kOne = 1 << 20;
-  int64_t sum = 0, tiles = 0;
-  for (int64_t i = 1; i <= groups; ++i)
-    sum += kOne / i;
-  for (int64_t i = 1; i <= groups; ++i)
-    tiles += ceilDiv(std::max<int64_t>(rows * (kOne / i) / sum, 1), tile);
+  int64_t all = getHarmonicSum(groups);
+  int64_t first = std::max<int64_t>(rows * kHarmonicOne / all, 1);
+  int64_t present = std::min(groups, first);
+  int64_t chance =
+      rows * std::max<int64_t>(all - getHarmonicSum(present), 0) / all;
+  int64_t most = (first - 1) / tile, tiles = present + chance;
+  for (int64_t i = 1; i <= std::min(present, most);) {
+    int64_t whole = most / i;
+    int64_t last = std::min(most / whole, present);
+    tiles += whole * (last - i + 1);
+    i = last + 1;
+  }
   return tiles;
 }
 
@@ -78,6 +104,8 @@ static int64_t getRowTiles(const MatmulProblem &problem,
                            Division division) {
   int64_t groups = getGroups(problem, RaggedKind::Rows);
   int64_t tile = fields.tile[0];
+  if (problem.isMasked)
+    return groups * ceilDiv(ceilDiv(m, groups), tile);
   if (groups == 1)
     return ceilDiv(m, tile);
   return division == Division::Even ? getTilesOfEvenGroups(m, groups, tile)
@@ -232,10 +260,10 @@ static ModelledCost getCostOf(Division division, const MatmulProblem &problem,
   int64_t stageFill = ceilDiv(stageBytes, rates.fillBytesPerClk);
   cost.fill = steps * stageFill;
   constexpr int64_t kWhole = 100; // per cent of a stage
-  int64_t free = fields.stages * kWhole - strategy.getHeldPercent(fields);
+  int64_t available = fields.stages * kWhole - strategy.getHeldPercent(fields);
   cost.ring =
       ceilDiv((steps * (rates.loadLatency + stageFill) + cost.mma) * kWhole,
-              std::max(free, kWhole));
+              std::max(available, kWhole));
   cost.steps = steps * strategy.getStepCycles(problem, fields, buffers, rates);
   int64_t loop = strategy.getLoopCycles(
       problem, fields,
@@ -336,7 +364,7 @@ ModelledCost mx::mxgpu::getModelledCost(const MatmulProblem &problem,
                                         const ScheduleFields &fields,
                                         const target::TargetInfo &target) {
   ModelledCost cost = getCostOf(Division::Even, problem, fields, target);
-  if (getGroups(problem, RaggedKind::Rows) == 1)
+  if (problem.isMasked || getGroups(problem, RaggedKind::Rows) == 1)
     return cost;
   using Cost = ModelledCost;
   constexpr int64_t Cost::*kTerms[] = {

@@ -45,16 +45,6 @@ std::string mx::mxgpu::explainNotPermuted(const MatmulProblem &problem,
   return {};
 }
 
-/// Whether mx.permute_reduction writes a tensor, or a memref.
-static bool isPermuted(Value operand) {
-  if (isa<TensorType>(operand.getType()))
-    return operand.getDefiningOp<PermuteReductionOp>() != nullptr;
-  return llvm::any_of(operand.getUsers(), [&](Operation *user) {
-    auto permute = dyn_cast<PermuteReductionOp>(user);
-    return permute && permute.getOuts()[0] == operand;
-  });
-}
-
 /// The element type of an operand that a workspace holds, or does not.
 static std::string getDescription(Value operand, bool isHeld) {
   if (isHeld)
@@ -69,9 +59,7 @@ std::string mx::mxgpu::explainNoWorkspace(MatmulOpInterface op,
                                           Workspace permuted,
                                           const target::TargetInfo &target) {
   bool permutes = permuted != Workspace::None;
-  Value operand = permuted == Workspace::B ? op.getB() : op.getA();
-  if (permutes && workspace != permuted &&
-      !(workspace == Workspace::None && isPermuted(operand)))
+  if (permutes && workspace != permuted)
     return llvm::formatv("expected workspace = {0} with permuted_{0}, found "
                          "{1}",
                          stringifyWorkspace(permuted),

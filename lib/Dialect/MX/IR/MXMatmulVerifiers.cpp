@@ -56,7 +56,8 @@ static LogicalResult verifyScalesOfB(MatmulOpInterface op, const Named &a,
                         << ", which is multiplied as it is, found them";
 }
 
-/// Both operands have scales of one type, and NVFP4's rules hold for both.
+/// Scales of both operands have one type, and NVFP4's rules hold for each that
+/// has scales.
 static LogicalResult verifyOperandTypes(MatmulOpInterface op, const Named &a,
                                         const Named &b) {
   Named sa{op.getAScales(), "a_scales"}, sb{op.getBScales(), "b_scales"};

@@ -15,10 +15,16 @@ using namespace mlir;
 /// or four.
 static constexpr size_t kNumbers = 2, kWithScales = 4;
 
-/// Of three operands, a has the scales if the last, b, is such.
-static bool isNumbers(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  return isa<BFloat16Type, Float16Type>(element);
+/// Of three operands, whether a has the scales: the second is such, or the
+/// third is certainly none.
+static bool isScalesOfA(ArrayRef<Type> types) {
+  auto element = [&](size_t i) { return getElementTypeOrSelf(types[i]); };
+  auto isNumber = [&](size_t i) {
+    return isa<BFloat16Type, Float16Type>(element(i));
+  };
+  if (isa<Float8E8M0FNUType>(element(1)))
+    return true;
+  return isa<Float4E2M1FNType>(element(2)) || (isNumber(2) && !isNumber(0));
 }
 
 ParseResult
@@ -47,8 +53,7 @@ mx::parseScaledOperands(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &a,
   a = operands.front();
   aType = types.front();
   bool hasScalesOfA = operands.size() == kWithScales ||
-                      (operands.size() > kNumbers && isNumbers(types.back()) &&
-                       !isNumbers(aType));
+                      (operands.size() > kNumbers && isScalesOfA(types));
   if (hasScalesOfA) {
     aScales = operands[1];
     aScalesType = types[1];

@@ -207,6 +207,25 @@ func.func @matmul_weights(%x: tensor<?x512xbf16>, %h: tensor<?x512xf16>, %w: ten
   return %y, %z : tensor<?x128xbf16>, tensor<?x128xbf16>
 }
 
+// Where b alone has no scales, the three operands are a, its scales, and b.
+// CHECK-LABEL: func @matmul_by_numbers
+// CHECK:         mx.matmul ins(%arg0, %arg1, %arg4 : tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU>, tensor<128x512xbf16>)
+// CHECK:         mx.matmul ins(%arg0, %arg2, %arg4 : tensor<?x512xf4E2M1FN>, tensor<?x32xf8E4M3FN>, tensor<128x512xbf16>)
+// CHECK-SAME:      block_size = 16
+// CHECK:         mx.grouped_matmul ragged = rows ins(%arg0, %arg3, %arg5 : tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU, {{.*}}>, tensor<4x128x512xbf16>)
+func.func @matmul_by_numbers(%a: tensor<?x512xf4E2M1FN>, %sa: tensor<?x16xf8E8M0FNU>, %na: tensor<?x32xf8E4M3FN>,
+                             %ra: tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>,
+                             %v: tensor<128x512xbf16>, %vs: tensor<4x128x512xbf16>, %o: tensor<4xi32>,
+                             %init: tensor<?x128xbf16>) -> (tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>) {
+  %x = mx.matmul ins(%a, %sa, %v : tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU>, tensor<128x512xbf16>)
+      outs(%init : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+  %y = mx.matmul ins(%a, %na, %v : tensor<?x512xf4E2M1FN>, tensor<?x32xf8E4M3FN>, tensor<128x512xbf16>)
+      outs(%init : tensor<?x128xbf16>) block_size = 16 -> tensor<?x128xbf16>
+  %z = mx.grouped_matmul ragged = rows ins(%a, %ra, %vs : tensor<?x512xf4E2M1FN>, tensor<?x16xf8E8M0FNU, #mx.scale_layout<sf_128x4, ragged = rows, groups = 4>>, tensor<4x128x512xbf16>)
+      offsets(%o : tensor<4xi32>) outs(%init : tensor<?x128xbf16>) -> tensor<?x128xbf16>
+  return %x, %y, %z : tensor<?x128xbf16>, tensor<?x128xbf16>, tensor<?x128xbf16>
+}
+
 // Nor have values that were dequantized before, of any reduction.
 // CHECK-LABEL: func @matmul_numbers
 // CHECK:         mx.matmul ins(%{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<?x500xbf16>, tensor<128x500xbf16>) outs({{.*}} : tensor<?x128xbf16>) -> tensor<?x128xbf16>

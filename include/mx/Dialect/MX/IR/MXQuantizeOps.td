@@ -375,15 +375,14 @@ def MX_DequantizeOp : MX_StructuredOp<"dequantize"> {
 def MX_PermuteReductionOp : MX_StructuredOp<"permute_reduction"> {
   let summary = "bf16 values with the reduction in the order of threads";
   let description = [{
-    The values of A, `M x K` or a batch of such matrices, with the columns of
-    each 64 in another order: column `16 t + 4 s + 2 h + j` of them, where t and
+    The values of a matrix, rows by K, or of a batch, with the columns of each 64 in another order: column `16 t + 4 s + 2 h + j` of them, where t and
     s are less than 4 and h and j less than 2, becomes column
     `16 s + 8 h + 2 t + j`. If 64 do not divide K, it is column
     `8 t + 4 s + 2 h + j` of each 32, with s less than 2.
 
     A product whose schedule has `#mxgpu.wgmma_swap_ab<permuted_a = true>` takes
-    its A in this order, in which a thread multiplies adjacent elements of B
-    (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
+    its A in this order, in which a thread multiplies adjacent elements of B,
+    and with `#mxgpu.wgmma_upcast_a<permuted_b = true>` its B (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16").
 
     With `scales` the input is elements, whose values are those of
     `mx.dequantize`, and with `ragged = rows` and `offsets` the scales of groups

@@ -49,13 +49,13 @@ def MXGPU_ScheduleAttr : AttrDef<MXGPU_Dialect, "Schedule"> {
     |---|---|---|
     | `tile = [m, n, k]` | required | rows, columns and reduction elements of a work tile: the page of a strategy says which it takes |
     | `stages = n` | as many as fit | stages of the ring between the loads and the tensor core |
-    | `strategy = #...` | the first that computes the product, with its defaults | how the product is computed, and what only such schedules have: `#mxgpu.tcgen05_block_scaled`, `#mxgpu.tcgen05_upcast_b`, `#mxgpu.wgmma_upcast_b`, `#mxgpu.wgmma_swap_ab` or `#mxgpu.wgmma_bf16` |
+    | `strategy = #...` | the first that computes the product, with its defaults | how the product is computed, and what only such schedules have: `#mxgpu.tcgen05_block_scaled`, `#mxgpu.tcgen05_upcast_b`, `#mxgpu.wgmma_upcast_b`, `#mxgpu.wgmma_swap_ab`, `#mxgpu.wgmma_upcast_a` or `#mxgpu.wgmma_bf16` |
     | `workspace = ...` | `none` | operands that are dequantized to bf16 in device memory before: `a`, `b` or `ab`; the other fields are those of the product that remains (sm_90a) |
     | `split_k = n` | 1 | splits of the reduction, summed in a fixed order afterwards |
     | `raster = ...` | `linear` | `linear`, `columns`, `group_m(n)` or `hilbert` |
     | `epilogue = ...` | `direct` | `direct` stores from registers, or `tma_store` through shared memory |
     | `staging = n` | 2 | buffers of each epilogue warp for `tma_store` |
-    | `registers = [...]` | none | registers per thread, by `setmaxnreg`: of the epilogue and of the other roles; on sm_90a of those that multiply, that dequantize B (not with `wgmma_swap_ab` and `wgmma_bf16`), and that load; with `tcgen05_upcast_b` of the epilogue, of those that dequantize B, and of the other roles |
+    | `registers = [...]` | none | registers per thread, by `setmaxnreg`: of the epilogue and of the other roles; on sm_90a of those that multiply, that dequantize B (with `wgmma_upcast_b` alone), and that load; with `tcgen05_upcast_b` of the epilogue, of those that dequantize B, and of the other roles |
     | `l2 = [a, b, out]` | `[none, none, none]` | what the L2 cache keeps of A, of B and of the result: `none`, `evict_first`, `evict_last`; the result's may be left out, and a quantized one has none |
     | `pdl` | off | programmatic dependent launch: set-up runs while the previous kernel is still running |
 

@@ -1,5 +1,4 @@
-//===- RegisterOperandLayouts.h - Who holds what of it ---------- -*- C++
-//-*-===//
+//===- RegisterOperandLayouts.h - Who holds what ----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

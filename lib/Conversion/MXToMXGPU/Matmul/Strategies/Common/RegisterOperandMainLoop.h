@@ -1,5 +1,4 @@
-//===- RegisterOperandMainLoop.h - wgmma from registers -------- -*- C++
-//-*-===//
+//===- RegisterOperandMainLoop.h - From registers ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

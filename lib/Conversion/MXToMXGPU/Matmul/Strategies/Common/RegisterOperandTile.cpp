@@ -132,18 +132,23 @@ static int64_t getMoreOfRuns(const RegisterOperandTile &tile) {
              : kMoreOfRuns;
 }
 
-/// What an element takes: its load, conversion and scale, in per cent of the
-/// figures above. Of the order of memory threads load single bytes.
+/// What an element takes, its load, conversion and scale, in per cent of the
+/// figures above: of 4 bits, and of more.
+struct ElementPercent {
+  int64_t narrow, wide;
+};
+static constexpr ElementPercent kPermuted = {62, 84}, kPacked = {62, 68},
+                                kSingleBytes = {115, 125};
+/// More of scales that are no powers of two, twice as many.
+static constexpr int64_t kMoreOfSmallBlocks = 12;
+
 int64_t RegisterOperandTile::getElementPercent() const {
+  const ElementPercent &percent = isPermuted ? kPermuted
+                                  : isPacked ? kPacked
+                                             : kSingleBytes;
   bool isWide = target::getBits(type) > 4;
-  if (isPermuted)
-    return isWide ? 84 : 62;
-  int64_t percent = isWide ? 109 : 100;
-  percent = isPacked ? percent * 5 / 8 : percent * 115 / 100;
-  // Scales that are no powers of two, twice as many.
-  if (blockSize < 32)
-    percent += 12;
-  return percent;
+  int64_t more = !isPermuted && blockSize < 32 ? kMoreOfSmallBlocks : 0;
+  return (isWide ? percent.wide : percent.narrow) + more;
 }
 
 int64_t

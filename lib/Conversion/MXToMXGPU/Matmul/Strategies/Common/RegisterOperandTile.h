@@ -1,5 +1,4 @@
-//===- RegisterOperandTile.h - Its tiles, and what they cost ---- -*- C++
-//-*-===//
+//===- RegisterOperandTile.h - Tiles and costs ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //

@@ -1,4 +1,4 @@
-//===- UpcastMainLoop.h - Threads dequantize B ---------------- -*- C++ -*-===//
+//===- UpcastMainLoop.h - Threads dequantize ------------------ -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
