@@ -116,6 +116,16 @@ struct CompilerOptions {
                      "reduction no type knows; with 1 a row's sums do not "
                      "depend on how many rows there are"),
       llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> tuned{
+      "tuned", llvm::cl::value_desc("FILE"),
+      llvm::cl::desc("table of measured schedules, which come before the "
+                     "model's; mx-compile --tune writes it"),
+      llvm::cl::cat(category)};
+  llvm::cl::opt<std::string> tunedGpu{
+      "tuned-gpu", llvm::cl::value_desc("NAME"),
+      llvm::cl::desc("the GPU whose entries of the table are taken; default: "
+                     "the only one that is there for the chip"),
+      llvm::cl::cat(category)};
   llvm::cl::opt<bool> explain{
       "mx-explain",
       llvm::cl::desc("print which schedule each matmul gets, its memory map "

@@ -72,8 +72,8 @@ fuse(ModuleOp module, StringRef entry, const CompileOptions &options) {
   // Before stages are exposed: who else reads what an operation gives may
   // change its schedule, and with it the order of sums.
   pm.addPass(mxgpu::createMXSelectSchedule({options.chip, /*explain=*/false,
-                                            options.maxSchedules, /*tuned=*/"",
-                                            /*tunedGpu=*/""}));
+                                            options.maxSchedules, options.tuned,
+                                            options.tunedGpu}));
   if (failed(pm.run(*fused)))
     return makeError("cannot fuse the operations of '" + entry + "'");
   return fused;

@@ -171,6 +171,8 @@ static LogicalResult lower(ModuleOp module, const CompileOptions &options,
   nvvm.chip = options.chip;
   nvvm.explain = options.explain;
   nvvm.maxSchedules = options.maxSchedules;
+  nvvm.tuned = options.tuned;
+  nvvm.tunedGpu = options.tunedGpu;
   nvvm.fuse = options.fuse;
   nvvm.skipHostCode = false; // Program::compile has left none
   PassManager pm(module->getContext());

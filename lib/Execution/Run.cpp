@@ -209,6 +209,8 @@ int mx::run(const RunOptions &given) {
   compile.saveTemps = options.saveTemps;
   compile.explain = options.explain;
   compile.maxSchedules = options.maxSchedules;
+  compile.tuned = options.tuned;
+  compile.tunedGpu = options.tunedGpu;
   compile.fuse = options.fuse;
   OwningOpRef<ModuleOp> lowered = module->clone();
   auto program = [&] {
@@ -222,7 +224,12 @@ int mx::run(const RunOptions &given) {
   watch.lap("compile");
   if (options.explain && *device != DeviceKind::CPU)
     explainTraffic(llvm::errs(), *module,
-                   {options.chip, options.fuse, {options.entry}, arguments});
+                   {options.chip,
+                    options.fuse,
+                    {options.entry},
+                    arguments,
+                    options.tuned,
+                    options.tunedGpu});
 
   SmallVector<const NpyArray *> inputs;
   for (const NpyArray &argument : arguments)

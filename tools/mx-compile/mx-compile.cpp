@@ -38,16 +38,6 @@ struct Options : mx::CompilerOptions {
       cl::desc("rows at which --tune times products whose rows no type knows; "
                "default: one size of each range that has a schedule"),
       cl::cat(category)};
-  cl::opt<std::string> tuned{
-      "tuned", cl::value_desc("FILE"),
-      cl::desc("table of measured schedules, which come before the model's; "
-               "--tune writes it; default: with --tune the user's own"),
-      cl::cat(category)};
-  cl::opt<std::string> tunedGpu{
-      "tuned-gpu", cl::value_desc("NAME"),
-      cl::desc("the GPU whose entries of the table are taken; default: the "
-               "only one that is there for the chip"),
-      cl::cat(category)};
 };
 
 /// Schedules that are timed where no number is given, and the most.

@@ -79,6 +79,8 @@ extern "C" int mxRunMain(int argc, char **argv) {
   options.fuse = asked.fuse;
   options.explain = asked.explain;
   options.maxSchedules = asked.maxSchedules;
+  options.tuned = asked.tuned;
+  options.tunedGpu = asked.tunedGpu;
   options.printTiming = asked.timing;
   options.quiet = asked.quiet;
   return mx::run(options);

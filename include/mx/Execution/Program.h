@@ -39,6 +39,9 @@ struct CompileOptions {
   bool fuse = true;
   /// Most schedules of a product of unknown sizes (mx-to-nvvm's).
   int64_t maxSchedules = target::kMaxSchedules;
+  /// Table of measured schedules, and the GPU whose entries are taken
+  /// (mx-to-nvvm's `tuned` and `tuned-gpu`).
+  std::string tuned, tunedGpu;
   /// On the CPU: whether what a call finds wrong with its data ends the
   /// process, as a tool does, or is the error of `run`.
   bool endProcess = true;

@@ -32,6 +32,9 @@ struct RunOptions {
   bool fuse = true;
   /// Most schedules of a product of unknown sizes (mx-to-nvvm's).
   int64_t maxSchedules = target::kMaxSchedules;
+  /// Table of measured schedules, and the GPU whose entries are taken
+  /// (mx-to-nvvm's `tuned` and `tuned-gpu`).
+  std::string tuned, tunedGpu;
   /// Print how long compiling and running took.
   bool printTiming = false;
   /// Leave out what mx/Support/Notices.h prints.
