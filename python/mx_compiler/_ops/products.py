@@ -21,8 +21,8 @@ def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
     a         a Quantized, [batch..., M, K], or an array of bf16 that is multiplied
               as it is (weight-only quantization, docs/Formats.md). 16, 32, 64, ... 1024
               rows of bf16 have kernels of their own, for few rows
-    b         a Quantized, [batch..., N, K], or with an array as `a` one of bf16
-              ("sm_90a" alone)
+    b         a Quantized, [batch..., N, K], or an array of bf16 that is multiplied as
+              it is ("sm_90a" and the reference path)
     dtype     of the result: bf16, f16 or f32
     alpha     a factor of the result: a number, or f32 without dimensions in device
               memory. The global scales of NVFP4 are factors too, by themselves
@@ -155,9 +155,9 @@ class _Side:
 
 
 def _check_pair(left, right, both=None):
-    if left.format is not None and right.format is None:
-        raise TypeError("b: expected an mx_compiler.Quantized where a is one, found an array: "
-                        "weights that are not quantized go with activations of bf16")
+    if both and left.format is not None and right.format is None:
+        raise TypeError(f"b: expected an mx_compiler.Quantized where a is one, with mode "
+                        f"\"{both}\", found an array: quantize both, or neither")
     if left.format and right.format and left.format.scales != right.format.scales:
         raise ValueError(f"b: expected scales of {left.format.scales}, as "
                          f"{left.format.name} has, found {right.format.name}: "

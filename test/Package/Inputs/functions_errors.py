@@ -23,6 +23,7 @@ ends = np.array([3, 64], np.int32)
 ends3 = np.array([1, 2, 64], np.int32)
 other, nvfp4, mxint8 = mx.quantize(matrix(32, 96)), mx.quantize(x, "nvfp4"), mx.quantize(x, "mxint8")
 grouped, grouped3 = mx.quantize(x, offsets=ends), mx.quantize(x, offsets=ends3)
+columns = mx.quantize(x, axis=-2, offsets=ends)
 launches = mx.simulator_counters()["launches"]
 
 for kind, text, call in (
@@ -64,7 +65,8 @@ for kind, text, call in (
         (TypeError, "dtype: expected one of f32, bf16, f16, found i8", lambda: mx.dequantize(q, "int8")),
         (ValueError, "b: expected K = 64, the last dimension of a, found shape \\(32, 96\\)", lambda: mx.matmul(q, other)),
         (ValueError, "b: expected scales of f8E8M0FNU, as mxfp8_e4m3 has, found nvfp4", lambda: mx.matmul(q, nvfp4)),
-        (TypeError, "b: expected an mx_compiler.Quantized where a is one", lambda: mx.matmul(q, x)),
+        (TypeError, "b: expected an mx_compiler.Quantized where a is one, with mode \"reduction\", found an array: quantize both, or neither", lambda: mx.grouped_matmul(columns, x, ends, mode="reduction")),
+        (mx.CompileError, "found .*f8E4M3FN.* and .*bf16.*: quantize b, or make a bf16 by mx.dequantize", lambda: mx.matmul(q, x)),
         (ValueError, "b: expected the batch \\(\\) of a, found \\(2,\\)", lambda: mx.matmul(q, w)),
         (ValueError, "a: expected a format that has products, found mxint8", lambda: mx.matmul(mxint8, q)),
         (TypeError, "alpha: expected a number", lambda: mx.matmul(q, q, alpha=np.ones(2, np.float32))),
