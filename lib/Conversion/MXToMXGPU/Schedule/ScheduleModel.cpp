@@ -53,9 +53,10 @@ static int64_t squareRoot(int64_t value) {
 /// some groups have no row: about M / (1 + M / 2 groups) have one or more.
 static int64_t getTilesOfEvenGroups(int64_t rows, int64_t groups,
                                     int64_t tile) {
-  if (rows < 2 * groups)
-    return std::max<int64_t>(2 * groups * rows / (2 * groups + rows), 1);
   constexpr int64_t kDeciles[] = {126, 385, 674, 1036, 1645}, kOne = 1000;
+  if (rows < 2 * groups)
+    return std::max<int64_t>(rows * kOne / (kOne + rows * kOne / (2 * groups)),
+                             1);
   int64_t mean = ceilDiv(rows, groups), deviation = squareRoot(mean);
   int64_t tiles = 0;
   for (int64_t decile : kDeciles) {
