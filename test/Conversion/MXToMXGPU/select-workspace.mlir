@@ -168,3 +168,44 @@ func.func @written(%a: !a, %as: !as, %b: !b, %bs: !bs, %y: !y) -> !y {
   %0 = mx.matmul ins(%a, %as, %b, %bs : !a, !as, !b, !bs) outs(%y : !y) {mxgpu.schedule = #mxgpu.schedule<tile = [128, 128, 64]>} -> !y
   return %0 : !y
 }
+
+// -----
+
+// A backward pass that quantizes what it multiplies: quantizers write bf16 of both
+// orientations, which is cheaper than kernels that permute what they wrote.
+
+!dy = tensor<8192x7168xbf16>
+!dye = tensor<8192x7168xf8E4M3FN>
+!dys = tensor<8192x224xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!dyte = tensor<7168x8192xf8E4M3FN>
+!dyts = tensor<7168x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!w = tensor<7168x2048xbf16>
+!wte = tensor<2048x7168xf8E4M3FN>
+!wts = tensor<2048x224xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+!x = tensor<8192x2048xbf16>
+!xte = tensor<2048x8192xf8E4M3FN>
+!xts = tensor<2048x256xf8E8M0FNU, #mx.scale_layout<sf_128x4>>
+
+// CHECK-LABEL: mx.matmul in @backward: 8192 x 2048 x 7168, bf16 x bf16
+// CHECK-NEXT:  schedule: {{.*}}workspace = ab
+// CHECK-LABEL: mx.matmul in @backward: 7168 x 2048 x 8192, bf16 x bf16
+// CHECK-NEXT:  schedule: {{.*}}workspace = ab
+func.func @backward(%dy: !dy, %w: !w, %x: !x) -> (!x, !w) {
+  %dye = tensor.empty() : !dye
+  %dys = tensor.empty() : !dys
+  %dyte = tensor.empty() : !dyte
+  %dyts = tensor.empty() : !dyts
+  %q:4 = mx.quantize ins(%dy : !dy) outs(%dye, %dys, %dyte, %dyts : !dye, !dys, !dyte, !dyts) axes = [1, 0]
+      -> !dye, !dys, !dyte, !dyts
+  %wte = tensor.empty() : !wte
+  %wts = tensor.empty() : !wts
+  %wq:2 = mx.quantize ins(%w : !w) outs(%wte, %wts : !wte, !wts) axes = [0] -> !wte, !wts
+  %xte = tensor.empty() : !xte
+  %xts = tensor.empty() : !xts
+  %xq:2 = mx.quantize ins(%x : !x) outs(%xte, %xts : !xte, !xts) axes = [0] -> !xte, !xts
+  %dx0 = tensor.empty() : !x
+  %dx = mx.matmul ins(%q#0, %q#1, %wq#0, %wq#1 : !dye, !dys, !wte, !wts) outs(%dx0 : !x) -> !x
+  %dw0 = tensor.empty() : !w
+  %dw = mx.matmul ins(%q#2, %q#3, %xq#0, %xq#1 : !dyte, !dyts, !xte, !xts) outs(%dw0 : !w) -> !w
+  return %dx, %dw : !x, !w
+}

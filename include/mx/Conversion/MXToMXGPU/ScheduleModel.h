@@ -127,13 +127,14 @@ std::vector<Candidate> rankWithWorkspaces(MatmulOpInterface op,
 struct Remainder {
   MatmulProblem problem;
   /// Cycles of the kernels that dequantize operands before, and of what
-  /// quantizers write more where they make the numbers themselves.
-  int64_t before = 0;
+  /// quantizers write more where they make the numbers themselves. Those of a
+  /// permuted operand no quantizer makes.
+  int64_t before = 0, beforePermuted = 0;
 
   /// With the kernels before.
   ModelledCost getCost(const ScheduleFields &fields,
                        const target::TargetInfo &target) const;
-  void addBefore(ModelledCost &cost) const;
+  void addBefore(ModelledCost &cost, const ScheduleFields &fields) const;
 };
 
 /// What remains of the problem of `op`, of the sizes of `sized`, or none if

@@ -302,7 +302,8 @@ void mx::mxgpu::explainSchedule(raw_ostream &os, MatmulOpInterface op,
   Candidate chosen = {&strategy, fields,
                       getModelledCost(problem, fields, target)};
   if (fields.workspace != Workspace::None) {
-    getRemainder(op, problem, fields.workspace, target)->addBefore(chosen.cost);
+    getRemainder(op, problem, fields.workspace, target)
+        ->addBefore(chosen.cost, fields);
     os << "  " << describe(fields.workspace)
        << (getPermuted(fields) != Workspace::None ? " permuted"
                                                   : " dequantized")

@@ -220,7 +220,7 @@ mx::mxgpu::rankWithWorkspaces(MatmulOpInterface op, const MatmulProblem &whole,
       if (!(isPermuted ? mayPermute : mayStay))
         continue;
       candidate.fields.workspace = workspace;
-      rest->addBefore(candidate.cost);
+      rest->addBefore(candidate.cost, candidate.fields);
       candidates.push_back(candidate);
     }
   }

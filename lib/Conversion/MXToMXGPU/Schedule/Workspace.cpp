@@ -127,10 +127,11 @@ static bool isMadeFor(MatmulOpInterface op, Value elements, Value scales) {
          elements.getParentBlock() == op->getBlock();
 }
 
-/// Of the kernels that write the operands of `whole` in a workspace.
+/// Of the kernels that write the operands of `whole` in a workspace;
+/// `mayBeMade`: where quantizers may write the numbers instead.
 static int64_t getWorkspaceCycles(MatmulOpInterface op,
                                   const MatmulProblem &whole,
-                                  Workspace workspace, bool isChosenByCall,
+                                  Workspace workspace, bool mayBeMade,
                                   const target::TargetInfo &target) {
   const target::Rates &rates = getRates(target);
   int64_t cycles = 0;
@@ -149,26 +150,28 @@ static int64_t getWorkspaceCycles(MatmulOpInterface op,
   };
   // Each group of rows has a matrix b of its own.
   bool hasGroups = whole.ragged == RaggedKind::Rows;
-  // Quantizers run before a call chooses, and so write elements and scales.
   if (holdsA(workspace))
     add(orAssumed(whole.m), whole.product.a->type,
-        !isChosenByCall && isMadeFor(op, op.getA(), op.getAScales()));
+        mayBeMade && isMadeFor(op, op.getA(), op.getAScales()));
   if (holdsB(workspace))
     add(orAssumed(whole.n) * (hasGroups ? orAssumed(whole.groups) : 1),
         whole.product.b->type,
-        !isChosenByCall && isMadeFor(op, op.getB(), op.getBScales()));
+        mayBeMade && isMadeFor(op, op.getB(), op.getBScales()));
   return cycles;
 }
 
-void Remainder::addBefore(ModelledCost &cost) const {
-  cost.dequantize += before;
-  cost.total += before;
+void Remainder::addBefore(ModelledCost &cost,
+                          const ScheduleFields &fields) const {
+  int64_t cycles =
+      getPermuted(fields) == Workspace::None ? before : beforePermuted;
+  cost.dequantize += cycles;
+  cost.total += cycles;
 }
 
 ModelledCost Remainder::getCost(const ScheduleFields &fields,
                                 const target::TargetInfo &target) const {
   ModelledCost cost = getModelledCost(problem, fields, target);
-  addBefore(cost);
+  addBefore(cost, fields);
   return cost;
 }
 
@@ -187,8 +190,11 @@ mx::mxgpu::getRemainder(MatmulOpInterface op, const MatmulProblem &sized,
   std::optional<MatmulProblem> whole = getMatmulProblem(op, target);
   if (!whole)
     return Remainder{*rest};
+  // Quantizers run before a call chooses, and so write elements and scales.
   bool isChosenByCall = hasCases(*whole);
   setSizes(*whole, sized);
-  return Remainder{
-      *rest, getWorkspaceCycles(op, *whole, workspace, isChosenByCall, target)};
+  auto getCycles = [&](bool mayBeMade) {
+    return getWorkspaceCycles(op, *whole, workspace, mayBeMade, target);
+  };
+  return Remainder{*rest, getCycles(!isChosenByCall), getCycles(false)};
 }
