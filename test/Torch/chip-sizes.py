@@ -45,7 +45,7 @@ for step, formats, fields in (
         (128, "mxfp4 and mxfp8_e4m3", {"activations": "mxfp4"}),
         (64, "mxfp4", {"activations": "mxfp4", "weights": "mxfp4"})):
     layer, x = linear(step // 2, 64, **fields), ref.tensor((16, step // 2), 3, spread=1)
-    y = refused_or(step, formats, f"shapes (16, {step // 2}) and (64, {step // 2})", "a, b",
+    y = refused_or(step, formats, f"a weight of shape (64, {step // 2}), of which columns are summed over", "x, weight",
                    lambda: layer(x))
     if y is not None:
         check(y, x, layer)
@@ -55,7 +55,7 @@ for step, formats, fields in (
 # The gradient of x is summed over the outputs.
 layer, x = linear(128, 64, weights="mxfp4"), ref.tensor((16, 128), 3, spread=1).requires_grad_()
 y = layer(x)
-refused_or(128, "mxfp8_e4m3 and mxfp4", "shapes (16, 64) and (128, 64)", "a, b",
+refused_or(128, "mxfp8_e4m3 and mxfp4", "a weight of shape (64, 128), of which rows are summed over", "gradient, weight",
            lambda: y.float().sum().backward())
 
 tokens, probs, ends = mxt.route(torch.tensor([[0, 1]] * 8), torch.full((8, 2), 0.5), 2)

@@ -35,7 +35,8 @@ def operands(recipe):
 
 
 def linear():
-    for name in ("mxfp8", "mxfp8_wgrad_with_hp", "mxfp8_e5m2_gradients", "mxfp8_floor"):
+    for name in ("mxfp8", "mxfp8_wgrad_with_hp", "mxfp8_e5m2_gradients", "mxfp8_floor",
+                 "mxfp8_save_quantized"):
         recipe = mxt.RECIPES[name]
         layer = mxt.MXLinear(96, 64, recipe=name, device=DEVICE)
         with torch.no_grad():
@@ -58,6 +59,33 @@ def linear():
         else:
             check(layer.weight.grad, blocked(turn(DY), of_dy, rule),
                   blocked(turn(X), of_x, rule), F32, f"{name}, dw")
+
+
+def saved():
+    """What the backward pass keeps of x: bytes in place of bf16, nothing where the weight
+    has no gradient; also where a checkpoint computes it again."""
+    x = ref.tensor((320, 96), 2, spread=2).requires_grad_()
+    found, plain = {}, {}
+    for recipe, into in (("mxfp8_save_quantized", found), ("mxfp8", plain)):
+        torch.manual_seed(3)
+        layer = mxt.MXLinear(96, 64, bias=False, recipe=recipe, device=DEVICE)
+        kept = []
+        with torch.autograd.graph.saved_tensors_hooks(
+                lambda t: kept.append((t.dtype, tuple(t.shape))) or t, lambda t: t):
+            y = layer(x)
+        y.backward(torch.ones_like(y))
+        into["y"], into["dx"], into["dw"] = y, x.grad, layer.weight.grad
+        into["kept"], x.grad = kept, None
+        layer.weight.grad = None
+        again = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)
+        again.backward(torch.ones_like(y))
+        assert torch.equal(layer.weight.grad, into["dw"]) and torch.equal(x.grad, into["dx"])
+        x.grad = None
+    assert torch.equal(found["y"], plain["y"]) and torch.equal(found["dx"], plain["dx"])
+    near(found["dw"], exact(plain["dw"]), np.abs(exact(plain["dw"])), F32)
+    assert (BF16, (320, 96)) in plain["kept"], plain["kept"]
+    assert found["kept"] == [(torch.uint8, (96, 320)), (torch.uint8, (1, 3, 32, 4, 4)),
+                             (F32, (64, 96))], found["kept"]
 
 
 def bias():
@@ -273,11 +301,15 @@ def errors():
          lambda: mxt.Recipe(weight_only=1)),
         (ValueError, "wgrad_high_precision: expected False, as weight_only",
          lambda: mxt.Recipe(weight_only=True, wgrad_high_precision=True)),
+        (ValueError, "save_quantized: expected False with weight_only",
+         lambda: mxt.Recipe(weight_only=True, save_quantized=True)),
+        (ValueError, "save_quantized: expected False with wgrad_high_precision",
+         lambda: mxt.Recipe(wgrad_high_precision=True, save_quantized=True)),
     ):
         ref.refuses(kind, text, call)
 
 
-for part in (linear, bias, dtypes, experts, bf16_experts, no_rows, copies, compiled,
+for part in (linear, saved, bias, dtypes, experts, bf16_experts, no_rows, copies, compiled,
              without_contents, errors):
     part()
     print(part.__name__, "right")

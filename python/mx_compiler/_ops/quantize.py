@@ -5,12 +5,11 @@ from . import checks as check
 from . import scale_tiles
 from .formats import find_format
 from .mlir_text import Body, tensor
+from .quantize_text import quantize_text
 from .quantized import LAYOUTS, Quantized, elements_type, scales_type
 from .specialize import find_entry, find_plan
 
 ROUNDINGS = ("ceil", "floor", "even", "fit")
-# Codes of E2M1 up to 6 times scales of E4M3 up to 448: what NVFP4 reaches.
-_NVFP4_MAX = 448.0 * 6.0
 _MATRICES = ("f32", "bf16", "f16")
 
 
@@ -154,7 +153,7 @@ class _Plan:
         if global_scale is not None:
             check.scalar("global_scale", global_scale)
         self.entry = find_entry(
-            _quantize_text, self.batch or None, None if len(shape) == 2 else rows,
+            quantize_text, self.batch or None, None if len(shape) == 2 else rows,
             shape[-1], element.mlir, format, axes, rounding, layout, self.groups,
             check.index_type("gather", gather), check.index_type("offsets", offsets),
             is_swiglu, probs is not None, global_scale is not None)
@@ -232,125 +231,3 @@ def _dequantize_text(about, to, index):
         f"{factor}{ends}outs({out} : {result}) block_size = {format.block} "
         f"-> {result}")
     return body.function(arguments, [result], [returned])
-
-
-def _quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
-                   groups, gather, index, is_swiglu, has_probs, has_factor):
-    batch, body = batch or (), Body()
-    given = tensor((*batch, rows, columns), source)
-    arguments = [("x", given)]
-    if has_probs:
-        arguments.append(("probs", "tensor<?xf32>"))
-    if gather:
-        arguments.append(("gather", f"tensor<?x{gather}>"))
-    if groups:
-        arguments.append(("offsets", f"tensor<{groups}x{index}>"))
-    if has_factor:
-        arguments.append(("factor", "tensor<f32>"))
-    count = rows
-    if rows is None:
-        count = (body.dim("%gather", f"tensor<?x{gather}>", 0) if gather
-                 else body.dim("%x", given, 0))
-    value = "%x"
-    if is_swiglu:
-        columns //= 2
-        value = _swiglu(body, given, source, columns, count, has_probs)
-        given = tensor((None, columns), source)
-    kind, names, types = "", [], []
-    if groups:
-        kind = "ragged = rows "
-    for axis in axes:
-        ragged = None if not groups else "rows" if axis == -1 else "reduction"
-        dims = (*batch, rows, columns) if axis == -1 else (*batch, columns, rows)
-        elements = elements_type(dims, format, ragged, groups)
-        scales = scales_type(dims, format, layout, ragged, groups)
-        sizes = scale_sizes = []
-        if rows is None:
-            sizes = scale_sizes = [count]
-            if axis == -2:
-                size = _capacity(body, count, groups) if groups else count
-                block = body.index(format.block)
-                sizes = [size]
-                scale_sizes = [body.add(f"arith.divui {size}, {block} : index")]
-        names += [body.empty(elements, sizes), body.empty(scales, scale_sizes)]
-        types += [elements, scales]
-    factor, returned_factor = "", None
-    if format.has_global_scale:
-        encode, returned_factor = _factor(body, value, given, has_factor)
-        factor = f"global_scale({encode}) "
-    gathered = f"gather(%gather : tensor<?x{gather}>) " if gather else ""
-    ends = f"offsets(%offsets : tensor<{groups}x{index}>) " if groups else ""
-    ours = ", ".join(str(2 + axis) for axis in axes)
-    results = body.add(
-        f"mx.quantize {kind}ins({value} : {given}) {factor}{gathered}{ends}"
-        f"outs({', '.join(names)} : {', '.join(types)}) axes = [{ours}] "
-        f"block_size = {format.block} scale_rounding = {rounding} "
-        f"-> {', '.join(types)}", results=len(types))
-    if returned_factor:
-        results = [*results, returned_factor]
-        types = [*types, "tensor<f32>"]
-    return body.function(arguments, types, results)
-
-
-def _capacity(body, rows, groups):
-    """scale_tiles.capacity in a program."""
-    align = scale_tiles.REDUCTION_ALIGN
-    more = body.index((align - 1) * (groups + 1))
-    most = body.add(f"arith.addi {rows}, {more} : index")
-    tile = body.index(align)
-    tiles = body.add(f"arith.divui {most}, {tile} : index")
-    return body.add(f"arith.muli {tiles}, {tile} : index")
-
-
-def _factor(body, value, type, is_given):
-    """The factor that NVFP4 is quantized with, and its reciprocal, which is read."""
-    if is_given:
-        decode = body.add("tensor.extract %factor[] : tensor<f32>")
-        one = body.add("arith.constant 1.0 : f32")
-        return body.add(f"arith.divf {one}, {decode} : f32"), None
-    empty = body.empty("tensor<f32>")
-    largest = body.add(f"mx.amax ins({value} : {type}) outs({empty} : tensor<f32>) "
-                       "-> tensor<f32>")
-    number = body.add(f"tensor.extract {largest}[] : tensor<f32>")
-    # Of zeros alone any factor will do but an infinite one.
-    least = body.add("arith.constant 1.0e-30 : f32")
-    number = body.add(f"arith.maximumf {number}, {least} : f32")
-    most = body.add(f"arith.constant {_NVFP4_MAX:e} : f32")
-    encode = body.add(f"arith.divf {most}, {number} : f32")
-    decode = body.add(f"arith.divf {number}, {most} : f32")
-    return encode, body.add(f"tensor.from_elements {decode} : tensor<f32>")
-
-
-def _swiglu(body, given, source, columns, rows, has_probs):
-    half = tensor((None, columns), source)
-    gate, up = (body.add(
-        f"tensor.extract_slice %x[0, {begin}] [{rows}, {columns}] [1, 1] "
-        f": {given} to {half}") for begin in (0, columns))
-    out = body.empty(half, [rows])
-    whole, row = "affine_map<(i, j) -> (i, j)>", "affine_map<(i, j) -> (i)>"
-    maps = [whole, whole, *([row] if has_probs else []), whole]
-    inputs = [gate, up, *(["%probs"] if has_probs else [])]
-    types = [half, half, *(["tensor<?xf32>"] if has_probs else [])]
-    scalars = [f"%g: {source}", f"%u: {source}",
-               *(["%p: f32"] if has_probs else []), f"%o: {source}"]
-    widen = "" if source == "f32" else f"""
-    %gf = arith.extf %g : {source} to f32
-    %uf = arith.extf %u : {source} to f32"""
-    gf, uf = ("%g", "%u") if source == "f32" else ("%gf", "%uf")
-    weight = "\n    %w = arith.mulf %product, %p : f32" if has_probs else ""
-    y = "%w" if has_probs else "%product"
-    narrow = "" if source == "f32" else f"""
-    %y = arith.truncf {y} : f32 to {source}"""
-    y = y if source == "f32" else "%y"
-    return body.add(f"""linalg.generic {{indexing_maps = [{', '.join(maps)}],
-      iterator_types = ["parallel", "parallel"]}}
-      ins({', '.join(inputs)} : {', '.join(types)}) outs({out} : {half}) {{
-  ^bb0({', '.join(scalars)}):{widen}
-    %one = arith.constant 1.0 : f32
-    %minus = arith.negf {gf} : f32
-    %exp = math.exp %minus : f32
-    %d = arith.addf %one, %exp : f32
-    %silu = arith.divf {gf}, %d : f32
-    %product = arith.mulf %silu, {uf} : f32{weight}{narrow}
-    linalg.yield {y} : {source}
-  }} -> {half}""")

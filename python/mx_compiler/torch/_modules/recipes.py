@@ -20,6 +20,8 @@ class Recipe:
     scale_rounding  "ceil" (torchao's RCEIL), "floor" (OCP MX 1.0), "even" or "fit"
     wgrad_high_precision
                     gradients of weights are products of bf16, not quantized
+    save_quantized  the backward pass keeps x as the gradient of the weight multiplies it,
+                    33 bytes for 32 values with MXFP8; operands are the same bits
     weight_only     weights are quantized once, when the module is made; activations
                     stay bf16, and weights have no gradient
 
@@ -30,6 +32,7 @@ class Recipe:
     scale_rounding: str = "ceil"
     wgrad_high_precision: bool = False
     weight_only: bool = False
+    save_quantized: bool = False
 
     def __post_init__(self):
         for field in ("activations", "weights", "gradients"):
@@ -39,20 +42,25 @@ class Recipe:
                                  f"has products, found {format.name}")
             object.__setattr__(self, field, format.name)
         check.one_of("scale_rounding", self.scale_rounding, ROUNDINGS)
-        for field in ("wgrad_high_precision", "weight_only"):
+        for field in ("wgrad_high_precision", "weight_only", "save_quantized"):
             if not isinstance(getattr(self, field), bool):
                 raise TypeError(f"{field}: expected True or False, found "
                                 f"{getattr(self, field)!r}")
         if self.weight_only and self.wgrad_high_precision:
             raise ValueError("wgrad_high_precision: expected False, as weight_only has "
                              "no gradients of weights, found True")
+        for other in ("weight_only", "wgrad_high_precision"):
+            if self.save_quantized and getattr(self, other):
+                raise ValueError(f"save_quantized: expected False with {other}, which "
+                                 "quantizes no x along its rows, found True")
 
     @internal
     def product_options(self):
         """What mxfp8_mm and mxfp8_grouped_mm are told."""
         return {"activations": self.activations, "weights": self.weights,
                 "gradients": self.gradients, "scale_rounding": self.scale_rounding,
-                "wgrad_high_precision": self.wgrad_high_precision}
+                "wgrad_high_precision": self.wgrad_high_precision,
+                "save_quantized": self.save_quantized}
 
     def __str__(self):
         """Its name, or the fields that are not the default."""
@@ -69,6 +77,7 @@ RECIPES = {
     "mxfp8": Recipe(),
     "mxfp8_wgrad_with_hp": Recipe(wgrad_high_precision=True),
     "mxfp8_e5m2_gradients": Recipe(gradients="mxfp8_e5m2"),
+    "mxfp8_save_quantized": Recipe(save_quantized=True),
     "mxfp8_floor": Recipe(scale_rounding="floor"),
     "mxfp8_weights": Recipe(weight_only=True),
     "mxfp6_weights": Recipe(weights="mxfp6_e2m3", weight_only=True),

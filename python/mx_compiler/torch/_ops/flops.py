@@ -30,22 +30,32 @@ def _forward(x, weight, *_, out_shape=None):
     return 2 * x[0] * weight[-2] * weight[-1]
 
 
-def _backward(x, weight, needs_dx, needs_dw):
-    return (bool(needs_dx) + bool(needs_dw)) * _forward(x, weight)
+def _backward(dy, weight, needs_dx, needs_dw):
+    return (bool(needs_dx) + bool(needs_dw)) * _forward(dy, weight)
 
 
-_counts(torch.ops.mx.linear)(_forward)
-_counts(torch.ops.mx.grouped_linear)(_forward)
+for _name in ("linear", "grouped_linear", "linear_saving", "grouped_linear_saving"):
+    _counts(getattr(torch.ops.mx, _name))(_forward)
 
 
 @_counts(torch.ops.mx.linear_backward)
 def _(dy, x, weight, needs_dx, needs_dw, *_, out_shape=None):
-    return _backward(x, weight, needs_dx, needs_dw)
+    return _backward(dy, weight, needs_dx, needs_dw)
 
 
 @_counts(torch.ops.mx.grouped_linear_backward)
 def _(dy, x, weight, offs, needs_dx, needs_dw, *_, out_shape=None):
-    return _backward(x, weight, needs_dx, needs_dw)
+    return _backward(dy, weight, needs_dx, needs_dw)
+
+
+@_counts(torch.ops.mx.linear_saving_backward)
+def _(dy, elements, scales, weight, needs_dx, needs_dw, *_, out_shape=None):
+    return _backward(dy, weight, needs_dx, needs_dw)
+
+
+@_counts(torch.ops.mx.grouped_linear_saving_backward)
+def _(dy, elements, scales, weight, offs, needs_dx, needs_dw, *_, out_shape=None):
+    return _backward(dy, weight, needs_dx, needs_dw)
 
 
 @_counts(torch.ops.mx.moe_layer)

@@ -7,7 +7,8 @@ for one matrix of weights and for one an expert.
     dw = q(dy)^T q(x)      blocks along T, the rows of x
 
 Each is quantized anew along the dimension that its product sums over, from the values
-in high precision: the backward pass keeps x and w as they are."""
+in high precision: the backward pass keeps x and w as they are, or x as the last product
+reads it (save_quantized)."""
 
 from typing import Tuple
 
@@ -15,12 +16,9 @@ import torch
 from torch import Tensor
 
 from ..._ops import checks as check
-from ..._ops import products
-from ..._ops import scale_tiles
+from ..._ops import scale_tiles, training
 from ..._ops.formats import find_format
 from ..._ops.quantize import ROUNDINGS
-from ..._ops.quantize import quantize_for_product as quantize
-from ..._ops.quantized import Quantized
 from . import tensors
 from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
                      check_one_device, check_tensor, refuse_second_order)
@@ -29,7 +27,8 @@ _MATRICES = ("f32", "bf16", "f16")
 
 
 def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
-             gradients="mxfp8_e4m3", scale_rounding="ceil", wgrad_high_precision=False):
+             gradients="mxfp8_e4m3", scale_rounding="ceil", wgrad_high_precision=False,
+             save_quantized=False):
     """x weight^T + bias in MXFP8, or in other formats with blocks of 32.
 
     x       f32, bf16 or f16, [..., K]
@@ -39,21 +38,27 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e
     scale_rounding  as in `quantize_mxfp8`
     wgrad_high_precision  the gradient of weight is a product of bf16, not quantized, and
             rounded to bf16 as PyTorch's are
+    save_quantized  the backward pass keeps x quantized along its rows, 33 bytes for 32
+            values with MXFP8, and not as it is. Operands of all products are the same
+            bits. It saves memory where nothing else keeps x
 
     Returns [..., N] in the dtype of x, summed in f32. Differentiable; the gradients
     have the dtypes of what they are of. Raises a TypeError or ValueError that names the
     argument."""
     rows = as_rows(x)
     check_tensor("weight", weight)
-    _check_options(activations, weights, gradients, scale_rounding, wgrad_high_precision)
-    y = torch.ops.mx.linear(rows, weight, activations, weights, gradients,
-                            scale_rounding, wgrad_high_precision)
+    formats = activations, weights, gradients, scale_rounding
+    _check_options(*formats, wgrad_high_precision, save_quantized)
+    if save_quantized and _needs_gradient(weight):
+        y = torch.ops.mx.linear_saving(rows, weight, *formats)[0]
+    else:
+        y = torch.ops.mx.linear(rows, weight, *formats, wgrad_high_precision)
     return add_bias(y.view(*x.shape[:-1], y.shape[-1]), bias)
 
 
 def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
                      gradients="mxfp8_e4m3", scale_rounding="ceil",
-                     wgrad_high_precision=False):
+                     wgrad_high_precision=False, save_quantized=False):
     """For each group g of rows of A, A B_t[g], as torch.nn.functional.grouped_mm, in
     MXFP8 or in other formats with blocks of 32.
 
@@ -70,20 +75,32 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
     if B_t.dim() != 3:
         raise ValueError("B_t: expected [groups, K, N], found shape "
                          f"{tuple(B_t.shape)}")
-    _check_options(activations, weights, gradients, scale_rounding, wgrad_high_precision)
-    return torch.ops.mx.grouped_linear(A, B_t.transpose(-2, -1), offs, activations,
-                                       weights, gradients, scale_rounding,
-                                       wgrad_high_precision)
+    formats = activations, weights, gradients, scale_rounding
+    _check_options(*formats, wgrad_high_precision, save_quantized)
+    weight = B_t.transpose(-2, -1)
+    if save_quantized and _needs_gradient(weight):
+        return torch.ops.mx.grouped_linear_saving(A, weight, offs, *formats)[0]
+    return torch.ops.mx.grouped_linear(A, weight, offs, *formats, wgrad_high_precision)
 
 
-def _check_options(activations, weights, gradients, scale_rounding, wgrad_high_precision):
+def _check_options(activations, weights, gradients, scale_rounding, wgrad_high_precision,
+                   save_quantized):
     check_names(activations=activations, weights=weights, gradients=gradients,
                 scale_rounding=scale_rounding)
     check_flag("wgrad_high_precision", wgrad_high_precision)
+    check_flag("save_quantized", save_quantized)
+    if wgrad_high_precision and save_quantized:
+        raise ValueError("save_quantized: expected False with wgrad_high_precision, whose "
+                         "product reads x as it is, found True")
 
 
-def _check(x, weight, rank, formats, scale_rounding):
+def _needs_gradient(weight):
+    return weight.requires_grad and torch.is_grad_enabled()
+
+
+def _check(x, weight, rank, options):
     """The same for operators and fake kernels; `x` is of any rows."""
+    *formats, scale_rounding = options
     names = ("A", "B_t") if rank == 3 else ("x", "weight")
     found = [check.matrix(name, x, _MATRICES)[1] for name, x in zip(names, (x, weight))]
     for name, shape, wanted in zip(names, found, (2, rank)):
@@ -101,62 +118,93 @@ def _check(x, weight, rank, formats, scale_rounding):
     check.multiple(names[1], "outputs (N)", found[1][-2], 32)
 
 
-def _check_grouped(x, weight, offs, formats, scale_rounding):
-    _check(x, weight, 3, formats, scale_rounding)
+def _check_grouped(x, weight, offs, options):
+    _check(x, weight, 3, options)
     if check.vector("offsets", offs) != weight.shape[0]:
         raise ValueError(f"offs: expected {weight.shape[0]} ends, one for each matrix of "
                          f"B_t, found {offs.shape[0]}")
 
 
-_check_once = tensors.once(_check)
+_check_dense_once = tensors.once(_check)
 _check_grouped_once = tensors.once(_check_grouped)
 
 
-def _of_one_group(q):
-    """Rows of one group as a matrix without groups: the group begins at tile 0."""
-    rows = q.shape[0]
-    return Quantized(q.elements, q.scales[:scale_tiles.row_tiles(rows)], q.shape, q.format)
+def _formats(activations, weights, gradients, scale_rounding):
+    return training.Formats(find_format(activations), find_format(weights),
+                            find_format(gradients), scale_rounding)
 
 
-# Tiles of results that keep all multiprocessors of a large GPU busy, and rows that a
-# part of a sum has at least.
-_MANY_TILES, _MANY_ROWS, _MOST_PARTS = 256, 1024, 8
+def _in_blocks(x, formats):
+    """x, and zeros at its end where its rows are no whole number of blocks: no sum over
+    rows, and no scale, differs."""
+    missing = formats.pad_rows(x.shape[0]) - x.shape[0]
+    return torch.nn.functional.pad(x, (0, 0, 0, missing)) if missing else x
 
 
-def _parts(rows, outputs, inputs):
-    """Into how many parts the sum over rows is cut, for results of few tiles."""
-    tiles, parts = -(-outputs // 128) * -(-inputs // 64), 1
-    while (parts < _MOST_PARTS and 2 * parts * tiles <= _MANY_TILES
-           and 2 * parts * _MANY_ROWS <= rows):
-        parts *= 2
-    return parts
-
-
-def _weight_gradient(dy, x, one, rows, dtype):
-    """dy^T x of one group of rows. With few tiles it is the sum of products of parts of
-    the rows, which are groups to them: a part begins at a multiple of 128 rows, where the
-    bytes of both quantizations are the same."""
-    parts = _parts(rows, dy.shape[0], x.shape[0])
-    if parts == 1:
-        return products.grouped_matmul(dy, x, one, dtype, mode="reduction")[0]
-    align = scale_tiles.REDUCTION_ALIGN
-    step = -(-rows // (parts * align)) * align
-    ends = torch.arange(step, parts * step + 1, step, dtype=torch.int32,
-                        device=one.device).clamp_(max=rows)
-    dy, x = (q._replace(groups=parts) for q in (dy, x))
-    return products.grouped_matmul(dy, x, ends, "f32", mode="reduction").sum(0).to(dtype)
+# --- Forward --------------------------------------------------------------------------
 
 
 @torch.library.custom_op("mx::linear", mutates_args=())
 def _linear(x: Tensor, weight: Tensor, activations: str, weights: str, gradients: str,
             scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
-    _check_once(x, weight, 2, (activations, weights, gradients), scale_rounding)
+    return _forward(x, weight, None, (activations, weights, gradients, scale_rounding))
+
+
+@torch.library.custom_op("mx::grouped_linear", mutates_args=())
+def _grouped(x: Tensor, weight: Tensor, offs: Tensor, activations: str, weights: str,
+             gradients: str, scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
+    return _forward(x, weight, offs, (activations, weights, gradients, scale_rounding))
+
+
+@torch.library.custom_op("mx::linear_saving", mutates_args=())
+def _linear_saving(x: Tensor, weight: Tensor, activations: str, weights: str,
+                   gradients: str, scale_rounding: str) -> Tuple[Tensor, Tensor, Tensor]:
+    """y, and the bytes of the elements and scales of x along its rows."""
+    return _forward(x, weight, None, (activations, weights, gradients, scale_rounding), True)
+
+
+@torch.library.custom_op("mx::grouped_linear_saving", mutates_args=())
+def _grouped_saving(x: Tensor, weight: Tensor, offs: Tensor, activations: str,
+                    weights: str, gradients: str, scale_rounding: str
+                    ) -> Tuple[Tensor, Tensor, Tensor]:
+    return _forward(x, weight, offs, (activations, weights, gradients, scale_rounding), True)
+
+
+def _forward(x, weight, offs, options, saves=False):
+    _check_once(x, weight, offs, options)
     if not x.shape[0]:
-        return x.new_empty((0, weight.shape[0]))
-    x, weight = tensors.plain(x), tensors.plain(weight)
-    return products.matmul(
-        quantize(x, activations, -1, scale_rounding),
-        quantize(weight, weights, -1, scale_rounding), x.dtype)
+        y = x.new_empty((0, weight.shape[-2]))
+        return (y, *_saved_shapes(x, weight, offs, options)) if saves else y
+    formats = _formats(*options)
+    x, weight, offs = map(tensors.plain, (x, weight, offs))
+    rows = x.shape[0]
+    if saves and offs is None:
+        x = _in_blocks(x, formats)
+    y, *saved = training.forward(x, weight, offs, formats, saves)
+    y = y if y.shape[0] == rows else y[:rows].clone()
+    return (y, *(one.view(torch.uint8) for one in saved)) if saves else y
+
+
+def _check_once(x, weight, offs, options):
+    if offs is None:
+        _check_dense_once(x, weight, 2, options)
+    else:
+        _check_grouped_once(x, weight, offs, options)
+
+
+def _saved_shapes(x, weight, offs, options):
+    """The bytes that are saved, without contents."""
+    format = find_format(options[0])
+    rows, columns = x.shape
+    groups = None if offs is None else offs.shape[0]
+    rows = (_formats(*options).pad_rows(rows) if groups is None
+            else scale_tiles.capacity(rows, groups))
+    scales = scale_tiles.tiles_shape(columns, rows // format.block)
+    return (x.new_empty((columns, rows // format.per_byte), dtype=torch.uint8),
+            x.new_empty(scales, dtype=torch.uint8))
+
+
+# --- Backward -------------------------------------------------------------------------
 
 
 @torch.library.custom_op("mx::linear_backward", mutates_args=())
@@ -165,36 +213,9 @@ def _linear_backward(dy: Tensor, x: Tensor, weight: Tensor, needs_dx: bool,
                      scale_rounding: str, wgrad_high_precision: bool
                      ) -> Tuple[Tensor, Tensor]:
     """What is not needed is empty."""
-    dy, x, weight = map(tensors.plain, (dy, x, weight))
-    dx, dw = _outputs(x, weight, needs_dx, needs_dw)
-    if not x.shape[0]:
-        return dx, dw.zero_()
-    one = torch.full((1,), x.shape[0], dtype=torch.int32, device=x.device)
-    by_rows, by_columns = _quantize_gradient(
-        dy, gradients, scale_rounding, one, needs_dx,
-        needs_dw and not wgrad_high_precision)
-    if needs_dx:
-        weight_t = quantize(weight, weights, -2, scale_rounding)
-        dx = products.matmul(_of_one_group(by_rows), weight_t, x.dtype)
-    if by_columns:
-        x_t = quantize(x, activations, -2, scale_rounding, one)
-        dw = _weight_gradient(by_columns, x_t, one, x.shape[0], weight.dtype)
-    elif needs_dw:
-        dw = (dy.to(torch.bfloat16).t() @ x.to(torch.bfloat16)).to(weight.dtype)
-    return dx, dw
-
-
-@torch.library.custom_op("mx::grouped_linear", mutates_args=())
-def _grouped(x: Tensor, weight: Tensor, offs: Tensor, activations: str, weights: str,
-             gradients: str, scale_rounding: str, wgrad_high_precision: bool) -> Tensor:
-    _check_grouped_once(x, weight, offs, (activations, weights, gradients),
-                        scale_rounding)
-    if not x.shape[0]:
-        return x.new_empty((0, weight.shape[1]))
-    x, weight, offs = map(tensors.plain, (x, weight, offs))
-    return products.grouped_matmul(
-        quantize(x, activations, -1, scale_rounding, offs),
-        quantize(weight, weights, -1, scale_rounding), offs, x.dtype)
+    return _backward(dy, x, weight, None, needs_dx, needs_dw,
+                     (activations, weights, gradients, scale_rounding),
+                     wgrad_high_precision)
 
 
 @torch.library.custom_op("mx::grouped_linear_backward", mutates_args=())
@@ -203,68 +224,135 @@ def _grouped_backward(dy: Tensor, x: Tensor, weight: Tensor, offs: Tensor,
                       gradients: str, scale_rounding: str, wgrad_high_precision: bool
                       ) -> Tuple[Tensor, Tensor]:
     """What is not needed is empty."""
-    dy, x, weight, offs = map(tensors.plain, (dy, x, weight, offs))
-    dx, dw = _outputs(x, weight, needs_dx, needs_dw)
-    if not x.shape[0]:
+    return _backward(dy, x, weight, offs, needs_dx, needs_dw,
+                     (activations, weights, gradients, scale_rounding),
+                     wgrad_high_precision)
+
+
+@torch.library.custom_op("mx::linear_saving_backward", mutates_args=())
+def _linear_saving_backward(dy: Tensor, elements: Tensor, scales: Tensor, weight: Tensor,
+                            needs_dx: bool, needs_dw: bool, activations: str,
+                            weights: str, gradients: str, scale_rounding: str
+                            ) -> Tuple[Tensor, Tensor]:
+    return _backward(dy, (elements, scales), weight, None, needs_dx, needs_dw,
+                     (activations, weights, gradients, scale_rounding))
+
+
+@torch.library.custom_op("mx::grouped_linear_saving_backward", mutates_args=())
+def _grouped_saving_backward(dy: Tensor, elements: Tensor, scales: Tensor, weight: Tensor,
+                             offs: Tensor, needs_dx: bool, needs_dw: bool,
+                             activations: str, weights: str, gradients: str,
+                             scale_rounding: str) -> Tuple[Tensor, Tensor]:
+    return _backward(dy, (elements, scales), weight, offs, needs_dx, needs_dw,
+                     (activations, weights, gradients, scale_rounding))
+
+
+def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_precision=False):
+    """The gradients of x and of the weight; x may be what was saved of it."""
+    if not dy.shape[0]:
+        dx, dw = _gradients(dy, weight, needs_dx, needs_dw)
         return dx, dw.zero_()
-    by_rows, by_columns = _quantize_gradient(
-        dy, gradients, scale_rounding, offs, needs_dx,
-        needs_dw and not wgrad_high_precision)
-    if needs_dx:
-        weight_t = quantize(weight, weights, -2, scale_rounding)
-        dx = products.grouped_matmul(by_rows, weight_t, offs, x.dtype)
-    if by_columns:
-        x_t = quantize(x, activations, -2, scale_rounding, offs)
-        dw = products.grouped_matmul(by_columns, x_t, offs, weight.dtype,
-                                     mode="reduction")
+    formats = _formats(*options)
+    dy, weight, offs = map(tensors.plain, (dy, weight, offs))
+    is_quantized = needs_dw and not wgrad_high_precision
+    dx = dw = None
+    if needs_dx or is_quantized:
+        dx, dw = _multiply(dy, x, weight, offs, formats, needs_dx, is_quantized)
+    if needs_dw and wgrad_high_precision:
+        dw = _multiply_as_given(dy, tensors.plain(x), offs).to(weight.dtype)
+    no_dx, no_dw = _gradients(dy, weight, False, False)
+    return no_dx if dx is None else dx, no_dw if dw is None else dw
+
+
+def _multiply(dy, x, weight, offs, formats, needs_dx, needs_dw):
+    """The gradients by block-scaled products; None where one is not needed."""
+    rows = dy.shape[0]
+    if type(x) is tuple:
+        format = formats.activations
+        x = tuple(tensors.typed(one, mlir) for one, mlir in
+                  zip(x, (format.elements, format.scales)))
     elif needs_dw:
-        dw = torch.nn.functional.grouped_mm(
-            dy.to(torch.bfloat16).t(), x.to(torch.bfloat16),
-            offs=offs.to(torch.int32)).to(weight.dtype)
-    return dx, dw
+        x = tensors.plain(x)
+    if needs_dw and offs is None and formats.pad_rows(rows) != rows:
+        dy = _in_blocks(dy, formats)
+        x = x if type(x) is tuple else _in_blocks(x, formats)
+    found = training.backward(dy, x, weight, offs, formats, needs_dx, needs_dw)
+    dx = found[0] if needs_dx else None
+    if needs_dx and dx.shape[0] != rows:
+        dx = dx[:rows].clone()
+    return dx, found[-1] if needs_dw else None
 
 
-def _quantize_gradient(dy, format, rounding, offsets, by_rows, by_columns):
-    """dy for each product that is asked for, from one read; else None."""
-    axes = (-1,) * by_rows + (-2,) * by_columns
-    if not axes:
-        return None, None
-    found = quantize(dy, format, axes, rounding, offsets)
-    if len(axes) == 2:
-        return found
-    return (found, None) if by_rows else (None, found)
+def _multiply_as_given(dy, x, offs):
+    """The gradient of the weight by PyTorch's product of bf16."""
+    dy, x = dy.to(torch.bfloat16).t(), x.to(torch.bfloat16)
+    if offs is None:
+        return dy @ x
+    return torch.nn.functional.grouped_mm(dy, x, offs=offs.to(torch.int32))
 
 
-def _outputs(x, weight, needs_dx, needs_dw):
-    """Gradients without contents; what a program returns is dense."""
-    return (x.new_empty(x.shape if needs_dx else 0),
+def _gradients(dy, weight, needs_dx, needs_dw):
+    """Without contents; what a program returns is dense."""
+    return (dy.new_empty((dy.shape[0], weight.shape[-1]) if needs_dx else 0),
             weight.new_empty(weight.shape if needs_dw else 0))
+
+
+# --- Without contents -----------------------------------------------------------------
 
 
 @_linear.register_fake
 def _(x, weight, activations, weights, gradients, scale_rounding, wgrad_high_precision):
-    _check(x, weight, 2, (activations, weights, gradients), scale_rounding)
-    check_one_device(x=x, weight=weight)
-    return x.new_empty((x.shape[0], weight.shape[0]))
+    return _fake(x, weight, None, (activations, weights, gradients, scale_rounding))
 
 
 @_grouped.register_fake
 def _(x, weight, offs, activations, weights, gradients, scale_rounding,
       wgrad_high_precision):
-    assume_groups(offs)
-    _check_grouped(x, weight, offs, (activations, weights, gradients), scale_rounding)
-    check_one_device(A=x, B_t=weight, offs=offs)
-    return x.new_empty((x.shape[0], weight.shape[1]))
+    return _fake(x, weight, offs, (activations, weights, gradients, scale_rounding))
+
+
+@_linear_saving.register_fake
+def _(x, weight, *options):
+    return _fake(x, weight, None, options), *_saved_shapes(x, weight, None, options)
+
+
+@_grouped_saving.register_fake
+def _(x, weight, offs, *options):
+    return _fake(x, weight, offs, options), *_saved_shapes(x, weight, offs, options)
+
+
+def _fake(x, weight, offs, options):
+    if offs is None:
+        _check(x, weight, 2, options)
+        check_one_device(x=x, weight=weight)
+    else:
+        assume_groups(offs)
+        _check_grouped(x, weight, offs, options)
+        check_one_device(A=x, B_t=weight, offs=offs)
+    return x.new_empty((x.shape[0], weight.shape[-2]))
 
 
 @_linear_backward.register_fake
 def _(dy, x, weight, needs_dx, needs_dw, *_):
-    return _outputs(x, weight, needs_dx, needs_dw)
+    return _gradients(dy, weight, needs_dx, needs_dw)
 
 
 @_grouped_backward.register_fake
 def _(dy, x, weight, offs, needs_dx, needs_dw, *_):
-    return _outputs(x, weight, needs_dx, needs_dw)
+    return _gradients(dy, weight, needs_dx, needs_dw)
+
+
+@_linear_saving_backward.register_fake
+def _(dy, elements, scales, weight, needs_dx, needs_dw, *_):
+    return _gradients(dy, weight, needs_dx, needs_dw)
+
+
+@_grouped_saving_backward.register_fake
+def _(dy, elements, scales, weight, offs, needs_dx, needs_dw, *_):
+    return _gradients(dy, weight, needs_dx, needs_dw)
+
+
+# --- Gradients ------------------------------------------------------------------------
 
 
 def _keep(count):
@@ -275,8 +363,16 @@ def _keep(count):
     return setup
 
 
-def _backward(operator, count):
-    def backward(ctx, dy):
+def _keep_saved(count):
+    """Keeps what was saved of x, the first input, in its place."""
+    def setup(ctx, inputs, output):
+        ctx.save_for_backward(*output[1:], *inputs[1:count])
+        ctx.options = inputs[count:]
+    return setup
+
+
+def _gradients_by(operator):
+    def backward(ctx, dy, *_):
         needs = ctx.needs_input_grad
         gradients = operator(dy, *ctx.saved_tensors, *needs[:2], *ctx.options)
         return (*(g if need else None for g, need in zip(gradients, needs)),
@@ -284,8 +380,13 @@ def _backward(operator, count):
     return backward
 
 
-_linear.register_autograd(_backward(torch.ops.mx.linear_backward, 2),
+_linear.register_autograd(_gradients_by(torch.ops.mx.linear_backward),
                           setup_context=_keep(2))
-_grouped.register_autograd(_backward(torch.ops.mx.grouped_linear_backward, 3),
+_grouped.register_autograd(_gradients_by(torch.ops.mx.grouped_linear_backward),
                            setup_context=_keep(3))
-refuse_second_order("linear_backward", "grouped_linear_backward")
+_linear_saving.register_autograd(_gradients_by(torch.ops.mx.linear_saving_backward),
+                                 setup_context=_keep_saved(2))
+_grouped_saving.register_autograd(_gradients_by(torch.ops.mx.grouped_linear_saving_backward),
+                                  setup_context=_keep_saved(3))
+refuse_second_order("linear_backward", "grouped_linear_backward", "linear_saving_backward",
+                    "grouped_linear_saving_backward")

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of quantizers, and the operation in programs that do more."""
+
+from typing import NamedTuple, Optional
+
+from . import scale_tiles
+from .formats import Format
+from .mlir_text import Body, tensor
+from .quantized import elements_type, scales_type
+
+# Codes of E2M1 up to 6 times scales of E4M3 up to 448: what NVFP4 reaches.
+_NVFP4_MAX = 448.0 * 6.0
+
+
+class Matrix(NamedTuple):
+    """A matrix in a program, or a batch of them. `rows` of None are known to a call alone:
+    then `count` is a value of the program, their number."""
+    value: str
+    batch: tuple
+    rows: Optional[int]
+    columns: int
+    element: str
+    count: Optional[str] = None
+
+    @property
+    def type(self):
+        return tensor((*self.batch, self.rows, self.columns), self.element)
+
+
+class Operand(NamedTuple):
+    """A quantized matrix in a program: K-major, with scales as products read them."""
+    values: tuple
+    types: tuple
+
+
+class Groups(NamedTuple):
+    """Groups of rows: `count` of them, whose ends are the argument %offsets."""
+    count: int
+    index: str
+
+    @property
+    def type(self):
+        return f"tensor<{self.count}x{self.index}>"
+
+
+def quantize_text(batch, rows, columns, source, format, axes, rounding, layout,
+                  groups, gather, index, is_swiglu, has_probs, has_factor):
+    """A program that quantizes a matrix, or a batch of them."""
+    body = Body()
+    given = tensor((*(batch or ()), rows, columns), source)
+    arguments = [("x", given)]
+    if has_probs:
+        arguments.append(("probs", "tensor<?xf32>"))
+    if gather:
+        arguments.append(("gather", f"tensor<?x{gather}>"))
+    if groups:
+        arguments.append(("offsets", f"tensor<{groups}x{index}>"))
+    if has_factor:
+        arguments.append(("factor", "tensor<f32>"))
+    count = None
+    if rows is None:
+        count = (body.dim("%gather", f"tensor<?x{gather}>", 0) if gather
+                 else body.dim("%x", given, 0))
+    x = Matrix("%x", tuple(batch or ()), rows, columns, source, count)
+    if is_swiglu:
+        x = x._replace(columns=columns // 2,
+                       value=_swiglu(body, given, source, columns // 2, count, has_probs))
+    factor, returned_factor = "", None
+    if format.has_global_scale:
+        encode, returned_factor = _factor(body, x.value, x.type, has_factor)
+        factor = f"global_scale({encode}) "
+    if gather:
+        factor += f"gather(%gather : tensor<?x{gather}>) "
+    operands = add_quantize(body, x, format, axes, rounding,
+                            Groups(groups, index) if groups else None, layout, factor)
+    results = [value for operand in operands for value in operand.values]
+    types = [type for operand in operands for type in operand.types]
+    if returned_factor:
+        results.append(returned_factor)
+        types.append("tensor<f32>")
+    return body.function(arguments, types, results)
+
+
+def add_quantize(body, x: Matrix, format: Format, axes, rounding, groups=None,
+                 layout="sf_128x4", clauses=""):
+    """Adds mx.quantize of `x`: an Operand for each axis, all from one read. `clauses` are
+    what it has between its input and its groups."""
+    count = groups.count if groups else None
+    outs, types = [], []
+    for axis in axes:
+        ragged = None if not groups else "rows" if axis == -1 else "reduction"
+        rows, sizes = x.rows, [x.count]
+        if axis == -2 and groups:
+            rows, sizes = _capacity(body, x, groups)
+        dims = (*x.batch, *((rows, x.columns) if axis == -1 else (x.columns, rows)))
+        own = (elements_type(dims, format, ragged, count),
+               scales_type(dims, format, layout, ragged, count))
+        if rows is not None:
+            outs += [body.empty(type) for type in own]
+        else:
+            elements = body.empty(own[0], sizes)
+            if axis == -2:
+                block = body.index(format.block)
+                sizes = [body.add(f"arith.divui {sizes[0]}, {block} : index")]
+            outs += [elements, body.empty(own[1], sizes)]
+        types += own
+    kind = "ragged = rows " if groups else ""
+    ends = f"offsets(%offsets : {groups.type}) " if groups else ""
+    results = body.add(
+        f"mx.quantize {kind}ins({x.value} : {x.type}) {clauses}{ends}"
+        f"outs({', '.join(outs)} : {', '.join(types)}) "
+        f"axes = [{', '.join(str(2 + axis) for axis in axes)}] "
+        f"block_size = {format.block} scale_rounding = {rounding} "
+        f"-> {', '.join(types)}", results=len(types))
+    return [Operand(tuple(results[i:i + 2]), tuple(types[i:i + 2]))
+            for i in range(0, len(types), 2)]
+
+
+def _capacity(body, x, groups):
+    """scale_tiles.capacity in a program: the number, or None, and the sizes of a type
+    that lacks it."""
+    if x.rows is not None:
+        return scale_tiles.capacity(x.rows, groups.count), []
+    align = scale_tiles.REDUCTION_ALIGN
+    more = body.index((align - 1) * (groups.count + 1))
+    most = body.add(f"arith.addi {x.count}, {more} : index")
+    tile = body.index(align)
+    tiles = body.add(f"arith.divui {most}, {tile} : index")
+    return None, [body.add(f"arith.muli {tiles}, {tile} : index")]
+
+
+def _factor(body, value, type, is_given):
+    """The factor that NVFP4 is quantized with, and its reciprocal, which is read."""
+    if is_given:
+        decode = body.add("tensor.extract %factor[] : tensor<f32>")
+        one = body.add("arith.constant 1.0 : f32")
+        return body.add(f"arith.divf {one}, {decode} : f32"), None
+    empty = body.empty("tensor<f32>")
+    largest = body.add(f"mx.amax ins({value} : {type}) outs({empty} : tensor<f32>) "
+                       "-> tensor<f32>")
+    number = body.add(f"tensor.extract {largest}[] : tensor<f32>")
+    # Of zeros alone any factor will do but an infinite one.
+    least = body.add("arith.constant 1.0e-30 : f32")
+    number = body.add(f"arith.maximumf {number}, {least} : f32")
+    most = body.add(f"arith.constant {_NVFP4_MAX:e} : f32")
+    encode = body.add(f"arith.divf {most}, {number} : f32")
+    decode = body.add(f"arith.divf {number}, {most} : f32")
+    return encode, body.add(f"tensor.from_elements {decode} : tensor<f32>")
+
+
+def _swiglu(body, given, source, columns, rows, has_probs):
+    half = tensor((None, columns), source)
+    gate, up = (body.add(
+        f"tensor.extract_slice %x[0, {begin}] [{rows}, {columns}] [1, 1] "
+        f": {given} to {half}") for begin in (0, columns))
+    out = body.empty(half, [rows])
+    whole, row = "affine_map<(i, j) -> (i, j)>", "affine_map<(i, j) -> (i)>"
+    maps = [whole, whole, *([row] if has_probs else []), whole]
+    inputs = [gate, up, *(["%probs"] if has_probs else [])]
+    types = [half, half, *(["tensor<?xf32>"] if has_probs else [])]
+    scalars = [f"%g: {source}", f"%u: {source}",
+               *(["%p: f32"] if has_probs else []), f"%o: {source}"]
+    widen = "" if source == "f32" else f"""
+    %gf = arith.extf %g : {source} to f32
+    %uf = arith.extf %u : {source} to f32"""
+    gf, uf = ("%g", "%u") if source == "f32" else ("%gf", "%uf")
+    weight = "\n    %w = arith.mulf %product, %p : f32" if has_probs else ""
+    y = "%w" if has_probs else "%product"
+    narrow = "" if source == "f32" else f"""
+    %y = arith.truncf {y} : f32 to {source}"""
+    y = y if source == "f32" else "%y"
+    return body.add(f"""linalg.generic {{indexing_maps = [{', '.join(maps)}],
+      iterator_types = ["parallel", "parallel"]}}
+      ins({', '.join(inputs)} : {', '.join(types)}) outs({out} : {half}) {{
+  ^bb0({', '.join(scalars)}):{widen}
+    %one = arith.constant 1.0 : f32
+    %minus = arith.negf {gf} : f32
+    %exp = math.exp %minus : f32
+    %d = arith.addf %one, %exp : f32
+    %silu = arith.divf {gf}, %d : f32
+    %product = arith.mulf %silu, {uf} : f32{weight}{narrow}
+    linalg.yield {y} : {source}
+  }} -> {half}""")

@@ -1,0 +1,77 @@
+# REQUIRES: torch
+# RUN: env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s
+# RUN: env MX_DEVICE=sim MX_CHIP=sm_100a MX_PTXAS=none %python_torch %s
+"""Kernels of a forward and a backward pass on the simulator, beside float64 of what the
+definition quantizes: layers of random sizes, with and without groups, that keep x as it
+is and quantized. Rows that a layer has had have kernels of their own; those after the
+first few have one for any number of rows."""
+
+import os
+import random
+import sys
+
+import numpy as np
+import torch
+
+import mx_compiler.torch as mxt
+import reference as ref
+from mx_compiler._ops import training
+from reference import blocked, exact, near
+
+SEED = int((sys.argv[1:] or ["11"])[0])
+CASES = int((sys.argv[2:] or ["4"])[0])
+# What E2M1 beside another format is summed over on sm_100a.
+STEP = 32 if os.environ["MX_CHIP"] == "sm_90a" else 128
+OPTIONS = (dict(), dict(), dict(gradients="mxfp8_e5m2", scale_rounding="floor"),
+           dict(weights="mxfp4", activations="mxfp6_e3m2"))
+
+
+def check(found, a, b, dtype, what):
+    near(found, a @ b.T, np.abs(a) @ np.abs(b).T, dtype, sums=max(8, a.shape[-1] // 16), what=what)
+
+
+def compare(rows, inputs, outputs, ends, kind, saves, options):
+    """One layer; without ends it is one matrix."""
+    what = rows, inputs, outputs, ends, kind, saves, options
+    groups = len(ends or [rows])
+    of_x, of_w, of_dy = (options.get(name, "mxfp8_e4m3") for name in ("activations", "weights", "gradients"))
+    rule = options.get("scale_rounding", "ceil")
+    x = ref.tensor((rows, inputs), 1, spread=2).requires_grad_()
+    w = ref.tensor((groups, outputs, inputs), 2, kind, spread=2)
+    dy = ref.tensor((rows, outputs), 3, spread=2)
+    if ends is None:
+        w = w[0].requires_grad_()
+        y = mxt.mxfp8_mm(x, w, save_quantized=saves, **options)
+    else:
+        w = w.requires_grad_()
+        y = mxt.mxfp8_grouped_mm(x, w.transpose(-2, -1), ref.ends(*ends), save_quantized=saves, **options)
+    y.backward(dy)
+    X, W, DY, begin = exact(x), exact(w).reshape(groups, outputs, inputs), exact(dy), 0
+    dw = w.grad.reshape(groups, outputs, inputs)
+    for g, end in enumerate(ends or [rows]):
+        own = slice(begin, end)
+        check(y[own], blocked(X[own], of_x, rule), blocked(W[g], of_w, rule), x.dtype, ("y", what))
+        check(x.grad[own], blocked(DY[own], of_dy, rule), blocked(W[g].T, of_w, rule), x.dtype, ("dx", what))
+        check(dw[g], blocked(DY[own].T, of_dy, rule), blocked(X[own].T, of_x, rule), kind, ("dw", what))
+        begin = end
+
+
+source = random.Random(SEED)
+for index in range(CASES):
+    rows = source.choice((32 * source.randint(1, 12), source.randint(1, 400)))
+    options = source.choice(OPTIONS)
+    size = lambda: source.randint(1, 6 if STEP == 32 else 2) * (STEP if "weights" in options else 32)
+    groups = source.choice((None, source.randint(1, 5)))
+    ends = groups and sorted(source.randint(0, rows) for _ in range(groups - 1)) + [rows]
+    compare(rows, size(), size(), ends, source.choice((torch.bfloat16, torch.float32)),
+            bool(index % 2), options)
+print("random layers right")
+
+# With room for one number of rows, others have the kernels for any.
+training.MOST_ROWS = 1
+for rows in (64, 96, 33, 64):
+    compare(rows, 64, 32, None, torch.bfloat16, False, {})
+known, = (rows for (_, layer), rows in training._rows_of.items()
+          if (layer.inputs, layer.outputs, layer.rows) == (64, 32, None))
+assert known == {64}, known
+print("any rows right")
