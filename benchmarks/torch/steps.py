@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Forward and backward passes of layers of mx_compiler.torch beside those of PyTorch in
+bf16, of random shapes.
+
+    steps.py run [--seed=S] [--shapes=20] [--only=REGEX] [--seconds=S] [--results=R.json]   # on the GPU
+    steps.py check [--seed=S] [--shapes=2]      # small layers, compared alone, on any device
+    steps.py show R.json... [--page=FILE.md]
+
+A layer that trains is compared with PyTorch's first, then both are captured as CUDA graphs
+and replayed in turn (../products/timing.py), sustained. The bound is PyTorch's time and that
+of the bytes that quantizers have to move, at the rate of a large copy: x and the weight are
+read and written as bf16 in both passes, and dy is read once and written twice. `to bound` is
+our time to the bound, `to bf16` PyTorch's time to ours."""
+
+import argparse
+import dataclasses
+import datetime
+import json
+import pathlib
+import random
+import re
+import statistics
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "products"))
+
+import report
+from surface import DENSE_MODELS, MOE_MODELS, MOST_WEIGHTS, log_uniform, multiple
+
+# Operands of all sets together; the L2 of an H200 has 50 MB.
+SETS_BYTES = 256 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    rows: int
+    outputs: int
+    inputs: int
+    groups: int = 0
+    load: str = ""
+
+    @property
+    def name(self):
+        groups = f"{self.groups}-{self.load}-" if self.groups else ""
+        return f"{groups}{self.rows}x{self.outputs}x{self.inputs}"
+
+    @property
+    def operand_elements(self):
+        return (self.rows * (self.inputs + self.outputs)
+                + max(self.groups, 1) * self.outputs * self.inputs)
+
+    @property
+    def quantizer_bytes(self):
+        x, dy = self.rows * self.inputs, self.rows * self.outputs
+        weight = max(self.groups, 1) * self.outputs * self.inputs
+        return 2 * (4 * x + 4 * weight + 3 * dy)
+
+    def ends(self, source):
+        """Where the rows of groups end."""
+        if not self.groups:
+            return None
+        shares = [1 / (i + 1) if self.load == "zipf" else source.random() for i in range(self.groups)]
+        source.shuffle(shares)
+        total, ends, sum_of = sum(shares), [], 0.0
+        for share in shares:
+            sum_of += share
+            ends.append(round(self.rows * sum_of / total))
+        return ends
+
+
+def draw_linear(source, index):
+    _, (hidden, inner) = source.choice(list(DENSE_MODELS.items()))
+    n, k = source.choice([(inner, hidden), (hidden, inner), (hidden, hidden)])
+    return Shape(multiple(log_uniform(source, 4096, 32768), 32), n, k)
+
+
+def draw_grouped(source, index):
+    _, (hidden, inner) = source.choice(list(MOE_MODELS.items()))
+    n, k = source.choice([(2 * inner, hidden), (hidden, inner)])
+    groups = max(8, min(round(log_uniform(source, 8, 128)), MOST_WEIGHTS // (n * k)))
+    return Shape(multiple(log_uniform(source, 4096, 131072), 8), n, k, groups, ("uniform", "zipf")[index % 2])
+
+
+def draw_small(source, index):
+    """The first is a known one."""
+    if not index:
+        return Shape(2048, 2048, 2048)
+    return Shape(*(multiple(log_uniform(source, 512, 2560), 128) for _ in range(3)))
+
+
+def draw_weights(source, index):
+    _, (hidden, inner) = source.choice(list(DENSE_MODELS.items()))
+    n, k = source.choice([(2 * inner, hidden), (hidden, inner), (hidden, hidden)])
+    return Shape(round(log_uniform(source, 1, 8192)), n, k)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A family; `least`: what is wanted, the median and the worst, to the bound at most, or
+    of bf16's time at least."""
+    name: str
+    title: str
+    draw: object
+    key: str
+    wanted: tuple
+
+    def shapes(self, seed, count):
+        """The same for a seed, and with a smaller count the first of them."""
+        source, found = random.Random(f"{seed} {self.name}"), {}
+        while len(found) < count:
+            shape = self.draw(source, len(found))
+            found[shape.name] = shape
+        return list(found.values())
+
+
+ROWS = [
+    Row("linear", "`mxfp8_mm`, forward and backward, from 4096 rows", draw_linear, "to_bound", (1.05, 1.12)),
+    Row("grouped", "`mxfp8_grouped_mm`, forward and backward, 8 to 128 groups", draw_grouped, "to_bound",
+        (1.08, 1.15)),
+    Row("small", "`mxfp8_mm`, forward and backward, 2048 x 2048 x 2048 and smaller", draw_small, "to_bf16",
+        (0.70, 0.70)),
+    Row("weights", "`MXWeightOnlyLinear` of MXFP4, 1 to 8192 rows", draw_weights, "to_bf16", (1.0, 0.9)),
+]
+
+
+# --- What is timed --------------------------------------------------------------------
+
+
+class Training:
+    """Forward and backward passes on sets of operands."""
+
+    def __init__(self, name, multiply, sets, ends):
+        self.name, self._multiply, self._sets, self._ends = name, multiply, sets, ends
+        self.count = len(sets)
+
+    def launch(self, index):
+        import torch
+        x, weight, dy = self._sets[index]
+        y = self._multiply(x, weight, self._ends)
+        return y, *torch.autograd.grad(y, (x, weight), dy)
+
+
+class Inference:
+    def __init__(self, name, layers, inputs):
+        self.name, self._layers, self._inputs = name, layers, inputs
+        self.count = len(layers)
+
+    def launch(self, index):
+        import torch
+        with torch.no_grad():
+            return self._layers[index](self._inputs[index]),
+
+
+def multiply_mx(x, weight, ends):
+    import mx_compiler.torch as mxt
+    if ends is None:
+        return mxt.mxfp8_mm(x, weight)
+    return mxt.mxfp8_grouped_mm(x, weight.transpose(-2, -1), ends)
+
+
+def multiply_torch(x, weight, ends):
+    import torch
+    if ends is None:
+        return torch.nn.functional.linear(x, weight)
+    return torch.nn.functional.grouped_mm(x, weight.transpose(-2, -1), offs=ends)
+
+
+def normal(device, *shape):
+    import torch
+    return torch.randn(shape, device=device, dtype=torch.bfloat16)
+
+
+def make(row, shape, device, source):
+    """Ours and PyTorch's, on the same values."""
+    import torch
+    dims = (shape.groups,) * bool(shape.groups) + (shape.outputs, shape.inputs)
+    if row.name == "weights":
+        import mx_compiler.torch as mxt
+        count = max(1, min(16, -(-SETS_BYTES // (shape.outputs * shape.inputs))))
+        linears = [torch.nn.Linear(shape.inputs, shape.outputs, bias=False, device=device, dtype=torch.bfloat16)
+                   for _ in range(count)]
+        inputs = [normal(device, shape.rows, shape.inputs) for _ in linears]
+        ours = [mxt.MXWeightOnlyLinear.from_linear(linear, "mxfp4_weights") for linear in linears]
+        return Inference("mx", ours, inputs), Inference("torch bf16", linears, inputs)
+    count = max(1, min(8, -(-SETS_BYTES // (2 * shape.operand_elements))))
+    sets = [(normal(device, shape.rows, shape.inputs).requires_grad_(),
+             normal(device, *dims).requires_grad_(),
+             normal(device, shape.rows, shape.outputs)) for _ in range(count)]
+    ends = shape.ends(source)
+    ends = ends and torch.tensor(ends, dtype=torch.int32, device=device)
+    return (Training("mx", multiply_mx, sets, ends), Training("torch bf16", multiply_torch, sets, ends))
+
+
+# Of the difference to the norm: four roundings to E4M3 and their sums, or one to E2M1.
+MOST_ERROR = {"weights": 0.16}
+
+
+def error_of(row, ours, peer):
+    """The largest error of a result to its norm; a wrong scale or row gives some 1."""
+    def relative(a, b):
+        a, b = a.float(), b.float()
+        return ((a - b).norm() / b.norm().clamp_min(1e-30)).item()
+    return max(relative(a, b) for a, b in zip(ours.launch(0), peer.launch(0)))
+
+
+def compare(row, shape, pair):
+    error = error_of(row, *pair)
+    if not error <= MOST_ERROR.get(row.name, 0.08):
+        sys.exit(f"{row.name}-{shape.name}: expected an error of at most "
+                 f"{MOST_ERROR.get(row.name, 0.08)} to bf16, found {error:.3f}")
+    return error
+
+
+def ceiling():
+    """Bytes a second of a copy of 2 GB, read and written."""
+    import timing
+    import torch
+
+    class Copy:
+        name, count = "copy", 1
+
+        def __init__(self):
+            self.source = torch.empty(1 << 30, dtype=torch.uint8, device="cuda").random_()
+            self.result = torch.empty_like(self.source)
+
+        def launch(self, index):
+            self.result.copy_(self.source)
+
+    one = Copy()
+    return 2 * one.source.nbytes / timing.sustained(one, 0.5, 1e-3)[0]
+
+
+# --- Commands -------------------------------------------------------------------------
+
+
+def run(options):
+    import gc
+
+    import speed
+    import timing
+    import torch
+    speed.begin()
+    data = json.loads(options.results.read_text()) if options.results.exists() else dict(rows={})
+    data |= dict(seed=options.seed, about=speed.describe_machine() | dict(copy_gb_s=ceiling() / 1e9))
+    for row in ROWS:
+        if not re.search(options.only, row.name):
+            continue
+        measured = data["rows"].setdefault(row.name, {})
+        for shape in row.shapes(options.seed, options.shapes):
+            torch.manual_seed(options.seed)
+            pair = make(row, shape, "cuda", random.Random(options.seed))
+            error = compare(row, shape, pair)
+            times = timing.measure_graphs(pair, options.seconds, sustained=row.name != "weights")
+            measured[shape.name] = dict(error=round(error, 4), quantizer_bytes=shape.quantizer_bytes,
+                                        implementations=times)
+            options.results.write_text(json.dumps(data, indent=1) + "\n")
+            print(row.name, shape.name, ratios(row, measured[shape.name], data["about"]), flush=True)
+            del pair
+            gc.collect()
+            torch.cuda.empty_cache()
+
+
+def check(options):
+    """Of a sixteenth of the sizes."""
+    import torch
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    for row in ROWS:
+        for shape in row.shapes(options.seed, options.shapes):
+            small = dataclasses.replace(
+                shape, rows=-(-shape.rows // 128), groups=min(shape.groups, 4),
+                outputs=multiple(shape.outputs / 32, 32), inputs=multiple(shape.inputs / 32, 32))
+            torch.manual_seed(options.seed)
+            error = compare(row, small, make(row, small, device, random.Random(options.seed)))
+            print(f"{row.name} {small.name}: error {error:.3f}", flush=True)
+
+
+def ratios(row, result, about):
+    mx, peer = (entry.get("sustained_us") or entry["graph_us"]
+                for entry in (result["implementations"][name] for name in ("mx", "torch bf16")))
+    bound = peer + result["quantizer_bytes"] / (about["copy_gb_s"] * 1e3)
+    return dict(to_bound=round(mx / bound, 3), to_bf16=round(peer / mx, 3))
+
+
+def table(every):
+    text = ""
+    for data in every:
+        about = data["about"]
+        text += (f"Seed {data['seed']}: {about['date']} UTC, {about['gpu']}, PyTorch {about['torch']}, a copy "
+                 f"{about['copy_gb_s']:.0f} GB/s.\n")
+    text += "\n" + report.header("layer", "shapes", "ratio", "median", "worst", "where", "wanted")
+    for row in ROWS:
+        found = {(f"seed {data['seed']}, {name}"): ratios(row, result, data["about"])
+                 for data in every for name, result in data["rows"].get(row.name, {}).items()}
+        if not found:
+            continue
+        for key in ("to_bound", "to_bf16"):
+            values = {name: one[key] for name, one in found.items()}
+            is_bound = key == "to_bound"
+            worst = (max if is_bound else min)(values, key=values.get)
+            median = statistics.median(values.values())
+            met = "–"
+            if key == row.key:
+                pairs = zip((median, values[worst]), row.wanted)
+                met = "met" if all(a <= b if is_bound else a >= b for a, b in pairs) else "missed"
+                met += f" ({row.wanted[0]}, {row.wanted[1]})"
+            text += report.row(row.title, len(values), key.replace("_", " "), f"{median:.2f}",
+                               f"{values[worst]:.2f}", worst, met)
+    return text
+
+
+def show(options):
+    text = table([json.loads(path.read_text()) for path in options.files])
+    report.write_page(options.page, text) if options.page else print(text, end="")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("run")
+    command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--shapes", type=int, default=20)
+    command.add_argument("--only", default="")
+    command.add_argument("--seconds", type=float, default=0.25)
+    command.add_argument("--results", type=pathlib.Path, default=pathlib.Path("steps.json"))
+    command = commands.add_parser("check")
+    command.add_argument("--seed", type=int, default=1)
+    command.add_argument("--shapes", type=int, default=2)
+    command = commands.add_parser("show")
+    command.add_argument("files", type=pathlib.Path, nargs="+")
+    command.add_argument("--page", type=pathlib.Path)
+    options = parser.parse_args()
+    {"run": run, "check": check, "show": show}[options.command](options)
+
+
+if __name__ == "__main__":
+    main()
