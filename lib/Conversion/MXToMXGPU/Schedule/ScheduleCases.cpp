@@ -82,9 +82,11 @@ struct SizesOfOctave {
 } // namespace
 
 /// Tiles have a multiple of 16 rows, up to 256: a size just above those of
-/// some tiles needs one more, which is much of the time if they are few.
-static constexpr SizesOfOctave kRows[] = {{16, 1},  {64, 2},    {128, 4},
-                                          {256, 8}, {8192, 16}, {1 << 17, 8}};
+/// some tiles needs one more, which is much of the time if they are few, and
+/// a wave more if they are many.
+static constexpr SizesOfOctave kRows[] = {
+    {16, 1},   {64, 2},    {128, 4},    {256, 8},     {512, 16},
+    {2048, 32}, {8192, 64}, {16384, 32}, {1 << 17, 8}};
 static constexpr SizesOfOctave kOthers[] = {{1 << 17, 2}};
 
 /// From `first` to `last`, both powers of two: those of the table or, where a
