@@ -56,6 +56,9 @@ struct MatmulProblem {
   /// The operand that is written before and whose reduction may be permuted,
   /// the other being dequantized by threads that multiply.
   Workspace canPermute = Workspace::None;
+  /// Whether a quantizer of the same function makes an operand, so that its
+  /// scales are other ones in each call.
+  bool isQuantizedHere = false;
   /// Whether rows are added to indexed rows of the result.
   bool isScattered = false;
   /// The dimension that groups divide, and whether each has a matrix of rows,

@@ -89,6 +89,9 @@ mx::mxgpu::getMatmulProblem(MatmulOpInterface op,
   problem.a = aElement;
   problem.b = bElement;
   problem.isPackedB = hasPackedB(op);
+  for (Value scales : {op.getAScales(), op.getBScales()})
+    problem.isQuantizedHere |=
+        scales && scales.getDefiningOp<QuantizeOp>() != nullptr;
   if (types->hasScalesOfA() || types->hasScalesOfB())
     problem.scales = getScaleType(op);
   problem.out = outType.getElementType();

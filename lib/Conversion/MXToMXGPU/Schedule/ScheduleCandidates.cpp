@@ -178,9 +178,10 @@ void Candidates::addTile(const Strategy &strategy, ScheduleFields fields) {
     bool isPersistent = grid.rowTiles * grid.columnTiles * split > grid.workers;
     for (Epilogue epilogue : epilogues) {
       fields.epilogue = epilogue;
-      strategy.forEachLoop(fields, isPersistent, [&](ScheduleFields fields) {
-        addRasters(strategy, std::move(fields));
-      });
+      strategy.forEachLoop(problem, fields, isPersistent,
+                           [&](ScheduleFields fields) {
+                             addRasters(strategy, std::move(fields));
+                           });
     }
   }
 }

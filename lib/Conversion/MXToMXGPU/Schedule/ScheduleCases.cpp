@@ -85,7 +85,7 @@ struct SizesOfOctave {
 /// some tiles needs one more, which is much of the time if they are few, and
 /// a wave more if they are many.
 static constexpr SizesOfOctave kRows[] = {
-    {16, 1},   {64, 2},    {128, 4},    {256, 8},     {512, 16},
+    {16, 1},    {64, 2},    {128, 4},    {256, 8},    {512, 16},
     {2048, 32}, {8192, 64}, {16384, 32}, {1 << 17, 8}};
 static constexpr SizesOfOctave kOthers[] = {{1 << 17, 2}};
 

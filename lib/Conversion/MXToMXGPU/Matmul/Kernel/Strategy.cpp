@@ -18,7 +18,7 @@ using namespace mx::mxgpu;
 
 Strategy::~Strategy() = default;
 
-void Strategy::forEachLoop(ScheduleFields fields, bool,
+void Strategy::forEachLoop(const MatmulProblem &, ScheduleFields fields, bool,
                            AddCandidate add) const {
   add(fields);
 }

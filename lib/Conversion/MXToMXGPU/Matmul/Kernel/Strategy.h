@@ -94,8 +94,8 @@ public:
   /// Calls `add` with each order in which a worker may go through the work
   /// tiles of `fields` that is worth considering; `isPersistent` says that it
   /// has several.
-  virtual void forEachLoop(ScheduleFields fields, bool isPersistent,
-                           AddCandidate add) const;
+  virtual void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
+                           bool isPersistent, AddCandidate add) const;
 
   // Costs (docs/Internals/ScheduleModel.md).
 

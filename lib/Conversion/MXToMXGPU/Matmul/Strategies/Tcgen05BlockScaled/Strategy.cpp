@@ -39,8 +39,8 @@ public:
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override;
-  void forEachLoop(ScheduleFields fields, bool isPersistent,
-                   AddCandidate add) const override;
+  void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
+                   bool isPersistent, AddCandidate add) const override;
 
   int64_t getPortCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,
@@ -292,7 +292,8 @@ void Tcgen05BlockScaled::forEachTile(const MatmulProblem &problem,
   }
 }
 
-void Tcgen05BlockScaled::forEachLoop(ScheduleFields fields, bool isPersistent,
+void Tcgen05BlockScaled::forEachLoop(const MatmulProblem &,
+                                     ScheduleFields fields, bool isPersistent,
                                      AddCandidate add) const {
   struct Slots {
     int64_t accumulators, overlap;

@@ -73,8 +73,8 @@ public:
 
   void forEachTile(const MatmulProblem &problem,
                    AddCandidate add) const override;
-  void forEachLoop(ScheduleFields fields, bool isPersistent,
-                   AddCandidate add) const override;
+  void forEachLoop(const MatmulProblem &problem, ScheduleFields fields,
+                   bool isPersistent, AddCandidate add) const override;
 
   int64_t getPortCycles(const MatmulProblem &problem,
                         const ScheduleFields &fields,
@@ -251,8 +251,8 @@ void Tcgen05UpcastB::forEachTile(const MatmulProblem &problem,
 }
 
 /// One work tile a worker has no next accumulator.
-void Tcgen05UpcastB::forEachLoop(ScheduleFields fields, bool isPersistent,
-                                 AddCandidate add) const {
+void Tcgen05UpcastB::forEachLoop(const MatmulProblem &, ScheduleFields fields,
+                                 bool isPersistent, AddCandidate add) const {
   add(fields);
   if (!isPersistent)
     return;
