@@ -64,7 +64,13 @@ def as_rows(x):
     if not x.shape or not x.shape[-1]:
         raise ValueError("x: expected [..., K] with K of at least 1, found shape "
                          f"{tuple(x.shape)}")
-    return x.reshape(-1, x.shape[-1])
+    # A view would be one more step forward and backward.
+    return x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
+
+
+def like_rows(y, x):
+    """The result for `as_rows(x)` with the dimensions of x, but the last."""
+    return y if x.dim() == 2 else y.view(*x.shape[:-1], y.shape[-1])
 
 
 def add_bias(y, bias):

@@ -19,9 +19,9 @@ from ..._ops import checks as check
 from ..._ops import scale_tiles, training
 from ..._ops.formats import find_format
 from ..._ops.quantize import ROUNDINGS
-from . import tensors
+from . import eager, tensors
 from .checks import (add_bias, as_rows, assume_groups, check_flag, check_names,
-                     check_one_device, check_tensor, refuse_second_order)
+                     check_one_device, check_tensor, like_rows, refuse_second_order)
 
 _MATRICES = ("f32", "bf16", "f16")
 
@@ -50,10 +50,10 @@ def mxfp8_mm(x, weight, bias=None, *, activations="mxfp8_e4m3", weights="mxfp8_e
     formats = activations, weights, gradients, scale_rounding
     _check_options(*formats, wgrad_high_precision, save_quantized)
     if save_quantized and _needs_gradient(weight):
-        y = torch.ops.mx.linear_saving(rows, weight, *formats)[0]
+        y = linear_saving(rows, weight, *formats)[0]
     else:
-        y = torch.ops.mx.linear(rows, weight, *formats, wgrad_high_precision)
-    return add_bias(y.view(*x.shape[:-1], y.shape[-1]), bias)
+        y = linear(rows, weight, *formats, wgrad_high_precision)
+    return add_bias(like_rows(y, x), bias)
 
 
 def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e4m3",
@@ -79,8 +79,8 @@ def mxfp8_grouped_mm(A, B_t, offs, *, activations="mxfp8_e4m3", weights="mxfp8_e
     _check_options(*formats, wgrad_high_precision, save_quantized)
     weight = B_t.transpose(-2, -1)
     if save_quantized and _needs_gradient(weight):
-        return torch.ops.mx.grouped_linear_saving(A, weight, offs, *formats)[0]
-    return torch.ops.mx.grouped_linear(A, weight, offs, *formats, wgrad_high_precision)
+        return grouped_linear_saving(A, weight, offs, *formats)[0]
+    return grouped_linear(A, weight, offs, *formats, wgrad_high_precision)
 
 
 def _check_options(activations, weights, gradients, scale_rounding, wgrad_high_precision,
@@ -371,7 +371,9 @@ def _keep_saved(count):
     return setup
 
 
-def _gradients_by(operator):
+def _gradients_by(definition):
+    operator = eager.operator(definition)
+
     def backward(ctx, dy, *_):
         needs = ctx.needs_input_grad
         gradients = operator(dy, *ctx.saved_tensors, *needs[:2], *ctx.options)
@@ -380,13 +382,11 @@ def _gradients_by(operator):
     return backward
 
 
-_linear.register_autograd(_gradients_by(torch.ops.mx.linear_backward),
-                          setup_context=_keep(2))
-_grouped.register_autograd(_gradients_by(torch.ops.mx.grouped_linear_backward),
-                           setup_context=_keep(3))
-_linear_saving.register_autograd(_gradients_by(torch.ops.mx.linear_saving_backward),
-                                 setup_context=_keep_saved(2))
-_grouped_saving.register_autograd(_gradients_by(torch.ops.mx.grouped_linear_saving_backward),
-                                  setup_context=_keep_saved(3))
 refuse_second_order("linear_backward", "grouped_linear_backward", "linear_saving_backward",
                     "grouped_linear_saving_backward")
+linear = eager.operator(_linear, _gradients_by(_linear_backward), _keep(2))
+grouped_linear = eager.operator(_grouped, _gradients_by(_grouped_backward), _keep(3))
+linear_saving = eager.operator(
+    _linear_saving, _gradients_by(_linear_saving_backward), _keep_saved(2))
+grouped_linear_saving = eager.operator(
+    _grouped_saving, _gradients_by(_grouped_saving_backward), _keep_saved(3))

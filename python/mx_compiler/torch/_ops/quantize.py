@@ -9,7 +9,7 @@ from torch import Tensor
 from ..._ops import checks as check
 from ..._ops import quantize as quantization
 from ..._ops.formats import find_format
-from . import tensors
+from . import eager, tensors
 from .checks import (assume_groups, check_flag, check_names, check_one_device,
                      check_tensor, check_tensors)
 
@@ -59,9 +59,8 @@ def quantize_nvfp4(x, axis=-1, *, global_scale=None, blocked=True, offsets=None)
     check_flag("blocked", blocked)
     given = x.detach(), "nvfp4", _axis(axis), "ceil", blocked, offsets
     if global_scale is None:
-        results = torch.ops.mx.quantize_nvfp4(*given)
-        return tuple(results)
-    return (*torch.ops.mx.quantize(*given, global_scale), global_scale)
+        return tuple(_call_nvfp4(*given))
+    return (*_call(*given, global_scale), global_scale)
 
 
 def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=None,
@@ -71,8 +70,8 @@ def quantize(x, format, axis=-1, scale_rounding="ceil", blocked=True, offsets=No
     check_tensors(offsets=offsets, global_scale=global_scale)
     check_names(format=format, scale_rounding=scale_rounding)
     check_flag("blocked", blocked)
-    return tuple(torch.ops.mx.quantize(x.detach(), format, _axis(axis), scale_rounding,
-                                       blocked, offsets, global_scale))
+    return tuple(_call(x.detach(), format, _axis(axis), scale_rounding, blocked, offsets,
+                       global_scale))
 
 
 def dequantize(elements, scales, format, dtype=torch.bfloat16, *, blocked=True,
@@ -113,6 +112,9 @@ def _quantize_nvfp4(x: Tensor, format: str, axis: int, scale_rounding: str,
                     blocked: bool, offsets: Optional[Tensor] = None) -> list[Tensor]:
     results, factor = _run(x, format, axis, scale_rounding, blocked, offsets, None)
     return [*results, factor]
+
+
+_call, _call_nvfp4 = eager.operator(_quantize), eager.operator(_quantize_nvfp4)
 
 
 def _run(x, format, axis, scale_rounding, blocked, offsets, global_scale):

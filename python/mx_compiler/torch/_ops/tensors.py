@@ -14,11 +14,11 @@ from ..._ops.scale_tiles import capacity
 
 
 def plain(x):
-    """The tensor as a program takes it: dense, and without a gradient, which the
-    operators have themselves."""
+    """The tensor as a program takes it: dense, and without a gradient that would be noted,
+    which the operators have themselves."""
     if x is None:
         return None
-    if x.requires_grad:
+    if x.requires_grad and torch.is_grad_enabled():
         x = x.detach()
     return x if x.is_contiguous() else x.contiguous()
 

@@ -11,9 +11,9 @@ from ..._arrays.elements import OF_MLIR
 from ..._ops import checks as check
 from ..._ops import products
 from ..._ops.formats import find_format
-from . import tensors
+from . import eager, tensors
 from .checks import (add_bias, as_rows, check_flag, check_names, check_one_device,
-                     check_tensor, check_tensors, refuse_second_order)
+                     check_tensor, check_tensors, like_rows, refuse_second_order)
 
 _RESULTS = ("bf16", "f16", "f32")
 
@@ -34,9 +34,8 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     check_tensors(global_scale=global_scale)
     check_names(format=format)
     check_flag("blocked", blocked)
-    y = torch.ops.mx.weight_only_mm(rows, elements, scales, format, blocked,
-                                    global_scale)
-    return add_bias(y.view(*x.shape[:-1], y.shape[-1]), bias)
+    y = _call(rows, elements, scales, format, blocked, global_scale)
+    return add_bias(like_rows(y, x), bias)
 
 
 def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
@@ -55,8 +54,7 @@ def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
     check_tensors(global_scale=global_scale)
     check_names(format=format)
     check_flag("blocked", blocked)
-    return torch.ops.mx.weight_only_grouped_mm(x, elements, scales, offs, format,
-                                               blocked, global_scale)
+    return _call_grouped(x, elements, scales, offs, format, blocked, global_scale)
 
 
 def _check_ends(offs, rows):
@@ -284,9 +282,7 @@ def _weight_only_grouped_backward(ctx, dy):
     return dx, None, None, None, None, None, None
 
 
-torch.library.register_autograd("mx::weight_only_mm", _weight_only_backward,
-                                setup_context=_keep_weights)
-torch.library.register_autograd("mx::weight_only_grouped_mm",
-                                _weight_only_grouped_backward,
-                                setup_context=_keep_weights)
 refuse_second_order("weight_only_grouped_mm_backward")
+_call = eager.operator(_weight_only, _weight_only_backward, _keep_weights)
+_call_grouped = eager.operator(_weight_only_grouped, _weight_only_grouped_backward,
+                               _keep_weights)
