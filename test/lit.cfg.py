@@ -162,6 +162,8 @@ if mx_suite.probe(TORCHAO_PROBE, torchao_python) is not None:
 if config.mx_build_compiler:
     # Whether they are built: a missing one is a failure.
     features.update(["compiler", "plugin"])
+if config.mx_python_extension:
+    features.add("python-extension")
 # wheel and wheel-runtime, where the build has these targets.
 if mx_suite.probe("import auditwheel, scikit_build_core", config.mx_python) is not None:
     features.update(config.mx_wheels)

@@ -13,16 +13,25 @@ function(mx_add_wheel name library)
   mx_add_wheel_library(${name}-library ${library} ${folder} ${ARG_EXPORTS}
     "${ARG_OBJECTS};${mains}" "${ARG_ARCHIVES}" "${ARG_OPTIONS}")
   set(programs)
+  set(extra)
   foreach(tool ${ARG_TOOLS})
     mx_add_wheel_tool(${name}-${tool} ${tool} ${folder}/bin ${name}-library)
     list(APPEND programs ${name}-${tool})
   endforeach()
+  # Where Python has headers here; the package does without it.
+  if(COMMAND mx_add_calls)
+    mx_add_calls(${name}-calls ${folder} EXCLUDE_FROM_ALL)
+    target_link_options(${name}-calls PRIVATE LINKER:--strip-all)
+    install(TARGETS ${name}-calls
+      LIBRARY DESTINATION mx_compiler COMPONENT ${name} EXCLUDE_FROM_ALL)
+    list(APPEND extra ${name}-calls)
+  endif()
   # Where there are tests it is always built, for them.
   set(all)
   if(MX_BUILD_TESTS)
     set(all ALL)
   endif()
-  add_custom_target(${name} ${all} DEPENDS ${name}-library ${programs})
+  add_custom_target(${name} ${all} DEPENDS ${name}-library ${programs} ${extra})
 
   install(TARGETS ${name}-library
     LIBRARY DESTINATION mx_compiler COMPONENT ${name} EXCLUDE_FROM_ALL)

@@ -43,9 +43,12 @@ def facts(status, **environment):
 # No GPU, no PyTorch, no ptxas: the simulator works.
 text, _ = doctor(0)
 lines = dict(line.split(maxsplit=1) for line in text.splitlines()[:-1])
-assert list(lines) == ["mx", "python", "runtime", "compiler", "driver", "GPU", "simulator", "ptxas", "cache", "torch",
+assert list(lines) == ["mx", "python", "runtime", "calls", "compiler", "driver", "GPU", "simulator", "ptxas", "cache", "torch",
                        "default"], text
 assert "numpy" in lines["python"] and lines["runtime"] == runtime
+assert lines["calls"] in (os.path.join(os.path.dirname(runtime), "mx_calls.abi3.so"),
+                          "of PyTorch by ctypes, without mx_calls.abi3.so"), lines
+assert doctor(0, MX_EXTENSION="none")[0].splitlines()[3].endswith("by ctypes, without mx_calls.abi3.so")
 assert lines["driver"].startswith("none: /no/such/libcuda.so") and lines["GPU"] == "none"
 assert lines["simulator"] == "runs sm_90a and sm_100a"
 assert lines["ptxas"] == "none as MX_PTXAS says: the driver assembles programs when they are loaded"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._runtime.device import HOST, device_name, is_simulator
+from .._runtime.extension import extension
 from .._runtime.library import call
 from .._runtime.streams import stream_handle
 from . import cuda_array
@@ -136,8 +137,22 @@ class Torch:
                          if e.torch and hasattr(torch, e.torch)}
         self.dtypes = {e: dtype for dtype, e in self.elements.items()}
         self.pointer = torch.Tensor.data_ptr
+        self.arrays = self._exchange()
+        self._templates = {}
         # The same without an object for the stream; not all versions have it.
         self._raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+    def _exchange(self):
+        """The extension's Arrays of tensors; None where calls go by ctypes."""
+        module, torch = extension(), self.torch
+        capsule = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+        if module is None or capsule is None:
+            return None
+        try:
+            return module.Arrays(capsule, (torch.Tensor, torch.nn.Parameter),
+                                 torch.is_grad_enabled)
+        except ValueError:  # of a DLPack that came later
+            return None
 
     def sign(self, x):
         # What the device is, without an object for it.
@@ -170,17 +185,27 @@ class Torch:
 
     def maker(self, shape, element, zeros=False):
         """Memory of PyTorch's allocator, for its current stream."""
-        return self._maker(self.torch.zeros if zeros else self.torch.empty, shape,
-                           element, device=self.torch.device(device_name()))
+        return self._maker(shape, element, self.torch.device(device_name()), zeros)
 
-    def _maker(self, make, shape, element, **place):
-        dtype = self._dtype(element)
-        if not element.is_packed:
-            return functools.partial(make, shape, dtype=dtype, **place)
+    def _maker(self, shape, element, device, zeros=False):
+        dtype, torch = self._dtype(element), self.torch
         # PyTorch cannot fill what it packs two to a byte, as it does with new memory if
         # algorithms are to be deterministic.
-        bits = functools.partial(make, shape, dtype=self.torch.uint8, **place)
-        return lambda: bits().view(dtype)
+        made = torch.uint8 if element.is_packed else dtype
+        make = functools.partial(
+            torch.zeros_like if zeros else torch.empty_like,
+            self._template(made, device).expand(shape),
+            memory_format=torch.contiguous_format)
+        return (lambda: make().view(dtype)) if element.is_packed else make
+
+    def _template(self, dtype, device):
+        """One element of that type there: PyTorch takes half of the time to make memory
+        like that of a tensor as where it reads shape, type and device."""
+        key = dtype, device
+        if key not in self._templates:
+            with self.torch.inference_mode(False):
+                self._templates[key] = self.torch.empty((), dtype=dtype, device=device)
+        return self._templates[key]
 
     def _dtype(self, element):
         """The type of such elements, or of their bits."""
@@ -198,7 +223,7 @@ class Torch:
         return host_view(x.data_ptr(), tuple(x.shape), self.elements[x.dtype], x)
 
     def from_host(self, x, element):
-        result = self._maker(self.torch.empty, x.shape, element)()
+        result = self._on_host(x.shape, element)
         host_view(result.data_ptr(), x.shape, element, result)[...] = x
         return result
 
@@ -206,11 +231,14 @@ class Torch:
         return array(self.to_host(x), stream, element)
 
     def download(self, x, stream):
-        result = self._maker(self.torch.empty, x.shape, x.element)()
+        result = self._on_host(x.shape, x.element)
         call("mxMemcpyToHost", result.data_ptr(), x.pointer, x.nbytes,
              stream_handle(stream))
         call("mxStreamSynchronize", stream_handle(stream))
         return result
+
+    def _on_host(self, shape, element):
+        return self._maker(shape, element, self.torch.device("cpu"))()
 
     def adopt(self, x):
         return self.torch.from_dlpack(x)

@@ -39,11 +39,14 @@ def _find_module():
 
 
 def probe_runtime():
-    """The runtime's version and file, and what the simulator runs."""
+    """The runtime's version and file, what makes calls with tensors, and what the
+    simulator runs."""
     import mx_compiler as mx
+    from mx_compiler._runtime.extension import extension
     mx.set_device("sim")
-    library = mx.library.library()
-    return {"version": mx.__version__, "file": library._name, "simulator": _find_targets(library)}
+    library, module = mx.library.library(), extension()
+    return {"version": mx.__version__, "file": library._name,
+            "calls": module and module.__file__, "simulator": _find_targets(library)}
 
 
 def probe_gpus():

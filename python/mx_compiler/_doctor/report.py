@@ -77,6 +77,8 @@ def lines(facts, why):
         [found["python"], *(f"{name} {found[name] or 'missing'}" for name in found
                             if name != "python" and (found[name] or name != "safetensors"))])
     yield "runtime", runtime.get("file") or f"none: {runtime['error']}"
+    if "error" not in runtime:
+        yield "calls", runtime["calls"] or "of PyTorch by ctypes, without mx_calls.abi3.so"
     yield "compiler", facts["compiler"].get("file") or f"none: {facts['compiler']['error']}"
     yield "driver", describe_driver(facts["driver"])
     for gpu in facts["gpus"]:

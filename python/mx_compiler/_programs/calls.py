@@ -13,6 +13,7 @@ from .._runtime import library
 from .._runtime.device import (HOST, device_name, is_simulator, number_of,
                                on_device)
 from .._runtime.errors import printable
+from .._runtime.extension import extension
 from .._runtime.interrupts import run_interruptibly
 from .._runtime.library import call, fail
 from .._runtime.streams import stream_handle, wait
@@ -20,14 +21,22 @@ from .values import ALIGNMENT
 
 _MISALIGNED = ALIGNMENT - 1
 _NOTHING = contextlib.nullcontext()
+# What the extension calls the types of numbers that it stores by itself.
+_KINDS = {("i", 4): "i", ("i", 8): "q", ("f", 4): "f", ("f", 8): "d"}
 
 # What the type and the shape of an argument are, by its type: functions of
 # libraries, and for numbers the type itself.
 SIGNS = {int: type, float: type, bool: type}
+# The same of all arguments at once, where the extension knows their library.
+_signers = []
 
 
 def sign(arguments):
     """The signature of a call; None where an argument must be converted first."""
+    for signer in _signers:
+        found = signer(arguments)
+        if found is not None:
+            return found
     try:
         return tuple([SIGNS[type(x)](x) for x in arguments])
     except KeyError:
@@ -36,6 +45,9 @@ def sign(arguments):
         found = find_library(kind)
         if found:
             SIGNS[kind] = found.sign
+            arrays = getattr(found, "arrays", None)
+            if arrays is not None and arrays.sign not in _signers:
+                _signers.append(arrays.sign)
         elif issubclass(kind, np.generic):
             SIGNS[kind] = type
         else:
@@ -133,6 +145,27 @@ class PreparedCall:
         self.make_workspace = self.library.maker(
             (self.workspace_bytes,), entry.workspace_element)
         self.is_simple = all(self.makers)
+        self.run = self._find_run(arguments)
+
+    def _find_run(self, arguments):
+        """What makes the call in the extension; None where only Python does: on the
+        simulator, with arrays of other libraries, with results of a size that only the
+        run knows."""
+        arrays = getattr(self.library, "arrays", None)
+        kinds = [_KINDS.get((v.dtype.kind, v.dtype.itemsize)) if v.is_number else "a"
+                 for v in self.entry.arguments]
+        if (arrays is None or self.device < 0 or self.uploads or not self.is_simple
+                or None in kinds):
+            return None
+        launch = ctypes.cast(self.launch_function, ctypes.c_void_p).value
+        try:
+            return extension().Call(
+                arrays, launch, self.entry.handle.value, "".join(kinds),
+                tuple(arguments), tuple(self.makers),
+                self.make_workspace if self.workspace_bytes else None,
+                self.workspace_bytes).run
+        except ValueError:  # an array is not exactly of the library
+            return None
 
     def _read(self, arguments):
         """Checks what is known of the arguments, and notes where each one goes."""
@@ -207,6 +240,14 @@ class PreparedCall:
     def call(self, arguments, stream):
         """Allocates results, and launches, all on the device of the arguments. Waits
         only where arrays of the host are copied."""
+        if self.run is not None and stream is None:
+            results = self.run(arguments)
+            if type(results) is list:
+                if library.told.texts:
+                    library.warn()
+                return results
+            if results is not None:
+                self._fail(results, arguments)
         if self.place == device_name():
             return self._call(arguments, stream)
         with on_device(self.place):
@@ -264,8 +305,11 @@ class PreparedCall:
     def _launch(self, given, arguments):
         status = self.launch_function(*given)
         if status:
-            fail(status, self.describe(arguments)
-                 if status == library.INVALID_VALUE else "")
+            self._fail(status, arguments)
+
+    def _fail(self, status, arguments):
+        fail(status, self.describe(arguments)
+             if status == library.INVALID_VALUE else "")
 
     def make_results(self):
         return [np.zeros((), v.dtype) if v.is_number else make and make()

@@ -113,10 +113,10 @@ class Entry:
         if signature is None:
             arguments = convert_all(self, arguments, stream)
             signature = sign(arguments)
+        signature = signature, padded
         for index in self._size_arguments:
             value = self.arguments[index]
             signature += (value.number(arguments[index]).tobytes(),)
-        signature += (padded,)
         prepared = self._prepared.get(signature)
         if prepared is not None and prepared.download:
             # Of arrays of the host alone: it goes to the device in use.

@@ -1,0 +1,222 @@
+//===- Arrays.cpp - The arrays of one library -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Arrays.h"
+
+#include <cstring>
+
+using namespace mx;
+using namespace mx::python;
+
+bool python::isContiguous(const dlpack::Tensor &tensor) {
+  int64_t expected = 1;
+  bool isDense = true;
+  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
+    if (!tensor.shape[i])
+      return true;
+    if (tensor.shape[i] != 1 && tensor.strides) {
+      isDense = isDense && tensor.strides[i] == expected;
+      expected *= tensor.shape[i];
+    }
+  }
+  return isDense;
+}
+
+bool Arrays::describe(PyObject *x, dlpack::Tensor &out) const {
+  auto *type = reinterpret_cast<PyObject *>(Py_TYPE(x));
+  bool isKnown = false;
+  for (Py_ssize_t i = 0, e = PyTuple_Size(types); i < e && !isKnown; ++i)
+    isKnown = PyTuple_GetItem(types, i) == type;
+  if (!isKnown)
+    return false;
+  if (table->describe(x, &out)) {
+    PyErr_Clear();
+    return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Signatures
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What stands in a signature for each argument, before the extents of an
+/// array. There is no padding: signatures are compared as bytes.
+struct Head {
+  uint8_t kind, flags;
+  uint16_t rank;
+  int32_t deviceType, deviceId;
+  uint32_t unused;
+  uint64_t dtype; // the library's object, which lives as long as the library:
+                  // DLPack has one name for several types of few bits
+};
+static_assert(sizeof(Head) == 24, "expected no padding");
+
+enum : uint8_t { kIsContiguous = 1, kNeedsGradient = 2 };
+
+/// Collects a signature; one that is longer is not made here.
+class Writer {
+public:
+  bool add(const void *bytes, size_t count) {
+    if (count > sizeof(text) - used)
+      return false;
+    std::memcpy(text + used, bytes, count);
+    used += count;
+    return true;
+  }
+  PyObject *take() const {
+    return PyBytes_FromStringAndSize(text, static_cast<Py_ssize_t>(used));
+  }
+
+private:
+  char text[1024];
+  size_t used = 0;
+};
+} // namespace
+
+/// Whether an operation on `x` would note a gradient: 1 or 0, or -1 with an
+/// exception.
+static int needsGradient(const Arrays &arrays, PyObject *x) {
+  Owned asked(PyObject_GetAttr(x, arrays.requiresGrad));
+  int answer = asked ? PyObject_IsTrue(asked.get()) : -1;
+  if (answer != 1)
+    return answer;
+  Owned enabled(PyObject_CallNoArgs(arrays.isGradEnabled));
+  return enabled ? PyObject_IsTrue(enabled.get()) : -1;
+}
+
+/// The kind of a number; 0 of what is none. Subclasses are others.
+static uint8_t kindOfNumber(PyObject *x) {
+  if (PyFloat_CheckExact(x))
+    return 'f';
+  if (PyLong_CheckExact(x))
+    return 'i';
+  return PyBool_Check(x) ? 'b' : 0;
+}
+
+/// 1 if the argument was added, 0 if there is no signature of it here, -1 with
+/// an exception.
+static int addArgument(const Arrays &arrays, PyObject *x, Writer &writer) {
+  Head head = {};
+  head.kind = kindOfNumber(x);
+  if (head.kind)
+    return writer.add(&head, sizeof(head));
+  dlpack::Tensor tensor = {};
+  if (!arrays.describe(x, tensor) || tensor.ndim < 0 || tensor.ndim > 64)
+    return 0;
+  Owned dtype(PyObject_GetAttr(x, arrays.dtype));
+  int gradient = dtype ? needsGradient(arrays, x) : -1;
+  if (gradient < 0)
+    return -1;
+  head.kind = 'a';
+  head.dtype = reinterpret_cast<uintptr_t>(dtype.get());
+  head.rank = static_cast<uint16_t>(tensor.ndim);
+  head.deviceType = tensor.device.type;
+  head.deviceId = tensor.device.id;
+  head.flags = (isContiguous(tensor) ? kIsContiguous : 0) |
+               (gradient ? kNeedsGradient : 0);
+  return writer.add(&head, sizeof(head)) &&
+         (!tensor.ndim ||
+          writer.add(tensor.shape, sizeof(int64_t) * head.rank));
+}
+
+static PyObject *sign(PyObject *self, PyObject *arguments) {
+  auto &arrays = *reinterpret_cast<Arrays *>(self);
+  Owned items(PySequence_Tuple(arguments));
+  if (!items)
+    return nullptr;
+  Writer writer;
+  for (Py_ssize_t i = 0, e = PyTuple_Size(items.get()); i < e; ++i) {
+    int added = addArgument(arrays, PyTuple_GetItem(items.get(), i), writer);
+    if (added < 0)
+      return nullptr;
+    if (!added)
+      return Owned::share(Py_None);
+  }
+  return writer.take();
+}
+
+//===----------------------------------------------------------------------===//
+// The type
+//===----------------------------------------------------------------------===//
+
+/// The table that the capsule has, of the version that is known here; null with
+/// an exception where there is none.
+static const dlpack::ExchangeTable *readTable(PyObject *capsule) {
+  auto *header = static_cast<const dlpack::ExchangeHeader *>(
+      PyCapsule_GetPointer(capsule, dlpack::kCapsuleName));
+  if (!header)
+    return nullptr;
+  uint32_t newest = header->version.major;
+  while (header && header->version.major > dlpack::kMajorVersion)
+    header = header->previous;
+  auto *table = reinterpret_cast<const dlpack::ExchangeTable *>(header);
+  if (!table || table->header.version.major != dlpack::kMajorVersion) {
+    PyErr_Format(PyExc_ValueError,
+                 "expected an exchange table of DLPack %u, found version %u",
+                 unsigned(dlpack::kMajorVersion), unsigned(newest));
+    return nullptr;
+  }
+  if (!table->describe || !table->currentStream) {
+    PyErr_SetString(PyExc_ValueError,
+                    "expected an exchange table that describes arrays and "
+                    "knows their streams, found none of these functions");
+    return nullptr;
+  }
+  return table;
+}
+
+static PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *) {
+  PyObject *capsule, *types, *isGradEnabled;
+  if (!PyArg_ParseTuple(arguments, "OO!O:Arrays", &capsule, &PyTuple_Type,
+                        &types, &isGradEnabled))
+    return nullptr;
+  const dlpack::ExchangeTable *table = readTable(capsule);
+  if (!table)
+    return nullptr;
+  auto *made = allocate<Arrays>(type);
+  if (!made)
+    return nullptr;
+  Owned self(reinterpret_cast<PyObject *>(made));
+  made->table = table;
+  made->types = Owned::share(types);
+  made->isGradEnabled = Owned::share(isGradEnabled);
+  made->requiresGrad = PyUnicode_InternFromString("requires_grad");
+  made->dtype = PyUnicode_InternFromString("dtype");
+  return made->requiresGrad && made->dtype ? self.release() : nullptr;
+}
+
+static void destroy(PyObject *self) {
+  auto &arrays = *reinterpret_cast<Arrays *>(self);
+  Py_XDECREF(arrays.types);
+  Py_XDECREF(arrays.isGradEnabled);
+  Py_XDECREF(arrays.requiresGrad);
+  Py_XDECREF(arrays.dtype);
+  release(self);
+}
+
+bool Arrays::isOne(PyObject *object) {
+  // The type has no subclasses, which would have the same function.
+  return PyType_GetSlot(Py_TYPE(object), Py_tp_new) == slot(make);
+}
+
+PyObject *Arrays::makeType() {
+  static PyMethodDef methods[] = {
+      {"sign", sign, METH_O,
+       "The signature of a call with these arguments, bytes; None where one is "
+       "neither a number nor an array of the library."},
+      {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {
+      {Py_tp_doc,
+       const_cast<char *>("The arrays of a library, by the capsule of DLPack's "
+                          "exchange table: Arrays(capsule, types, "
+                          "is_grad_enabled)")},
+      {Py_tp_new, slot(make)},
+      {Py_tp_dealloc, slot(destroy)},
+      {Py_tp_methods, methods},
+      {0, nullptr}};
+  static PyType_Spec spec = {"mx_calls.Arrays", sizeof(Arrays), 0,
+                             Py_TPFLAGS_DEFAULT, slots};
+  return PyType_FromSpec(&spec);
+}
