@@ -98,7 +98,7 @@ uint8_t element(const Image &m, unsigned row, unsigned column) {
     unsigned at = column * bits + b;
     code |= unsigned(m.bytes[row][at / 8] >> at % 8 & 1) << b;
   }
-  return uint8_t(code << (bits == 4 ? 2 : 1));
+  return uint8_t(code);
 }
 template <unsigned bits>
 uint32_t unpacked(const Image &m, unsigned t, unsigned reg) {

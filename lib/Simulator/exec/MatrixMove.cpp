@@ -64,19 +64,19 @@ constexpr Form forms[] = {
     {"m16n8", true, true, "b8", 8, 1, 4, transposed8Rows8},
 };
 
-/// 16 elements of 4 or 6 bits to a byte each ("Optional Decompression": four
-/// bits go to bits 5..2, six bits to bits 6..1, so that the sign and exponent
-/// of the small format stand where the containers of the MMA want them).
+/// 16 elements of 4 or 6 bits to a byte each, in its lowest bits. The PTX ISA
+/// shows it in figures only. CUTLASS says it of ldmatrix: mma.sync wants four
+/// bits two further up, so that kernels shift them, but not six.
 void decompress(Source source, uint8_t *row) {
   if (source == Source::Bytes)
     return;
-  unsigned bits = source == Source::B4x16P64 ? 4 : 6, shift = 8 - bits;
+  unsigned bits = source == Source::B4x16P64 ? 4 : 6;
   uint8_t in[rowBytes];
   std::memcpy(in, row, sizeof in);
   for (unsigned i = 0; i < rowBytes; ++i) {
     unsigned at = i * bits;
     unsigned pair = in[at / 8] | in[at / 8 + 1] << 8;
-    row[i] = uint8_t((pair >> at % 8 & ((1u << bits) - 1)) << shift / 2);
+    row[i] = uint8_t(pair >> at % 8 & ((1u << bits) - 1));
   }
 }
 
