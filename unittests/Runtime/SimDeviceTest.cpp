@@ -267,7 +267,7 @@ TEST_F(SimDevice, TellsAboutTheDeviceAndObeysOptions) {
   EXPECT_EQ(mxCanRunTarget("sm_100a"), 1);
   EXPECT_EQ(mxCanRunTarget("sm_80"), 1);
   EXPECT_EQ(mxCanRunTarget("gfx90"), 0);
-  EXPECT_EQ(mxCanRunTarget("sm_120a"), 0);
+  EXPECT_EQ(mxCanRunTarget("sm_110a"), 0);
   for (const char *checks : {"none", "uninit-tmem,mbarrier", "all"})
     EXPECT_EQ(mxSetSimulatorOption("checks", checks), MX_SUCCESS);
   const struct {
@@ -446,10 +446,10 @@ TEST_F(SimDevice, RefusesBadModules) {
   EXPECT_STREQ(mxGetLastError(),
                "k.cubin: expected a 64-bit little-endian ELF file");
   mxClearError();
-  const char *other = ".version 8.7\n.target sm_120a\n.address_size 64\n"
+  const char *other = ".version 8.7\n.target sm_110a\n.address_size 64\n"
                       ".visible .entry k() { ret; }\n";
   EXPECT_EQ(mxModuleLoad(&bad, other, 0, "k.ptx"), MX_ERROR_WRONG_TARGET);
-  EXPECT_TRUE(contains(mxGetLastError(), {"k.ptx:2:", "'sm_120a'"}));
+  EXPECT_TRUE(contains(mxGetLastError(), {"k.ptx:2:", "'sm_110a'"}));
   mxClearError();
   EXPECT_EQ(mxModuleLoad(&bad, nullptr, 0, nullptr), MX_ERROR_INVALID_VALUE);
   EXPECT_EQ(bad, nullptr);

@@ -27,9 +27,11 @@ struct KernelResult {
 inline KernelResult runKernel(const std::string &body,
                               const std::vector<uint32_t> &in, size_t outWords,
                               uint32_t threads, bool truncates = false,
-                              const char *target = "sm_90a") {
+                              const char *target = "sm_90a",
+                              const char *version = "8.8") {
   KernelResult result;
-  std::string text = std::string(".version 8.8\n.target ") + target + R"(
+  std::string text = std::string(".version ") + version + "\n.target " +
+                     target + R"(
 .address_size 64
 .visible .entry k(.param .u64 pin, .param .u64 pout)
 {

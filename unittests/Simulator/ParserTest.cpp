@@ -168,15 +168,17 @@ TEST(Parser, NamesWhatIsWrong) {
             "4: expected ',' or ')', found '{'");
   EXPECT_EQ(errorOf(".address_size 32"),
             "4: only .address_size 64 is supported, found '32'");
-  for (const char *target : {"sm_52", "sm_90", "sm_103f"})
+  for (const char *target : {"sm_52", "sm_90", "sm_103f", "sm_120", "sm_120a",
+                             "sm_120f", "sm_121a", "sm_121f"})
     EXPECT_EQ(errorOf(std::string(".target ") + target), "");
-  for (std::string target : {"sm_120a", "sm_121a", "sm_120", "sm_101a",
+  for (std::string target : {"sm_110a", "sm_122a", "sm_130", "sm_101a",
                              "sm_90f", "sm_89a", "sm_", "gfx90"})
     EXPECT_EQ(errorOf(".target " + target),
               "4: target '" + target +
                   "' is not simulated: expected sm_90a, sm_100a, sm_100f, "
-                  "sm_103a, sm_103f, or an architecture up to sm_103 without a "
-                  "suffix");
+                  "sm_103a, sm_103f, sm_120a, sm_120f, sm_121a, sm_121f, or "
+                  "without a suffix one of these or an architecture up to "
+                  "sm_100");
   EXPECT_EQ(errorOf(body(".reg .b32 %q<99999999>;")),
             "7: more than 1048576 registers");
   EXPECT_EQ(errorOf(body(".reg .v4 .b32 %q<262145>;")),

@@ -16,8 +16,9 @@
 
 namespace mx::sim {
 
-inline std::string moduleOf(const std::string &text) {
-  return ".version 8.8\n.target sm_100a\n.address_size 64\n" + text;
+inline std::string moduleOf(const std::string &text,
+                            const std::string &target = "sm_100a") {
+  return ".version 8.8\n.target " + target + "\n.address_size 64\n" + text;
 }
 
 struct PtxResult {
@@ -31,7 +32,8 @@ struct PtxResult {
 /// `before` is text at module scope: functions and variables.
 inline PtxResult runPtx(const std::string &body,
                         const std::vector<std::vector<uint64_t>> &in,
-                        uint32_t block = 64, const std::string &before = {}) {
+                        uint32_t block = 64, const std::string &before = {},
+                        const std::string &target = "sm_100a") {
   PtxResult result;
   std::string text = moduleOf(before + R"(
 .visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)
@@ -64,7 +66,8 @@ inline PtxResult runPtx(const std::string &body,
   add.u64 %rd41, %rd41, %rd42;
   st.global.u64 [%rd41], %rd0;
   ret;
-})");
+})",
+                              target);
   std::vector<Diagnostic> errors;
   auto module = Module::parse(text, "test", errors);
   if (!module) {

@@ -49,7 +49,8 @@ TEST(Wgmma, IsDoneForTheWholeWarpgroup) {
   mov.b32 %i, %c0;
   cvt.u64.u32 %rd0, %i;
 )";
-  PtxResult result = runPtx(body, {std::vector<uint64_t>(128)}, 128);
+  PtxResult result =
+      runPtx(body, {std::vector<uint64_t>(128)}, 128, {}, "sm_90a");
   ASSERT_EQ(result.error, "");
   ASSERT_EQ(result.report.text(), "");
   for (unsigned k = 0; k < 128; ++k) {

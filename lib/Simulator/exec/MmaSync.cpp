@@ -7,6 +7,7 @@
 // continue first in the lower eight rows and then along K.
 //===----------------------------------------------------------------------===//
 
+#include "MmaSync.h"
 #include "FloatOps.h"
 #include "Lanes.h"
 #include "WarpFragments.h"
@@ -60,7 +61,8 @@ constexpr ShapeRow shapes[] = {
 
 /// aux: slots of D, A, B, C in extra; aux2: types of A and B | accumulator << 8
 /// | f16 C << 10 | xor << 11 | saturate << 12 | layout of A << 13 | of B << 14;
-/// | sparse << 15 | sparsity selector << 16 | ordered metadata << 18; imm:
+/// | sparse << 15 | sparsity selector << 16 | ordered metadata << 18 | products
+/// of 8-bit floats by way of f16 << 19; imm:
 /// registers of D, A, B and C, M and K, a byte each; b: metadata. For f64 aux2
 /// is the rounding.
 struct Mma {
@@ -89,8 +91,7 @@ WarpMmaOp operationOf(const Instr *i, const Mma &mma) {
   op.saturate = i->aux2 >> 12 & 1;
   op.rows = mma.m;
   op.k = mma.k;
-  op.viaF16 = (op.a == ElementType::E4M3 || op.a == ElementType::E5M2) &&
-              !(i->aux2 >> 15 & 1);
+  op.viaF16 = i->aux2 >> 19 & 1;
   return op;
 }
 
@@ -256,26 +257,6 @@ const Instr *multiplyDoubles(Warp &w, const Instr *i, uint32_t mask) {
 // Decoding
 //===----------------------------------------------------------------------===//
 
-/// "m16n8k32"; false when it is not of this form.
-bool parseShape(std::string_view text, unsigned &m, unsigned &n, unsigned &k) {
-  unsigned *fields[] = {&m, &n, &k};
-  constexpr char letters[] = "mnk";
-  size_t at = 0;
-  for (unsigned f = 0; f < 3; ++f) {
-    if (at >= text.size() || text[at++] != letters[f])
-      return false;
-    unsigned value = 0;
-    size_t digits = 0;
-    for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && digits < 4;
-         ++at, ++digits)
-      value = value * 10 + (text[at] - '0');
-    if (!digits)
-      return false;
-    *fields[f] = value;
-  }
-  return at == text.size();
-}
-
 struct Decoded {
   unsigned m = 0, n = 0, k = 0;
   bool rowA = true, rowB = false, saturate = false, exclusiveOr = false;
@@ -294,13 +275,9 @@ bool takeModifiers(Decoder &d, Decoded &out) {
     d.unsupported("expects .sync.aligned");
     return false;
   }
-  if (!d.takePrefix("kind::").empty()) {
-    d.unsupported("mma with a kind exists on sm_120a only");
-    return false;
-  }
   bool found = false;
   for (std::string_view m : d.modifiers())
-    if (parseShape(m, out.m, out.n, out.k)) {
+    if (parseMmaShape(m, out.m, out.n, out.k)) {
       d.take(m);
       found = true;
       break;
@@ -366,6 +343,13 @@ bool checkTypes(const Decoded &in, unsigned bits) {
 }
 
 void decodeMma(Decoder &d) {
+  for (std::string_view m : d.modifiers())
+    if (m.substr(0, 6) == "kind::")
+      return decodeMmaOfKind(d);
+  for (std::string_view m : {"e3m2", "e2m3", "e2m1"})
+    if (d.take(m))
+      return d.unsupported("elements of type " + std::string(m) +
+                           " need a kind");
   Decoded in;
   if (!takeModifiers(d, in))
     return;
@@ -443,15 +427,38 @@ void decodeMma(Decoder &d) {
   AccumulatorType accumulator = in.d == "f16"   ? AccumulatorType::F16
                                 : in.d == "s32" ? AccumulatorType::S32
                                                 : AccumulatorType::F32;
+  // Of sm_120 MMA-Sim says that it has circuits for 8 bits.
+  bool viaF16 =
+      in.a[0] == 'e' && !in.sparse && !d.module.chip.isConsumerBlackwell();
   i.aux2 = unsigned(a->type) | unsigned(b->type) << 4 |
            unsigned(accumulator) << 8 | unsigned(in.c == "f16") << 10 |
            unsigned(in.exclusiveOr) << 11 | unsigned(in.saturate) << 12 |
            unsigned(in.rowA) << 13 | unsigned(in.rowB) << 14 |
            unsigned(in.sparse) << 15 | unsigned(selector) << 16 |
-           unsigned(in.isOrdered) << 18;
+           unsigned(in.isOrdered) << 18 | unsigned(viaF16) << 19;
 }
 
 } // namespace
+
+bool mx::sim::parseMmaShape(std::string_view text, unsigned &m, unsigned &n,
+                            unsigned &k) {
+  unsigned *fields[] = {&m, &n, &k};
+  constexpr char letters[] = "mnk";
+  size_t at = 0;
+  for (unsigned f = 0; f < 3; ++f) {
+    if (at >= text.size() || text[at++] != letters[f])
+      return false;
+    unsigned value = 0;
+    size_t digits = 0;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && digits < 4;
+         ++at, ++digits)
+      value = value * 10 + (text[at] - '0');
+    if (!digits)
+      return false;
+    *fields[f] = value;
+  }
+  return at == text.size();
+}
 
 double mx::sim::chainOfProducts(const double *a, const double *b, unsigned k,
                                 double c, unsigned rounding) {

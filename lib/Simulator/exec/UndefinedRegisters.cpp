@@ -6,6 +6,7 @@
 
 #include "../machine/Handlers.h"
 #include "../machine/Machine.h"
+#include "MmaSync.h"
 
 #include <algorithm>
 #include <array>
@@ -49,7 +50,9 @@ DataFlow mx::sim::dataFlowOf(const ptx::Instruction &i) {
   }();
   auto it = table.find(i.opcode);
   if (it == table.end())
-    return DataFlow::Decides;
+    return i.opcode == "mma" && hasModifier(i, "block_scale")
+               ? DataFlow::Scales
+               : DataFlow::Decides;
   // The carry of add.cc and the mbarrier of st.async are not followed.
   for (std::string_view m : {"cc", "async", "bulk"})
     if (hasModifier(i, m))
@@ -240,6 +243,11 @@ void UndefinedRegisters::check(Warp &w, const Instr *i, uint32_t group,
     break;
   case DataFlow::Gathers:
     used = look(i->b, executing);
+    break;
+  case DataFlow::Scales:
+    for (uint32_t k = 0; k < info.numUses; ++k)
+      if (Slot s = p.uses[info.firstUse + k]; lanes(s) & executing)
+        used |= look(s, executing & lanesOfScales(w, i, s));
     break;
   case DataFlow::Moves:
     return checkElements(w, i, guarded, executing, load);

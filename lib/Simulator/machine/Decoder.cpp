@@ -176,9 +176,13 @@ void Decoder::decodeInstruction(const ptx::Instruction &i) {
   }
   Slot own = guard;
   size_t start = program.code.size();
+  const ptx::Module &home = *frame->function->home;
+  std::string missing = missingOn(home.chip, home.target, i);
   auto it = decodeTable().find(i.opcode);
   if (it == decodeTable().end())
     unsupported("no such instruction is known");
+  else if (!missing.empty())
+    unsupported(missing);
   else
     it->second(*this);
   if (failure.empty() && !mods.empty())

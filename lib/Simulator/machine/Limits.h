@@ -1,8 +1,8 @@
-//===- Limits.h - what an SM and the simulator hold -------------*- C++ -*-===//
+//===- Limits.h - what the simulator holds ---------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Limits of an SM of the sm_90 and sm_100 families (CUDA Programming Guide,
-// "Technical specifications per compute capability"), and of host memory.
+// Limits of host memory and of the simulation; those of an SM are in
+// ptx/Target.h.
 //===----------------------------------------------------------------------===//
 
 #ifndef MX_LIB_SIMULATOR_MACHINE_LIMITS_H
@@ -12,9 +12,6 @@
 #include <cstdint>
 
 namespace mx::sim {
-
-constexpr uint32_t kThreadsPerSm = 2048, kCtasPerSm = 32;
-constexpr uint32_t kSharedPerSm = 228 * 1024;
 
 /// Host memory for the clusters that are being executed. All clusters that the
 /// device holds at once can run, but those that need not are not started yet.

@@ -24,7 +24,7 @@ struct Instr;
 
 /// Executes `i` for the lanes in `mask` and returns the next instruction, or
 /// null when the group of lanes cannot go on now (Warp says why).
-using Handler = const Instr *(*)(Warp & w, const Instr *i, uint32_t mask);
+using Handler = const Instr *(*)(Warp &w, const Instr *i, uint32_t mask);
 
 /// Byte offset of a register. Bit 0: in the constant pool instead of the
 /// register file; bit 1: a predicate that is read negated.
@@ -54,6 +54,7 @@ enum class DataFlow : uint8_t {
   Stores,   ///< operands but for the address are stored
   Shuffles, ///< a lane's result is the first operand of another lane
   Gathers,  ///< members' results depend on the first operands of all members
+  Scales,   ///< mma with block scales, of which some lanes hold those read
   Moves,    ///< each element of the result is the one of the operand
 };
 

@@ -345,17 +345,19 @@ bool Machine::bindShape() {
   uint32_t align = program.dynamicSharedAlign;
   dynamicOffset = (program.staticSharedEnd + align - 1) / align * align;
   sharedBytes = dynamicOffset + config.dynamicSharedBytes;
-  if (sharedBytes > kSharedPerSm)
+  const ptx::Module &home = *program.kernel->home;
+  ptx::SmLimits sm = ptx::limitsOf(home.chip);
+  if (sharedBytes > sm.sharedBytes)
     return bad("needs " + std::to_string(sharedBytes - kReservedShared) +
-               " bytes of shared memory, an SM has " +
-               std::to_string(kSharedPerSm - kReservedShared));
+               " bytes of shared memory, an SM of " + home.target + " has " +
+               std::to_string(sm.sharedBytes - kReservedShared));
   if (config.parameters.size() != k.parameterBytes)
     return bad("expects " + std::to_string(k.parameterBytes) +
                " bytes of parameters, got " +
                std::to_string(config.parameters.size()));
   uint64_t size = cluster.count();
-  uint32_t perSm = std::min({kCtasPerSm, kThreadsPerSm / (warpsPerCta * 32),
-                             kSharedPerSm / std::max(sharedBytes, 1024u)});
+  uint32_t perSm = std::min({sm.ctas, sm.threads / (warpsPerCta * 32),
+                             sm.sharedBytes / std::max(sharedBytes, 1024u)});
   slots = uint64_t(config.smCount) * std::max(perSm, 1u) / size;
   if (config.cooperative && totalClusters > slots)
     return bad("a cooperative launch must fit on the device at once: expected "

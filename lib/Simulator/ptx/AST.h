@@ -8,6 +8,7 @@
 #ifndef MX_LIB_SIMULATOR_PTX_AST_H
 #define MX_LIB_SIMULATOR_PTX_AST_H
 
+#include "Target.h"
 #include "mx/Simulator/Simulator.h"
 
 #include <deque>
@@ -145,6 +146,8 @@ inline constexpr uint64_t kHeapBytes = 8u << 20; ///< the CUDA runtime's default
 
 struct Module {
   std::string text, name, target;
+  unsigned version = 0;           ///< 91 for .version 9.1
+  Target chip;                    ///< `target`, parsed
   std::deque<Variable> variables; ///< owns all, of every scope
   std::vector<Variable *> globals;
   std::deque<Function> functions;

@@ -8,25 +8,10 @@
 #include "Parser.h"
 #include "ParserImpl.h"
 
+#include <cstring>
+
 using namespace mx::sim;
 using namespace mx::sim::ptx;
-
-// Code for a chip runs on later ones, unless it is for that chip (a) or its
-// family (f) alone. Of sm_103 what sm_100 has is simulated.
-bool mx::sim::isSimulated(std::string_view target) {
-  if (target.substr(0, 3) != "sm_")
-    return false;
-  unsigned number = 0;
-  size_t at = 3;
-  for (; at < target.size() && target[at] >= '0' && target[at] <= '9'; ++at)
-    number = std::min(number * 10 + unsigned(target[at] - '0'), 10000u);
-  std::string_view suffix = target.substr(at);
-  bool isBlackwell = number == 100 || number == 103;
-  if (suffix.empty())
-    return at > 3 && (number <= 100 || isBlackwell);
-  return (suffix == "a" && (number == 90 || isBlackwell)) ||
-         (suffix == "f" && isBlackwell);
-}
 
 std::string Instruction::text() const {
   std::string s(opcode);
@@ -64,6 +49,12 @@ bool Parser::topLevel() {
       return error("expected a number, found " + found());
     if (isAddress && tok.value != 64)
       return error("only .address_size 64 is supported, found " + found());
+    if (!isAddress && tok.kind == Tok::Float64) {
+      double number;
+      std::memcpy(&number, &tok.value, sizeof number);
+      if (number > 0 && number < 1000)
+        m.version = unsigned(number * 10 + 0.5);
+    }
     advance();
     return true;
   }
@@ -76,10 +67,12 @@ bool Parser::topLevel() {
     if (!isSimulated(target))
       return error("target '" + std::string(target) +
                        "' is not simulated: expected sm_90a, sm_100a, sm_100f, "
-                       "sm_103a, sm_103f, or an architecture up to sm_103 "
-                       "without a suffix",
+                       "sm_103a, sm_103f, sm_120a, sm_120f, sm_121a, sm_121f, "
+                       "or without a suffix one of these or an architecture "
+                       "up to sm_100",
                    at);
     m.target = target;
+    parseTarget(target, m.chip);
     while (take(','))
       advance();
     return true;

@@ -92,6 +92,13 @@ unsigned paddedCode(const uint8_t *bytes, unsigned i, unsigned bits) {
 
 } // namespace
 
+Packing mx::sim::packingInRegisters(ElementType type, bool isPacked) {
+  unsigned bits = info(type).bits;
+  return bits >= 8  ? Packing::Bytes
+         : isPacked ? Packing::Nibbles
+                    : Packing::RegisterBytes;
+}
+
 Packing mx::sim::packingOf(MmaKind kind, ElementType type,
                            bool inTensorMemory) {
   unsigned bits = info(type).bits;
@@ -217,9 +224,12 @@ void mx::sim::decodeRow(const uint8_t *bytes, ElementType type, Packing packing,
       values[i] = table[paddedCode(bytes, i, kind.bits)];
     break;
   }
-  case Packing::Containers: {
+  case Packing::Containers:
+  case Packing::RegisterBytes: {
     const double *table = byteTable(kind.format);
-    unsigned shift = kind.bits == 4 ? 2 : 1;
+    unsigned shift = kind.bits == 4                   ? 2
+                     : packing == Packing::Containers ? 1
+                                                      : 0;
     for (unsigned i = 0; i < k; ++i)
       values[i] = table[bytes[i] >> shift & ((1u << kind.bits) - 1)];
     break;

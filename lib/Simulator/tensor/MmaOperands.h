@@ -32,8 +32,12 @@ enum class Packing {
   Padded,
   /// One byte per element, 4 bits at bit 2 or 6 bits at bit 1.
   Containers,
+  /// One byte per element in a register, 4 bits at bit 2 or 6 bits at bit 0.
+  RegisterBytes,
 };
 Packing packingOf(MmaKind kind, ElementType type, bool inTensorMemory);
+/// Of floats in the registers of mma.sync.
+Packing packingInRegisters(ElementType type, bool isPacked);
 
 /// The raw bytes of each row of one K step.
 struct RawRows {

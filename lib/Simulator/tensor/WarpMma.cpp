@@ -10,12 +10,21 @@
 #include "MmaTile.h"
 #include "mx/Support/FloatFormats.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mx;
 using namespace mx::sim;
 
 namespace {
+
+std::vector<ScaleRow>
+scaleRows(const std::vector<std::array<uint8_t, 4>> &scales) {
+  std::vector<ScaleRow> rows(scales.size());
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::copy(scales[i].begin(), scales[i].end(), rows[i].bytes);
+  return rows;
+}
 
 void multiply(const WarpMmaOp &op, const RawRows &a, const RawRows &b,
               Numerics numerics, uint32_t *cells) {
@@ -29,7 +38,15 @@ void multiply(const WarpMmaOp &op, const RawRows &a, const RawRows &b,
   desc.negateA = op.negateA;
   desc.negateB = op.negateB;
   desc.saturate = op.saturate;
+  desc.scale = op.scales.type;
+  desc.scaleBlocks = op.scales.blocks;
+  std::vector<ScaleRow> scaleA = scaleRows(op.scales.a),
+                        scaleB = scaleRows(op.scales.b);
   MmaTile tile(desc);
+  tile.packingA = packingInRegisters(op.a, op.isPacked);
+  tile.packingB = packingInRegisters(op.b, op.isPacked);
+  tile.scaleA = scaleA.data();
+  tile.scaleB = scaleB.data();
   tile.rows = op.rows;
   tile.columns = op.columns;
   tile.a = &a;
@@ -115,7 +132,8 @@ void multiplyViaF16(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
 Fault mx::sim::setSparsity(WarpMmaOp &op, const uint32_t *metadata,
                            unsigned selector, bool isOrdered) {
   bool isTf32 = op.a == ElementType::TF32;
-  bool isNibble = op.a == ElementType::U4 || op.a == ElementType::S4;
+  bool isNibble = op.a == ElementType::U4 || op.a == ElementType::S4 ||
+                  (op.a == ElementType::E2M1 && op.isPacked);
   Granularity unit = isTf32     ? Granularity{1, 2}
                      : isNibble ? Granularity{4, 8}
                                 : Granularity{2, 4};

@@ -1,5 +1,5 @@
-"""The instructions of PTX ISA 9.0 that nvcc 13 and LLVM 22 write for sm_90a
-and sm_100a, as patterns. `{a,b}` stands for each of its parts, an empty part
+"""The instructions of PTX ISA 9.0 that nvcc 13 and LLVM 22 write for sm_90a,
+sm_100a and sm_120a, as patterns. `{a,b}` stands for each of its parts, an empty part
 included. Letters alone are registers: p predicate, b 8, h 16, r 32, d 64 and q
 128 bits. %sa, %ga, %la, %mb and %tm hold addresses of shared, global and local
 memory, of an mbarrier and of tensor memory.
@@ -188,6 +188,9 @@ cvt.rn{,.relu}.f16x2.e2m1x2 r, b
 cvt.{rz,rp}{,.satfinite}.ue8m0x2.f32 h, r, r
 cvt.{rz,rp}{,.satfinite}.ue8m0x2.bf16x2 h, r
 cvt.rn.bf16x2.ue8m0x2 r, h
+"""
+
+CONVERT_STOCHASTIC = """
 cvt.rs{,.relu}{,.satfinite}.{f16x2,bf16x2}.f32 r, r, r, r
 cvt.rs{,.relu}.satfinite.{e4m3x4,e5m2x4,e2m3x4,e3m2x4}.f32 r, {r, r, r, r}, r
 cvt.rs{,.relu}.satfinite.e2m1x4.f32 h, {r, r, r, r}, r
@@ -442,6 +445,9 @@ clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b
 clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p, q
 clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {r, r, r, r}, q
 clusterlaunchcontrol.query_cancel.get_first_ctaid::{x,y,z}.b32.b128 r, q
+"""
+
+ASYNC_TCGEN05 = """
 cp.async.bulk.tensor.2d{,.cta_group::1}.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [%sa], [%ga, {r, r, r, r, r}], [%mb]
 cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [%ga, {r, r, r, r, r}], [%sa]
 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.cta_group::1 [%sa], [%ga, {r, r}], [%mb], h
@@ -509,6 +515,34 @@ wmma.mma.sync.aligned.row.col.m8n8k32.s32.{s4.s4,u4.u4}.s32 {r, r}, {r}, {r}, {r
 wmma.mma.{xor,and}.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {r, r}, {r}, {r}, {r, r}
 """
 
+MATRICES_SM100 = """
+ldmatrix.sync.aligned.m16n16.x1.trans{,.shared,.shared::cta}.{b8,b8x16.b6x16_p32,b8x16.b4x16_p64} {r, r}, [A]
+ldmatrix.sync.aligned.m16n16.x2.trans.shared.{b8,b8x16.b6x16_p32,b8x16.b4x16_p64} {r, r, r, r}, [%sa]
+ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.{b6x16_p32,b4x16_p64} {r}, [%sa]
+ldmatrix.sync.aligned.m8n16.x2.shared.b8x16.{b6x16_p32,b4x16_p64} {r, r}, [%sa]
+ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.{b6x16_p32,b4x16_p64} {r, r, r, r}, [%sa]
+stmatrix.sync.aligned.m16n8.x1.trans{,.shared,.shared::cta}.b8 [A], {r}
+stmatrix.sync.aligned.m16n8.x2.trans.shared.b8 [%sa], {r, r}
+stmatrix.sync.aligned.m16n8.x4.trans.shared.b8 [%sa], {r, r, r, r}
+"""
+
+TENSOR_SM120 = """
+mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.{e4m3,e5m2,e3m2,e2m3,e2m1}.{e4m3,e5m2,e3m2,e2m3,e2m1}.f32 {r, r, r, r}, {r, r, r, r}, {r, r}, {r, r, r, r}
+mma.sync.aligned.kind::f8f6f4.m16n8k32.row.col.f16.{e4m3,e2m1}.{e5m2,e3m2}.f16 {r, r}, {r, r, r, r}, {r, r}, {r, r}
+mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale{,.scale_vec::1X}.f32.{e4m3,e5m2,e3m2,e2m3,e2m1}.{e4m3,e5m2,e3m2,e2m3,e2m1}.f32.ue8m0 {r, r, r, r}, {r, r, r, r}, {r, r}, {r, r, r, r}, r, {3, 1}, r, {2, 3}
+mma.sync.aligned.kind::mxf8f6f4.block_scale.scale_vec::1X.m16n8k32.row.col.f32.e4m3.e4m3.f32.ue8m0 {r, r, r, r}, {r, r, r, r}, {r, r}, {r, r, r, r}, {r}, {h, h}, {r}, {h, h}
+mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale{,.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 {r, r, r, r}, {r, r, r, r}, {r, r}, {r, r, r, r}, r, {2, 1}, r, {0, 3}
+mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.{scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0,scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3} {r, r, r, r}, {r, r, r, r}, {r, r}, {r, r, r, r}, r, {0, 1}, r, {0, 2}
+mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.{e4m3,e5m2,e3m2,e2m3,e2m1}.{e4m3,e2m1}.f32 {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, r, 0
+mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f16.e2m3.e2m1.f16 {r, r}, {r, r, r, r}, {r, r, r, r}, {r, r}, r, 0
+mma.sync.aligned.kind::mxf8f6f4.sp::ordered_metadata.block_scale.scale_vec::1X.m16n8k64.row.col.f32.{e4m3,e2m1}.{e5m2,e3m2}.f32.ue8m0 {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, r, 0, r, {1, 0}, r, {3, 2}
+"""
+
+TENSOR_SM120A = """
+mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4.block_scale{,.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0 {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, r, 0, r, {2, 0}, r, {0, 1}
+mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.{scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0,scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3} {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, r, 0, r, {0, 1}, r, {0, 3}
+"""
+
 TENSOR_SM90 = """
 wgmma.fence.sync.aligned
 wgmma.commit_group.sync.aligned
@@ -523,9 +557,14 @@ wgmma.mma_async.sync.aligned.m64n8k32{,.satfinite}.s32.{s8,u8}.{s8,u8} {r, r, r,
 COMMON = ["INTEGER", "VIDEO", "FLOAT", "CONVERT", "COMPARE", "MOVE", "MEMORY",
           "WARP", "STACK", "ASYNC", "TENSOR"]
 SETS = {
-    "sm_100a": COMMON + ["FLOAT_SM100", "CONVERT_SM100", "MEMORY_SM100",
-                         "WARP_SM100", "ASYNC_SM100", "TCGEN05", "LEFT_OUT"],
+    "sm_100a": COMMON + ["FLOAT_SM100", "CONVERT_SM100", "CONVERT_STOCHASTIC",
+                         "MEMORY_SM100", "WARP_SM100", "ASYNC_SM100",
+                         "ASYNC_TCGEN05", "MATRICES_SM100", "TCGEN05",
+                         "LEFT_OUT"],
     "sm_90a": COMMON + ["TENSOR_SM90"],
+    "sm_120a": COMMON + ["FLOAT_SM100", "CONVERT_SM100", "MEMORY_SM100",
+                         "ASYNC_SM100", "MATRICES_SM100", "TENSOR_SM120",
+                         "TENSOR_SM120A"],
 }
 
 WIDTH = {"pred": "p", "b16": "h", "u16": "h", "s16": "h", "b64": "d",

@@ -47,6 +47,14 @@ struct Sparsity {
   std::vector<Detour> detours;
 };
 
+/// A scale for each block of a row of A and of a column of B.
+struct BlockScales {
+  ScaleType type = ScaleType::UE8M0;
+  /// Of a row or column: 1, 2 or 4; 0: nothing is scaled.
+  unsigned blocks = 0;
+  std::vector<std::array<uint8_t, 4>> a, b;
+};
+
 struct WarpMmaOp {
   ElementType a = ElementType::F16, b = ElementType::F16;
   AccumulatorType d = AccumulatorType::F32;
@@ -60,6 +68,10 @@ struct WarpMmaOp {
   /// mma.sync has no circuits for 8-bit floats: when the sum is not exact, it
   /// is that of two products of f16, and C is added last.
   bool viaF16 = false;
+  /// Elements of 4 bits stand side by side, not in a byte each (bits 2 to 5;
+  /// those of 6 bits have bits 0 to 5).
+  bool isPacked = false;
+  BlockScales scales;
   Sparsity sparsity;
 };
 
@@ -72,7 +84,8 @@ Fault setSparsity(WarpMmaOp &op, const uint32_t *metadata, unsigned selector,
 
 /// cells[row * columns + n] += the product of row `row` of A and row `n` of B.
 /// A row has warpRowBytes, or one of B twice as many when A is sparse; the
-/// first elements count. A cell is an f32, an s32, or an f16 in the low half.
+/// first elements count. Products of scaled blocks are scaled. A cell is an
+/// f32, an s32, or an f16 in the low half.
 void multiplyRows(const WarpMmaOp &op, const uint8_t *a, const uint8_t *b,
                   Numerics numerics, uint32_t *cells);
 
