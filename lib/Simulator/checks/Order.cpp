@@ -147,6 +147,9 @@ void Order::releaseRelaxed(Warp &w, Knowledge &to) {
   passOn(w, to.generic, o.known.fenced);
   passOn(w, to.executed, o.known.generic);
   to.executed.join(o.known.executed);
+  to.ofOthers.join(o.known.ofOthers);
+  if (hidesOthers(w))
+    to.ofOthers.raise(o.self, o.known.fenced[o.self]);
   o.nextStep();
 }
 

@@ -44,6 +44,12 @@ Cell transposed8Rows8(unsigned thread, unsigned, unsigned byte) {
 }
 
 enum class Source : uint8_t { Bytes, B4x16P64, B6x16P32 };
+/// Bytes of a row that count; padding comes after them.
+unsigned usedBytes(Source source) {
+  return source == Source::Bytes      ? rowBytes
+         : source == Source::B4x16P64 ? 8
+                                      : 12;
+}
 
 struct Form {
   std::string_view shape;
@@ -98,6 +104,7 @@ struct Move {
 /// The rows of all matrices, in the order of the threads that name them.
 bool resolveRows(Warp &w, const Instr *i, const Move &move,
                  uint8_t *rows[maxMatrices * matrixRows]) {
+  unsigned used = usedBytes(move.source);
   for (unsigned lane = 0; lane < move.matrices * move.form.rows; ++lane) {
     uint64_t address = laneAddress(w, i->a, move.is64, i->imm, lane);
     if (move.space == Space::Generic &&
@@ -109,11 +116,17 @@ bool resolveRows(Warp &w, const Instr *i, const Move &move,
              1u << lane);
       return false;
     }
+    uint32_t unwritten = 0;
     rows[lane] = resolveAddress(w, i, move.space, address, rowBytes, lane,
-                                move.form.isStore);
+                                move.form.isStore,
+                                used == rowBytes ? nullptr : &unwritten);
     if (!rows[lane])
       return false;
-    followOne(w, i, move.space, address, rowBytes, 1u << lane,
+    // Padding need not have been written: asked again of what counts.
+    for (unsigned at = 0; unwritten && at < used; at += 4)
+      if (!resolveAddress(w, i, move.space, address + at, 4, lane, false))
+        return false;
+    followOne(w, i, move.space, address, used, 1u << lane,
               move.form.isStore ? Touch::Write : Touch::Read);
   }
   (move.form.isStore ? w.counts.sharedStoreBytes : w.counts.sharedLoadBytes) +=

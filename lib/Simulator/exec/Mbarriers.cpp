@@ -117,10 +117,12 @@ const Instr *mbarrier(Warp &w, const Instr *i, uint32_t mask) {
   Space space = Space(i->aux2 >> 1);
   Order *order = w.order();
   MbarOp op = MbarOp(i->aux & 15);
-  bool passesOn = order && op >= Arrive && op <= DropExpect;
+  bool passesOn =
+      order && ((op >= Arrive && op <= DropExpect) || op == CompleteTx);
   Knowledge known;
   uint32_t step = order ? order->of(w).step() : 0;
-  if (passesOn && i->aux >> 5 & 1)
+  // Completing bytes is relaxed: it passes on what a fence has collected.
+  if (passesOn && (i->aux >> 5 & 1 || op == CompleteTx))
     order->releaseRelaxed(w, known);
   else if (passesOn)
     order->release(w, known);

@@ -323,9 +323,10 @@ void mx::sim::decodeMmaOfKind(Decoder &d) {
   Slot metadata = kNoSlot;
   if (in.isSparse) {
     int64_t selector = 0;
-    metadata = d.use(4, {'B', 32});
-    if (!d.immediate(5, selector))
+    if (!useMmaRegisters(d, 4, 1, slots) || !d.immediate(5, selector))
       return;
+    metadata = slots.back();
+    slots.pop_back();
     if (selector)
       return d.unsupported("the sparsity selector must be 0, found " +
                            std::to_string(selector));

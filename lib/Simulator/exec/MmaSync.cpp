@@ -404,7 +404,10 @@ void decodeMma(Decoder &d) {
   Slot metadata = kNoSlot;
   int64_t selector = 0;
   if (in.sparse) {
-    metadata = d.use(4, {'B', 32});
+    std::vector<Operand> parts = d.elements(d.operand(4));
+    if (parts.size() != 1)
+      return d.unsupported("the metadata are one register");
+    metadata = d.use(parts[0], 4);
     if (!d.immediate(5, selector))
       return;
     if (selector < 0 || selector > 3)

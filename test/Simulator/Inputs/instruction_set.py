@@ -501,6 +501,7 @@ mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {r, r, r, r}, {r, r, r, r}, {
 mma.sync.aligned.m16n8k32.row.col.f32.{e4m3,e5m2}.{e4m3,e5m2}.f32 {r, r, r, r}, {r, r, r, r}, {r, r}, {r, r, r, r}
 mma.sync.aligned.m16n8k32.row.col{,.satfinite}.s32.{u8,s8}.{u8,s8}.s32 {r, r, r, r}, {r, r, r, r}, {r, r}, {r, r, r, r}
 mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {d, d}, {d}, {d}, {d, d}
+mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r}, 1
 wmma.load.{a,b}.sync.aligned.{row,col}.{m16n16k16,m8n32k16,m32n8k16}{.global,.shared::cta,}.f16 {r, r, r, r, r, r, r, r}, [A], r
 wmma.load.a.sync.aligned.{row,col}.m16n16k16.global.{s8,u8} {r, r}, [%ga], r
 wmma.load.{a,b}.sync.aligned.{row,col}.m16n16k8.shared.tf32 {r, r, r, r}, [%sa], r
@@ -536,6 +537,7 @@ mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.{scale_vec::2X.f32.
 mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.{e4m3,e5m2,e3m2,e2m3,e2m1}.{e4m3,e2m1}.f32 {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, r, 0
 mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f16.e2m3.e2m1.f16 {r, r}, {r, r, r, r}, {r, r, r, r}, {r, r}, r, 0
 mma.sync.aligned.kind::mxf8f6f4.sp::ordered_metadata.block_scale.scale_vec::1X.m16n8k64.row.col.f32.{e4m3,e2m1}.{e5m2,e3m2}.f32.ue8m0 {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, r, 0, r, {1, 0}, r, {3, 2}
+mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e2m3.e2m3.f32.ue8m0 {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r, r, r, r}, {r}, 0, {r}, {h, h}, {r}, {h, h}
 """
 
 TENSOR_SM120A = """
