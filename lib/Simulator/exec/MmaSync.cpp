@@ -443,26 +443,6 @@ void decodeMma(Decoder &d) {
 
 } // namespace
 
-bool mx::sim::parseMmaShape(std::string_view text, unsigned &m, unsigned &n,
-                            unsigned &k) {
-  unsigned *fields[] = {&m, &n, &k};
-  constexpr char letters[] = "mnk";
-  size_t at = 0;
-  for (unsigned f = 0; f < 3; ++f) {
-    if (at >= text.size() || text[at++] != letters[f])
-      return false;
-    unsigned value = 0;
-    size_t digits = 0;
-    for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && digits < 4;
-         ++at, ++digits)
-      value = value * 10 + (text[at] - '0');
-    if (!digits)
-      return false;
-    *fields[f] = value;
-  }
-  return at == text.size();
-}
-
 double mx::sim::chainOfProducts(const double *a, const double *b, unsigned k,
                                 double c, unsigned rounding) {
   constexpr int roundings[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
