@@ -19,6 +19,7 @@ from ._compile.compile import compile
 from ._compile.templates import Template
 from ._ops.formats import FORMATS, Format
 from ._ops.moe_layer import MoELayer, MoESaved, MoEWeights, moe_layer, route
+from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.products import grouped_matmul, matmul
 from ._ops.quantize import dequantize, quantize, swiglu_quantize
 from ._ops.quantized import Quantized
@@ -37,9 +38,10 @@ __all__ = ["array", "compile", "CompileError", "CompileWarning", "dequantize",
            "Diagnostic", "empty", "Entry", "Error", "Format", "FORMATS",
            "from_dlpack", "grouped_matmul", "InvalidValueError", "matmul",
            "moe_layer", "MoELayer", "MoESaved", "MoEWeights", "pack_fp4",
-           "Program", "quantize", "Quantized", "route", "set_device",
+           "pack_weights", "Program", "quantize", "Quantized", "route", "set_device",
            "set_simulator_option", "simulator_counters", "SimulatorWarning", "Stream",
-           "swiglu_quantize", "synchronize", "Template", "unpack_fp4", "Value"]
+           "swiglu_quantize", "synchronize", "Template", "unpack_fp4", "unpack_weights",
+           "Value"]
 
 
 # Where callers find them, which messages and pickles name.

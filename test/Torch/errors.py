@@ -81,6 +81,21 @@ WRONG = [
      lambda: mxt.weight_only_mm(x, q, s, "mxint8")),
     (TypeError, "format: expected a name, found None",
      lambda: mxt.weight_only_mm(x, q, s, None)),
+    (ValueError, "elements: expected packed weights of mxfp4, [..., N / 64, K / 64, 128, 16], "
+     "found shape (64, 64): mx_compiler.torch.pack_weights gives them",
+     lambda: mxt.weight_only_mm(x, q, s, "mxfp4", packed=True)),
+    (ValueError, "elements: expected packed weights of mxfp8_e5m2, [..., N / 64, K / 64, 128, "
+     "32], found shape (1, 2, 128, 16)",
+     lambda: mxt.unpack_weights(mxt.pack_weights(q, "mxfp4"), "mxfp8_e5m2")),
+    (ValueError, "elements: expected K = 128, the last dimension of x, found shape (4, 1, 2, 128, "
+     "32)", lambda: mxt.weight_only_grouped_mm(x, mxt.pack_weights(eq, "mxfp4"), es, offs, "mxfp4")),
+    (TypeError, "packed: expected True or False, found 'yes'",
+     lambda: mxt.weight_only_mm(x, q, s, "mxfp4", packed="yes")),
+    (ValueError, "elements: expected multiples of 64 rows and 64 columns (N and K), to be packed, "
+     "found 50 and 128: products take them as they are",
+     lambda: mxt.pack_weights(q[:50], "mxfp4")),
+    (ValueError, "format: expected one that has products, found mxint8",
+     lambda: mxt.pack_weights(q, "mxint8")),
     (TypeError, "activations: expected a name, found 3",
      lambda: mxt.mxfp8_mm(x, w, activations=3)),
     (TypeError, "wgrad_high_precision: expected True or False, found 'yes'",
@@ -138,6 +153,8 @@ for name, call in (
         ("offs", lambda bad: mxt.mxfp8_grouped_mm(x, turned, bad)),
         ("x", lambda bad: mxt.weight_only_mm(bad, q, s, "mxfp4")),
         ("elements", lambda bad: mxt.weight_only_mm(x, bad, s, "mxfp4")),
+        ("elements", lambda bad: mxt.pack_weights(bad, "mxfp4")),
+        ("elements", lambda bad: mxt.unpack_weights(bad, "mxfp4")),
         ("scales", lambda bad: mxt.weight_only_grouped_mm(x, eq, bad, offs, "mxfp4")),
         ("offs", lambda bad: mxt.weight_only_grouped_mm(x, eq, es, bad, "mxfp4")),
         ("x", lambda bad: mxt.pad_token_groups(bad, offs)),

@@ -121,6 +121,10 @@ def operators():
         ("grouped_matmul", 2 * N * K * padded, lambda: OPS.grouped_matmul(
             y_t[0], x_t[0], y_t[1], x_t[1], offs, E4M3, E4M3, torch.float32, "reduction")),
         ("weight_only_mm", one, lambda: mxt.weight_only_mm(x, *w4, E2M1)),
+        ("weight_only_mm", one, lambda: mxt.weight_only_mm(
+            x, mxt.pack_weights(w4[0], E2M1), w4[1], E2M1, packed=True)),
+        ("weight_only_grouped_mm", one, lambda: mxt.weight_only_grouped_mm(
+            x, mxt.pack_weights(experts4[0], E2M1), experts4[1], offs, E2M1, packed=True)),
         ("weight_only_grouped_mm", one, lambda: mxt.weight_only_grouped_mm(
             x, *experts4, offs, E2M1)),
         ("scaled_grouped_matmul", one, lambda: mxt.scaled_grouped_mm(
@@ -166,7 +170,7 @@ def all_products():
     from torch.utils.flop_counter import flop_registry
     others = {name for name in names if getattr(OPS, name) not in flop_registry}
     assert others == {"quantize", "quantize_nvfp4", "dequantize", "pad_token_groups",
-                      "unpad_token_groups"}, others
+                      "unpad_token_groups", "pack_weights", "unpack_weights"}, others
 
 
 for part in (models, first_gradient, experts, moe_layer, operators, pytorchs, all_products):

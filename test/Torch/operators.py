@@ -28,6 +28,7 @@ OPS = torch.ops.mx
 # What is given to each operator; tensors of the last list have gradients.
 w_q = byte(*mxt.quantize_mxfp4(w))
 experts_q = byte(*mxt.quantize_mxfp4(experts))
+w_p, experts_p = ((OPS.pack_weights(q, "mxfp4"), scales) for q, scales in (w_q, experts_q))
 x_q = byte(*mxt.quantize_mxfp8(x))
 x_r = byte(*mxt.quantize_mxfp8(x, offsets=offs))
 x_t = byte(*mxt.quantize_mxfp8(x, -2, offsets=offs))
@@ -57,10 +58,16 @@ CASES = [
     (OPS.scaled_grouped_matmul, (x_q[0], experts8_q[0].transpose(-2, -1), x_r[1],
                                  experts8_q[1], offs, None, None, e4m3, e4m3, 1, 1, half),
      ()),
+    (OPS.pack_weights, (experts8_q[0], e4m3), ()),
+    (OPS.unpack_weights, (experts_p[0], e2m1), ()),
+    (OPS.matmul, (x, w_p[0], None, w_p[1], None, e2m1, half, True, True, None, None, True), ()),
     (OPS.weight_only_mm, (x, *w_q, e2m1), (0,)),
+    (OPS.weight_only_mm, (x, *w_p, e2m1, True, None, True), (0,)),
     (OPS.weight_only_grouped_mm, (x, *experts_q, offs, e2m1), (0,)),
+    (OPS.weight_only_grouped_mm, (x, *experts_p, offs, e2m1, True, None, True), (0,)),
     (OPS.weight_only_grouped_mm, (x[:0], *experts_q, offs * 0, e2m1), (0,)),
     (OPS.weight_only_grouped_mm_backward, (y, *experts_q, offs, e2m1, True, None), ()),
+    (OPS.weight_only_grouped_mm_backward, (y, *experts_p, offs, e2m1, True, None, True), ()),
     (OPS.pad_token_groups, (x, offs, 32), (0,)),
     (OPS.unpad_token_groups, (x, offs, 60, 1), (0,)),
     (OPS.linear, (x, w, *DENSE), (0, 1)),

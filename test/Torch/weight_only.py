@@ -61,9 +61,10 @@ def linear():
 
 
 def any_outputs():
-    """Outputs are not summed over, so that any number of them is right."""
+    """Outputs are not summed over, so that any number of them is right. A chip has a program
+    for each number."""
     for recipe in RECIPES:
-        for outputs in (50, 33, 1):
+        for outputs in (50, 33, 1) if recipe == "mxfp4_weights" else (33,):
             given = linear_of(outputs, 64)
             torch.nn.init.zeros_(given.bias)
             layer = mxt.convert(given, recipe, strict=True)

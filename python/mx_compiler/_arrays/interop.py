@@ -69,6 +69,12 @@ class Mine:
     def to_host(x):
         raise TypeError(f"expected an array of the host, found {x!r}: pass x.numpy()")
 
+    @staticmethod
+    def view(x, element):
+        """The same memory as such elements, or as their bits where the library has
+        no type for them."""
+        return x.view(element)
+
 
 class Numpy:
     """Arrays of NumPy: copied to the device, and results copied back."""
@@ -107,6 +113,10 @@ class Numpy:
     @staticmethod
     def download(x, stream):
         return x.numpy(stream=stream)
+
+    @staticmethod
+    def view(x, element):
+        return NUMPY.to_host(x).view(element.dtype)
 
 
 class Masked(Numpy):
@@ -243,6 +253,9 @@ class Torch:
     def adopt(self, x):
         return self.torch.from_dlpack(x)
 
+    def view(self, x, element):
+        return x.view(self._dtype(element))
+
 
 class WrappedTorch(Torch):
     """Tensors that stand for others, such as torch.masked's, which are refused: their
@@ -296,6 +309,10 @@ class Cupy:
 
     def adopt(self, x):
         return self.cupy.asarray(x)
+
+    @staticmethod
+    def view(x, element):
+        return x.view(element.storage)
 
 
 MINE, NUMPY, MASKED = Mine(), Numpy(), Masked()

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._arrays.elements import find_element
 from .._arrays.interop import find_library
-from .quantized import scales_shape
+from .quantized import elements_shape, scales_shape
 
 _AXES = {-1: (-1,), -2: (-2,), (-1,): (-1,), (-2,): (-2,),
          (-1, -2): (-1, -2), (-2, -1): (-2, -1)}
@@ -129,9 +129,10 @@ def size(name, number, block):
 def quantized(name, q):
     """That the arrays of a Quantized have the sizes of its matrix: programs compare
     them by tiles alone."""
-    *outer, last = q.shape
+    if q.packed and q.groups:
+        raise ValueError(f"{name}: expected packed weights without groups, found {q!r}")
     for what, x, shape in (
-            ("elements", q.elements, (*outer, last // q.format.per_byte)),
+            ("elements", q.elements, elements_shape(q.shape, q.format, q.packed)),
             ("scales", q.scales,
              scales_shape(q.shape, q.format, q.layout, q.ragged, q.groups))):
         found = operand(f"{name}.{what}", x)[1]

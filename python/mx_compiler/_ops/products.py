@@ -8,10 +8,6 @@ from .quantized import Quantized, elements_type, scales_type
 from .specialize import find_entry, find_plan
 
 _RESULTS = ("bf16", "f16", "f32")
-# Numbers of rows of an array of bf16, by quantized weights, that have kernels of their
-# own: with few rows reading the weights is all there is to do. Any other number has the
-# kernel for unknown, that is many, rows. mx_compiler.torch pads to these.
-FEW_ROWS = (16, 32, 64, 128, 256, 512, 1024)
 MODES = ("rows", "masked", "reduction")
 
 
@@ -19,10 +15,9 @@ def matmul(a, b, dtype="bfloat16", *, alpha=None, stream=None):
     """a b^T, summed in f32: c[m, n] = sum over k of a[m, k] * b[n, k].
 
     a         a Quantized, [batch..., M, K], or an array of bf16 that is multiplied
-              as it is (weight-only quantization, docs/Formats.md). 16, 32, 64, ... 1024
-              rows of bf16 have kernels of their own, for few rows
-    b         a Quantized, [batch..., N, K], or an array of bf16 that is multiplied as
-              it is ("sm_90a" and the reference path)
+              as it is (weight-only quantization, docs/Formats.md)
+    b         a Quantized, [batch..., N, K], also of `pack_weights` if a is bf16, or an
+              array of bf16 that is multiplied as it is ("sm_90a" and the reference path)
     dtype     of the result: bf16, f16 or f32
     alpha     a factor of the result: a number, or f32 without dimensions in device
               memory. The global scales of NVFP4 are factors too, by themselves
@@ -47,8 +42,8 @@ def _plan_matmul(a, b, alpha, dtype):
     if left.shape[:-2] != right.shape[:-2]:
         raise ValueError(f"b: expected the batch {left.shape[:-2]} of a, found "
                          f"{right.shape[:-2]}")
-    return _find_product(_matmul_text, left, right, len(left.shape) == 2 and
-                         not left.has_few_rows(right), to.mlir, _factor_types(a, b, alpha))
+    return _find_product(_matmul_text, left, right, len(left.shape) == 2, to.mlir,
+                         _factor_types(a, b, alpha))
 
 
 def grouped_matmul(a, b, offsets, dtype="bfloat16", *, mode="rows", alpha=None,
@@ -92,9 +87,9 @@ def _plan_grouped(a, b, offsets, alpha, dtype, mode):
         if rank == 3 and side.shape[0] != groups:
             raise ValueError(f"{side.name}: expected one matrix for each of {groups} "
                              f"groups of offsets, found {side.shape[0]}")
-    return _find_product(_grouped_text, left, right, mode == "rows" and
-                         not left.has_few_rows(right), to.mlir, _factor_types(a, b, alpha),
-                         mode, groups, check.index_type("offsets", offsets))
+    return _find_product(_grouped_text, left, right, mode == "rows", to.mlir,
+                         _factor_types(a, b, alpha), mode, groups,
+                         check.index_type("offsets", offsets))
 
 
 def _find_product(make_text, left, right, is_dynamic, *about):
@@ -110,11 +105,13 @@ class _Side:
     def __init__(self, name, x):
         self.name = name
         self.format = self.layout = self.ragged = self.groups = None
+        self.is_packed = False
         if isinstance(x, Quantized):
             check.quantized(name, x)
             self.shape = tuple(x.shape)
             self.format, self.layout = x.format, x.layout
             self.ragged, self.groups = x.ragged, x.groups
+            self.is_packed = x.packed
             self.element = x.format.elements
             if not x.format.has_product:
                 raise ValueError(f"{name}: expected a format that has products, found "
@@ -139,10 +136,6 @@ class _Side:
                              f"{name(kind, groups)}, as mode and offsets say, found "
                              f"{name(self.ragged, self.groups)}")
 
-    def has_few_rows(self, weights):
-        return (self.format is None and weights.format is not None and
-                self.shape[-2] in FEW_ROWS)
-
     def about(self, dynamic=False):
         """What the program is made for; `dynamic`: any number of rows."""
         dims = list(self.shape)
@@ -151,10 +144,17 @@ class _Side:
         if self.ragged == "reduction":
             dims[-1] = None
         return (self.name, tuple(dims), self.element, self.format, self.layout,
-                self.ragged, self.groups)
+                self.ragged, self.groups, self.is_packed)
 
 
 def _check_pair(left, right, both=None):
+    if left.is_packed:
+        raise ValueError("a: expected a matrix that is not packed, found packed weights: "
+                         "give them as b, or what mx_compiler.unpack_weights(a) returns")
+    if left.format is not None and right.is_packed:
+        raise ValueError("b: expected weights that are not packed where a is quantized, found "
+                         "packed ones: give a as bf16, or what "
+                         "mx_compiler.unpack_weights(b) returns")
     if both and left.format is not None and right.format is None:
         raise TypeError(f"b: expected an mx_compiler.Quantized where a is one, with mode "
                         f"\"{both}\", found an array: quantize both, or neither")
@@ -174,7 +174,7 @@ def _take_apart(a, b, offsets, alpha):
     for x in (a, b):
         if type(x) is Quantized:
             arrays += x[:2]
-            about.append(x[2:7])
+            about.append((x[2:7], x[8]))
             if x[7] is not None:
                 factors.append(x[7])
         else:
@@ -199,10 +199,10 @@ def _factor_types(a, b, alpha):
 
 
 def _types(about):
-    name, dims, element, format, layout, ragged, groups = about
+    name, dims, element, format, layout, ragged, groups, is_packed = about
     if format is None:
         return [(name, tensor(dims, element))]
-    return [(name, elements_type(dims, format, ragged, groups)),
+    return [(name, elements_type(dims, format, ragged, groups, is_packed)),
             (f"{name}_scales", scales_type(dims, format, layout, ragged, groups))]
 
 

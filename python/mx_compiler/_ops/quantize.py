@@ -5,6 +5,7 @@ from . import checks as check
 from . import scale_tiles
 from .formats import find_format
 from .mlir_text import Body, tensor
+from .pack_weights import unpack_weights
 from .quantize_text import quantize_text
 from .quantized import LAYOUTS, Quantized, elements_type, scales_type
 from .specialize import find_entry, find_plan
@@ -75,6 +76,8 @@ def dequantize(q, dtype="bfloat16", *, offsets=None, stream=None):
     -2."""
     if not isinstance(q, Quantized):
         raise TypeError(f"q: expected an mx_compiler.Quantized, found {type(q).__name__}")
+    if q.packed:
+        q = unpack_weights(q, stream=stream)
     arrays = [x for x in (q.elements, q.scales, q.global_scale, offsets)
               if x is not None]
     entry, signature = find_plan(_plan_dequantize, (q.about, offsets is None, dtype),

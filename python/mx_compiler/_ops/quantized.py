@@ -4,7 +4,7 @@
 from typing import Any, NamedTuple, Optional
 
 from .._runtime.internal import internal
-from . import scale_tiles
+from . import scale_tiles, weight_tiles
 from .formats import Format
 from .mlir_text import tensor
 
@@ -26,7 +26,9 @@ class Quantized(NamedTuple):
     ragged    None, or which dimension the groups divide: "rows" or "reduction"
     groups    how many there are, None without
     global_scale  of NVFP4 the factor that values are multiplied by when they are
-              read: an array without dimensions in device memory; else None"""
+              read: an array without dimensions in device memory; else None
+    packed    whether elements lie as `pack_weights` writes them, as an array of
+              [batch..., ceil(rows / 64), ceil(columns / 64), 128, 32]"""
     elements: Any
     scales: Any
     shape: tuple
@@ -35,12 +37,13 @@ class Quantized(NamedTuple):
     ragged: Optional[str] = None
     groups: Optional[int] = None
     global_scale: Any = None
+    packed: bool = False
 
     @property
     @internal
     def about(self):
         """All but the arrays."""
-        return *self[2:7], self.global_scale is None
+        return *self[2:7], self.global_scale is None, self.packed
 
     def __array__(self, *_, **__):
         """NumPy would take it for a sequence of its fields."""
@@ -50,7 +53,7 @@ class Quantized(NamedTuple):
     def __repr__(self):
         ragged = f", {self.groups} groups of {self.ragged}" if self.groups else ""
         return (f"<mx_compiler.Quantized {self.format.name}{tuple(self.shape)}, scales "
-                f"{self.layout}{ragged}>")
+                f"{self.layout}{ragged}{', packed' * self.packed}>")
 
 
 def scales_shape(shape, format, layout, ragged=None, groups=None):
@@ -63,8 +66,18 @@ def scales_shape(shape, format, layout, ragged=None, groups=None):
                                              groups if ragged == "rows" else None))
 
 
-def elements_type(dims, format, ragged=None, groups=None):
+def elements_shape(shape, format, is_packed=False):
+    """The shape of the elements' array of such a matrix."""
+    if is_packed:
+        return weight_tiles.packed_shape(shape, format.per_byte)
+    *outer, last = shape
+    return (*outer, last // format.per_byte)
+
+
+def elements_type(dims, format, ragged=None, groups=None, is_packed=False):
     """The type of the elements; None is a dimension that each call decides."""
+    if is_packed:
+        return tensor(dims, format.elements, "#mx.weight_layout<fragment_64x64>")
     encoding = (f"#mx.ragged<groups = {groups}, align = {scale_tiles.REDUCTION_ALIGN}>"
                 if ragged == "reduction" else "")
     return tensor(dims, format.elements, encoding)

@@ -230,6 +230,10 @@ def products():
         exact = x.astype(np.float64), values(b)
         near(mx.matmul(x, b), exact[0] @ exact[1].T,
              np.abs(exact[0]) @ np.abs(exact[1]).T, 256)
+    b = quantized["mxfp4"][1]
+    packed, right = mx.pack_weights(b), values(b)
+    assert (np.asarray(mx.unpack_weights(packed).elements) == np.asarray(b.elements)).all()
+    near(mx.matmul(x, packed), exact[0] @ right.T, np.abs(exact[0]) @ np.abs(right).T, 256)
     # A batch, scales row by row.
     x, w = matrix(3, 20, 64), matrix(3, 40, 64)
     a, b = mx.quantize(x), mx.quantize(w)

@@ -16,6 +16,7 @@ from ._modules.weight_only import MXWeightOnlyExperts, MXWeightOnlyLinear
 from ._ops.groups import pad_token_groups, rearrange_scales, unpad_token_groups
 from ._ops.moe_layer import moe_layer, route
 from ._ops.mxfp8_mm import mxfp8_grouped_mm, mxfp8_mm
+from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.quantize import (dequantize, quantize, quantize_mxfp4, quantize_mxfp8,
                             quantize_nvfp4)
 from ._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
@@ -23,11 +24,11 @@ from ._ops import flops as _flops  # of the operators above
 
 __all__ = ["convert", "dequantize", "GroupedExperts", "install", "moe_layer",
            "mxfp8_grouped_mm", "mxfp8_mm", "MXGroupedExperts", "MXLinear",
-           "MXWeightOnlyExperts", "MXWeightOnlyLinear", "pad_token_groups", "quantize",
-           "quantize_mxfp4", "quantize_mxfp8", "quantize_nvfp4", "rearrange_scales",
-           "Recipe", "RECIPES", "register_experts", "route", "scaled_grouped_mm",
-           "scaled_mm", "uninstall", "unpad_token_groups", "weight_only_grouped_mm",
-           "weight_only_mm"]
+           "MXWeightOnlyExperts", "MXWeightOnlyLinear", "pack_weights", "pad_token_groups",
+           "quantize", "quantize_mxfp4", "quantize_mxfp8", "quantize_nvfp4",
+           "rearrange_scales", "Recipe", "RECIPES", "register_experts", "route",
+           "scaled_grouped_mm", "scaled_mm", "uninstall", "unpack_weights",
+           "unpad_token_groups", "weight_only_grouped_mm", "weight_only_mm"]
 
 
 def __dir__():

@@ -7,7 +7,7 @@ padded to 128 and 4; mx has the same bytes as tiles."""
 import torch
 
 from ..._arrays.elements import OF_MLIR
-from ..._ops import scale_tiles
+from ..._ops import scale_tiles, weight_tiles
 from ..._ops.formats import find_format
 from ..._ops.quantized import Quantized, scales_shape
 from ..._ops.scale_tiles import capacity
@@ -95,14 +95,16 @@ def transposed_shape(shape, groups=None):
 
 
 def quantized(name, elements, scales, format, blocked, ragged=None, groups=None,
-              global_scale=None):
+              global_scale=None, is_packed=False):
     """An mx.Quantized of PyTorch's tensors. Raises a ValueError that names them."""
     format = find_format(format)
     elements, scales = plain(elements), plain(scales)
     if elements.dim() < 2:
         raise ValueError(f"{name}: expected 2 dimensions or more, found shape "
                          f"{tuple(elements.shape)}")
-    shape = (*elements.shape[:-1], elements.shape[-1] * format.per_byte)
+    if is_packed:
+        check_packed(name, elements, format)
+    shape = matrix_shape(elements.shape, format, is_packed)
     tiles = scales_shape(shape, format, layout_of(blocked), ragged, groups)
     known = scales_shapes(shape, format, blocked, ragged, groups)
     if tuple(scales.shape) not in known:
@@ -112,7 +114,25 @@ def quantized(name, elements, scales, format, blocked, ragged=None, groups=None,
             f"{name} of shape {tuple(elements.shape)}, found {tuple(scales.shape)}")
     return Quantized(typed(elements, format.elements), typed(
         scales.view(tiles), format.scales), shape, format, layout_of(blocked), ragged,
-        groups, plain(global_scale))
+        groups, plain(global_scale), is_packed)
+
+
+def matrix_shape(elements, format, is_packed=False):
+    """In elements, of a matrix of such an array: packed weights have whole tiles."""
+    if is_packed:
+        *batch, rows, columns = elements[:-2]
+        return (*batch, rows * weight_tiles.ROWS, columns * weight_tiles.COLUMNS)
+    *outer, last = elements
+    return (*outer, last * (1 if format is None else find_format(format).per_byte))
+
+
+def check_packed(name, elements, format):
+    """Raises a ValueError if no packed weights of `format` have such a shape."""
+    shape, tile = tuple(elements.shape), weight_tiles.tile_shape(format.per_byte)
+    if len(shape) < 4 or shape[-2:] != tile:
+        raise ValueError(f"{name}: expected packed weights of {format.name}, [..., N / 64, "
+                         f"K / 64, {tile[0]}, {tile[1]}], found shape {shape}: "
+                         "mx_compiler.torch.pack_weights gives them")
 
 
 def typed(x, mlir):

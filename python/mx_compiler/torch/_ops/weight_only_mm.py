@@ -19,13 +19,15 @@ _RESULTS = ("bf16", "f16", "f32")
 
 
 def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
-                   global_scale=None):
+                   global_scale=None, packed=False):
     """x w^T of activations that are not quantized, with weights that are.
 
     x         bf16, [..., K]
     elements, scales  of w, [N, K], quantized along K to `format`
     bias      [N], or None
     global_scale  of NVFP4
+    packed    whether elements are those of `pack_weights`: the same result, sooner on
+              "sm_90a"
 
     Returns [..., N] in bf16, summed in f32. Differentiable in x and bias."""
     rows = as_rows(x)
@@ -34,17 +36,19 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     check_tensors(global_scale=global_scale)
     check_names(format=format)
     check_flag("blocked", blocked)
-    y = _call(rows, elements, scales, format, blocked, global_scale)
+    check_flag("packed", packed)
+    y = _call(rows, elements, scales, format, blocked, global_scale, packed)
     return add_bias(like_rows(y, x), bias)
 
 
 def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
-                           global_scale=None):
+                           global_scale=None, packed=False):
     """For each group g of rows of x, x w[g]^T.
 
     x         bf16, [T, K]: the rows of group g end at offs[g]
     elements, scales  of w, [G, N, K], quantized along K to `format`
     offs      i32 or i64, [G], on the device
+    global_scale, packed  as in weight_only_mm
 
     Returns [T, N] in bf16; rows past the last group are not defined.
     Differentiable in x."""
@@ -54,27 +58,17 @@ def weight_only_grouped_mm(x, elements, scales, offs, format, *, blocked=True,
     check_tensors(global_scale=global_scale)
     check_names(format=format)
     check_flag("blocked", blocked)
-    return _call_grouped(x, elements, scales, offs, format, blocked, global_scale)
+    check_flag("packed", packed)
+    return _call_grouped(x, elements, scales, offs, format, blocked, global_scale, packed)
 
 
 def _check_ends(offs, rows):
-    """On the host, where numbers can be read, the program would compare them with the
-    padded number of rows."""
+    """On the host, where numbers can be read: the program of a GPU does not look at
+    them."""
     most = int(offs.max())
     if most > rows:
         raise ValueError(f"offs: expected ends of at most {rows}, the rows of x, found "
                          f"{most}")
-
-
-def _pad_few(x):
-    """With rows of any contents, to the next number that has a kernel for few rows."""
-    rows, columns = x.shape
-    wanted = next((n for n in products.FEW_ROWS if n >= rows), rows)
-    if wanted == rows:
-        return x
-    padded = x.new_empty((wanted, columns))
-    padded[:rows] = x
-    return padded
 
 
 @torch.library.custom_op("mx::matmul", mutates_args=())
@@ -82,9 +76,10 @@ def _matmul(a: Tensor, b: Tensor, scale_a: Optional[Tensor], scale_b: Optional[T
             format_a: Optional[str], format_b: Optional[str], dtype: torch.dtype,
             blocked_a: bool = True, blocked_b: bool = True,
             global_scale_a: Optional[Tensor] = None,
-            global_scale_b: Optional[Tensor] = None) -> Tensor:
+            global_scale_b: Optional[Tensor] = None, packed_b: bool = False) -> Tensor:
     left = _side("a", a, scale_a, format_a, blocked_a, global_scale_a)
-    right = _side("b", b, scale_b, format_b, blocked_b, global_scale_b)
+    right = _side("b", b, scale_b, format_b, blocked_b, global_scale_b,
+                  is_packed=packed_b)
     return products.matmul(left, right, dtype)
 
 
@@ -93,30 +88,27 @@ def _grouped(a: Tensor, b: Tensor, scale_a: Optional[Tensor], scale_b: Optional[
              offsets: Tensor, format_a: Optional[str], format_b: Optional[str],
              dtype: torch.dtype, mode: str = "rows", blocked_a: bool = True,
              blocked_b: bool = True, global_scale_a: Optional[Tensor] = None,
-             global_scale_b: Optional[Tensor] = None) -> Tensor:
+             global_scale_b: Optional[Tensor] = None, packed_b: bool = False) -> Tensor:
     groups = check.vector("offsets", offsets)
     kinds = {"rows": ("rows", None), "masked": (None, None),
              "reduction": ("reduction", "reduction")}.get(mode, (None, None))
     left = _side("a", a, scale_a, format_a, blocked_a, global_scale_a, kinds[0], groups)
     right = _side("b", b, scale_b, format_b, blocked_b, global_scale_b, kinds[1],
-                  groups)
+                  groups, packed_b)
     return products.grouped_matmul(left, right, tensors.plain(offsets), dtype, mode=mode)
 
 
 def _side(name, elements, scales, format, blocked, global_scale, ragged=None,
-          groups=None):
+          groups=None, is_packed=False):
     if (scales is None) != (format is None):
         raise ValueError(f"scale_{name}: expected scales and their format_{name}, or "
                          "neither of both, found one alone")
+    if format is None and is_packed:
+        raise ValueError(f"packed_{name}: expected False without a format_{name}, found True")
     if format is None:
         return tensors.plain(elements)
     return tensors.quantized(name, elements, scales, format, blocked, ragged,
-                             groups if ragged else None, global_scale)
-
-
-def _shape(x, format):
-    per_byte = 1 if format is None else find_format(format).per_byte
-    return (*x.shape[:-1], x.shape[-1] * per_byte)
+                             groups if ragged else None, global_scale, is_packed)
 
 
 def _check_k(a, b, names="ab"):
@@ -127,23 +119,26 @@ def _check_k(a, b, names="ab"):
 
 @_matmul.register_fake
 def _(a, b, scale_a, scale_b, format_a, format_b, dtype, blocked_a=True, blocked_b=True,
-      global_scale_a=None, global_scale_b=None):
+      global_scale_a=None, global_scale_b=None, packed_b=False):
     check.element("dtype", dtype, _RESULTS)
     check_one_device(a=a, b=b, scale_a=scale_a, scale_b=scale_b,
                      global_scale_a=global_scale_a, global_scale_b=global_scale_b)
-    left, right = _shape(a, format_a), _shape(b, format_b)
+    left = tensors.matrix_shape(a.shape, format_a)
+    right = tensors.matrix_shape(b.shape, format_b, packed_b)
     _check_k(left, right)
     return a.new_empty((*left[:-1], right[-2]), dtype=dtype)
 
 
 @_grouped.register_fake
 def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
-      blocked_a=True, blocked_b=True, global_scale_a=None, global_scale_b=None):
+      blocked_a=True, blocked_b=True, global_scale_a=None, global_scale_b=None,
+      packed_b=False):
     check.element("dtype", dtype, _RESULTS)
     check.one_of("mode", mode, products.MODES)
     check_one_device(a=a, b=b, scale_a=scale_a, scale_b=scale_b, offsets=offsets,
                      global_scale_a=global_scale_a, global_scale_b=global_scale_b)
-    left, right = _shape(a, format_a), _shape(b, format_b)
+    left = tensors.matrix_shape(a.shape, format_a)
+    right = tensors.matrix_shape(b.shape, format_b, packed_b)
     if mode == "reduction":
         dims = (offsets.shape[0], left[-2], right[-2])
     else:
@@ -155,7 +150,8 @@ def _(a, b, scale_a, scale_b, offsets, format_a, format_b, dtype, mode="rows",
 # --- Weights alone are quantized: the gradient of x is of the weights as they are read.
 
 
-def _check_weight_only(x, elements, scales, format, blocked, global_scale, offs=None):
+def _check_weight_only(x, elements, scales, format, blocked, global_scale, packed,
+                       offs=None):
     check.matrix("x", x, ("bf16",))
     check.matrix("elements", elements, tuple(OF_MLIR))
     of = find_format(format)
@@ -163,7 +159,9 @@ def _check_weight_only(x, elements, scales, format, blocked, global_scale, offs=
         raise ValueError(f"format: expected one that has products, found {format}")
     check.both_or_none("global_scale", global_scale, of.has_global_scale or None,
                        "the format is nvfp4")
-    weights = _shape(elements, format)
+    if packed:
+        tensors.check_packed("elements", elements, of)
+    weights = tensors.matrix_shape(elements.shape, of, packed)
     _check_k(x.shape, weights, ("x", "elements"))
     if offs is not None and (check.vector("offs", offs),) != tuple(weights[:-2]):
         raise ValueError("offs, elements: expected an end for each matrix, found "
@@ -174,8 +172,8 @@ def _check_weight_only(x, elements, scales, format, blocked, global_scale, offs=
 _check_weight_only_once = tensors.once(_check_weight_only)
 
 
-def _empty_result(x, elements, format):
-    return x.new_empty((x.shape[0], _shape(elements, format)[-2]))
+def _empty_result(x, elements, format, packed):
+    return x.new_empty((x.shape[0], tensors.matrix_shape(elements.shape, format, packed)[-2]))
 
 
 def _check_scales(scales, weights, format, blocked):
@@ -192,44 +190,45 @@ def _check_scales(scales, weights, format, blocked):
 
 @torch.library.custom_op("mx::weight_only_mm", mutates_args=())
 def _weight_only(x: Tensor, elements: Tensor, scales: Tensor, format: str,
-                 blocked: bool = True, global_scale: Optional[Tensor] = None) -> Tensor:
-    _check_weight_only_once(x, elements, scales, format, blocked, global_scale)
-    rows = x.shape[0]
-    if not rows:
-        return _empty_result(x, elements, format)
-    return _matmul._init_fn(_pad_few(x), elements, None, scales, None, format,
-                            torch.bfloat16, blocked_b=blocked,
-                            global_scale_b=global_scale)[:rows]
+                 blocked: bool = True, global_scale: Optional[Tensor] = None,
+                 packed: bool = False) -> Tensor:
+    _check_weight_only_once(x, elements, scales, format, blocked, global_scale, packed)
+    if not x.shape[0]:
+        return _empty_result(x, elements, format, packed)
+    return _matmul._init_fn(x, elements, None, scales, None, format, torch.bfloat16,
+                            blocked_b=blocked, global_scale_b=global_scale,
+                            packed_b=packed)
 
 
 @_weight_only.register_fake
-def _(x, elements, scales, format, blocked=True, global_scale=None):
+def _(x, elements, scales, format, blocked=True, global_scale=None, packed=False):
     check_one_device(x=x, elements=elements, scales=scales, global_scale=global_scale)
-    _check_weight_only(x, elements, scales, format, blocked, global_scale)
-    return _empty_result(x, elements, format)
+    _check_weight_only(x, elements, scales, format, blocked, global_scale, packed)
+    return _empty_result(x, elements, format, packed)
 
 
 @torch.library.custom_op("mx::weight_only_grouped_mm", mutates_args=())
 def _weight_only_grouped(x: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
                          format: str, blocked: bool = True,
-                         global_scale: Optional[Tensor] = None) -> Tensor:
-    _check_weight_only_once(x, elements, scales, format, blocked, global_scale, offs)
-    rows = x.shape[0]
-    if not rows:
-        return _empty_result(x, elements, format)
+                         global_scale: Optional[Tensor] = None,
+                         packed: bool = False) -> Tensor:
+    _check_weight_only_once(x, elements, scales, format, blocked, global_scale, packed,
+                            offs)
+    if not x.shape[0]:
+        return _empty_result(x, elements, format, packed)
     if not offs.is_cuda:
-        _check_ends(offs, rows)
-    return _grouped._init_fn(_pad_few(x), elements, None, scales, offs, None, format,
+        _check_ends(offs, x.shape[0])
+    return _grouped._init_fn(x, elements, None, scales, offs, None, format,
                              torch.bfloat16, blocked_b=blocked,
-                             global_scale_b=global_scale)[:rows]
+                             global_scale_b=global_scale, packed_b=packed)
 
 
 @_weight_only_grouped.register_fake
-def _(x, elements, scales, offs, format, blocked=True, global_scale=None):
+def _(x, elements, scales, offs, format, blocked=True, global_scale=None, packed=False):
     check_one_device(x=x, elements=elements, scales=scales, offs=offs,
                      global_scale=global_scale)
-    _check_weight_only(x, elements, scales, format, blocked, global_scale, offs)
-    return _empty_result(x, elements, format)
+    _check_weight_only(x, elements, scales, format, blocked, global_scale, packed, offs)
+    return _empty_result(x, elements, format, packed)
 
 
 def _keep_weights(ctx, inputs, output):
@@ -237,26 +236,31 @@ def _keep_weights(ctx, inputs, output):
     ctx.save_for_backward(elements, scales, *(
         x for x in rest if isinstance(x, Tensor)))
     ctx.others = [None if isinstance(x, Tensor) else x for x in rest]
-    ctx.has_factor = isinstance(rest[-1], Tensor)
+
+
+def _dequantize(elements, scales, format, dtype, blocked, global_scale, packed):
+    if packed:
+        elements = torch.ops.mx.unpack_weights(elements, format)
+    return torch.ops.mx.dequantize(elements, scales, format, dtype, blocked, global_scale)
 
 
 def _weight_only_backward(ctx, dy):
     elements, scales, *factor = ctx.saved_tensors
-    format, blocked, _ = ctx.others
-    weight = torch.ops.mx.dequantize(elements, scales, format, dy.dtype, blocked,
-                                     *factor)
-    return dy @ weight, None, None, None, None, None
+    format, blocked, _, packed = ctx.others
+    weight = _dequantize(elements, scales, format, dy.dtype, blocked,
+                         *(factor or (None,)), packed)
+    return dy @ weight, *[None] * 6
 
 
 @torch.library.custom_op("mx::weight_only_grouped_mm_backward", mutates_args=())
 def _weight_only_grouped_dx(dy: Tensor, elements: Tensor, scales: Tensor, offs: Tensor,
                             format: str, blocked: bool,
-                            global_scale: Optional[Tensor]) -> Tensor:
+                            global_scale: Optional[Tensor],
+                            packed: bool = False) -> Tensor:
     """An operator, so that tracing does not ask whether there are rows."""
     if not dy.shape[0]:         # which grouped_mm does not take
-        return _empty_gradient(dy, elements, format)
-    weight = torch.ops.mx.dequantize(elements, scales, format, dy.dtype, blocked,
-                                     global_scale)
+        return _empty_gradient(dy, elements, format, packed)
+    weight = _dequantize(elements, scales, format, dy.dtype, blocked, global_scale, packed)
     # grouped_mm wants rows of a multiple of 16 bytes.
     more = -dy.shape[1] % 8
     return torch.nn.functional.grouped_mm(
@@ -266,20 +270,21 @@ def _weight_only_grouped_dx(dy: Tensor, elements: Tensor, scales: Tensor, offs: 
 
 
 @_weight_only_grouped_dx.register_fake
-def _(dy, elements, scales, offs, format, blocked, global_scale):
-    return _empty_gradient(dy, elements, format)
+def _(dy, elements, scales, offs, format, blocked, global_scale, packed=False):
+    return _empty_gradient(dy, elements, format, packed)
 
 
-def _empty_gradient(dy, elements, format):
-    return dy.new_empty((dy.shape[0], _shape(elements, format)[-1]))
+def _empty_gradient(dy, elements, format, packed):
+    return dy.new_empty((dy.shape[0],
+                         tensors.matrix_shape(elements.shape, format, packed)[-1]))
 
 
 def _weight_only_grouped_backward(ctx, dy):
     elements, scales, offs, *factor = ctx.saved_tensors
-    _, format, blocked, _ = ctx.others
+    _, format, blocked, _, packed = ctx.others
     dx = torch.ops.mx.weight_only_grouped_mm_backward(
-        dy, elements, scales, offs, format, blocked, *(factor or (None,)))
-    return dx, None, None, None, None, None, None
+        dy, elements, scales, offs, format, blocked, *(factor or (None,)), packed)
+    return dx, *[None] * 7
 
 
 refuse_second_order("weight_only_grouped_mm_backward")

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Weights in the order in which threads of a product hold them, and back."""
+
+from .._arrays.elements import OF_MLIR
+from .._arrays.interop import find_library
+from . import checks as check
+from . import weight_tiles
+from .mlir_text import Body, tensor
+from .quantized import Quantized, elements_type
+from .specialize import find_entry, find_plan
+
+
+def pack_weights(q, *, stream=None):
+    """The same weights, packed: elements in the order in which the threads of a product
+    hold them (docs/Formats.md), once for all products that read them.
+
+    q         a Quantized without groups, [batch..., N, K], of a format that has products
+
+    Returns a Quantized that `matmul` and `grouped_matmul` take as b if a is bf16, and
+    whose products have the same bits: elements are [batch..., ceil(N / 64),
+    ceil(K / 64), 128, 32], of 4 bits 16 bytes for 32, with zeros beyond N and K; its
+    scales are those of q. Raises a TypeError or ValueError that names the argument."""
+    _check_kind(q, is_packed=False)
+    entry, signature = find_plan(_plan_pack, q.about, [q.elements, q.scales], (q,))
+    packed, = entry.call([q.elements], signature[:1] if signature else None, stream)
+    return q._replace(elements=packed, packed=True)
+
+
+def unpack_weights(q, *, stream=None):
+    """What `pack_weights` was given, of what it returned: the same bytes."""
+    _check_kind(q, is_packed=True)
+    entry, _ = find_plan(_plan_unpack, q.about, [q.elements, q.scales], (q,))
+    view = find_library(type(q.elements)).view
+    plain, = entry(view(q.elements, OF_MLIR["i8"]), stream=stream)
+    return q._replace(elements=view(plain, OF_MLIR[q.format.elements]), packed=False)
+
+
+def _check_kind(q, is_packed):
+    if not isinstance(q, Quantized):
+        raise TypeError(f"q: expected an mx_compiler.Quantized, found {type(q).__name__}")
+    if q.packed != is_packed:
+        wanted = "packed weights" if is_packed else "weights that are not packed"
+        raise ValueError(f"q: expected {wanted}, found {q!r}")
+
+
+def _plan_pack(q):
+    check.quantized("q", q)
+    if not q.format.has_product:
+        raise ValueError(f"q: expected a format that has products, found {q.format.name}")
+    if q.groups:
+        raise ValueError(f"q: expected weights without groups, found {q.groups} groups of "
+                         f"{q.ragged}")
+    return find_entry(_pack_text, tuple(q.shape), q.format)
+
+
+def _plan_unpack(q):
+    check.quantized("q", q)
+    return find_entry(_unpack_text, tuple(q.shape), q.format.per_byte)
+
+
+def _pack_text(shape, format):
+    body = Body()
+    plain = elements_type(shape, format)
+    packed = elements_type(shape, format, is_packed=True)
+    out = body.empty(packed)
+    value = body.add(f"mx.pack_weights ins(%elements : {plain}) outs({out} : {packed}) "
+                     f"-> {packed}")
+    return body.function([("elements", plain)], [packed], [value])
+
+
+def _unpack_text(shape, per_byte):
+    """Of bytes: dimensions of tiles are put in the order of the matrix, whose padding is
+    cut off."""
+    *batch, rows, columns = shape
+    tiles = weight_tiles.packed_shape((rows, columns), per_byte)
+    split = weight_tiles.split_tiles(*weight_tiles.padded(rows, columns), per_byte)
+    turned = tuple(split[dim] for dim in weight_tiles.FROM_TILES)
+    whole = tuple(extent // (per_byte if i else 1) for i, extent in
+                  enumerate(weight_tiles.padded(rows, columns)))
+    outer = len(batch)
+    body = Body()
+    types = [tensor((*batch, *dims), "i8") for dims in (tiles, split, turned, whole)]
+    value = body.add(
+        f"tensor.expand_shape %elements {_groups(outer, 1, 1, *weight_tiles.OF_THREAD)} "
+        f"output_shape {[*batch, *split]} : {types[0]} into {types[1]}")
+    order = [*range(outer), *(outer + dim for dim in weight_tiles.FROM_TILES)]
+    value = body.add(f"linalg.transpose ins({value} : {types[1]}) outs({body.empty(types[2])} "
+                     f": {types[2]}) permutation = {order}")
+    value = body.add(f"tensor.collapse_shape {value} {_groups(outer, *weight_tiles.OF_MATRIX)} "
+                     f": {types[2]} into {types[3]}")
+    result = (*batch, rows, columns // per_byte)
+    if result[outer:] != whole:
+        zeros, ones = [0] * len(result), [1] * len(result)
+        value = body.add(f"tensor.extract_slice {value}{zeros} {list(result)} {ones} : "
+                         f"{types[3]} to {tensor(result, 'i8')}")
+    return body.function([("elements", types[0])], [tensor(result, "i8")], [value])
+
+
+def _groups(outer, *counts):
+    """Adjacent dimensions that become one, or that one becomes: after `outer` that stay,
+    a list for each of `counts`."""
+    numbers = iter(range(outer + sum(counts)))
+    return [[next(numbers) for _ in range(count)] for count in (*[1] * outer, *counts)]
