@@ -4,6 +4,9 @@ what is wrong with a file is said with its name and the key. 10 s.
 
 REQUIRES: torch
 RUN: rm -rf %t && mkdir %t && %python_torch %s %t
+
+Elements that the module keeps packed, as those of gate_up_proj:
+RUN: rm -rf %t && mkdir %t && env MX_DEVICE=sim MX_CHIP=sm_90a MX_PTXAS=none %python_torch %s %t packed
 """
 
 import importlib
@@ -245,7 +248,24 @@ def test_without_safetensors():
     assert gpt_oss.Checkpoint(WORK / "good.safetensors").keys()
 
 
-for test in (test_values, test_state_dict, test_without_contents, test_saved_file, test_folder, test_tensors,
-             test_damaged, test_without_safetensors):
+def test_packed():
+    """What other tests read is what a state dict and `weight` give, of packed elements too."""
+    experts = MXFP4Experts.from_checkpoint(WORK / "good.safetensors", 1)
+    assert "packed=gate_up_proj" in repr(experts)
+    assert experts.gate_up_proj_blocks.shape == (E, 2 * I // 64, H // 64, 128, 16)
+    assert experts.down_proj_blocks.shape == GOOD["down_proj_blocks"].shape
+    other = MXFP4Experts(experts.sizes, device="meta")
+    assert "packed" not in repr(other)
+    other.load_state_dict(experts.state_dict(), assign=True)
+    assert torch.equal(other.gate_up_proj_blocks, experts.gate_up_proj_blocks)
+    blocks = experts.state_dict()["gate_up_proj_blocks"]
+    refused(ValueError, lambda: other.load_state_dict(
+        {**experts.state_dict(), "gate_up_proj_blocks": blocks[:, 2:]}),
+        "gate_up_proj_blocks: expected plain elements", list(blocks.shape))
+
+
+everything = (test_values, test_state_dict, test_without_contents, test_saved_file, test_folder, test_tensors,
+              test_damaged, test_without_safetensors)
+for test in (test_values, test_state_dict, test_packed) if sys.argv[2:] == ["packed"] else everything:
     test()
     print(f"{test.__name__}: passed")

@@ -14,10 +14,13 @@ from torch import nn
 
 from .._ops import checks as check
 from .._ops import scale_tiles
+from .._ops.formats import find_format
 from . import gpt_oss
 from ._modules.parameters import Replacement
 from ._ops.checks import check_tensor
+from ._modules.weight_layout import arrange
 from ._ops.groups import rearrange_scales
+from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.quantize import dequantize
 from ._ops.weight_only_mm import weight_only_grouped_mm
 
@@ -132,7 +135,8 @@ class MXFP4Experts(Replacement, _Experts):
 
     A state dict has the tensors of the checkpoint by the same names, and in the same
     layout (`mx_compiler.torch.gpt_oss`): tensors from there can be loaded and the other way.
-    The module itself keeps scales in the tiles that products read.
+    The module itself keeps scales in the tiles that products read, and elements packed
+    where products read these faster (docs/TorchTraining.md).
     """
 
     def __init__(self, sizes, *, alpha=1.702, limit=7.0, device=None):
@@ -141,8 +145,10 @@ class MXFP4Experts(Replacement, _Experts):
             if dtypes is gpt_oss.BITS:
                 bits = torch.zeros(shape, dtype=torch.uint8, device=device)
                 self.register_buffer(name, to_tiles(bits) if name.endswith("_scales") else bits)
-        self.register_state_dict_post_hook(_save_plain_scales)
-        self.register_load_state_dict_pre_hook(_load_plain_scales)
+        self.register_state_dict_post_hook(_save_plain)
+        self.register_load_state_dict_pre_hook(_load_plain)
+        self.register_load_state_dict_post_hook(_arrange)
+        _arrange(self)
 
     @classmethod
     def from_checkpoint(cls, checkpoint, layer, *, device=None, **options):
@@ -162,14 +168,34 @@ class MXFP4Experts(Replacement, _Experts):
 
     def weight(self, projection):
         """Elements (float4_e2m1fn_x2, [experts, rows, columns / 2]) and blocked scales
-        (float8_e8m0fnu) of a projection, as products of mx_compiler.torch take them; views."""
+        (float8_e8m0fnu) of a projection, as products of mx_compiler.torch take them; views,
+        but for elements that the module keeps packed."""
         check.one_of("projection", projection, gpt_oss.PROJECTIONS)
-        elements = getattr(self, f"{projection}_blocks").flatten(2)
+        elements, is_packed = self._elements(projection)
+        if is_packed:
+            elements = unpack_weights(elements, FORMAT)
         scales = getattr(self, f"{projection}_scales")
         return elements.view(torch.float4_e2m1fn_x2), scales.view(torch.float8_e8m0fnu)
 
     def product(self, projection, x, ends):
-        return weight_only_grouped_mm(x, *self.weight(projection), ends, FORMAT)
+        elements, is_packed = self._elements(projection)
+        scales = getattr(self, f"{projection}_scales")
+        return weight_only_grouped_mm(x, elements, scales, ends, FORMAT, packed=is_packed)
+
+    def _elements(self, projection):
+        """As products take them, and whether they are packed: then they have a dimension
+        more than in a checkpoint."""
+        blocks = getattr(self, f"{projection}_blocks")
+        return (blocks, True) if blocks.dim() == 5 else (blocks.flatten(2), False)
+
+    def _apply(self, fn, *args, **kwargs):
+        super()._apply(fn, *args, **kwargs)
+        _arrange(self)
+        return self
+
+    def extra_repr(self):
+        packed = [name for name in gpt_oss.PROJECTIONS if self._elements(name)[1]]
+        return super().extra_repr() + (f", packed={'+'.join(packed)}" if packed else "")
 
 
 class BF16Experts(_Experts):
@@ -190,7 +216,7 @@ class BF16Experts(_Experts):
         return F.grouped_mm(x, getattr(self, projection).transpose(-2, -1), offs=ends)
 
 
-# --- Scales: plain as checkpoints have them, in tiles as products read them ---------
+# --- Scales and elements: plain as checkpoints have them, in tiles as products read them
 
 
 def to_tiles(scales):
@@ -207,23 +233,42 @@ def from_tiles(tiles, rows, blocks):
     return plain[:, :rows, :blocks].contiguous()
 
 
-def _scale_shapes(module):
+def _arrange(module, *_):
+    """Packs elements, or unpacks them, as products read them fastest where they are."""
+    for projection in gpt_oss.PROJECTIONS:
+        elements, was_packed = module._elements(projection)
+        found = arrange(elements, find_format(FORMAT), was_packed)
+        if found is not elements:
+            shape = found.shape if found.dim() == 5 else _shapes(module)[f"{projection}_blocks"]
+            setattr(module, f"{projection}_blocks", found.view(shape))
+
+
+def _shapes(module):
+    """Of the tensors of bits, as checkpoints have them."""
     tensors = gpt_oss.expert_tensors(module.sizes)
-    return {name: shape for name, (shape, _) in tensors.items() if name.endswith("_scales")}
+    return {name: shape for name, (shape, dtypes) in tensors.items() if dtypes is gpt_oss.BITS}
 
 
-def _save_plain_scales(module, state, prefix, _):
-    for name, (_, rows, blocks) in _scale_shapes(module).items():
-        state[prefix + name] = from_tiles(state[prefix + name], rows, blocks)
+def _save_plain(module, state, prefix, _):
+    for name, shape in _shapes(module).items():
+        found = state[prefix + name]
+        if name.endswith("_scales"):
+            state[prefix + name] = from_tiles(found, *shape[1:])
+        elif found.dim() == 5:
+            state[prefix + name] = unpack_weights(found, FORMAT).view(shape)
 
 
-def _load_plain_scales(module, state, prefix, *_):
-    for name, shape in _scale_shapes(module).items():
-        scales = state.get(prefix + name)
-        if not isinstance(scales, torch.Tensor):
-            continue  # load_state_dict says that it is missing, or what it is instead.
-        if scales.dtype not in (torch.uint8, torch.float8_e8m0fnu) or scales.shape != shape:
-            raise ValueError(f"{prefix}{name}: expected plain scales, uint8 of the shape "
-                             f"{list(shape)}, found {scales.dtype} of the shape "
-                             f"{list(scales.shape)}")
-        state[prefix + name] = to_tiles(scales.view(torch.uint8))
+def _load_plain(module, state, prefix, *_):
+    for name, shape in _shapes(module).items():
+        bits = state.get(prefix + name)
+        is_scales = name.endswith("_scales")
+        if not isinstance(bits, torch.Tensor) or not (
+                is_scales or getattr(module, name).dim() == 5):
+            continue  # load_state_dict says what is missing, or is no tensor or of its shape.
+        dtypes = (torch.uint8, torch.float8_e8m0fnu) if is_scales else (torch.uint8,)
+        if bits.dtype not in dtypes or bits.shape != shape:
+            raise ValueError(f"{prefix}{name}: expected plain {'scales' if is_scales else 'elements'}, "
+                             f"uint8 of the shape {list(shape)}, found {bits.dtype} of the "
+                             f"shape {list(bits.shape)}")
+        state[prefix + name] = (to_tiles(bits.view(torch.uint8)) if is_scales else
+                                pack_weights(bits.flatten(2), FORMAT))

@@ -152,10 +152,11 @@ class _WeightOnly(Quantized):
         return experts, hidden
 
     def _product(self, name, x, ends):
-        return weight_only_grouped_mm(x, *self._parts(name), ends, self.recipe.weights)
+        return weight_only_grouped_mm(x, *self._parts(name), ends, self.recipe.weights,
+                                      packed=self._is_packed(name))
 
     def extra_repr(self):
-        return _describe(self)
+        return _describe(self) + self._describe_layout()
 
 
 def _describe(module):

@@ -7,6 +7,7 @@ from torch.nn import functional as F
 from ..._ops import checks as check
 from ..._ops.formats import find_format
 from .._ops import tensors
+from .._ops.pack_weights import pack_weights, unpack_weights
 from .._ops.quantize import dequantize, quantize
 from .._ops.weight_only_mm import weight_only_grouped_mm, weight_only_mm
 from .experts import GroupedExperts, check_experts, check_rows
@@ -15,6 +16,7 @@ from .parameters import (FLOATS, Replacement, adopt, adopt_experts, check_last,
                          check_parameter, dtype_name, forget_state_hooks, result_dtype,
                          to_bf16, without)
 from .recipes import weight_only_recipe
+from .weight_layout import arrange
 
 
 _PARTS = ("elements", "scales")
@@ -26,7 +28,10 @@ class Quantized(Replacement, torch.nn.Module):
     Bytes, because Module.to(dtype) would convert elements that are floats of 8 bits.
     A state dict with NAME itself, a matrix of floats, is quantized when it is loaded.
     One of bytes says of what format they are, as NAME_format: bytes of MXFP6 and MXFP8
-    have the same shapes. `float_dtype` is what weights become that are dequantized."""
+    have the same shapes. `float_dtype` is what weights become that are dequantized.
+
+    NAME_elements may be packed, which its dimensions tell: `weight_layout` says where.
+    State dicts are as if it never were."""
 
     float_dtype = None
 
@@ -46,6 +51,7 @@ class Quantized(Replacement, torch.nn.Module):
             self.float_dtype = weight.dtype
             self._add(name, weight.shape, "meta")
             self._set(name, weight)
+            self._arrange(name)
         return forget_state_hooks(self)
 
     def _give(self, cls):
@@ -67,7 +73,8 @@ class Quantized(Replacement, torch.nn.Module):
     def _apply(self, fn, *args, **kwargs):
         """Of Module.to and others, which know no dtype of bytes."""
         self.float_dtype = fn(torch.empty(0, dtype=self.float_dtype)).dtype
-        return super()._apply(fn, *args, **kwargs)
+        super()._apply(fn, *args, **kwargs)
+        return self._arrange(*self._weights)
 
     @property
     def _format(self):
@@ -75,6 +82,24 @@ class Quantized(Replacement, torch.nn.Module):
 
     def _parts(self, name):
         return tuple(getattr(self, f"{name}_{part}") for part in _PARTS)
+
+    def _is_packed(self, name):
+        """Packed elements have two dimensions more; scales have those of the matrix."""
+        elements, scales = self._parts(name)
+        return elements.dim() > scales.dim()
+
+    def _arrange(self, *names):
+        """Packs elements, or unpacks them, as products read them fastest where they are:
+        one weight after the other, so that both forms of all are never there at once."""
+        for name in names:
+            setattr(self, f"{name}_elements", arrange(
+                self._parts(name)[0], self._format, self._is_packed(name)))
+        return self
+
+    def _plain_parts(self, name):
+        elements, scales = self._parts(name)
+        return (unpack_weights(elements, self.recipe.weights) if self._is_packed(name)
+                else elements), scales
 
     def _quantize(self, name, weight):
         """Bytes of elements and scales of a matrix, on the device of the module's."""
@@ -91,33 +116,56 @@ class Quantized(Replacement, torch.nn.Module):
     def dequantized(self, name="weight", dtype=torch.bfloat16):
         """The weight of that name as it is multiplied."""
         check.one_of("name", name, self._weights)
-        return dequantize(*self._parts(name), self.recipe.weights, dtype)
+        return dequantize(*self._plain_parts(name), self.recipe.weights, dtype)
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         super()._save_to_state_dict(destination, prefix, keep_vars)
         for name in self._weights:
+            if self._is_packed(name):
+                destination[f"{prefix}{name}_elements"] = self._plain_parts(name)[0]
             destination[f"{prefix}{name}_format"] = torch.tensor(
                 [*self.recipe.weights.encode()], dtype=torch.uint8, device="cpu")
 
-    def _load_from_state_dict(self, state_dict, prefix, *args):
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args):
         for name in self._weights:
             self._check_format(f"{prefix}{name}_format", state_dict, args[-1])
-            weight = state_dict.pop(prefix + name, None)
-            if weight is None:
-                continue
-            shape = tuple(self._k_major(torch.empty(self._shape(name), device="meta")).shape)
-            if not isinstance(weight, torch.Tensor):
-                args[-1].append(f"{prefix}{name}: expected a torch.Tensor, found "
-                                f"{type(weight).__name__}")
-            elif tuple(weight.shape) == shape and weight.dtype in FLOATS:
-                for part, value in zip(_PARTS, self._quantize(name, self._k_major(weight))):
-                    state_dict[f"{prefix}{name}_{part}"] = value
-            else:
-                args[-1].append(
-                    f"size mismatch for {prefix}{name}: expected floats of shape "
-                    f"{shape}, to quantize, found {dtype_name(weight)} of shape "
-                    f"{tuple(weight.shape)}")
-        super()._load_from_state_dict(state_dict, prefix, *args)
+            self._quantize_loaded(name, prefix, state_dict, args[-1])
+            if self._is_packed(name):
+                self._pack_loaded(name, f"{prefix}{name}_elements", state_dict, args[-1],
+                                  local_metadata)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
+        self._arrange(*self._weights)   # with assign=True tensors may be elsewhere
+
+    def _quantize_loaded(self, name, prefix, state_dict, errors):
+        weight = state_dict.pop(prefix + name, None)
+        if weight is None:
+            return
+        shape = tuple(self._k_major(torch.empty(self._shape(name), device="meta")).shape)
+        if not isinstance(weight, torch.Tensor):
+            errors.append(f"{prefix}{name}: expected a torch.Tensor, found "
+                          f"{type(weight).__name__}")
+        elif tuple(weight.shape) == shape and weight.dtype in FLOATS:
+            for part, value in zip(_PARTS, self._quantize(name, self._k_major(weight))):
+                state_dict[f"{prefix}{name}_{part}"] = value
+        else:
+            errors.append(f"size mismatch for {prefix}{name}: expected floats of shape "
+                          f"{shape}, to quantize, found {dtype_name(weight)} of shape "
+                          f"{tuple(weight.shape)}")
+
+    def _pack_loaded(self, name, key, state_dict, errors, local_metadata):
+        """What is copied into packed elements, or with assign=True takes their place."""
+        given = state_dict.get(key)
+        if not isinstance(given, torch.Tensor):
+            return                      # load_state_dict says what is wrong
+        wanted = tensors.shapes(self._shape(name), self._format, True)[0]
+        if tuple(given.shape) != wanted or given.element_size() != 1:
+            errors.append(f"size mismatch for {key}: expected bytes of shape {wanted}, found "
+                          f"{dtype_name(given)} of shape {tuple(given.shape)}")
+            del state_dict[key]
+            return
+        if not local_metadata.get("assign_to_params_buffers", False):
+            given = given.to(self._parts(name)[0].device)
+        state_dict[key] = pack_weights(given, self.recipe.weights)
 
     def _check_format(self, key, state_dict, errors):
         """The key may be missing: bytes made by hand need not have it."""
@@ -134,8 +182,13 @@ class Quantized(Replacement, torch.nn.Module):
                           f"module has, found {found}")
 
     def _shape(self, name):
-        *outer, last = self._parts(name)[0].shape
-        return (*outer, last * self._format.per_byte)
+        """Of the weight of that name, in elements."""
+        return tensors.matrix_shape(self._parts(name)[0].shape, self._format,
+                                    self._is_packed(name))
+
+    def _describe_layout(self):
+        packed = [name for name in self._weights if self._is_packed(name)]
+        return f", packed={'+'.join(packed)}" if packed else ""
 
 
 class MXWeightOnlyLinear(Quantized):
@@ -165,6 +218,7 @@ class MXWeightOnlyLinear(Quantized):
         self._add("weight", (out_features, in_features), device)
         self.register_parameter("bias", torch.nn.Parameter(torch.zeros(
             out_features, device=device, dtype=dtype)) if bias else None)
+        self._arrange("weight")
 
     @classmethod
     def from_linear(cls, linear, recipe="mxfp4_weights"):
@@ -186,12 +240,13 @@ class MXWeightOnlyLinear(Quantized):
         operand = to_bf16("x", x)
         check_last("x", x, self.in_features, "in_features of the layer")
         y = weight_only_mm(operand, *self._parts("weight"), self.recipe.weights,
-                           self.bias)
+                           self.bias, packed=self._is_packed("weight"))
         return y.to(result_dtype(x))
 
     def extra_repr(self):
         return (f"in_features={self.in_features}, out_features={self.out_features}, "
-                f"bias={self.bias is not None}, recipe={self.recipe}")
+                f"bias={self.bias is not None}, recipe={self.recipe}"
+                f"{self._describe_layout()}")
 
 
 class MXWeightOnlyExperts(Quantized):
@@ -221,6 +276,7 @@ class MXWeightOnlyExperts(Quantized):
         for name, shape in (("w1", (hidden_dim, dim)), ("w2", (dim, hidden_dim)),
                             ("w3", (hidden_dim, dim))):
             self._add(name, (num_experts, *shape), device)
+        self._arrange(*self._weights)
 
     @classmethod
     def from_experts(cls, module, recipe="mxfp4_weights"):
@@ -253,8 +309,10 @@ class MXWeightOnlyExperts(Quantized):
         return self._product(F.silu(gate) * up, "w2", ends).to(result_dtype(x))
 
     def _product(self, x, name, ends):
-        return weight_only_grouped_mm(x, *self._parts(name), ends, self.recipe.weights)
+        return weight_only_grouped_mm(x, *self._parts(name), ends, self.recipe.weights,
+                                      packed=self._is_packed(name))
 
     def extra_repr(self):
         return (f"dim={self.dim}, hidden_dim={self.hidden_dim}, "
-                f"num_experts={self.num_experts}, recipe={self.recipe}")
+                f"num_experts={self.num_experts}, recipe={self.recipe}"
+                f"{self._describe_layout()}")
