@@ -201,7 +201,8 @@ class MXWeightOnlyLinear(Quantized):
     dtype     of bias
 
     Weights are zeros until a state dict is loaded: one of this class, or one of
-    nn.Linear, which is quantized. x and the result as in MXLinear.
+    nn.Linear, which is quantized. On "sm_90a" elements are kept packed if both sizes are
+    multiples of 64 (docs/TorchTraining.md). x and the result as in MXLinear.
 
     Raises a TypeError or ValueError that names the argument."""
 
@@ -258,7 +259,8 @@ class MXWeightOnlyExperts(Quantized):
     device    of the buffers
 
     Weights are zeros until a state dict is loaded: one of this class, or one of
-    GroupedExperts, which is quantized. Arguments of forward as in GroupedExperts.
+    GroupedExperts, which is quantized. Elements may be packed, as in MXWeightOnlyLinear.
+    Arguments of forward as in GroupedExperts.
 
     Raises a TypeError or ValueError that names the argument."""
 

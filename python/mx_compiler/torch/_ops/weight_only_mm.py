@@ -26,8 +26,7 @@ def weight_only_mm(x, elements, scales, format, bias=None, *, blocked=True,
     elements, scales  of w, [N, K], quantized along K to `format`
     bias      [N], or None
     global_scale  of NVFP4
-    packed    whether elements are those of `pack_weights`: the same result, sooner on
-              "sm_90a"
+    packed    whether elements are those of `pack_weights`; the result has the same bits
 
     Returns [..., N] in bf16, summed in f32. Differentiable in x and bias."""
     rows = as_rows(x)
