@@ -81,9 +81,12 @@ struct SizesOfOctave {
 };
 } // namespace
 
-/// Tiles have a multiple of 16 rows, up to 256: a size just above those of
-/// some tiles needs one more, which is much of the time if they are few, and
-/// a wave more if they are many.
+/// Schedules are ranked at these numbers of rows.
+static constexpr SizesOfOctave kRankedRows[] = {
+    {16, 1}, {64, 2}, {128, 4}, {256, 8}, {8192, 16}, {1 << 17, 8}};
+/// And those found are compared at these. Tiles have a multiple of 16 rows, up
+/// to 256: a size just above those of some tiles needs one more, which is much
+/// of the time if they are few, and a wave more if they are many.
 static constexpr SizesOfOctave kRows[] = {
     {16, 1},    {64, 2},    {128, 4},    {256, 8},    {512, 16},
     {2048, 32}, {8192, 64}, {16384, 32}, {1 << 17, 8}};
@@ -107,10 +110,14 @@ static SmallVector<int64_t> getSizes(int64_t first, int64_t last, bool isAlone,
   return sizes;
 }
 
-/// Of a size that no type knows; fewer if it is one of several.
-static SmallVector<int64_t> getSizes(SizeName name, bool isAlone) {
+/// Of a size that no type knows; fewer if it is one of several. `isRanked`:
+/// those at which all schedules are ranked.
+static SmallVector<int64_t> getSizes(SizeName name, bool isAlone,
+                                     bool isRanked) {
   switch (name) {
   case SizeName::M:
+    if (isRanked)
+      return getSizes(1, 1 << 17, isAlone, kRankedRows);
     return getSizes(1, 1 << 17, isAlone, kRows);
   case SizeName::K:
     return getSizes(1 << 5, 1 << 17, isAlone, kOthers);
@@ -145,6 +152,9 @@ struct Point {
     bool excludesOthers = false;
   };
   std::array<Rest, 4> rests;
+  /// Whether all schedules were ranked there, not only those compared that are
+  /// best elsewhere.
+  bool isRanked = true;
   /// The time of the best one; 0 where none is legal.
   int64_t best = 0;
   /// How much the point counts (getWeight).
@@ -181,7 +191,8 @@ public:
 
 private:
   void addPoints();
-  void addPoint(const MatmulProblem &problem, int64_t weight);
+  void rankAt(Point &point);
+  void compareAt(Point &point, const Point &ranked);
   int64_t getCycles(const Point &point, const Candidate &candidate) const;
   int64_t countBadness(ArrayRef<unsigned> kept) const;
   SmallVector<unsigned> keepSchedules(int64_t most) const;
@@ -219,14 +230,12 @@ static int64_t getCyclesWithTraffic(const ModelledCost &cost) {
   return cost.total + (cost.hbm + cost.waves * cost.period) / 10;
 }
 
-void CaseSelector::addPoint(const MatmulProblem &problem, int64_t weight) {
-  std::vector<Candidate> candidates = rankWithWorkspaces(op, problem, target);
+void CaseSelector::rankAt(Point &point) {
+  std::vector<Candidate> candidates =
+      rankWithWorkspaces(op, point.problem, target);
   llvm::erase_if(candidates, [&](const Candidate &candidate) {
     return !isLegalForAllSizes(op, typed, candidate.fields, target);
   });
-  Point &point = points.emplace_back();
-  point.problem = problem;
-  point.weight = weight;
   if (candidates.empty())
     return;
   point.best =
@@ -236,36 +245,65 @@ void CaseSelector::addPoint(const MatmulProblem &problem, int64_t weight) {
     Point::Rest &rest = point.rests[static_cast<size_t>(workspace)];
     if (rest.remainder)
       continue;
-    rest.remainder = getRemainder(op, problem, workspace, target);
+    rest.remainder = getRemainder(op, point.problem, workspace, target);
     rest.excludesOthers = candidate.strategy->excludesOthers();
   }
   Candidate best = candidates.front();
   completeSchedule(
-      getRemainder(op, problem, best.fields.workspace, target)->problem,
+      getRemainder(op, point.problem, best.fields.workspace, target)->problem,
       best.fields, target);
   schedules.insert({ScheduleAttr::get(op->getContext(), best.fields), best});
+}
+
+/// What is legal, and which strategies are excluded, is as at `ranked`, sizes
+/// beside these.
+void CaseSelector::compareAt(Point &point, const Point &ranked) {
+  if (!ranked.best)
+    return;
+  for (size_t i = 0; i < point.rests.size(); ++i)
+    if (ranked.rests[i].remainder)
+      point.rests[i] = {
+          getRemainder(op, point.problem, static_cast<Workspace>(i), target),
+          ranked.rests[i].excludesOthers};
+  int64_t best = std::numeric_limits<int64_t>::max();
+  for (const auto &[attr, candidate] : schedules)
+    if (point.rests[static_cast<size_t>(candidate.fields.workspace)].remainder)
+      best = std::min(best, getCycles(point, candidate));
+  point.best = std::max<int64_t>(best, 1);
 }
 
 void CaseSelector::addPoints() {
   SmallVector<SizeName, 4> unknown = getUnknown(typed);
   bool isAlone = unknown.size() == 1;
-  std::vector<std::pair<MatmulProblem, int64_t>> problems = {{typed, 1000}};
+  points.emplace_back().problem = typed;
   // Rows are the first of them, and have the most ranges.
   for (SizeName name : llvm::reverse(unknown)) {
-    std::vector<std::pair<MatmulProblem, int64_t>> more;
-    SmallVector<int64_t> sizes = getSizes(name, isAlone);
-    for (const auto &[problem, weight] : problems)
+    std::vector<Point> more;
+    SmallVector<int64_t> sizes = getSizes(name, isAlone, /*isRanked=*/false);
+    SmallVector<int64_t> ranked = getSizes(name, isAlone, /*isRanked=*/true);
+    for (const Point &point : points)
       for (auto [i, size] : llvm::enumerate(sizes)) {
-        more.emplace_back(problem, i && isAlone ? getWeight(size, sizes[i - 1])
-                                                : weight);
-        getSizeOf(more.back().first, name) = size;
+        more.push_back(point);
+        getSizeOf(more.back().problem, name) = size;
+        if (i && isAlone)
+          more.back().weight = getWeight(size, sizes[i - 1]);
+        more.back().isRanked &= llvm::is_contained(ranked, size);
       }
-    problems = std::move(more);
+    points = std::move(more);
     dims.push_back({name, std::move(sizes)});
   }
-  for (const auto &[problem, weight] : problems) {
-    addPoint(problem, weight);
-    thousandth += weight;
+  for (Point &point : points) {
+    thousandth += point.weight;
+    if (point.isRanked)
+      rankAt(point);
+  }
+  // The largest sizes are ranked: sizes belong to the next larger ones.
+  const Point *next = nullptr;
+  for (Point &point : llvm::reverse(points)) {
+    if (point.isRanked)
+      next = &point;
+    else
+      compareAt(point, *next);
   }
 }
 
