@@ -84,8 +84,8 @@ WRONG = [
     (ValueError, "elements: expected packed weights of mxfp4, [..., N / 64, K / 64, 128, 16], "
      "found shape (64, 64): mx_compiler.torch.pack_weights gives them",
      lambda: mxt.weight_only_mm(x, q, s, "mxfp4", packed=True)),
-    (ValueError, "elements: expected packed weights of mxfp8_e5m2, [..., N / 64, K / 64, 128, "
-     "32], found shape (1, 2, 128, 16)",
+    (TypeError, "elements: expected f8E5M2, as mxfp8_e5m2 has, or their bits, torch.uint8, "
+     "found f4E2M1FN",
      lambda: mxt.unpack_weights(mxt.pack_weights(q, "mxfp4"), "mxfp8_e5m2")),
     (ValueError, "elements: expected K = 128, the last dimension of x, found shape (4, 1, 2, 128, "
      "32)", lambda: mxt.weight_only_grouped_mm(x, mxt.pack_weights(eq, "mxfp4"), es, offs, "mxfp4")),
@@ -98,6 +98,10 @@ WRONG = [
      lambda: mxt.pack_weights(q, "mxint8")),
     (TypeError, "activations: expected a name, found 3",
      lambda: mxt.mxfp8_mm(x, w, activations=3)),
+    (TypeError, "offs: expected an array of i32 or i64, found f32",
+     lambda: mxt.mxfp8_grouped_mm(x, turned, offs.float())),
+    (TypeError, "elements: expected f8E4M3FN, as mxfp8_e4m3 has, or their bits, torch.uint8, found f32",
+     lambda: mxt.pack_weights(torch.zeros(64, 64), "mxfp8_e4m3")),
     (TypeError, "wgrad_high_precision: expected True or False, found 'yes'",
      lambda: mxt.mxfp8_grouped_mm(x, turned, offs, wgrad_high_precision="yes")),
     (TypeError, "weight: expected no tangent, as operators of mx_compiler.torch have no "

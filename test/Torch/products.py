@@ -251,7 +251,42 @@ def frozen():
             assert torch.equal(found[0][1], found[2][1]) and found[2][0] is None
 
 
-for part in (linear, many_rows, frozen, grouped, long_offsets, weights_alone, odd_outputs,
+def kept():
+    """The backward pass keeps, and compares the version of, what it multiplies alone: x for
+    the gradient of the weight, the weight for that of x."""
+    offs = ref.ends(5, 40)
+    for call, shape in ((mxt.mxfp8_mm, (96, 64)),
+                        (lambda a, b, **o: mxt.mxfp8_grouped_mm(a, b.transpose(-2, -1), offs, **o),
+                         (2, 96, 64))):
+        for frozen in range(2):
+            for saves in (False, True):
+                pair = [ref.tensor((40, 64), 1, spread=1), ref.tensor(shape, 2, spread=1)]
+                pair[1 - frozen].requires_grad_()
+                sizes = []
+                with torch.autograd.graph.saved_tensors_hooks(
+                        lambda t: sizes.append(t.untyped_storage().nbytes()) or t, lambda t: t):
+                    y = call(*pair, save_quantized=saves)
+                assert sum(size >= pair[frozen].nbytes for size in sizes) <= 1, sizes
+                pair[frozen].add_(1)
+                y.sum().backward()
+
+
+def misaligned():
+    """Parts of other tensors, as gradients of a concatenation are."""
+    def part(x):
+        return torch.cat([x.flatten()[:1], x.flatten()])[1:].view(x.shape)
+
+    x, w = ref.tensor((40, 64), 1, spread=1), ref.tensor((4, 96, 64), 2, spread=1)
+    offs, dy = ref.ends(5, 5, 30, 40), ref.tensor((40, 96), 3, spread=1)
+    found = []
+    for view in (lambda t: t, part):
+        a, b = (view(t).detach().requires_grad_() for t in (x, w))
+        mxt.mxfp8_grouped_mm(a, b.transpose(-2, -1), view(offs)).backward(view(dy))
+        found.append((a.grad, b.grad))
+    assert all(torch.equal(*pair) for pair in zip(*found))
+
+
+for part in (linear, many_rows, frozen, kept, misaligned, grouped, long_offsets, weights_alone, odd_outputs,
              large_halves, experts, groups_of_rows):
     part()
     print(part.__name__, "right")

@@ -76,9 +76,10 @@ def vector(name, x):
     if found.mlir not in ("i32", "i64"):
         raise TypeError(f"{name}: expected an array of i32 or i64, found "
                         f"{found.mlir}")
-    if len(shape) != 1 or (name == "offsets" and not shape[0]):
+    is_ends = name in ("offsets", "offs")
+    if len(shape) != 1 or (is_ends and not shape[0]):
         raise ValueError(f"{name}: expected 1 dimension"
-                         f"{' of at least one group' * (name == 'offsets')}, found "
+                         f"{' of at least one group' * is_ends}, found "
                          f"shape {shape}")
     return shape[0]
 

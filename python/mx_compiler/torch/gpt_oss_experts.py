@@ -272,3 +272,7 @@ def _load_plain(module, state, prefix, *_):
                              f"shape {list(bits.shape)}")
         state[prefix + name] = (to_tiles(bits.view(torch.uint8)) if is_scales else
                                 pack_weights(bits.flatten(2), FORMAT))
+
+
+# Modules that were pickled by an earlier version have the hooks by these names.
+_save_plain_scales, _load_plain_scales = _save_plain, _load_plain

@@ -120,7 +120,7 @@ def _check(x, weight, rank, options):
 
 def _check_grouped(x, weight, offs, options):
     _check(x, weight, 3, options)
-    if check.vector("offsets", offs) != weight.shape[0]:
+    if check.vector("offs", offs) != weight.shape[0]:
         raise ValueError(f"offs: expected {weight.shape[0]} ends, one for each matrix of "
                          f"B_t, found {offs.shape[0]}")
 
@@ -253,7 +253,9 @@ def _backward(dy, x, weight, offs, needs_dx, needs_dw, options, wgrad_high_preci
         dx, dw = _gradients(dy, weight, needs_dx, needs_dw)
         return dx, dw.zero_()
     formats = _formats(*options)
-    dy, weight, offs = map(tensors.plain, (dy, weight, offs))
+    dy, offs = tensors.plain(dy), tensors.plain(offs)
+    if needs_dx:
+        weight = tensors.plain(weight)
     is_quantized = needs_dw and not wgrad_high_precision
     dx = dw = None
     if needs_dx or is_quantized:
@@ -355,10 +357,20 @@ def _(dy, elements, scales, weight, offs, needs_dx, needs_dw, *_):
 # --- Gradients ------------------------------------------------------------------------
 
 
+def _without_contents(x):
+    """What says type, shape and place of x, where no product reads it: x itself may be
+    freed or changed then."""
+    return x.new_empty(()).expand(x.shape)
+
+
 def _keep(count):
-    """Keeps the first inputs, which are tensors, and the options after them."""
+    """Keeps the first inputs, which are tensors, and the options after them: of x and the
+    weight what a gradient is a product of."""
     def setup(ctx, inputs, output):
-        ctx.save_for_backward(*inputs[:count])
+        x, weight, *offs = inputs[:count]
+        needs_dx, needs_dw = ctx.needs_input_grad[:2]
+        ctx.save_for_backward(x if needs_dw else _without_contents(x),
+                              weight if needs_dx else _without_contents(weight), *offs)
         ctx.options = inputs[count:]
     return setup
 
@@ -366,7 +378,9 @@ def _keep(count):
 def _keep_saved(count):
     """Keeps what was saved of x, the first input, in its place."""
     def setup(ctx, inputs, output):
-        ctx.save_for_backward(*output[1:], *inputs[1:count])
+        weight, *offs = inputs[1:count]
+        ctx.save_for_backward(
+            *output[1:], weight if ctx.needs_input_grad[0] else _without_contents(weight), *offs)
         ctx.options = inputs[count:]
     return setup
 

@@ -34,10 +34,13 @@ def unpack_weights(elements, format):
 
 
 def _find(elements, format):
-    check.matrix("elements", elements, tuple(OF_MLIR))
+    element, _ = check.matrix("elements", elements, tuple(OF_MLIR))
     found = find_format(format)
     if not found.has_product:
         raise ValueError(f"format: expected one that has products, found {format}")
+    if element.mlir not in (found.elements, "i8", "ui8"):
+        raise TypeError(f"elements: expected {found.elements}, as {found.name} has, or their "
+                        f"bits, torch.uint8, found {element.mlir}")
     return found
 
 

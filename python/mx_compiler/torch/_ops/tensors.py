@@ -7,6 +7,7 @@ padded to 128 and 4; mx has the same bytes as tiles."""
 import torch
 
 from ..._arrays.elements import OF_MLIR
+from ..._programs.values import ALIGNMENT
 from ..._ops import scale_tiles, weight_tiles
 from ..._ops.formats import find_format
 from ..._ops.quantized import Quantized, scales_shape
@@ -14,13 +15,16 @@ from ..._ops.scale_tiles import capacity
 
 
 def plain(x):
-    """The tensor as a program takes it: dense, and without a gradient that would be noted,
-    which the operators have themselves."""
+    """The tensor as a program takes it: dense, at an aligned address, and without a
+    gradient that would be noted, which the operators have themselves. A gradient may be
+    part of another tensor, which no caller can align."""
     if x is None:
         return None
     if x.requires_grad and torch.is_grad_enabled():
         x = x.detach()
-    return x if x.is_contiguous() else x.contiguous()
+    if x.is_contiguous() and not x.data_ptr() % ALIGNMENT:
+        return x
+    return x.clone(memory_format=torch.contiguous_format)
 
 
 _MOST_CHECKED = 4096
