@@ -134,12 +134,18 @@ static llvm::Expected<Exposed> exposeMost(ModuleOp fused, StringRef entry,
   return expose(fused, entry, options, without);
 }
 
+/// Whether rows are added in an order that a device chooses.
+static bool isInAnyOrder(Operation *op) {
+  auto combine = dyn_cast<CombineOp>(op);
+  return combine && combine.getOrder() == AdditionOrder::Any;
+}
+
 /// Why the results of a stage have no bound; empty if they have one.
 static std::string whyUnbounded(Operation *op) {
   auto product = dyn_cast<MatmulOpInterface>(op);
   // Sums of rows are added in any order, and a small error of a sum may change
   // its scale.
-  if (isa<CombineOp>(op) || (product && product.getScatterRows()))
+  if (isInAnyOrder(op) || (product && product.getScatterRows()))
     return "the order of its additions is not specified";
   if (!product)
     return {};
@@ -157,7 +163,7 @@ static std::string whyUnbounded(Operation *op) {
 /// Why the reference path may give `op` other elements than a device, from the
 /// same operands; null if it gives the same.
 static const char *whyInexact(Operation *op) {
-  if (isa<MatmulOpInterface, CombineOp>(op))
+  if (isa<MatmulOpInterface>(op) || isInAnyOrder(op))
     return "it depends on a product that was not compared";
   if (isa_and_nonnull<MXDialect>(op->getDialect()) && op->hasAttr("ragged"))
     return "it depends on rows that no group has";

@@ -72,6 +72,12 @@ void NVVMBuilder::raiseGlobal(Value pointer, Value value) {
                             LLVM::AtomicOrdering::monotonic, "device");
 }
 
+Value NVVMBuilder::addAndFetchBefore(Value pointer, Value value) {
+  return LLVM::AtomicRMWOp::create(*this, LLVM::AtomicBinOp::add, pointer,
+                                   value, LLVM::AtomicOrdering::monotonic,
+                                   "device");
+}
+
 Value NVVMBuilder::drawFromCounter(Value counter, Value last) {
   return LLVM::AtomicRMWOp::create(*this, LLVM::AtomicBinOp::uinc_wrap, counter,
                                    last, LLVM::AtomicOrdering::monotonic,

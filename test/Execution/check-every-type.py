@@ -228,16 +228,19 @@ for integer in ("i32", "i64"):
     check(program, arrays, 1, "FAILED", (40 * 8 * 4, 29 * 8 * 4, f32(3)))
     check(program, arrays, 0, "check: passed", (40 * 8 * 4, 30 * 8 * 4, f32(3)))
 
-# Nothing is compared where groups have no rows, or where additions have no order.
+# Nothing is compared where groups have no rows, or where additions have no order. With one, every bit is.
 check(GROUPED.replace("INT", "i32"), arrays[:4] + [np.zeros(2, np.int32)], 4,
       "check: nothing was compared")
-check("""
+COMBINE = """
 func.func @main(%x: tensor<4x128xf32>, %rows: tensor<4xi32>, %y: tensor<3x128xf32>) -> tensor<3x128xf32> {
-  %z = mx.combine ins(%x : tensor<4x128xf32>) rows(%rows : tensor<4xi32>) outs(%y : tensor<3x128xf32>) -> tensor<3x128xf32>
+  %z = mx.combine ins(%x : tensor<4x128xf32>) rows(%rows : tensor<4xi32>) outs(%y : tensor<3x128xf32>)ORDER -> tensor<3x128xf32>
   return %z : tensor<3x128xf32>
 }
-""", [np.ones((4, 128), np.float32), np.zeros(4, np.int32), np.zeros((3, 128), np.float32)], 4,
-      "check: nothing was compared")
+"""
+arrays = [np.ones((4, 128), np.float32), np.zeros(4, np.int32), np.zeros((3, 128), np.float32)]
+check(COMBINE.replace("ORDER", ""), arrays, 4, "check: nothing was compared")
+check(COMBINE.replace("ORDER", " order = fixed"), arrays, 0, "384 elements, 0 bytes unequal")
+check(COMBINE.replace("ORDER", " order = fixed"), arrays, 1, "FAILED", (3 * 128 * 4, 0, f32(4.0000005)))
 
 for text in wrong:
     print(text)

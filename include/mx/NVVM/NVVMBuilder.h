@@ -240,6 +240,9 @@ public:
   mlir::Value loadRelaxed(mlir::Value pointer);
   /// Raises an i32 in global memory to `value` (unsigned), whatever others do.
   void raiseGlobal(mlir::Value pointer, mlir::Value value);
+  /// Adds to an i32 in global memory, whatever others do, and returns what it
+  /// was before.
+  mlir::Value addAndFetchBefore(mlir::Value pointer, mlir::Value value);
   /// The number (i32) at a global address, which then becomes one more, or 0
   /// after `last`.
   mlir::Value drawFromCounter(mlir::Value counter, mlir::Value last);

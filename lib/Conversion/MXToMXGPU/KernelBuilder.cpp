@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mx/Dialect/Shared/ElementBits.h"
 #include "mx/Support/ScaleLayout.h"
@@ -377,6 +378,23 @@ TileThreads TileThreads::get(KernelBuilder &body, int64_t threads,
   Value row = body.div(thread, inRow);
   Value piece = arith::RemUIOp::create(body, thread, body.index(inRow));
   return {threads / inRow, row, body.mul(piece, body.index(vector))};
+}
+
+Value mx::mxgpu::forEachElement(KernelBuilder &body, StringRef role,
+                                Value count) {
+  Value work = TileSchedulerOp::create(
+      body, body.index(1), count, /*reduction=*/body.index(0),
+      ArrayRef<int64_t>{1, kElementThreads},
+      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  body.role(role, kElementThreads / target::kWarpSize, /*elected=*/false);
+  Value thread = ThreadIdOp::create(body);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work);
+  Value element = body.add(workTile.getColumn(), thread);
+  Value exists =
+      arith::CmpIOp::create(body, arith::CmpIPredicate::ult, element, count);
+  auto ifOp = scf::IfOp::create(body, exists, /*withElse=*/false);
+  body.setInsertionPointToStart(ifOp.thenBlock());
+  return element;
 }
 
 TileThreads mx::mxgpu::forEachTile(KernelBuilder &body, StringRef role,

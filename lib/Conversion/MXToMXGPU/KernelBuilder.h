@@ -196,6 +196,15 @@ struct TileThreads {
                          int64_t vector);
 };
 
+/// Elements of a row that a CTA of forEachElement takes, a thread each.
+inline constexpr int64_t kElementThreads = 256;
+
+/// Work tiles that are pieces of a row of `count` elements, and a role whose
+/// threads take one each. The builder is left where it exists; the result is
+/// its number.
+mlir::Value forEachElement(KernelBuilder &body, llvm::StringRef role,
+                           mlir::Value count);
+
 /// Work tiles that are tiles of a matrix, and a role that takes them. The
 /// builder is left in the loop over them, `row` and `column` are of the matrix.
 TileThreads forEachTile(KernelBuilder &body, llvm::StringRef role,

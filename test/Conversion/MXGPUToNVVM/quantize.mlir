@@ -248,6 +248,22 @@ gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
 
 // -----
 
+// An atomic addition orders nothing else.
+// CHECK-LABEL: llvm.func @add(
+// CHECK:         %[[BEFORE:.*]] = llvm.atomicrmw add %{{.*}}, %{{.*}} syncscope("device") monotonic : !llvm.ptr<1>, i32
+// CHECK:         memref.store %[[BEFORE]]
+gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">] {
+  mxgpu.kernel @add(%counts: memref<?xi32>, %value: i32) {
+    mxgpu.role @count warps(4) {
+      %thread = mxgpu.thread_id
+      %before = mxgpu.atomic_add %value to %counts[%thread] : memref<?xi32>
+      memref.store %before, %counts[%thread] : memref<?xi32>
+    }
+  }
+}
+
+// -----
+
 // A slice is passed as the address of the whole and what its type leaves open;
 // rows lie apart.
 

@@ -291,12 +291,24 @@ struct AtomicMaxLowering final : OpLowering<AtomicMaxOp> {
   }
 };
 
+struct AtomicAddLowering final : OpLowering<AtomicAddOp> {
+  using OpLowering::OpLowering;
+
+  Values lower(NVVMBuilder &builder, AtomicAddOp op,
+               OpAdaptor adaptor) const override {
+    Value bytes =
+        builder.mul(adaptor.getIndex(), builder.index(sizeof(int32_t)));
+    return {builder.addAndFetchBefore(
+        getGlobalAddress(builder, op.getDest(), bytes), adaptor.getValue())};
+  }
+};
+
 } // namespace
 
 void mx::mxgpu::populateQuantizePatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter) {
   patterns.add<LoadBlockLowering, StoreBlockLowering, PermuteBlockLowering,
                QuantizeBlockLowering, ReduceLanesLowering, WarpMaxLowering,
-               ThreadAmaxLowering, LoadRelaxedLowering, AtomicMaxLowering>(
-      converter, patterns.getContext());
+               ThreadAmaxLowering, LoadRelaxedLowering, AtomicMaxLowering,
+               AtomicAddLowering>(converter, patterns.getContext());
 }

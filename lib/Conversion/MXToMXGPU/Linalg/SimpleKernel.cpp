@@ -166,8 +166,6 @@ struct LinalgToLoops final
 // Kernels
 //===----------------------------------------------------------------------===//
 
-static constexpr int64_t kThreads = 256;
-
 static bool isBits(Value value) {
   return getElementTypeOrSelf(value.getType()).isInteger(1);
 }
@@ -270,18 +268,7 @@ void SimpleKernelBuilder::buildBody(KernelOp kernel) {
     sizes.push_back(inKernel.lookup(size));
     all = body.mul(all, sizes.back());
   }
-  Value work = TileSchedulerOp::create(
-      body, body.index(1), all, /*reduction=*/body.index(0),
-      ArrayRef<int64_t>{1, kThreads},
-      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
-  body.role("elements", kThreads / target::kWarpSize, /*elected=*/false);
-  Value thread = ThreadIdOp::create(body);
-  ForEachWorkTileOp workTile = body.forEachWorkTile(work);
-  Value rest = body.add(workTile.getColumn(), thread);
-  Value exists =
-      arith::CmpIOp::create(body, arith::CmpIPredicate::ult, rest, all);
-  auto ifOp = scf::IfOp::create(body, exists, /*withElse=*/false);
-  body.setInsertionPointToStart(ifOp.thenBlock());
+  Value rest = forEachElement(body, "elements", all);
   SmallVector<Value> indices = loop.getInductionVars();
   for (size_t dim = indices.size() - 1; dim; --dim) {
     inKernel.map(indices[dim],
@@ -305,7 +292,7 @@ void SimpleKernelBuilder::build() {
   Value all = host.index(1);
   for (Value size : loop.getUpperBound())
     all = host.mul(all, size);
-  host.launch(kernel, host.ceilDiv(all, kThreads), arguments);
+  host.launch(kernel, host.ceilDiv(all, kElementThreads), arguments);
   loop.erase();
 }
 

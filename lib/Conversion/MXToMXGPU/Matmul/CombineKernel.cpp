@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //===----------------------------------------------------------------------===//
 //
-// A warp has a row and 1024 columns of it, of which a lane adds 4 at a time to
-// the row that the list names. Everything is loaded before the first addition.
+// In any order: a warp has a row and 1024 columns of it, of which a lane adds 4
+// at a time to the row that the list names. Everything is loaded before the
+// first addition. CombineInOrder.cpp has the fixed order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../Columns.h"
+#include "Combine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -18,9 +20,6 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 static constexpr int64_t kRows = 8; // of a CTA, a warp each
-static constexpr int64_t kVector = 4;
-static constexpr int64_t kCombineLoads = 8;
-static constexpr int64_t kColumns = 32 * kVector * kCombineLoads;
 
 namespace {
 class CombineBuilder {
@@ -29,18 +28,14 @@ public:
       : op(op), module(module), host(op.getLoc(), op), body(op.getLoc(), op) {}
 
   void build() {
-    host.requireGroups(op.getOffsets());
     Value count = host.dim(op.getInput(), 0);
     Value columns = host.dim(op.getInput(), 1);
-    host.requireSize(host.dim(op.getRows(), 0), count, "dimension 0 of rows");
-    host.requireSize(host.dim(op.getOuts()[0], 1), columns,
-                     "dimension 1 of outs");
     SmallVector<Value> arguments = {op.getInput(), op.getRows(),
                                     op.getOuts()[0]};
     if (op.getOffsets())
       arguments.push_back(op.getOffsets());
-    Value workTiles =
-        host.mul(host.ceilDiv(count, kRows), host.ceilDiv(columns, kColumns));
+    Value workTiles = host.mul(host.ceilDiv(count, kRows),
+                               host.ceilDiv(columns, kCombineColumns));
     host.requireAtMost(workTiles, kMaxWorkTiles, "work tiles");
     KernelOp kernel =
         host.kernel(module, "combine", ValueRange(arguments).getTypes());
@@ -55,48 +50,29 @@ private:
     Value input = entry.getArgument(0), out = entry.getArgument(2);
     Value work = TileSchedulerOp::create(
         body, body.dim(input, 0), body.dim(input, 1),
-        /*reduction=*/body.index(0), ArrayRef<int64_t>{kRows, kColumns},
+        /*reduction=*/body.index(0), ArrayRef<int64_t>{kRows, kCombineColumns},
         RasterAttr::get(kernel.getContext(), RasterOrder::Linear, 1));
     body.role("combine", kRows, /*elected=*/false);
     ForEachWorkTileOp workTile = body.forEachWorkTile(work);
     Value thread = ThreadIdOp::create(body);
     Value row = body.add(workTile.getRow(), body.div(thread, 32));
-    Value end = getEnd(entry);
+    Value end = getListEnd(body, body.dim(input, 0),
+                           op.getOffsets() ? entry.getArgument(3) : Value());
     auto isBelow = [&](Value a, Value b) -> Value {
       return arith::CmpIOp::create(body, arith::CmpIPredicate::ult, a, b);
     };
     auto exists = scf::IfOp::create(body, isBelow(row, end), false);
     OpBuilder::InsertionGuard guard(body);
     body.setInsertionPointToStart(exists.thenBlock());
-    Value to = toIndex(
-        memref::LoadOp::create(body, entry.getArgument(1), ValueRange{row}));
+    Value to = loadIndex(body, entry.getArgument(1), row);
     // As unsigned numbers, negative ones are beyond any row.
     auto isNamed =
         scf::IfOp::create(body, isBelow(to, body.dim(out, 0)), false);
     body.setInsertionPointToStart(isNamed.thenBlock());
     Value lane = arith::RemUIOp::create(body, thread, body.index(32));
-    Value first =
-        body.add(workTile.getColumn(), body.mul(lane, body.index(kVector)));
+    Value first = body.add(workTile.getColumn(),
+                           body.mul(lane, body.index(kCombineVector)));
     addRow(input, row, out, to, first);
-  }
-
-  Value toIndex(Value number) {
-    return arith::IndexCastOp::create(body, body.getIndexType(), number);
-  }
-
-  /// The end of the rows that have a group, no more than there are.
-  Value getEnd(Block &entry) {
-    Value rows = body.dim(entry.getArgument(0), 0);
-    if (!op.getOffsets())
-      return rows;
-    Value offsets = entry.getArgument(3);
-    Value last =
-        arith::SubIOp::create(body, body.dim(offsets, 0), body.index(1));
-    Value end =
-        toIndex(memref::LoadOp::create(body, offsets, ValueRange{last}));
-    // Without bounds a wrong end would lead outside of the tensor.
-    end = arith::MaxSIOp::create(body, end, body.index(0));
-    return arith::MinSIOp::create(body, end, rows);
   }
 
   void addRow(Value input, Value row, Value out, Value to, Value first) {
@@ -104,15 +80,18 @@ private:
     Value last = arith::SubIOp::create(body, body.dim(out, 1), body.index(1));
     SmallVector<Value> values;
     for (int64_t i = 0; i < kCombineLoads; ++i)
-      values.push_back(
-          loadColumns(body, input, row,
-                      {body.add(first, i * 32 * kVector), kVector, last, {}}));
-    auto type = VectorType::get({kVector}, body.getF32Type());
+      values.push_back(loadColumns(body, input, row,
+                                   {body.add(first, i * 32 * kCombineVector),
+                                    kCombineVector,
+                                    last,
+                                    {}}));
+    auto type = VectorType::get({kCombineVector}, body.getF32Type());
     for (auto [i, value] : llvm::enumerate(values)) {
       if (value.getType() != type)
         value = arith::ExtFOp::create(body, type, value);
       StoreFragmentOp::create(body, value, out, to,
-                              body.add(first, int64_t(i) * 32 * kVector), yes,
+                              body.add(first, int64_t(i) * 32 * kCombineVector),
+                              yes,
                               /*alignment=*/IntegerAttr(), /*add=*/true);
     }
   }
@@ -123,12 +102,40 @@ private:
 };
 } // namespace
 
+Value mx::mxgpu::loadIndex(KernelBuilder &body, Value list, Value place) {
+  return arith::IndexCastOp::create(
+      body, body.getIndexType(),
+      memref::LoadOp::create(body, list, ValueRange{place}));
+}
+
+Value mx::mxgpu::getListEnd(KernelBuilder &body, Value rows, Value offsets) {
+  if (!offsets)
+    return rows;
+  Value end = loadIndex(body, offsets, body.sub(body.dim(offsets, 0), 1));
+  // Without bounds a wrong end would lead outside of the tensor.
+  end = arith::MaxSIOp::create(body, end, body.index(0));
+  return arith::MinSIOp::create(body, end, rows);
+}
+
+static void requireCombineSizes(CombineOp op) {
+  KernelBuilder host(op.getLoc(), op);
+  host.requireGroups(op.getOffsets());
+  host.requireSize(host.dim(op.getRows(), 0), host.dim(op.getInput(), 0),
+                   "dimension 0 of rows");
+  host.requireSize(host.dim(op.getOuts()[0], 1), host.dim(op.getInput(), 1),
+                   "dimension 1 of outs");
+}
+
 LogicalResult mx::mxgpu::convertCombine(CombineOp op, gpu::GPUModuleOp module) {
   for (Value operand : op->getOperands())
     if (auto type = cast<MemRefType>(operand.getType()); !isContiguous(type))
       return op.emitOpError("expected identity layout on the GPU, found ")
              << type;
-  CombineBuilder(op, module).build();
+  requireCombineSizes(op);
+  if (op.getOrder() == AdditionOrder::Fixed)
+    buildCombineInOrder(op, module);
+  else
+    CombineBuilder(op, module).build();
   op.erase();
   return success();
 }

@@ -102,6 +102,24 @@ func.func @combine(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %rows: tensor<?xi
   return %z : tensor<?x512xf32>
 }
 
+// A product's rows have no order: sums that have one are made of its result.
+// CHECK-LABEL: func @combine_in_order(
+// CHECK:         mx.grouped_matmul
+// CHECK-NOT:     scatter
+// CHECK:         mx.combine
+// CHECK-SAME:      order = fixed
+func.func @combine_in_order(%a: !a, %as: !as, %b: !b, %bs: !bs, %o: !o, %rows: tensor<?xi32>,
+                            %out: tensor<?x512xf32>) -> tensor<?x512xf32> {
+  %c0 = arith.constant 0 : index
+  %t = tensor.dim %a, %c0 : !a
+  %y0 = tensor.empty(%t) : !y
+  %y = mx.grouped_matmul ragged = rows ins(%a, %as, %b, %bs : !a, !as, !b, !bs)
+      offsets(%o : !o) outs(%y0 : !y) -> !y
+  %z = mx.combine ins(%y : !y) rows(%rows : tensor<?xi32>) offsets(%o : !o)
+      outs(%out : tensor<?x512xf32>) order = fixed -> tensor<?x512xf32>
+  return %z : tensor<?x512xf32>
+}
+
 // Other groups, another axis, accumulation: nothing is fused.
 // CHECK-LABEL: func @others(
 // CHECK:         mx.grouped_matmul

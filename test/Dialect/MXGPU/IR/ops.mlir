@@ -105,7 +105,7 @@ module attributes {gpu.container_module} {
 
     // CHECK-LABEL: mxgpu.kernel @quantize(
     // CHECK-SAME:    quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, ctas = 2>) {
-    mxgpu.kernel @quantize(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %q4: memref<?x?xi8>, %s4: memref<?x?xf8E4M3FN>, %largest: memref<f32>)
+    mxgpu.kernel @quantize(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %q4: memref<?x?xi8>, %s4: memref<?x?xf8E4M3FN>, %largest: memref<f32>, %counts: memref<?xi32>)
         quantize_schedule(<tile = [128, 128], threads = 128, vector = 32, ctas = 2>) {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
@@ -139,6 +139,9 @@ module attributes {gpu.container_module} {
           %known = mxgpu.load_relaxed %largest : memref<f32>
           // CHECK: mxgpu.atomic_max %[[LARGEST]] above %[[KNOWN]] into %{{.*}} : memref<f32>
           mxgpu.atomic_max %magnitude above %known into %largest : memref<f32>
+          // CHECK: mxgpu.atomic_add %{{.*}} to %{{.*}}[%{{.*}}] : memref<?xi32>
+          %one_more = arith.constant 1 : i32
+          %before = mxgpu.atomic_add %one_more to %counts[%thread] : memref<?xi32>
           // CHECK: mxgpu.reduce_lanes add %{{.*}} : f32
           %sum = mxgpu.reduce_lanes add %magnitude : f32
           // CHECK: mxgpu.reduce_lanes maximum %{{.*}} : f32
@@ -168,7 +171,7 @@ module attributes {gpu.container_module} {
   }
 
   // CHECK-LABEL: func.func @host
-  func.func @host(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %q4: memref<?x?xi8>, %largest: memref<f32>) {
+  func.func @host(%x: memref<?x?xbf16>, %q: memref<?x?xf8E4M3FN>, %s: memref<?x?x32x4x4xf8E8M0FNU>, %q4: memref<?x?xi8>, %largest: memref<f32>, %counts: memref<?xi32>) {
     // CHECK: mxgpu.sm_count
     %grid = mxgpu.sm_count
     // CHECK: mxgpu.encode_tensor_map %{{.*}} : memref<?x?xf8E4M3FN> -> [[$MAP]]
@@ -179,8 +182,8 @@ module attributes {gpu.container_module} {
     %ok = arith.cmpi sge, %grid, %c0 : index
     // CHECK: mxgpu.require %{{.*}}, "expected something"
     mxgpu.require %ok, "expected something"
-    // CHECK: mxgpu.launch @kernels::@quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xi8>, memref<?x?xf8E4M3FN>, memref<f32>)
-    mxgpu.launch @kernels::@quantize grid(%grid) args(%x, %q, %s, %q4, %q, %largest : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xi8>, memref<?x?xf8E4M3FN>, memref<f32>)
+    // CHECK: mxgpu.launch @kernels::@quantize grid(%{{.*}}) args(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xi8>, memref<?x?xf8E4M3FN>, memref<f32>, memref<?xi32>)
+    mxgpu.launch @kernels::@quantize grid(%grid) args(%x, %q, %s, %q4, %q, %largest, %counts : memref<?x?xbf16>, memref<?x?xf8E4M3FN>, memref<?x?x32x4x4xf8E8M0FNU>, memref<?x?xi8>, memref<?x?xf8E4M3FN>, memref<f32>, memref<?xi32>)
     return
   }
 }

@@ -30,4 +30,11 @@ def MX_RaggedKind : MX_I32Enum<"RaggedKind",
       I32EnumAttrCase<"Reduction", 2, "reduction">]>;
 def MX_RaggedKindAttr : EnumAttr<MX_Dialect, MX_RaggedKind, "ragged_kind">;
 
+def MX_AdditionOrder : MX_I32Enum<"AdditionOrder",
+    "in which order rows are added", [
+      I32EnumAttrCase<"Any", 0, "any">,
+      I32EnumAttrCase<"Fixed", 1, "fixed">]>;
+def MX_AdditionOrderAttr
+    : EnumAttr<MX_Dialect, MX_AdditionOrder, "addition_order">;
+
 #endif // MX_DIALECT_MX_IR_MXENUMS_TD

@@ -220,30 +220,34 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
   let description = [{
     `outs[rows[p], :] += input[p, :]` for each row p of a group, or without
     `offsets` for each row: a token is the sum of its experts' results. Rows
-    whose index is negative or out of range for `outs` are skipped. The
-    additions are f32; their order is that of p on the CPU, and unspecified on a
-    GPU.
+    whose index is negative or out of range for `outs` are skipped; a row of
+    `outs` to which nothing is added keeps its bits. The additions are f32.
 
-    `mx-fuse-epilogues` turns it into the `scatter` of the matmul that computes
-    the input.
+    With `order = fixed` the rows of a token are added one by one, in ascending
+    order of p, from left to right, beginning with the row of `outs`: each run
+    and each device gives the same bits. Without it, or with `order = any`, the
+    order is that of p on the CPU, and unspecified on a GPU. `mx-fuse-epilogues`
+    then turns the operation into the `scatter` of the matmul that computes the
+    input.
 
     Example:
 
     ```mlir
     %y = mx.combine ins(%z : tensor<300x48xbf16>)
         rows(%tokens : tensor<300xi32>) offsets(%o : tensor<4xi32>)
-        outs(%sums : tensor<150x48xf32>) -> tensor<150x48xf32>
+        outs(%sums : tensor<150x48xf32>) order = fixed -> tensor<150x48xf32>
     ```
   }];
   let arguments = (ins MX_FloatTensorOrMemRef:$input, MX_Offsets:$rows,
-                       Optional<MX_Offsets>:$offsets,
-                       Variadic<MX_ShapedOf<[F32], "f32">>:$outs);
+    Optional<MX_Offsets>:$offsets, Variadic<MX_ShapedOf<[F32], "f32">>:$outs,
+    DefaultValuedAttr<MX_AdditionOrderAttr, "::mx::AdditionOrder::Any">:$order);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ins` `(` $input `:` type($input) `)`
     `rows` `(` $rows `:` type($rows) `)`
     (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
-    `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
+    `outs` `(` $outs `:` type($outs) `)` (`order` `=` $order^)?
+    attr-dict (`->` type($results)^)?
   }];
 }
 

@@ -162,8 +162,8 @@ def MXFuseEpilogues : Pass<"mx-fuse-epilogues"> {
       becomes a quantized result, if there is a multiple of 128 columns and the
       result has elements of 4, 6 or 8 bits with `f8E8M0FNU` scales in layout
       `sf_128x4`; its prologue becomes the epilogue;
-    - an `mx.combine` of such a matmul, with the same groups, becomes its
-      `scatter`.
+    - an `mx.combine` of such a matmul, with the same groups and in any order,
+      becomes its `scatter`.
 
     A matmul that accumulates into its `outs` is not changed; one with
     attributes of its own, such as a schedule, gets no quantized result and no

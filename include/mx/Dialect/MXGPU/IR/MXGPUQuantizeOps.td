@@ -171,6 +171,29 @@ def MXGPU_AtomicMaxOp : MXGPU_Op<"atomic_max"> {
       "$value `above` $known `into` $dest attr-dict `:` type($dest)";
 }
 
+// Not memref.atomic_rmw: its order is stronger than needed, and LLVM drops it
+// without a word for this target.
+def MXGPU_AtomicAddOp : MXGPU_Op<"atomic_add"> {
+  let summary = "add to a number and read what it was before";
+  let description = [{
+    Element `index` of `dest` grows by `value`, and the result is what it was
+    before that. Other threads of the device may do the same at the same time;
+    their order is not specified, nor does the operation order other accesses.
+
+    Example:
+
+    ```mlir
+    %before = mxgpu.atomic_add %one to %counts[%token] : memref<?xi32>
+    ```
+  }];
+  let arguments = (ins I32:$value,
+                       Arg<MemRefRankOf<[I32], [1]>, "", [MemRead, MemWrite]>:$dest,
+                       Index:$index);
+  let results = (outs I32:$result);
+  let assemblyFormat =
+      "$value `to` $dest `` `[` $index `]` attr-dict `:` type($dest)";
+}
+
 def MXGPU_StoreBlockOp : MXGPU_Op<"store_block"> {
   let summary = "write consecutive elements of a row if they are inside the tensor";
   let description = [{

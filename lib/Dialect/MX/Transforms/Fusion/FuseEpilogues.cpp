@@ -288,7 +288,9 @@ static bool fuseQuantize(IRRewriter &rewriter, Use &use) {
 
 static bool fuseCombine(IRRewriter &rewriter, Use &use) {
   auto op = dyn_cast<CombineOp>(use.user);
-  if (!op || !op.getNumResults() || !isOfRows(use.product) || use.numSums > 1 ||
+  // Rows leave a product in any order.
+  if (!op || op.getOrder() == AdditionOrder::Fixed || !op.getNumResults() ||
+      !isOfRows(use.product) || use.numSums > 1 ||
       op.getInput() != use.parts.front().tensor || !readsPartsAsInputs(use) ||
       op.getOffsets() != use.product.getGroupOffsets())
     return false;

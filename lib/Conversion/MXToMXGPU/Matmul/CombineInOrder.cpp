@@ -1,0 +1,374 @@
+//===- CombineInOrder.cpp - The kernels of mx.combine in fixed order ------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A token's sum is that of its rows in ascending order, whatever the order in
+// which threads run. First the rows of each token are listed:
+//
+//   count   each row takes the next number among the rows of its token
+//   start   each token takes as many places of a list as it has rows
+//   place   each row goes to the place of its number
+//   order   each row goes to the place that says how many are before it
+//
+// Atomic additions of integers decide the numbers, and where the places of a
+// token begin. Both may differ from run to run, but not which rows are at the
+// places of a token in the end, nor their order. Then a warp adds up
+// 1024 columns of a token's rows, one row after the other, and stores the sum.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Columns.h"
+#include "Combine.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+static constexpr int64_t kTokens = 8; // of a CTA, a warp each
+/// Tokens for which a thread takes places together: all such threads add to
+/// one number.
+static constexpr int64_t kTokensTogether = 16;
+
+namespace {
+
+/// Lists in device memory, of i32, that the kernels share.
+struct Lists {
+  Value counts;    ///< rows of each token, and then the places that are taken
+  Value starts;    ///< the first place of each token
+  Value places;    ///< numbers of rows, and finally the rows in order
+  Value unordered; ///< the rows of each token
+};
+
+/// What a lane adds up: the rows of a token at places of a list, in pieces of
+/// four columns.
+struct Sum {
+  Value input, out, list;
+  Value token, begin, end;
+  Value column; ///< the first of the first piece
+};
+
+class InOrderBuilder {
+public:
+  InOrderBuilder(CombineOp op, gpu::GPUModuleOp module)
+      : op(op), module(module), host(op.getLoc(), op),
+        body(op.getLoc(), op.getContext()) {}
+
+  void build();
+
+private:
+  using Arguments = Block::BlockArgListType;
+
+  void allocate();
+  void countRows();
+  void takePlaces();
+  void placeRows();
+  void orderRows();
+  void sumRows();
+
+  /// A kernel whose threads take one of `count` elements each.
+  void launchEach(StringRef name, Value count, ArrayRef<Value> arguments,
+                  llvm::function_ref<void(Arguments, Value)> emit);
+  /// The same of rows that are added to a token.
+  void launchEachRow(StringRef name, ArrayRef<Value> arguments,
+                     llvm::function_ref<void(Arguments, Value, Value)> emit);
+
+  void buildSum(Arguments given);
+  Value areRowsAligned(const Sum &sum);
+  void emitSum(const Sum &sum, bool isWhole);
+  Value loadPiece(Value matrix, Value row, Value column, bool isWhole);
+
+  void storeNumber(Value number, Value list, Value place) {
+    memref::StoreOp::create(
+        body, arith::IndexCastOp::create(body, body.getI32Type(), number), list,
+        place);
+  }
+  /// Columns that a warp has.
+  int64_t getColumns() const {
+    return pieces * kCombineVector * target::kWarpSize;
+  }
+  /// The insertion point moves into the branch.
+  void beginIf(Value condition) {
+    auto ifOp = scf::IfOp::create(body, condition, /*withElse=*/false);
+    body.setInsertionPointToStart(ifOp.thenBlock());
+  }
+
+  CombineOp op;
+  gpu::GPUModuleOp module;
+  KernelBuilder host, body;
+  Value rows, tokens, columns; ///< how many there are
+  int64_t pieces;              ///< that a lane adds at a time
+  Lists lists;
+};
+
+} // namespace
+
+/// As many as share the columns of a row equally among warps.
+static int64_t selectPieces(int64_t columns) {
+  if (ShapedType::isDynamic(columns) || columns == 0)
+    return kCombineLoads;
+  int64_t all = llvm::divideCeil(columns, kCombineVector * target::kWarpSize);
+  return llvm::divideCeil(all, llvm::divideCeil(columns, kCombineColumns));
+}
+
+void InOrderBuilder::build() {
+  rows = host.dim(op.getInput(), 0);
+  columns = host.dim(op.getInput(), 1);
+  tokens = host.dim(op.getOuts()[0], 0);
+  pieces =
+      selectPieces(cast<MemRefType>(op.getInput().getType()).getDimSize(1));
+  host.requireAtMost(rows, std::numeric_limits<int32_t>::max(),
+                     "rows that are added in order");
+  allocate();
+  countRows();
+  takePlaces();
+  placeRows();
+  orderRows();
+  sumRows();
+  for (Value list : {lists.counts, lists.starts, lists.places, lists.unordered})
+    memref::DeallocOp::create(host, list);
+}
+
+void InOrderBuilder::allocate() {
+  auto type = MemRefType::get({ShapedType::kDynamic}, host.getI32Type());
+  auto makeList = [&](Value size) -> Value {
+    return memref::AllocOp::create(host, type, ValueRange(size));
+  };
+  lists.counts = makeList(host.add(tokens, 1));
+  lists.starts = makeList(tokens);
+  lists.places = makeList(rows);
+  lists.unordered = makeList(rows);
+  clearMemory(host, lists.counts);
+}
+
+//===----------------------------------------------------------------------===//
+// Lists of rows
+//===----------------------------------------------------------------------===//
+
+void InOrderBuilder::launchEach(
+    StringRef name, Value count, ArrayRef<Value> arguments,
+    llvm::function_ref<void(Arguments, Value)> emit) {
+  SmallVector<Value> all(arguments);
+  all.push_back(count);
+  KernelOp kernel = host.kernel(module, name, ValueRange(all).getTypes());
+  Block &entry = kernel.getBody().front();
+  body.setInsertionPointToStart(&entry);
+  Value element = forEachElement(body, "elements", entry.getArguments().back());
+  emit(entry.getArguments(), element);
+  host.launch(kernel, host.ceilDiv(count, kElementThreads), all);
+}
+
+void InOrderBuilder::launchEachRow(
+    StringRef name, ArrayRef<Value> arguments,
+    llvm::function_ref<void(Arguments, Value, Value)> emit) {
+  SmallVector<Value> all = {op.getRows()};
+  if (op.getOffsets())
+    all.push_back(op.getOffsets());
+  size_t known = all.size();
+  llvm::append_range(all, arguments);
+  all.push_back(tokens);
+  launchEach(name, rows, all, [&](Arguments given, Value row) {
+    Value list = given[0], offsets = known > 1 ? given[1] : Value();
+    beginIf(body.isBelow(row, getListEnd(body, body.dim(list, 0), offsets)));
+    Value token = loadIndex(body, list, row);
+    // As unsigned numbers, negative ones are beyond any token.
+    beginIf(body.isBelow(token, given[all.size() - 1]));
+    emit(given.drop_front(known), row, token);
+  });
+}
+
+void InOrderBuilder::countRows() {
+  auto emit = [&](Arguments given, Value row, Value token) {
+    Value counts = given[0], places = given[1];
+    Value number = AtomicAddOp::create(body, body.i32(1), counts, token);
+    memref::StoreOp::create(body, number, places, row);
+  };
+  launchEachRow("combine_count", {lists.counts, lists.places}, emit);
+}
+
+/// The last of the counts is that of all places.
+void InOrderBuilder::takePlaces() {
+  auto emit = [&](Arguments given, Value thread) {
+    Value counts = given[0], starts = given[1];
+    Value allTokens = body.dim(starts, 0);
+    Value begin = body.mul(thread, kTokensTogether);
+    Value end = body.min(body.add(begin, kTokensTogether), allTokens);
+    // Adds the counts of the thread's tokens to a number.
+    auto addCounts = [&](Value initial, bool stores) -> Value {
+      auto loop = scf::ForOp::create(body, begin, end, body.index(1), initial);
+      OpBuilder::InsertionGuard guard(body);
+      body.setInsertionPointToStart(loop.getBody());
+      Value token = loop.getInductionVar(), before = loop.getRegionIterArg(0);
+      if (stores)
+        memref::StoreOp::create(body, before, starts, token);
+      Value count = memref::LoadOp::create(body, counts, ValueRange(token));
+      scf::YieldOp::create(body, ValueRange(body.add(before, count)));
+      return loop.getResult(0);
+    };
+    Value sum = addCounts(body.i32(0), /*stores=*/false);
+    addCounts(AtomicAddOp::create(body, sum, counts, allTokens),
+              /*stores=*/true);
+  };
+  launchEach("combine_start", host.ceilDiv(tokens, kTokensTogether),
+             {lists.counts, lists.starts}, emit);
+}
+
+void InOrderBuilder::placeRows() {
+  auto emit = [&](Arguments given, Value row, Value token) {
+    Value starts = given[0], places = given[1], unordered = given[2];
+    Value place =
+        body.add(loadIndex(body, starts, token), loadIndex(body, places, row));
+    storeNumber(row, unordered, place);
+  };
+  launchEachRow("combine_place", {lists.starts, lists.places, lists.unordered},
+                emit);
+}
+
+void InOrderBuilder::orderRows() {
+  auto emit = [&](Arguments given, Value row, Value token) {
+    Value counts = given[0], starts = given[1], unordered = given[2];
+    Value begin = loadIndex(body, starts, token);
+    Value end = body.add(begin, loadIndex(body, counts, token));
+    Value place;
+    {
+      auto loop = scf::ForOp::create(body, begin, end, body.index(1), begin);
+      OpBuilder::InsertionGuard guard(body);
+      body.setInsertionPointToStart(loop.getBody());
+      Value other = loadIndex(body, unordered, loop.getInductionVar());
+      Value isBefore = arith::ExtUIOp::create(body, body.getI64Type(),
+                                              body.isBelow(other, row));
+      Value step =
+          arith::IndexCastOp::create(body, body.getIndexType(), isBefore);
+      scf::YieldOp::create(
+          body, ValueRange(body.add(loop.getRegionIterArg(0), step)));
+      place = loop.getResult(0);
+    }
+    storeNumber(row, given[3], place);
+  };
+  launchEachRow("combine_order",
+                {lists.counts, lists.starts, lists.unordered, lists.places},
+                emit);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+void InOrderBuilder::sumRows() {
+  SmallVector<Value> arguments = {op.getInput(), op.getOuts()[0], lists.counts,
+                                  lists.starts, lists.places};
+  KernelOp kernel =
+      host.kernel(module, "combine", ValueRange(arguments).getTypes());
+  Block &entry = kernel.getBody().front();
+  body.setInsertionPointToStart(&entry);
+  buildSum(entry.getArguments());
+  Value workTiles = host.mul(host.ceilDiv(tokens, kTokens),
+                             host.ceilDiv(columns, getColumns()));
+  host.requireAtMost(workTiles, kMaxWorkTiles, "work tiles");
+  host.launch(kernel, workTiles, arguments);
+}
+
+void InOrderBuilder::buildSum(Arguments given) {
+  Value out = given[1], counts = given[2], starts = given[3];
+  Value work = TileSchedulerOp::create(
+      body, body.dim(out, 0), body.dim(out, 1),
+      /*reduction=*/body.index(0), ArrayRef<int64_t>{kTokens, getColumns()},
+      RasterAttr::get(body.getContext(), RasterOrder::Linear, 1));
+  body.role("combine", kTokens, /*elected=*/false);
+  ForEachWorkTileOp workTile = body.forEachWorkTile(work);
+  auto [warp, lane] = body.warpAndLane();
+  Value token = body.add(workTile.getRow(), warp);
+  beginIf(body.isBelow(token, body.dim(out, 0)));
+  Value count = loadIndex(body, counts, token);
+  // Even 0 would change the bits of -0.
+  beginIf(body.isBelow(body.index(0), count));
+  Value begin = loadIndex(body, starts, token);
+  Sum sum{given[0],
+          out,
+          given[4],
+          token,
+          begin,
+          body.add(begin, count),
+          body.add(workTile.getColumn(), body.mul(lane, kCombineVector))};
+  Value isAligned = areRowsAligned(sum);
+  if (!isAligned)
+    return emitSum(sum, /*isWhole=*/false);
+  auto ifOp = scf::IfOp::create(body, isAligned, /*withElse=*/true);
+  for (bool isWhole : {true, false}) {
+    body.setInsertionPointToStart(isWhole ? ifOp.thenBlock()
+                                          : ifOp.elseBlock());
+    emitSum(sum, isWhole);
+  }
+}
+
+/// Whether every piece of four columns can be read and written as a whole; null
+/// if none can.
+Value InOrderBuilder::areRowsAligned(const Sum &sum) {
+  auto type = cast<MemRefType>(sum.input.getType());
+  int64_t columns = type.getDimSize(1);
+  if (!ShapedType::isDynamic(columns) && columns % kCombineVector)
+    return {};
+  return body.both(
+      isAligned(body, sum.input,
+                kCombineVector * type.getElementTypeBitWidth() / 8),
+      isAligned(body, sum.out, kCombineVector * sizeof(float)));
+}
+
+/// Four columns of a row, of which those that do not exist hold anything.
+Value InOrderBuilder::loadPiece(Value matrix, Value row, Value column,
+                                bool isWhole) {
+  auto type = cast<MemRefType>(matrix.getType());
+  Value columns = body.dim(matrix, 1);
+  Value loaded;
+  if (isWhole)
+    loaded = vector::LoadOp::create(
+        body, VectorType::get(kCombineVector, type.getElementType()), matrix,
+        ValueRange{row, body.min(column, body.sub(columns, kCombineVector))},
+        /*nontemporal=*/false,
+        llvm::MaybeAlign(kCombineVector * type.getElementTypeBitWidth() / 8));
+  else
+    loaded = loadColumns(body, matrix, row,
+                         {column, kCombineVector, body.sub(columns, 1), {}});
+  if (type.getElementType().isF32())
+    return loaded;
+  return arith::ExtFOp::create(
+      body, VectorType::get(kCombineVector, body.getF32Type()), loaded);
+}
+
+void InOrderBuilder::emitSum(const Sum &sum, bool isWhole) {
+  SmallVector<Value> columns, sums;
+  for (int64_t i = 0; i < pieces; ++i) {
+    columns.push_back(
+        body.add(sum.column, i * kCombineVector * target::kWarpSize));
+    sums.push_back(loadPiece(sum.out, sum.token, columns.back(), isWhole));
+  }
+  auto loop = scf::ForOp::create(body, sum.begin, sum.end, body.index(1), sums);
+  {
+    OpBuilder::InsertionGuard guard(body);
+    body.setInsertionPointToStart(loop.getBody());
+    Value row = loadIndex(body, sum.list, loop.getInductionVar());
+    SmallVector<Value> terms;
+    for (Value column : columns)
+      terms.push_back(loadPiece(sum.input, row, column, isWhole));
+    for (auto [term, total] : llvm::zip_equal(terms, loop.getRegionIterArgs()))
+      term = arith::AddFOp::create(body, total, term);
+    scf::YieldOp::create(body, terms);
+  }
+  Value yes = arith::ConstantOp::create(body, body.getBoolAttr(true));
+  IntegerAttr alignment =
+      isWhole ? body.getI64IntegerAttr(kCombineVector * sizeof(float))
+              : IntegerAttr();
+  for (auto [column, total] : llvm::zip_equal(columns, loop.getResults()))
+    StoreFragmentOp::create(
+        body, total, sum.out, sum.token, column,
+        isWhole ? body.isBelow(column, body.dim(sum.out, 1)) : yes, alignment,
+        /*add=*/false);
+}
+
+void mx::mxgpu::buildCombineInOrder(CombineOp op, gpu::GPUModuleOp module) {
+  InOrderBuilder(op, module).build();
+}
