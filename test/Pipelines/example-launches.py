@@ -25,9 +25,11 @@ LAUNCHES = {
     ("matmul_f32", "main"): "quantize quantize_0 matmul",
     ("matmul_schedule", "main"): "quantize quantize_0 matmul",
     ("moe_layer", "quantize_weights"): "quantize quantize_0",
-    ("moe_layer", "forward"): "quantize grouped_matmul quantize_0 grouped_matmul_0",
+    ("moe_layer", "forward"):
+        "quantize grouped_matmul quantize_0 grouped_matmul_0 combine_count combine_start combine_place combine_order combine",
     ("moe_layer", "backward"):
-        "quantize grouped_matmul grouped_matmul_0 reduce quantize_0 grouped_matmul_1 grouped_matmul_2",
+        "quantize grouped_matmul grouped_matmul_0 reduce quantize_0 grouped_matmul_1 combine_count combine_start "
+        "combine_place combine_order combine grouped_matmul_2",
     ("moe_linalg", "forward"): "quantize quantize_0 grouped_matmul quantize_1 quantize_2 grouped_matmul_0",
     ("moe_linalg", "backward"):
         "quantize quantize_0 grouped_matmul quantize_1 grouped_matmul_0 reduce quantize_2 quantize_3 "

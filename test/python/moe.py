@@ -177,18 +177,12 @@ def product_reduction(a, b):
 
 
 def combine(z, rows, tokens):
-    """y[rows[p]] += z[p] in f32: each addition but the first, to zero, rounds a
-    partial sum."""
-    rows = rows[:len(z.exact)]
-    known = (rows >= 0) & (rows < tokens)
-    rows = rows[known]
-    exact, bound, size = (np.zeros((tokens, z.exact.shape[1])) for _ in range(3))
-    np.add.at(exact, rows, z.exact[known])
-    np.add.at(bound, rows, z.bound[known])
-    np.add.at(size, rows, np.abs(z.exact[known]) + z.bound[known])
-    count = np.bincount(rows, minlength=tokens)
-    additions = np.maximum(count - 1, 0)[:, None]
-    return Bounded(exact, bound + additions * 2.0**-24 * size)
+    """y[rows[p]] += z[p] in f32, one row after the other."""
+    y = np.zeros((tokens, z.shape[1]), np.float32)
+    for row, term in zip(rows, z):
+        if 0 <= row < tokens:
+            y[row] += term
+    return y
 
 
 def prob_gradient(gu, dh, last):

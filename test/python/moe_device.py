@@ -95,8 +95,8 @@ ENTRIES = {
 # What moe_observe.py adds.
 OBSERVED = {
     "quantize_weights": [],
-    "forward": ["xq0", "xq1", "hq0", "hq1"],
-    "backward": ["dq0", "dq1", "dq2", "dq3", "dh", "gq0", "gq1", "gq2", "gq3"],
+    "forward": ["xq0", "xq1", "hq0", "hq1", "z"],
+    "backward": ["dq0", "dq1", "dq2", "dq3", "dh", "gq0", "gq1", "gq2", "gq3", "dxp"],
 }
 
 

@@ -5,7 +5,7 @@ layer without a device.
 tensors as their elements and tiles of scales. Arguments: x, dy, rows, prob, ends,
 the weights w1b and w2b in bf16, and quantized w1, w1s, w2, w2s (along the last axis), w1t, w1ts, w2t,
 w2ts (along the one before, transposed). Of the forward: xq0 to xq3, gu, hq0 to
-hq3, y. Of the backward: dq0 to dq3, dh, dw2, dprob, gq0 to gq3, dx, dw1.
+hq3, z, y. Of the backward: dq0 to dq3, dh, dw2, dprob, gq0 to gq3, dxp, dx, dw1.
 """
 
 import moe
@@ -28,6 +28,11 @@ class Findings:
             same = array.shape == elements.shape
             wrong += int((array[part] != elements[part]).sum()) if same else 1
         self.add(name, wrong)
+
+    def bits(self, name, found, expected):
+        """Every bit of arrays of f32."""
+        same = found.shape == expected.shape
+        self.add(name, int((found.view(np.uint32) != expected.view(np.uint32)).sum()) if same else 1)
 
     def bounded(self, name, found, result, mantissa):
         wrong, ratio = result.compare(found, mantissa)
@@ -77,7 +82,8 @@ def check_forward(v):
                 moe.quantize_rows(moe.swiglu(v["gu"], v["prob"]), ends))
     hq = moe.read_rows(v["hq0"], v["hq1"], ends)
     z = moe.product_rows(hq, moe.read(v["w2"], v["w2s"]))
-    found.bounded("y", v["y"], moe.combine(z, rows, len(v["x"])), F32_MANTISSA)
+    found.bounded("z", v["z"][:last], z, F32_MANTISSA)
+    found.bits("y", v["y"], moe.combine(v["z"][:last], rows, len(v["x"])))
     return found
 
 
@@ -98,7 +104,8 @@ def check_backward(v):
     found.exact("gradient of SwiGLU", four(v, "gq"), moe.quantize_rows(dgu, ends))
     gq = moe.read_rows(v["gq0"], v["gq1"], ends)
     dx = moe.product_rows(gq, moe.read(v["w1t"], v["w1ts"]))
-    found.bounded("dX", v["dx"], moe.combine(dx, rows, len(v["x"])), F32_MANTISSA)
+    found.bounded("dX of rows", v["dxp"][:last], dx, F32_MANTISSA)
+    found.bits("dX", v["dx"], moe.combine(v["dxp"][:last], rows, len(v["x"])))
     gt = moe.read_reduction(v["gq2"], v["gq3"], ends)
     xt = moe.read_reduction(v["xq2"], v["xq3"], ends)
     found.bounded("dW1", v["dw1"], moe.product_reduction(gt, xt), F32_MANTISSA)
@@ -128,6 +135,13 @@ def to_bits(values, total):
     return out.view(np.uint16)
 
 
+def to_f32(values, total):
+    """Rounded to f32, with NaN in rows of no group."""
+    out = np.full((total, values.shape[1]), np.nan, np.float32)
+    out[:len(values)] = values
+    return out
+
+
 def compute_weights(v):
     for name in ("w1", "w2"):
         v[name], v[name + "s"], v[name + "t"], v[name + "ts"] = (
@@ -143,7 +157,8 @@ def compute_forward(v):
     store(v, "hq", moe.quantize_rows(moe.swiglu(v["gu"], v["prob"]), ends))
     z = moe.product_rows(moe.read_rows(v["hq0"], v["hq1"], ends),
                          moe.read(v["w2"], v["w2s"]))
-    v["y"] = moe.combine(z, rows, len(v["x"])).exact.astype(np.float32)
+    v["z"] = to_f32(z.exact, total)
+    v["y"] = moe.combine(v["z"][:len(z.exact)], rows, len(v["x"]))
 
 
 def compute_backward(v):
@@ -162,7 +177,8 @@ def compute_backward(v):
     store(v, "gq", moe.quantize_rows(dgu, ends))
     dx = moe.product_rows(moe.read_rows(v["gq0"], v["gq1"], ends),
                           moe.read(v["w1t"], v["w1ts"]))
-    v["dx"] = moe.combine(dx, rows, len(v["x"])).exact.astype(np.float32)
+    v["dxp"] = to_f32(dx.exact, total)
+    v["dx"] = moe.combine(v["dxp"][:last], rows, len(v["x"]))
     v["dw1"] = moe.product_reduction(
         moe.read_reduction(v["gq2"], v["gq3"], ends),
         moe.read_reduction(v["xq2"], v["xq3"], ends)).exact.astype(np.float32)

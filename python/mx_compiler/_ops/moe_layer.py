@@ -66,7 +66,8 @@ class MoELayer:
             belong to no expert
 
     `mx.route` makes them of a router's choice on the host. The program is that of
-    examples/moe_layer.mlir: 4 launches forward and 7 backward."""
+    examples/moe_layer.mlir: 9 launches forward and 12 backward. Rows of a token are
+    added in their order, so each call gives the same bits."""
 
     def __init__(self, experts, hidden, intermediate, *, activations="mxfp8_e4m3",
                  weights="mxfp8_e4m3", gradients=None, chip=None, cache=True):

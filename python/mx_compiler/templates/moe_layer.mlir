@@ -15,10 +15,11 @@
 //   gu[p]  = x[p] W1[g]^T                         P x 2I: gate, up
 //   h[p]   = silu(gate[p]) * up[p] * probs[p]     P x I
 //   z[p]   = h[p] W2[g]^T                         P x H
-//   Y[t]   = sum of z[p] where tokens[p] = t      T x H
+//   Y[t]   = sum of z[p] where tokens[p] = t      T x H, in the order of p
 //
-// mx-compile examples/moe_layer.mlir -o moe --mx-explain lists the launches: 4
-// forward, 7 backward.
+// mx-compile examples/moe_layer.mlir -o moe --mx-explain lists the launches: 9
+// forward, 12 backward. Of these, five each add up the rows of a token, in their
+// order, so that every run gives the same bits.
 
 !tokens = tensor<?x${hidden}xbf16>
 !sums = tensor<?x${hidden}xf32>
@@ -145,7 +146,7 @@ func.func @forward(%x: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   %y0 = tensor.empty(%t) : !sums
   %none = linalg.fill ins(%zero : f32) outs(%y0 : !sums) -> !sums
   %y = mx.combine ins(%z : !sums) rows(%tokens : !list) offsets(%ends : !ends)
-      outs(%none : !sums) -> !sums
+      outs(%none : !sums) order = fixed -> !sums
   return %y, %gu, %xq#2, %xq#3, %hq#2, %hq#3 : !sums, !gu, !xte, !xts, !hte, !hts
 }
 
@@ -248,7 +249,7 @@ func.func @backward(%dy: !tokens, %tokens: !list, %probs: !probs, %ends: !ends,
   %dx1 = tensor.empty(%t) : !sums
   %none = linalg.fill ins(%zero : f32) outs(%dx1 : !sums) -> !sums
   %dx = mx.combine ins(%dxp : !sums) rows(%tokens : !list) offsets(%ends : !ends)
-      outs(%none : !sums) -> !sums
+      outs(%none : !sums) order = fixed -> !sums
   %dw10 = tensor.empty() : !dw1
   %dw1 = mx.grouped_matmul ragged = reduction
       ins(%gq#2, %gq#3, %xte, %xts : !gte, !gts, !xte, !xts)

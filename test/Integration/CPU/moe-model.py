@@ -67,10 +67,10 @@ r, v, _ = compute("odd sizes")
 MUTANTS = {
     "quantize weights": ["w1", "w1s", "w1t", "w1ts", "w2", "w2s", "w2t", "w2ts"],
     "quantize x": ["xq0", "xq1", "xq2", "xq3"], "gate and up": ["gu"],
-    "SwiGLU": ["hq0", "hq1", "hq2", "hq3"], "y": ["y"],
+    "SwiGLU": ["hq0", "hq1", "hq2", "hq3"], "z": ["z"], "y": ["y"],
     "quantize dy": ["dq0", "dq1", "dq2", "dq3"], "dh": ["dh"], "dW2": ["dw2"],
     "dprob": ["dprob"], "gradient of SwiGLU": ["gq0", "gq1", "gq2", "gq3"],
-    "dX": ["dx"], "dW1": ["dw1"],
+    "dX of rows": ["dxp"], "dX": ["dx"], "dW1": ["dw1"],
 }
 for stage, names in MUTANTS.items():
     for name in names:

@@ -20,7 +20,7 @@ INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
               weights="mxfp8_e4m3", gradients="mxfp8_e4m3"):
-    """SwiGLU experts on rows that are sorted by expert, in four launches:
+    """SwiGLU experts on rows that are sorted by expert, in nine launches:
 
         y[t] = sum over the rows p of t of  w2[g] (silu(gate) * up * probs[p])
         gate, up = the halves of  w1[g] x[t],  g the expert of row p
@@ -34,7 +34,8 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, activations="mxfp8_e4m3",
             belong to no expert
     activations, weights, gradients  formats with blocks of 32
 
-    Returns y in bf16, [T, H]. Differentiable in x, w1, w2 and probs. Raises a TypeError
+    Returns y in bf16, [T, H]. The rows of a token are added in order, so each call gives
+    the same bits. Differentiable in x, w1, w2 and probs. Raises a TypeError
     or ValueError that names the argument."""
     for name, given in (("x", x), ("w1", w1), ("w2", w2), ("tokens", tokens),
                         ("probs", probs), ("ends", ends)):

@@ -9,9 +9,9 @@ import sys
 
 # Behind the function's own results, in this order (moe_device.py).
 OBSERVED = {
-    "forward": ["%xq#0", "%xq#1", "%hq#0", "%hq#1"],
+    "forward": ["%xq#0", "%xq#1", "%hq#0", "%hq#1", "%z"],
     "backward": ["%zq#0", "%zq#1", "%zq#2", "%zq#3", "%dh",
-                 "%gq#0", "%gq#1", "%gq#2", "%gq#3"],
+                 "%gq#0", "%gq#1", "%gq#2", "%gq#3", "%dxp"],
 }
 
 
