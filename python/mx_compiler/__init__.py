@@ -18,7 +18,8 @@ from ._arrays.elements import pack_fp4, unpack_fp4
 from ._compile.compile import compile
 from ._compile.templates import Template
 from ._ops.formats import FORMATS, Format
-from ._ops.moe_layer import MoELayer, MoESaved, MoEWeights, moe_layer, route
+from ._ops.moe_layer import (GroupedRows, group_rows, MoELayer, MoESaved, MoEWeights,
+                             moe_layer, route)
 from ._ops.pack_weights import pack_weights, unpack_weights
 from ._ops.products import grouped_matmul, matmul
 from ._ops.quantize import dequantize, quantize, swiglu_quantize
@@ -36,7 +37,8 @@ from ._runtime.streams import Stream
 __all__ = ["array", "compile", "CompileError", "CompileWarning", "dequantize",
            "device_info", "device_name", "DeviceArray", "DeviceInfo",
            "Diagnostic", "empty", "Entry", "Error", "Format", "FORMATS",
-           "from_dlpack", "grouped_matmul", "InvalidValueError", "matmul",
+           "from_dlpack", "group_rows", "grouped_matmul", "GroupedRows",
+           "InvalidValueError", "matmul",
            "moe_layer", "MoELayer", "MoESaved", "MoEWeights", "pack_fp4",
            "pack_weights", "Program", "quantize", "Quantized", "route", "set_device",
            "set_simulator_option", "simulator_counters", "SimulatorWarning", "Stream",

@@ -237,6 +237,7 @@ struct ConvertMXToCPUPass final
     mx::cpu::populateDequantizePatterns(converter, patterns);
     mx::cpu::populatePermuteReductionPatterns(converter, patterns);
     mx::cpu::populateMatmulPatterns(converter, patterns);
+    mx::cpu::populateGroupRowsPatterns(converter, patterns);
     mx::populateStoragePatterns(converter, patterns, target);
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))

@@ -323,6 +323,8 @@ struct ConvertMXToMXGPUPass final
       return convertPackWeights(pack, module);
     if (auto combine = dyn_cast<CombineOp>(op))
       return convertCombine(combine, module);
+    if (auto group = dyn_cast<GroupRowsOp>(op))
+      return convertGroupRows(group, module);
     return op->emitOpError("expected mx.quantize, mx.dequantize, mx.relayout, "
                            "mx.amax or mx.matmul on the GPU; this operation "
                            "has no kernel yet");

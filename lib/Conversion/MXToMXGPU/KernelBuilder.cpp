@@ -397,6 +397,33 @@ Value mx::mxgpu::forEachElement(KernelBuilder &body, StringRef role,
   return element;
 }
 
+void mx::mxgpu::launchForEachElement(
+    KernelBuilder &host, KernelBuilder &body, gpu::GPUModuleOp module,
+    StringRef name, Value count, ArrayRef<Value> arguments,
+    llvm::function_ref<void(Block::BlockArgListType, Value)> emit) {
+  SmallVector<Value> all(arguments);
+  all.push_back(count);
+  KernelOp kernel = host.kernel(module, name, ValueRange(all).getTypes());
+  Block &entry = kernel.getBody().front();
+  body.setInsertionPointToStart(&entry);
+  Value element = forEachElement(body, "elements", entry.getArguments().back());
+  emit(entry.getArguments(), element);
+  host.launch(kernel, host.ceilDiv(count, kElementThreads), all);
+}
+
+Value mx::mxgpu::loadIndex(KernelBuilder &body, Value list, Value place) {
+  return arith::IndexCastOp::create(
+      body, body.getIndexType(),
+      memref::LoadOp::create(body, list, ValueRange{place}));
+}
+
+void mx::mxgpu::storeIndex(KernelBuilder &body, Value number, Value list,
+                           ValueRange place) {
+  memref::StoreOp::create(
+      body, arith::IndexCastOp::create(body, body.getI32Type(), number), list,
+      place);
+}
+
 TileThreads mx::mxgpu::forEachTile(KernelBuilder &body, StringRef role,
                                    Value rows, Value columns,
                                    ArrayRef<int64_t> tile, int64_t threads,

@@ -112,6 +112,8 @@ convertDequantize(DequantizeOperands operands, mlir::gpu::GPUModuleOp module,
                   llvm::SmallPtrSetImpl<mlir::Operation *> &done);
 
 llvm::LogicalResult convertCombine(CombineOp op, mlir::gpu::GPUModuleOp module);
+llvm::LogicalResult convertGroupRows(GroupRowsOp op,
+                                     mlir::gpu::GPUModuleOp module);
 llvm::LogicalResult convertRelayout(RelayoutOp op,
                                     mlir::gpu::GPUModuleOp module);
 
@@ -204,6 +206,20 @@ inline constexpr int64_t kElementThreads = 256;
 /// its number.
 mlir::Value forEachElement(KernelBuilder &body, llvm::StringRef role,
                            mlir::Value count);
+
+/// Builds with `body`, and launches, a kernel whose threads take one of `count`
+/// elements each: `emit` is given the kernel's arguments and the element.
+void launchForEachElement(
+    KernelBuilder &host, KernelBuilder &body, mlir::gpu::GPUModuleOp module,
+    llvm::StringRef name, mlir::Value count,
+    llvm::ArrayRef<mlir::Value> arguments,
+    llvm::function_ref<void(mlir::Block::BlockArgListType, mlir::Value)> emit);
+
+/// An entry of a list of integers, as an index.
+mlir::Value loadIndex(KernelBuilder &body, mlir::Value list, mlir::Value place);
+/// Stores an index in a list of i32.
+void storeIndex(KernelBuilder &body, mlir::Value number, mlir::Value list,
+                mlir::ValueRange place);
 
 /// Work tiles that are tiles of a matrix, and a role that takes them. The
 /// builder is left in the loop over them, `row` and `column` are of the matrix.

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arrays.elements import as_numpy
+from .._arrays.interop import place_of
 from .._compile.compile import compile
 from .._compile.templates import Template
-from .._runtime.device import device_key
+from .._runtime.device import device_key, on_device
 from . import checks as check
 from .chip_sizes import named_reductions
 from .formats import find_format
+from .specialize import find_entry
 
 # Results of the forward pass that are not written wholly: x and h in groups along the
 # rows, and their scales.
@@ -159,6 +161,60 @@ def moe_layer(x, w1, w2, tokens, probs, ends, *, stream=None, **formats):
 @functools.lru_cache(64)
 def _find_layer(changes, *sizes, **formats):
     return MoELayer(*sizes, **formats)
+
+
+class GroupedRows(NamedTuple):
+    """Where `group_rows` puts pairs of a token and an expert: arrays of i32."""
+    rows: Any
+    slots: Any
+    ends: Any
+    count: Any
+
+
+def group_rows(ids, experts, *, capacity=None, stream=None):
+    """Sorts pairs of a token and an expert by expert, on the device.
+
+    ids       i32 or i64, [T, k]: the experts of each token; others than 0 to
+              experts - 1 are none
+    experts   G
+    capacity  the length of rows and slots; T * k where it is not said
+    stream    as for an entry
+
+    Returns GroupedRows: the token of row p in rows[p], and t * k + j, for choice j of
+    token t, in slots[p]; the rows of expert g end at ends[g], and its own are in the
+    order of slots. count, without dimensions, is the number of pairs that have an
+    expert: both lists are -1 from there on, and where they are shorter, they keep the
+    first pairs, which ends say. Nothing waits. `quantize` takes rows as gather and ends
+    as offsets; MoELayer takes them as tokens and ends."""
+    check.size("experts", experts, 1)
+    element, shape = check.matrix("ids", ids, ("i32", "i64"))
+    if len(shape) != 2 or shape[1] == 0:
+        raise ValueError("ids: expected [tokens, k], k at least 1, found shape "
+                         f"{shape}")
+    if capacity is None:
+        capacity = shape[0] * shape[1]
+    elif capacity != 0:
+        check.size("capacity", capacity, 1)
+    with on_device(place_of([ids])):
+        entry = find_entry(_group_text, element.mlir, shape[1], int(experts))
+    return GroupedRows(*entry.call((ids, int(capacity)), None, stream))
+
+
+def _group_text(integer, choices, experts):
+    return f"""
+!list = tensor<?xi32>
+!ends = tensor<{experts}xi32>
+!ids = tensor<?x{choices}x{integer}>
+func.func @main(%ids: !ids, %capacity: index) -> (!list, !list, !ends, tensor<i32>) {{
+  %r = tensor.empty(%capacity) : !list
+  %s = tensor.empty(%capacity) : !list
+  %e = tensor.empty() : !ends
+  %c = tensor.empty() : tensor<i32>
+  %g:4 = mx.group_rows ins(%ids : !ids) outs(%r, %s, %e, %c : !list, !list, !ends, tensor<i32>)
+      -> !list, !list, !ends, tensor<i32>
+  return %g#0, %g#1, %g#2, %g#3 : !list, !list, !ends, tensor<i32>
+}}
+"""
 
 
 def route(chosen, weights, experts):

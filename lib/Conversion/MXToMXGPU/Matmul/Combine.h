@@ -19,9 +19,6 @@ inline constexpr int64_t kCombineVector = 4, kCombineLoads = 8;
 inline constexpr int64_t kCombineColumns =
     target::kWarpSize * kCombineVector * kCombineLoads;
 
-/// An entry of a list of integers, as an index.
-mlir::Value loadIndex(KernelBuilder &body, mlir::Value list, mlir::Value place);
-
 /// The end of the rows that have a group, no more than there are; all `rows`
 /// without `offsets`.
 mlir::Value getListEnd(KernelBuilder &body, mlir::Value rows,

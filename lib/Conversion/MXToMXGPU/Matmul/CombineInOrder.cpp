@@ -70,10 +70,7 @@ private:
   void orderRows();
   void sumRows();
 
-  /// A kernel whose threads take one of `count` elements each.
-  void launchEach(StringRef name, Value count, ArrayRef<Value> arguments,
-                  llvm::function_ref<void(Arguments, Value)> emit);
-  /// The same of rows that are added to a token.
+  /// A kernel whose threads take a row each that is added to a token.
   void launchEachRow(StringRef name, ArrayRef<Value> arguments,
                      llvm::function_ref<void(Arguments, Value, Value)> emit);
 
@@ -82,11 +79,6 @@ private:
   void emitSum(const Sum &sum, bool isWhole);
   Value loadPiece(Value matrix, Value row, Value column, bool isWhole);
 
-  void storeNumber(Value number, Value list, Value place) {
-    memref::StoreOp::create(
-        body, arith::IndexCastOp::create(body, body.getI32Type(), number), list,
-        place);
-  }
   /// Columns that a warp has.
   int64_t getColumns() const {
     return pieces * kCombineVector * target::kWarpSize;
@@ -149,19 +141,6 @@ void InOrderBuilder::allocate() {
 // Lists of rows
 //===----------------------------------------------------------------------===//
 
-void InOrderBuilder::launchEach(
-    StringRef name, Value count, ArrayRef<Value> arguments,
-    llvm::function_ref<void(Arguments, Value)> emit) {
-  SmallVector<Value> all(arguments);
-  all.push_back(count);
-  KernelOp kernel = host.kernel(module, name, ValueRange(all).getTypes());
-  Block &entry = kernel.getBody().front();
-  body.setInsertionPointToStart(&entry);
-  Value element = forEachElement(body, "elements", entry.getArguments().back());
-  emit(entry.getArguments(), element);
-  host.launch(kernel, host.ceilDiv(count, kElementThreads), all);
-}
-
 void InOrderBuilder::launchEachRow(
     StringRef name, ArrayRef<Value> arguments,
     llvm::function_ref<void(Arguments, Value, Value)> emit) {
@@ -171,14 +150,16 @@ void InOrderBuilder::launchEachRow(
   size_t known = all.size();
   llvm::append_range(all, arguments);
   all.push_back(tokens);
-  launchEach(name, rows, all, [&](Arguments given, Value row) {
-    Value list = given[0], offsets = known > 1 ? given[1] : Value();
-    beginIf(body.isBelow(row, getListEnd(body, body.dim(list, 0), offsets)));
-    Value token = loadIndex(body, list, row);
-    // As unsigned numbers, negative ones are beyond any token.
-    beginIf(body.isBelow(token, given[all.size() - 1]));
-    emit(given.drop_front(known), row, token);
-  });
+  launchForEachElement(
+      host, body, module, name, rows, all, [&](Arguments given, Value row) {
+        Value list = given[0], offsets = known > 1 ? given[1] : Value();
+        beginIf(
+            body.isBelow(row, getListEnd(body, body.dim(list, 0), offsets)));
+        Value token = loadIndex(body, list, row);
+        // As unsigned numbers, negative ones are beyond any token.
+        beginIf(body.isBelow(token, given[all.size() - 1]));
+        emit(given.drop_front(known), row, token);
+      });
 }
 
 void InOrderBuilder::countRows() {
@@ -213,8 +194,9 @@ void InOrderBuilder::takePlaces() {
     addCounts(AtomicAddOp::create(body, sum, counts, allTokens),
               /*stores=*/true);
   };
-  launchEach("combine_start", host.ceilDiv(tokens, kTokensTogether),
-             {lists.counts, lists.starts}, emit);
+  launchForEachElement(host, body, module, "combine_start",
+                       host.ceilDiv(tokens, kTokensTogether),
+                       {lists.counts, lists.starts}, emit);
 }
 
 void InOrderBuilder::placeRows() {
@@ -222,7 +204,7 @@ void InOrderBuilder::placeRows() {
     Value starts = given[0], places = given[1], unordered = given[2];
     Value place =
         body.add(loadIndex(body, starts, token), loadIndex(body, places, row));
-    storeNumber(row, unordered, place);
+    storeIndex(body, row, unordered, place);
   };
   launchEachRow("combine_place", {lists.starts, lists.places, lists.unordered},
                 emit);
@@ -247,7 +229,7 @@ void InOrderBuilder::orderRows() {
           body, ValueRange(body.add(loop.getRegionIterArg(0), step)));
       place = loop.getResult(0);
     }
-    storeNumber(row, given[3], place);
+    storeIndex(body, row, given[3], place);
   };
   launchEachRow("combine_order",
                 {lists.counts, lists.starts, lists.unordered, lists.places},

@@ -102,12 +102,6 @@ private:
 };
 } // namespace
 
-Value mx::mxgpu::loadIndex(KernelBuilder &body, Value list, Value place) {
-  return arith::IndexCastOp::create(
-      body, body.getIndexType(),
-      memref::LoadOp::create(body, list, ValueRange{place}));
-}
-
 Value mx::mxgpu::getListEnd(KernelBuilder &body, Value rows, Value offsets) {
   if (!offsets)
     return rows;

@@ -333,3 +333,45 @@ LogicalResult CombineOp::verify() {
   return failed(verifyNoEncoding(*this, input)) ? failure()
                                                 : verifyNoEncoding(*this, out);
 }
+
+//===----------------------------------------------------------------------===//
+// GroupRows
+//===----------------------------------------------------------------------===//
+
+LogicalResult GroupRowsOp::verify() {
+  // group_rows C1
+  if (failed(verifyForm(*this)))
+    return failure();
+  // group_rows C2
+  if (getOuts().size() != 4)
+    return emitOpError("expected 4 outs, rows, slots, ends and count, found ")
+           << getOuts().size();
+  Named ids{getIds(), "ids"}, rows{getRows(), "rows"};
+  Named slots{getSlots(), "slots"}, ends{getEnds(), "ends"};
+  Named count{getCount(), "count"};
+  // group_rows C3
+  if (failed(verifyRank(*this, ids, 2)))
+    return failure();
+  if (ShapedType::isDynamic(ids.dim(1)) || ids.dim(1) == 0)
+    return errorAt(*this, ids)
+           << "expected a known number of choices, at least 1, as dimension 1 "
+              "of ids, found "
+           << ids.type();
+  // group_rows C4
+  for (const Named &list : {rows, slots, ends})
+    if (failed(verifyRank(*this, list, 1)))
+      return failure();
+  if (failed(verifyRank(*this, count, 0)))
+    return failure();
+  // group_rows C5
+  if (failed(verifyDim(*this, slots, 0, rows.dim(0))))
+    return failure();
+  // group_rows C6
+  if (ends.dim(0) == 0)
+    return errorAt(*this, ends) << "expected at least 1 expert, found 0";
+  // group_rows C7
+  for (const Named &operand : {ids, rows, slots, ends, count})
+    if (failed(verifyNoEncoding(*this, operand)))
+      return failure();
+  return success();
+}

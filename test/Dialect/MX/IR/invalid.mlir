@@ -1963,6 +1963,84 @@ func.func @combine_c6(%z: tensor<300x48xbf16, #mx.ragged<groups = 4, align = 128
 }
 
 // -----
+func.func @group_rows_c1(%ids: memref<30x8xi32>, %r: tensor<240xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<i32>) {
+  // expected-error @below {{'mx.group_rows' op expected all tensors or all memrefs, found 'memref<30x8xi32>' and 'tensor<240xi32>'}}
+  %g:4 = mx.group_rows ins(%ids : memref<30x8xi32>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>) -> tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>
+  return
+}
+
+// -----
+func.func @group_rows_c2(%ids: tensor<30x8xi32>, %r: tensor<240xi32>, %e: tensor<4xi32>) {
+  // expected-error @below {{'mx.group_rows' op expected 4 outs, rows, slots, ends and count, found 2}}
+  %g:2 = mx.group_rows ins(%ids : tensor<30x8xi32>) outs(%r, %e : tensor<240xi32>, tensor<4xi32>) -> tensor<240xi32>, tensor<4xi32>
+  return
+}
+
+// -----
+// expected-note @below {{ids is defined here}}
+func.func @group_rows_c3(%ids: tensor<240xi32>, %r: tensor<240xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<i32>) {
+  // expected-error @below {{'mx.group_rows' op expected ids of rank 2, found rank 1}}
+  %g:4 = mx.group_rows ins(%ids : tensor<240xi32>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>) -> tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>
+  return
+}
+
+// -----
+// expected-note @below {{ids is defined here}}
+func.func @group_rows_c3_choices(%ids: tensor<30x?xi32>, %r: tensor<240xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<i32>) {
+  // expected-error @below {{'mx.group_rows' op expected a known number of choices, at least 1, as dimension 1 of ids, found 'tensor<30x?xi32>'}}
+  %g:4 = mx.group_rows ins(%ids : tensor<30x?xi32>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>) -> tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>
+  return
+}
+
+// -----
+// expected-note @below {{ids is defined here}}
+func.func @group_rows_c3_none(%ids: tensor<30x0xi32>, %r: tensor<240xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<i32>) {
+  // expected-error @below {{'mx.group_rows' op expected a known number of choices, at least 1, as dimension 1 of ids, found 'tensor<30x0xi32>'}}
+  %g:4 = mx.group_rows ins(%ids : tensor<30x0xi32>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>) -> tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>
+  return
+}
+
+// -----
+// expected-note @below {{rows is defined here}}
+func.func @group_rows_c4(%ids: tensor<30x8xi32>, %r: tensor<30x8xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<i32>) {
+  // expected-error @below {{'mx.group_rows' op expected rows of rank 1, found rank 2}}
+  %g:4 = mx.group_rows ins(%ids : tensor<30x8xi32>) outs(%r, %s, %e, %c : tensor<30x8xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>) -> tensor<30x8xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>
+  return
+}
+
+// -----
+// expected-note @below {{count is defined here}}
+func.func @group_rows_c4_count(%ids: tensor<30x8xi32>, %r: tensor<240xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<1xi32>) {
+  // expected-error @below {{'mx.group_rows' op expected count of rank 0, found rank 1}}
+  %g:4 = mx.group_rows ins(%ids : tensor<30x8xi32>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<1xi32>) -> tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<1xi32>
+  return
+}
+
+// -----
+// expected-note @below {{slots is defined here}}
+func.func @group_rows_c5(%ids: tensor<30x8xi32>, %r: tensor<240xi32>, %s: tensor<239xi32>, %e: tensor<4xi32>, %c: tensor<i32>) {
+  // expected-error @below {{'mx.group_rows' op expected dimension 0 of slots to be 240, found 239}}
+  %g:4 = mx.group_rows ins(%ids : tensor<30x8xi32>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<239xi32>, tensor<4xi32>, tensor<i32>) -> tensor<240xi32>, tensor<239xi32>, tensor<4xi32>, tensor<i32>
+  return
+}
+
+// -----
+// expected-note @below {{ends is defined here}}
+func.func @group_rows_c6(%ids: tensor<30x8xi32>, %r: tensor<240xi32>, %s: tensor<240xi32>, %e: tensor<0xi32>, %c: tensor<i32>) {
+  // expected-error @below {{'mx.group_rows' op expected at least 1 expert, found 0}}
+  %g:4 = mx.group_rows ins(%ids : tensor<30x8xi32>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<240xi32>, tensor<0xi32>, tensor<i32>) -> tensor<240xi32>, tensor<240xi32>, tensor<0xi32>, tensor<i32>
+  return
+}
+
+// -----
+// expected-note @below {{ids is defined here}}
+func.func @group_rows_c7(%ids: tensor<30x8xi32, #mx.ragged<groups = 4, align = 128>>, %r: tensor<240xi32>, %s: tensor<240xi32>, %e: tensor<4xi32>, %c: tensor<i32>) {
+  // expected-error @below {{'mx.group_rows' op expected ids without encoding, found #mx.ragged<groups = 4, align = 128>}}
+  %g:4 = mx.group_rows ins(%ids : tensor<30x8xi32, #mx.ragged<groups = 4, align = 128>>) outs(%r, %s, %e, %c : tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>) -> tensor<240xi32>, tensor<240xi32>, tensor<4xi32>, tensor<i32>
+  return
+}
+
+// -----
 func.func @yield_parent(%x: f32) {
   // expected-error @below {{'mx.yield' op expects parent op to be one of 'mx.matmul, mx.grouped_matmul, mx.quantize'}}
   mx.yield %x : f32

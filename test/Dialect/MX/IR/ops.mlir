@@ -239,6 +239,22 @@ func.func @matmul_numbers(%x: tensor<?x500xbf16>, %v: tensor<128x500xbf16>, %ini
   return %y, %z : tensor<?x128xbf16>, tensor<4x64x48xf32>
 }
 
+// CHECK-LABEL: func @routing
+// CHECK:         %[[G:.*]]:4 = mx.group_rows ins(%{{[^ ,)]+}} : tensor<?x8xi64>)
+// CHECK-SAME:      outs({{.*}} : tensor<?xi32>, tensor<?xi32>, tensor<32xi32>, tensor<i32>) -> tensor<?xi32>, tensor<?xi32>, tensor<32xi32>, tensor<i32>
+// CHECK:         mx.combine ins(%{{[^ ,)]+}} : tensor<?x64xbf16>) rows(%[[G]]#0 : tensor<?xi32>) offsets(%[[G]]#2 : tensor<32xi32>)
+// CHECK-SAME:      outs(%{{[^ ,)]+}} : tensor<?x64xf32>) order = fixed -> tensor<?x64xf32>
+// CHECK:         mx.group_rows ins(%{{[^ ,)]+}} : memref<?x1xi32>) outs({{.*}} : memref<?xi32>, memref<?xi32>, memref<?xi32>, memref<i32>){{$}}
+func.func @routing(%ids: tensor<?x8xi64>, %r: tensor<?xi32>, %e: tensor<32xi32>, %c: tensor<i32>, %z: tensor<?x64xbf16>,
+                   %y: tensor<?x64xf32>, %mids: memref<?x1xi32>, %mr: memref<?xi32>, %mc: memref<i32>) -> tensor<?x64xf32> {
+  %g:4 = mx.group_rows ins(%ids : tensor<?x8xi64>) outs(%r, %r, %e, %c : tensor<?xi32>, tensor<?xi32>, tensor<32xi32>, tensor<i32>)
+      -> tensor<?xi32>, tensor<?xi32>, tensor<32xi32>, tensor<i32>
+  %s = mx.combine ins(%z : tensor<?x64xbf16>) rows(%g#0 : tensor<?xi32>) offsets(%g#2 : tensor<32xi32>)
+      outs(%y : tensor<?x64xf32>) order = fixed -> tensor<?x64xf32>
+  mx.group_rows ins(%mids : memref<?x1xi32>) outs(%mr, %mr, %mr, %mc : memref<?xi32>, memref<?xi32>, memref<?xi32>, memref<i32>)
+  return %s : tensor<?x64xf32>
+}
+
 // CHECK-LABEL: func @grouped_matmul_weights
 // CHECK:         mx.grouped_matmul ragged = rows masked ins(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}} : tensor<4x?x64xbf16>, tensor<4x48x64xf6E2M3FN>, tensor<4x48x2xf8E8M0FNU>)
 func.func @grouped_matmul_weights(%x: tensor<4x?x64xbf16>, %w: tensor<4x48x64xf6E2M3FN>, %sw: tensor<4x48x2xf8E8M0FNU>,

@@ -251,6 +251,50 @@ def MX_CombineOp : MX_StructuredOp<"combine"> {
   }];
 }
 
+def MX_GroupRowsOp : MX_StructuredOp<"group_rows", []> {
+  let summary = "sort pairs of a token and an expert by expert";
+  let description = [{
+    `ids[t, j]` is the j-th expert of token t; a number that is negative or not
+    below the number of experts, which is the extent of `ends`, means none. The
+    pairs that have an expert are sorted by (expert, t, j). Row p is the p-th of
+    them:
+
+    - `rows[p]` is its token t, and `slots[p]` is t k + j, its place among all
+      pairs, where k is the number of choices;
+    - `ends[g]` is the end of the rows of expert g;
+    - `count` is the number of these pairs.
+
+    `rows` and `slots` may be longer or shorter than that: places from `count` on
+    are -1. If there are fewer places than pairs, the first ones are kept, `ends`
+    are at most the number of places, and `count` is larger. A token may name an
+    expert twice and then has two rows.
+
+    `rows` and `ends` are what `mx.quantize` takes as `gather` and `offsets`, and
+    `mx.combine` as `rows` and `offsets`.
+
+    Example: the experts of an MoE layer, top 8 of 32.
+
+    ```mlir
+    %g:4 = mx.group_rows ins(%ids : tensor<?x8xi32>)
+        outs(%r, %s, %e, %c : tensor<?xi32>, tensor<?xi32>, tensor<32xi32>, tensor<i32>)
+        -> tensor<?xi32>, tensor<?xi32>, tensor<32xi32>, tensor<i32>
+    ```
+  }];
+  let arguments = (ins MX_ShapedOf<[I32, I64], "i32 or i64">:$ids,
+                       Variadic<MX_ShapedOf<[I32], "i32">>:$outs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    `ins` `(` $ids `:` type($ids) `)`
+    `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = dpsDeclaration # [{
+    ::mlir::Value getRows() { return getOuts()[0]; }
+    ::mlir::Value getSlots() { return getOuts()[1]; }
+    ::mlir::Value getEnds() { return getOuts()[2]; }
+    ::mlir::Value getCount() { return getOuts()[3]; }
+  }];
+}
+
 def MX_YieldOp : MX_Op<"yield", [Pure, Terminator,
     ParentOneOf<["MatmulOp", "GroupedMatmulOp", "QuantizeOp"]>]> {
   let summary = "terminate an epilogue or a prologue";

@@ -94,5 +94,6 @@ void mx::registerBufferizableOpInterfaceExternalModels(
     MatmulOp::attachInterface<MXOpInterface<MatmulOp>>(*context);
     GroupedMatmulOp::attachInterface<MXOpInterface<GroupedMatmulOp>>(*context);
     CombineOp::attachInterface<MXOpInterface<CombineOp>>(*context);
+    GroupRowsOp::attachInterface<MXOpInterface<GroupRowsOp>>(*context);
   });
 }

@@ -1,0 +1,137 @@
+//===- GroupRows.cpp - mx.group_rows as loops -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A counting sort: the pairs of each expert are counted, and then each pair, in
+// order, takes the next place of its expert.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::cpu;
+
+namespace {
+
+class GroupRowsEmitter {
+public:
+  GroupRowsEmitter(Emitter &emitter, GroupRowsOp::Adaptor adaptor)
+      : emitter(emitter), builder(emitter.getBuilder()), ids(adaptor.getIds()),
+        rows(adaptor.getOuts()[0]), slots(adaptor.getOuts()[1]),
+        ends(adaptor.getOuts()[2]), count(adaptor.getOuts()[3]),
+        zero(emitter.index(0)), tokens(emitter.dim(ids, 0)),
+        choices(emitter.dim(ids, 1)), places(emitter.dim(rows, 0)),
+        experts(emitter.dim(ends, 0)) {}
+
+  void emit() {
+    check();
+    countPairs();
+    placePairs();
+    emitter.loop(zero, experts, 1, [&](Int expert) {
+      store(ends, expert, load(ends, expert).min(places));
+    });
+  }
+
+private:
+  void check() {
+    emitter.checkDim("slots", {slots, builder.getI32Type()}, 0, places);
+    emitter.check(experts > 0, "at least 1 expert, found %ld", {experts});
+    int64_t most = std::numeric_limits<int32_t>::max();
+    Int pairs = tokens * choices;
+    emitter.check(pairs <= most,
+                  "at most " + Twine(most) +
+                      " pairs of a token and an expert, "
+                      "found %ld",
+                  {pairs});
+  }
+
+  /// Leaves in `ends` where the rows of each expert begin.
+  void countPairs() {
+    Int none = emitter.index(-1);
+    emitter.loop(zero, places, 1, [&](Int place) {
+      store(rows, place, none);
+      store(slots, place, none);
+    });
+    emitter.loop(zero, experts, 1,
+                 [&](Int expert) { store(ends, expert, zero); });
+    forEachPair([&](Int, Int, Int expert) {
+      store(ends, expert, load(ends, expert) + 1);
+    });
+    Int all = emitter.reduce(zero, experts, zero, [&](Int expert, Int begin) {
+      Int own = load(ends, expert);
+      store(ends, expert, begin);
+      return begin + own;
+    });
+    store(count, {}, all);
+  }
+
+  /// Leaves in `ends` where the rows of each expert end.
+  void placePairs() {
+    forEachPair([&](Int token, Int choice, Int expert) {
+      Int place = load(ends, expert);
+      store(ends, expert, place + 1);
+      emitIf(place < places, [&] {
+        store(rows, place, token);
+        store(slots, place, token * choices + choice);
+      });
+    });
+  }
+
+  /// In order, the pairs that have an expert.
+  void forEachPair(llvm::function_ref<void(Int, Int, Int)> body) {
+    emitter.loop(zero, tokens, 1, [&](Int token) {
+      emitter.loop(zero, choices, 1, [&](Int choice) {
+        Int expert = emitter.wrap(emitter.load(ids, {token, choice}))
+                         .to(builder.getIndexType());
+        // As unsigned numbers, negative ones are beyond any expert.
+        Value exists =
+            arith::CmpIOp::create(builder, emitter.getLoc(),
+                                  arith::CmpIPredicate::ult, expert, experts);
+        emitIf(exists, [&] { body(token, choice, expert); });
+      });
+    });
+  }
+
+  void emitIf(Value condition, llvm::function_ref<void()> body) {
+    scf::IfOp::create(builder, emitter.getLoc(), condition,
+                      [&](OpBuilder &, Location loc) {
+                        body();
+                        scf::YieldOp::create(builder, loc);
+                      });
+  }
+
+  Int load(Value list, Int place) {
+    return emitter.wrap(emitter.load(list, {place})).to(builder.getIndexType());
+  }
+  void store(Value list, ArrayRef<Value> place, Int number) {
+    memref::StoreOp::create(builder, emitter.getLoc(),
+                            number.to(builder.getI32Type()), list, place);
+  }
+  void store(Value list, Int place, Int number) {
+    store(list, ArrayRef<Value>{place}, number);
+  }
+
+  Emitter &emitter;
+  OpBuilder &builder;
+  Value ids, rows, slots, ends, count;
+  Int zero, tokens, choices, places, experts;
+};
+
+struct GroupRowsOpLowering final : EmittingPattern<GroupRowsOp> {
+  using EmittingPattern::EmittingPattern;
+
+  void emit(Emitter &emitter, GroupRowsOp, OpAdaptor adaptor) const override {
+    GroupRowsEmitter(emitter, adaptor).emit();
+  }
+};
+
+} // namespace
+
+void mx::cpu::populateGroupRowsPatterns(const TypeConverter &converter,
+                                        RewritePatternSet &patterns) {
+  patterns.add<GroupRowsOpLowering>(converter, patterns.getContext());
+}

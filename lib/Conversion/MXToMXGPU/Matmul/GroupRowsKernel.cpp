@@ -1,0 +1,224 @@
+//===- GroupRowsKernel.cpp - The kernels of mx.group_rows -----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//===----------------------------------------------------------------------===//
+//
+// A stable counting sort of pairs by expert. Pairs come in chunks:
+//
+//   count   the pairs of each chunk and expert are counted
+//   sum     and for each chunk and expert, those of earlier chunks
+//   ends    the rows of an expert begin after those of experts before it
+//   place   a pair goes after those of its expert in earlier chunks, and those
+//           before it in its own, which its thread counts
+//
+// Only counts are added by atomic operations, so every run gives the same.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mx;
+using namespace mx::mxgpu;
+
+/// Pairs of a chunk: a thread looks at half of them, and at half of the chunks.
+static constexpr int64_t kPairsOfChunk = 1024;
+
+namespace {
+
+class GroupRowsBuilder {
+public:
+  GroupRowsBuilder(GroupRowsOp op, gpu::GPUModuleOp module)
+      : op(op), module(module), host(op.getLoc(), op),
+        body(op.getLoc(), op.getContext()) {}
+
+  void build();
+
+private:
+  using Arguments = Block::BlockArgListType;
+
+  void countPairs();
+  void sumChunks();
+  void findEnds();
+  void placePairs();
+  void placePair(Arguments given, Value pair);
+  void clearPlace(Arguments given, Value place);
+
+  void launch(StringRef name, Value count, ArrayRef<Value> arguments,
+              llvm::function_ref<void(Arguments, Value)> emit) {
+    launchForEachElement(host, body, module, name, count, arguments, emit);
+  }
+  Value makeList(Value size) {
+    auto type = MemRefType::get({ShapedType::kDynamic}, host.getI32Type());
+    return memref::AllocOp::create(host, type, ValueRange(size));
+  }
+  /// The sum over a range, in a kernel, of what `term` computes.
+  Value sum(Value begin, Value end, llvm::function_ref<Value(Value)> term);
+  /// The insertion point moves into the branch.
+  void beginIf(Value condition) {
+    auto ifOp = scf::IfOp::create(body, condition, /*withElse=*/false);
+    body.setInsertionPointToStart(ifOp.thenBlock());
+  }
+
+  GroupRowsOp op;
+  gpu::GPUModuleOp module;
+  KernelBuilder host, body;
+  Value ids;                            ///< of all pairs, in a row
+  Value pairs, places, experts, chunks; ///< how many there are
+  Value counts, starts, begins;         ///< device memory
+};
+
+} // namespace
+
+void GroupRowsBuilder::build() {
+  places = host.dim(op.getRows(), 0);
+  experts = host.dim(op.getEnds(), 0);
+  host.requireSize(host.dim(op.getSlots(), 0), places, "dimension 0 of slots");
+  if (cast<MemRefType>(op.getEnds().getType()).isDynamicDim(0)) {
+    RequireOp::create(host, host.isBelow(host.index(0), experts),
+                      "expected at least 1 expert, found %lld",
+                      ValueRange(experts));
+  }
+  pairs = host.mul(host.dim(op.getIds(), 0), host.dim(op.getIds(), 1));
+  host.requireAtMost(pairs, std::numeric_limits<int32_t>::max(),
+                     "pairs of a token and an expert");
+  ids = collapseLeading(host, op.getIds(), 2);
+  chunks = host.ceilDiv(pairs, kPairsOfChunk);
+  // The last line of each has no chunk: all pairs are before it.
+  Value numbers = host.mul(host.add(chunks, 1), experts);
+  counts = makeList(numbers);
+  starts = makeList(numbers);
+  begins = makeList(experts);
+  clearMemory(host, counts);
+  countPairs();
+  sumChunks();
+  findEnds();
+  placePairs();
+  for (Value list : {counts, starts, begins})
+    memref::DeallocOp::create(host, list);
+}
+
+Value GroupRowsBuilder::sum(Value begin, Value end,
+                            llvm::function_ref<Value(Value)> term) {
+  auto loop = scf::ForOp::create(body, begin, end, body.index(1), body.i32(0));
+  OpBuilder::InsertionGuard guard(body);
+  body.setInsertionPointToStart(loop.getBody());
+  Value next = body.add(loop.getRegionIterArg(0), term(loop.getInductionVar()));
+  scf::YieldOp::create(body, ValueRange(next));
+  return loop.getResult(0);
+}
+
+static Value load(KernelBuilder &body, Value list, Value place) {
+  return memref::LoadOp::create(body, list, ValueRange(place));
+}
+
+static Value toIndex(KernelBuilder &body, Value number) {
+  return arith::IndexCastOp::create(body, body.getIndexType(), number);
+}
+
+void GroupRowsBuilder::countPairs() {
+  auto emit = [&](Arguments given, Value pair) {
+    Value expert = loadIndex(body, given[0], pair), experts = given[2];
+    // As unsigned numbers, negative ones are beyond any expert.
+    beginIf(body.isBelow(expert, experts));
+    Value line = body.mul(body.div(pair, kPairsOfChunk), experts);
+    AtomicAddOp::create(body, body.i32(1), given[1], body.add(line, expert));
+  };
+  launch("group_count", pairs, {ids, counts, experts}, emit);
+}
+
+void GroupRowsBuilder::sumChunks() {
+  auto emit = [&](Arguments given, Value number) {
+    Value counts = given[0], experts = given[2];
+    Value chunk = body.div(number, experts);
+    Value expert = arith::RemUIOp::create(body, number, experts);
+    Value before = sum(body.index(0), chunk, [&](Value other) {
+      return load(body, counts, body.add(body.mul(other, experts), expert));
+    });
+    memref::StoreOp::create(body, before, given[1], number);
+  };
+  launch("group_sum", host.mul(host.add(chunks, 1), experts),
+         {counts, starts, experts}, emit);
+}
+
+void GroupRowsBuilder::findEnds() {
+  auto emit = [&](Arguments given, Value expert) {
+    Value starts = given[0], begins = given[1], places = given[4];
+    Value all = body.mul(given[5], given.back());
+    auto ownRows = [&](Value other) {
+      return load(body, starts, body.add(all, other));
+    };
+    Value begin = sum(body.index(0), expert, ownRows);
+    memref::StoreOp::create(body, begin, begins, expert);
+    Value end = toIndex(body, body.add(begin, ownRows(expert)));
+    storeIndex(body, body.min(end, places), given[2], expert);
+    beginIf(arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                                  body.add(expert, 1), given.back()));
+    storeIndex(body, end, given[3], {});
+  };
+  launch("group_ends", experts,
+         {starts, begins, op.getEnds(), op.getCount(), places, chunks}, emit);
+}
+
+void GroupRowsBuilder::placePairs() {
+  Value most = arith::MaxUIOp::create(host, pairs, places);
+  Value choices = host.dim(op.getIds(), 1);
+  auto emit = [&](Arguments given, Value element) {
+    OpBuilder::InsertionGuard guard(body);
+    {
+      OpBuilder::InsertionGuard guard(body);
+      beginIf(body.isBelow(element, body.dim(given[0], 0)));
+      placePair(given, element);
+    }
+    clearPlace(given, element);
+  };
+  launch("group_place", most,
+         {ids, starts, begins, op.getRows(), op.getSlots(), op.getCount(),
+          experts, choices},
+         emit);
+}
+
+void GroupRowsBuilder::placePair(Arguments given, Value pair) {
+  Value ids = given[0], experts = given[6];
+  Value id = load(body, ids, pair), expert = toIndex(body, id);
+  beginIf(body.isBelow(expert, experts));
+  Value chunk = body.div(pair, kPairsOfChunk);
+  Value inChunk = sum(body.mul(chunk, kPairsOfChunk), pair, [&](Value other) {
+    Value isSame = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                                         load(body, ids, other), id);
+    return arith::ExtUIOp::create(body, body.getI32Type(), isSame).getResult();
+  });
+  Value before =
+      load(body, given[1], body.add(body.mul(chunk, experts), expert));
+  Value place = toIndex(
+      body, body.add(body.add(load(body, given[2], expert), before), inChunk));
+  beginIf(body.isBelow(place, body.dim(given[3], 0)));
+  storeIndex(body, arith::DivUIOp::create(body, pair, given[7]), given[3],
+             place);
+  storeIndex(body, pair, given[4], place);
+}
+
+void GroupRowsBuilder::clearPlace(Arguments given, Value place) {
+  Value rows = given[3];
+  Value count =
+      toIndex(body, memref::LoadOp::create(body, given[5], ValueRange()));
+  Value isFree =
+      arith::CmpIOp::create(body, arith::CmpIPredicate::uge, place, count);
+  beginIf(body.both(isFree, body.isBelow(place, body.dim(rows, 0))));
+  for (Value list : {rows, Value(given[4])})
+    memref::StoreOp::create(body, body.i32(-1), list, place);
+}
+
+LogicalResult mx::mxgpu::convertGroupRows(GroupRowsOp op,
+                                          gpu::GPUModuleOp module) {
+  for (Value operand : op->getOperands())
+    if (auto type = cast<MemRefType>(operand.getType()); !isContiguous(type))
+      return op.emitOpError("expected identity layout on the GPU, found ")
+             << type;
+  GroupRowsBuilder(op, module).build();
+  op.erase();
+  return success();
+}

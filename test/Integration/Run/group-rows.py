@@ -1,0 +1,125 @@
+"""mx.group_rows sorts pairs of a token and an expert: every byte of rows, slots, ends and count equals numpy's stable
+sort, on the CPU path and on both kinds of chips, under two orders of threads.
+
+RUN: %python %s mx-run %t
+REQUIRES: compiler, numpy
+
+Ids are uniform, all of one expert, negative, not below the number of experts, at the limits of their type, or twice the
+same of a token; there are no tokens, one expert, and pairs of several chunks of 1024. Places are as many as
+pairs that have an expert, one more, one fewer, none, or twice as many.
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+from work_folder import enter, write
+
+mx_run, work = sys.argv[1:]
+enter(work)
+seed = int(os.environ.get("MX_GROUP_SEED", 1))
+random = np.random.default_rng(seed)
+
+PROGRAM = """
+!ids = tensor<{t}x{k}x{integer}>
+!list = tensor<{c}xi32>
+!ends = tensor<{e}xi32>
+func.func @main(%ids: !ids, %r: !list, %s: !list, %e: !ends, %c: tensor<i32>) -> (!list, !list, !ends, tensor<i32>) {{
+  %g:4 = mx.group_rows ins(%ids : !ids) outs(%r, %s, %e, %c : !list, !list, !ends, tensor<i32>)
+      -> !list, !list, !ends, tensor<i32>
+  return %g#0, %g#1, %g#2, %g#3 : !list, !list, !ends, tensor<i32>
+}}
+"""
+NAMES = ["rows", "slots", "ends", "count"]
+
+
+def draw(kind, tokens, choices, experts, integer):
+    shape = (tokens, choices)
+    if kind == "uniform":
+        return random.integers(0, experts, shape)
+    if kind == "distinct":
+        return np.array([random.permutation(experts)[:choices] for _ in range(tokens)]).reshape(shape)
+    if kind == "one expert":
+        return np.full(shape, experts - 1)
+    if kind == "twice":
+        return np.repeat(random.integers(-1, experts, (tokens, 1)), choices, axis=1)
+    if kind == "none":
+        return np.full(shape, -1)
+    if kind == "limits":
+        limits = np.iinfo(integer.replace("i", "int"))
+        return random.choice([limits.min, limits.max, -1, 0, experts - 1, experts], shape)
+    assert kind == "uneven"
+    return np.minimum(random.geometric(0.4, shape) - 2, experts)
+
+
+def group(ids, experts, places):
+    """Rows, slots, ends and count by a stable sort."""
+    flat = ids.ravel().astype(np.int64)
+    pairs = np.flatnonzero((flat >= 0) & (flat < experts))
+    pairs = pairs[np.argsort(flat[pairs], kind="stable")]
+    rows, slots = np.full((2, places), -1, np.int32)
+    kept = pairs[:places]
+    slots[:len(kept)] = kept
+    rows[:len(kept)] = kept // max(ids.shape[1], 1)
+    ends = np.searchsorted(flat[pairs], np.arange(experts), side="right")
+    return rows, slots, np.minimum(ends, places).astype(np.int32), np.array(len(pairs), np.int32)
+
+
+CASES = [  # kind, tokens, choices, experts, integers, places beside those that are needed, dynamic
+    ("distinct", 300, 8, 32, "i32", 0, True),
+    ("distinct", 700, 3, 8, "i64", 1, False),
+    ("uniform", 1024, 2, 5, "i32", -1, True),
+    ("uniform", 513, 2, 300, "i64", 500, True),
+    ("one expert", 600, 4, 7, "i32", 0, False),
+    ("twice", 500, 5, 9, "i32", -100, True),
+    ("limits", 200, 8, 16, "i64", 3, True),
+    ("limits", 200, 8, 16, "i32", 0, False),
+    ("uneven", 1000, 6, 12, "i32", 0, True),
+    ("none", 40, 3, 4, "i32", 20, True),
+    ("none", 40, 3, 4, "i64", 0, True),
+    ("uniform", 1, 1, 1, "i32", 0, False),
+    ("uniform", 0, 8, 4, "i32", 9, True),
+    ("uniform", 0, 3, 4, "i64", 2, False),
+    ("uniform", 50, 2, 3, "i32", -100, True),
+]
+
+wrong, runs = [], 0
+for kind, tokens, choices, experts, integer, more, dynamic in CASES:
+    ids = draw(kind, tokens, choices, experts, integer).astype(integer.replace("i", "int"))
+    places = max(int(((ids >= 0) & (ids < experts)).sum()) + more, 0)
+    size = (lambda n: "?") if dynamic else str
+    path = write("case.mlir", PROGRAM.format(t=size(tokens), k=choices, e=size(experts),
+                                             c=size(places), integer=integer))
+    expected = group(ids, experts, places)
+    # What results held before does not show.
+    arrays = [ids, *(np.full_like(array, 0x5a5a5a5a) for array in expected)]
+    command = []
+    for i, array in enumerate(arrays):
+        np.save(f"a{i}.npy", array)
+        command += ["--arg", f"a{i}.npy"]
+    for name in NAMES:
+        command += ["--result", f"{name}.npy"]
+    paths = [("cpu", ["--device=cpu"], "")]
+    for chip in ("sm_90a", "sm_100a"):
+        paths += [(f"{chip}, seed {order}", ["--device=sim", f"--chip={chip}"], str(order)) for order in (1, 2)]
+    for where, options, order in paths:
+        for name in NAMES:
+            if os.path.exists(f"{name}.npy"):
+                os.remove(f"{name}.npy")
+        runs += 1
+        done = subprocess.run([mx_run, path, *options, *command], capture_output=True, text=True,
+                              env={**os.environ, "MX_SIM_SEED": order} if order else os.environ)
+        case = f"{kind}, {tokens}x{choices} of {integer}, {experts} experts, {places} places on {where}"
+        if done.returncode or done.stderr:
+            wrong.append(f"{case}: status {done.returncode}: {done.stdout}{done.stderr}")
+            continue
+        for name, array in zip(NAMES, expected):
+            found = np.load(f"{name}.npy")
+            if found.shape != array.shape or found.tobytes() != array.tobytes():
+                wrong.append(f"{case}: {name} {found.tolist()} in place of {array.tolist()}"[:500])
+
+for text in wrong:
+    print(text)
+print(f"seed {seed}: {runs} runs, {len(wrong)} wrong")
+sys.exit(bool(wrong))
