@@ -100,6 +100,7 @@ CASES = [
     Case(300, 100, 1032, "sorted by expert", float="bf16", dynamic=False),
     Case(257, 33, 130, "outside", index="i64", end="i64", dynamic=False),
     Case(513, 700, 64, "uniform", float="f16", groups=0),
+    Case(9000, 5000, 8, "uniform"),  # CTAs that give places to tokens
     Case(200, 3, 36, "all to one", groups=0, dynamic=False),
     Case(120, 50, 7, "descending", float="bf16", groups=0),
     Case(40, 17, 4, "extremes", index="i64", groups=1),

@@ -63,6 +63,9 @@ PROGRAMS = {
     "scatter": ("%x: !x, %b: !b, %bs: !bs, %o: !o, %r: tensor<200xi32>, %z: !z", QUANTIZE + ROWS + f"""
   %c = mx.combine ins(%p : !y) rows(%r : tensor<{T}xi32>) offsets(%o : !o) outs(%z : !z) -> !z
 """, ["%c !z"]),
+    "in order": ("%y: !y, %o: !o, %r: tensor<200xi32>, %z: !z", f"""
+  %c = mx.combine ins(%y : !y) rows(%r : tensor<{T}xi32>) offsets(%o : !o) outs(%z : !z) order = fixed -> !z
+""", ["%c !z"]),
     "reduction": ("%x: !x, %o: !o", TRANSPOSED + """
   %4 = tensor.empty() : !ry
   %p = mx.grouped_matmul ragged = reduction ins(%t#0, %t#1, %t#0, %t#1 : !te, !ts, !te, !ts) offsets(%o : !o) outs(%4 : !ry) -> !ry
@@ -94,7 +97,7 @@ def defined(name, outputs, ends):
     """What belongs to a group: the rest may hold anything."""
     if name == "masked":
         return [outputs[0][g, :end] for g, end in enumerate(ends)]
-    if name in ("reduction", "scatter"):
+    if name in ("reduction", "scatter", "in order"):
         return outputs
     sizes = np.diff(ends, prepend=0)
     if name == "transpose":
@@ -145,6 +148,7 @@ arrays = {
     "m": random.integers(0x30, 0x40, (G, 40, K)).astype(np.uint8),
     "ms": np.full((G, 1, 1, 32, 4, 4), 127, np.uint8),
     "r": random.integers(-2, 9, T).astype(np.int32), "z": np.zeros((7, N), np.float32),
+    "y": random.standard_normal((T, N)).astype(np.float32),
 }
 for name, array in arrays.items():
     np.save(f"{name}.npy", array)
