@@ -13,7 +13,7 @@
 // Atomic additions of integers decide the numbers, and where the places of a
 // token begin. Both may differ from run to run, but not which rows are at the
 // places of a token in the end, nor their order. Then a warp adds up
-// 1024 columns of a token's rows, one row after the other, and stores the sum.
+// 512 columns of a token's rows, one row after the other, and stores the sum.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +30,10 @@ using namespace mx;
 using namespace mx::mxgpu;
 
 static constexpr int64_t kTokens = 8; // of a CTA, a warp each
+/// Pieces of four columns that a lane adds at a time; more of them would not
+/// fit in registers with what is loaded.
+static constexpr int64_t kMostPieces = 4;
+static constexpr int64_t kPieceColumns = kCombineVector * target::kWarpSize;
 /// Tokens for which a thread takes places together: all such threads add to
 /// one number.
 static constexpr int64_t kTokensTogether = 16;
@@ -80,9 +84,7 @@ private:
   Value loadPiece(Value matrix, Value row, Value column, bool isWhole);
 
   /// Columns that a warp has.
-  int64_t getColumns() const {
-    return pieces * kCombineVector * target::kWarpSize;
-  }
+  int64_t getColumns() const { return pieces * kPieceColumns; }
   /// The insertion point moves into the branch.
   void beginIf(Value condition) {
     auto ifOp = scf::IfOp::create(body, condition, /*withElse=*/false);
@@ -102,9 +104,9 @@ private:
 /// As many as share the columns of a row equally among warps.
 static int64_t selectPieces(int64_t columns) {
   if (ShapedType::isDynamic(columns) || columns == 0)
-    return kCombineLoads;
-  int64_t all = llvm::divideCeil(columns, kCombineVector * target::kWarpSize);
-  return llvm::divideCeil(all, llvm::divideCeil(columns, kCombineColumns));
+    return kMostPieces;
+  int64_t all = llvm::divideCeil(columns, kPieceColumns);
+  return llvm::divideCeil(all, llvm::divideCeil(all, kMostPieces));
 }
 
 void InOrderBuilder::build() {
@@ -324,8 +326,7 @@ Value InOrderBuilder::loadPiece(Value matrix, Value row, Value column,
 void InOrderBuilder::emitSum(const Sum &sum, bool isWhole) {
   SmallVector<Value> columns, sums;
   for (int64_t i = 0; i < pieces; ++i) {
-    columns.push_back(
-        body.add(sum.column, i * kCombineVector * target::kWarpSize));
+    columns.push_back(body.add(sum.column, i * kPieceColumns));
     sums.push_back(loadPiece(sum.out, sum.token, columns.back(), isWhole));
   }
   auto loop = scf::ForOp::create(body, sum.begin, sum.end, body.index(1), sums);
